@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The codec: a table of operations that every backend implements with the same bytes as result.
+ * The arithmetic is in quant.h, the layout in format.h. */
+#ifndef CGX_CODEC_CODEC_H
+#define CGX_CODEC_CODEC_H
+
+#include "codec/format.h"
+
+/* What all pieces of a call have in common. */
+struct cgx_coding {
+    enum cgx_dtype dtype;
+    unsigned bucket_size; /* power of two, 64 to 4096 */
+    enum cgx_rounding rounding;
+    /* Stochastic rounding only. The random bits of element i are a function of these and i alone;
+     * two quantisations of the same element must differ in them. */
+    uint64_t seed;
+    uint32_t call;   /* compressed calls on this communicator so far */
+    uint32_t stream; /* which rank quantises, at which stage */
+};
+
+/* Buffers may be misaligned; payloads are aligned to 16 bytes. No operation reads or writes outside
+ * the pieces it is given; none keeps a pointer. All return CGX_OK or, where stated, an error; after
+ * an error the destination holds anything. */
+struct cgx_codec {
+    const char *name;
+
+    /* Quantises the pieces of BUFFER into PAYLOAD. Every byte of every piece is written, padding
+     * as zeros. */
+    enum cgx_status (*encode)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const void *buffer, unsigned char *payload);
+
+    /* Decodes the pieces of PAYLOAD into their places in BUFFER. CGX_ERR_FORMAT if a bucket header
+     * is none that an encoder writes. */
+    enum cgx_status (*decode)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *payload, void *buffer);
+
+    /* Decodes NSOURCES payloads, sums them in float32 in the order given, and encodes the sum into
+     * PAYLOAD, which may be one of the sources. A source of NULL stands for the unquantised
+     * elements of BUFFER and may occur at most once. The same PIECES describe every payload.
+     * For 16-bit types a sum that may exceed the type's range, given the steps of its sources,
+     * poisons its bucket. CGX_ERR_FORMAT as for decode. */
+    enum cgx_status (*reduce)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *const *sources, size_t nsources,
+                              const void *buffer, unsigned char *payload);
+};
+
+/* The host backend with the fastest kernels that this processor has. */
+const struct cgx_codec *cgx_codec_host(void);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The wire format; doc/format.md is its specification. All integers are little-endian.
+ *
+ * A message is a header of 16 bytes and a payload; a payload is a sequence of pieces, each at a
+ * multiple of 16 bytes. A piece covers whole buckets of one width; the last bucket of a buffer may
+ * be incomplete. A piece of width 1-8 holds one 32-bit header per bucket, then the codes as slices
+ * of 4, 2 and 1 bits (8 bits: one slice of bytes). A piece of width 32 holds the elements as they
+ * are in the buffer. */
+#ifndef CGX_CODEC_FORMAT_H
+#define CGX_CODEC_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/settings.h"
+#include "util/status.h"
+
+#define CGX_FORMAT_VERSION 1
+
+/* Types of elements. The values are part of the plan hash. */
+enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
+
+static inline size_t cgx_dtype_size(enum cgx_dtype dtype)
+{
+    return dtype == CGX_FLOAT32 ? 4 : 2;
+}
+
+/* ---- message header ---- */
+
+#define CGX_MESSAGE_HEADER_BYTES 16
+
+enum cgx_message_flags {
+    /* No payload follows: some rank cannot serve the call, and every rank comes to know. */
+    CGX_MESSAGE_WITHHELD = 1,
+    /* No payload follows: it was lost too late for every rank to know. */
+    CGX_MESSAGE_FAILED = 2,
+};
+
+struct cgx_message {
+    uint8_t flags;
+    uint16_t step;  /* position in the schedule of the call, modulo 2^16 */
+    uint32_t plan;  /* hash of the plan */
+    uint64_t bytes; /* of the payload that follows */
+};
+
+void cgx_message_write(const struct cgx_message *message,
+                       unsigned char header[CGX_MESSAGE_HEADER_BYTES]);
+
+/* CGX_ERR_FORMAT, not logged, if the version is not ours or reserved bits are set: the caller knows
+ * whose message it is. */
+enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
+                                 struct cgx_message *message);
+
+/* ---- bucket header ---- */
+
+/* u in the upper half (the upper 16 bits of a float32), z in the lower (int16). */
+#define CGX_BUCKET_HEADER_BYTES 4
+#define CGX_BUCKET_POISON 0x7FC00000u /* u is NaN, z = 0 */
+#define CGX_BUCKET_CONSTANT 0u        /* u = 0, z = 0: float32 value in the first bytes of codes */
+
+/* ---- pieces ---- */
+
+/* A run of elements of the caller's buffer within one payload. */
+struct cgx_piece {
+    size_t first;  /* element of the caller's buffer; a multiple of the bucket size */
+    size_t count;  /* elements, at least 1; a multiple of the bucket size but at the buffer's end */
+    unsigned bits; /* 1-8, or CGX_BITS_EXACT */
+    size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
+};
+
+#define CGX_BUCKET_SIZE_MIN 64
+#define CGX_BUCKET_SIZE_MAX 4096
+#define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its slices */
+#define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
+#define CGX_SLICES 3
+
+/* Bits per element in slice I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such slice. */
+static inline unsigned cgx_slice_width(unsigned bits, int i)
+{
+    return bits == 8 ? (i == 0 ? 8 : 0) : bits & (4u >> i);
+}
+
+/* Where the parts of a piece lie, in bytes from its start. A slice that the width lacks has the
+ * offset of the next part. */
+struct cgx_layout {
+    size_t buckets;
+    size_t elements; /* of a slice: count, rounded up to a multiple of 64 */
+    /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest */
+    size_t slice[CGX_SLICES];
+    size_t bytes;    /* of the whole piece, a multiple of 16 */
+};
+
+/* COUNT elements at BITS; for CGX_BITS_EXACT only bytes is meaningful. */
+struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_size,
+                                   enum cgx_dtype dtype);
+
+#endif

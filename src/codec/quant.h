@@ -1,0 +1,250 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The arithmetic of the codec, one definition for every backend: max-min quantisation by buckets
+ * (torch_cgx; CGX, Middleware '22, section 3) on a grid that contains zero. Everything is float32
+ * with IEEE rounding: compile with -ffp-contract=off (nvcc: -fmad=false), without flush to zero;
+ * FMA appears only by name, and every result is the same without hardware FMA. */
+#ifndef CGX_CODEC_QUANT_H
+#define CGX_CODEC_QUANT_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define CGX_QUANT static __host__ __device__ __forceinline__
+#else
+#define CGX_QUANT static inline
+#endif
+
+/* A bucket with an element of this magnitude or more, an infinity or a NaN is poisoned. */
+#define CGX_MAGNITUDE_LIMIT_BITS 0x7E000000u /* 2^125 */
+
+#define CGX_NAN_FLOAT32 0x7FC00000u
+#define CGX_NAN_FLOAT16 0x7E00u
+#define CGX_NAN_BFLOAT16 0x7FC0u
+
+CGX_QUANT uint32_t cgx_float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+CGX_QUANT float cgx_bits_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- grid ---- */
+
+/* The levels of a bucket are u * (q + z) for codes q from 0 to 2^bits - 1. */
+struct cgx_grid {
+    float u;   /* step: a positive bfloat16, 2^-126 or more */
+    float inv; /* 1/u, rounded to nearest */
+    int32_t z; /* zero point, fits in int16 */
+};
+
+/* The smallest bfloat16 that is not below VALUE, which is positive and finite. */
+CGX_QUANT float cgx_bf16_up(float value)
+{
+    return cgx_bits_float((cgx_float_bits(value) + 0xFFFFu) & 0xFFFF0000u);
+}
+
+/* The integer nearest to the exact product x * inv, halves to even; |x * inv| <= 2^22. */
+CGX_QUANT int32_t cgx_round_product(float x, float inv)
+{
+#if defined(__CUDACC__) || defined(__FP_FAST_FMAF)
+    /* 1.5 * 2^23: the sum's unit in the last place is 1, so its mantissa is the integer. */
+    return (int32_t)(cgx_float_bits(fmaf(x, inv, 12582912.0f)) - 0x4B400000u);
+#else
+    double sum = (double)x * (double)inv + 0x1.8p52; /* likewise; the product is exact */
+    uint64_t bits;
+
+    memcpy(&bits, &sum, sizeof bits);
+    return (int32_t)(uint32_t)bits;
+#endif
+}
+
+/* Nearest: u covers the range with 2^bits - 1 steps. MAX > MIN, both below 2^125 in magnitude. */
+CGX_QUANT float cgx_step(float min, float max, uint32_t steps)
+{
+    float magnitude = fmaxf(fabsf(min), fabsf(max));
+    float u = fmaxf((max - min) * (1.0f / (float)steps), magnitude * 0x1.02p-15f);
+
+    return cgx_bf16_up(fmaxf(u, 0x1p-126f));
+}
+
+CGX_QUANT struct cgx_grid cgx_grid_nearest(float min, float max, unsigned bits)
+{
+    struct cgx_grid grid;
+
+    grid.u = cgx_step(min, max, (1u << bits) - 1);
+    grid.inv = 1.0f / grid.u;
+    grid.z = cgx_round_product(min, grid.inv);
+    return grid;
+}
+
+/* Stochastic: one step fewer, since a value may be rounded away from it on either side. BITS >= 2. */
+CGX_QUANT struct cgx_grid cgx_grid_stochastic(float min, float max, unsigned bits)
+{
+    struct cgx_grid grid;
+
+    grid.u = cgx_step(min, max, (1u << bits) - 2);
+    grid.inv = 1.0f / grid.u;
+    grid.z = (int32_t)floorf(min * grid.inv);
+    return grid;
+}
+
+CGX_QUANT uint32_t cgx_clamp_code(int32_t code, unsigned bits)
+{
+    int32_t last = (int32_t)((1u << bits) - 1);
+
+    return (uint32_t)(code < 0 ? 0 : code > last ? last : code);
+}
+
+CGX_QUANT uint32_t cgx_code_nearest(float x, struct cgx_grid grid, unsigned bits)
+{
+    return cgx_clamp_code(cgx_round_product(x, grid.inv) - grid.z, bits);
+}
+
+/* R16: 16 random bits. */
+CGX_QUANT uint32_t cgx_code_stochastic(float x, struct cgx_grid grid, unsigned bits, uint32_t r16)
+{
+    float r = (float)(2 * r16 + 1) * 0x1p-17f;
+
+    return cgx_clamp_code((int32_t)floorf(fmaf(x, grid.inv, r)) - grid.z, bits);
+}
+
+/* Exact: 8 by 16 significant bits. */
+CGX_QUANT float cgx_level(uint32_t code, float u, int32_t z)
+{
+    return u * (float)((int32_t)code + z);
+}
+
+/* ---- bucket headers ---- */
+
+CGX_QUANT uint32_t cgx_grid_header(struct cgx_grid grid)
+{
+    return cgx_float_bits(grid.u) | ((uint32_t)grid.z & 0xFFFFu);
+}
+
+/* Whether HEADER holds a grid that an encoder may have written: u from 2^-126 to 2^126. */
+CGX_QUANT int cgx_header_is_grid(uint32_t header)
+{
+    uint32_t u = header & 0xFFFF0000u;
+
+    return u >= 0x00800000u && u <= 0x7E800000u;
+}
+
+/* Whether VALUE may be that of a constant bucket. */
+CGX_QUANT int cgx_is_regular(float value)
+{
+    return (cgx_float_bits(value) & 0x7FFFFFFFu) < CGX_MAGNITUDE_LIMIT_BITS;
+}
+
+CGX_QUANT float cgx_header_step(uint32_t header)
+{
+    return cgx_bits_float(header & 0xFFFF0000u);
+}
+
+CGX_QUANT int32_t cgx_header_zero(uint32_t header)
+{
+    return (int32_t)(int16_t)(header & 0xFFFFu);
+}
+
+/* ---- random bits ---- */
+
+/* Philox 4x32 with 7 rounds (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2,
+ * 3", SC '11, table 2: the fewest that pass BigCrush). */
+CGX_QUANT void cgx_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+
+    for (int round = 0; round < 7; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0;
+        uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
+
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* The random bits of elements 8g to 8g + 7, two to a word, the lower half first: key = seed,
+ * counter = (g, call, stream) with 64, 32 and 32 bits. */
+CGX_QUANT void cgx_random_group(uint64_t seed, uint32_t call, uint32_t stream, uint64_t group,
+                                uint32_t out[4])
+{
+    const uint32_t counter[4] = {(uint32_t)group, (uint32_t)(group >> 32), call, stream};
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+
+    cgx_philox(counter, key, out);
+}
+
+/* ---- 16-bit types ---- */
+
+CGX_QUANT float cgx_from_bfloat16(uint16_t bits)
+{
+    return cgx_bits_float((uint32_t)bits << 16);
+}
+
+CGX_QUANT float cgx_from_float16(uint16_t half)
+{
+    uint32_t magnitude = (uint32_t)(half & 0x7FFFu) << 13;
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+
+    if (magnitude >= 0x0F800000u) /* infinity, NaN: the exponent moves from 31 to 255 */
+        return cgx_bits_float(sign | (magnitude + 0x70000000u));
+    if (magnitude < 0x00800000u) /* zero, subnormal: half's unit is 2^-24 */
+        return cgx_bits_float(sign | cgx_float_bits((float)(magnitude >> 13) * 0x1p-24f));
+    return cgx_bits_float(sign | (magnitude + 0x38000000u));
+}
+
+/* IEEE conversions: to nearest, halves to even, overflow to infinity, the canonical NaN. */
+CGX_QUANT uint16_t cgx_to_bfloat16(float value)
+{
+    uint32_t bits = cgx_float_bits(value);
+
+    if ((bits & 0x7FFFFFFFu) > 0x7F800000u)
+        return CGX_NAN_BFLOAT16;
+    return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+
+CGX_QUANT uint16_t cgx_to_float16(float value)
+{
+    uint32_t bits = cgx_float_bits(value);
+    uint32_t magnitude = bits & 0x7FFFFFFFu;
+    uint32_t sign = bits >> 31 << 15;
+
+    if (magnitude > 0x7F800000u)
+        return CGX_NAN_FLOAT16;
+    if (magnitude >= 0x477FF000u) /* 65520, half-way between the largest and the next */
+        return (uint16_t)(sign | 0x7C00u);
+    if (magnitude < 0x38800000u) /* below 2^-14: adding 1/2 leaves units of 2^-24 */
+        return (uint16_t)(sign | (cgx_float_bits(cgx_bits_float(magnitude) + 0.5f) - 0x3F000000u));
+    magnitude += 0x0FFFu + (magnitude >> 13 & 1u);
+    return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
+}
+
+/* A finite level beyond the largest float16 becomes that. (No level that an encoder writes is
+ * beyond the largest bfloat16.) */
+CGX_QUANT float cgx_clamp_float16(float level)
+{
+    return fminf(fmaxf(level, -65504.0f), 65504.0f);
+}
+
+#endif

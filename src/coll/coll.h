@@ -1,0 +1,57 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The compressed all-reduce of one recurring buffer over a private communicator: which algorithm,
+ * in how many slices, and what is done when a rank cannot serve.
+ *
+ * No rank ever leaves the schedule: one that cannot serve sends headers only, with a flag that
+ * every stage passes on. */
+#ifndef CGX_COLL_COLL_H
+#define CGX_COLL_COLL_H
+
+#include "codec/codec.h"
+#include "coll/scratch.h"
+#include "policy/plan.h"
+#include "util/mpi.h"
+
+/* What is the same in every call with one plan on one communicator. */
+struct cgx_shape {
+    const struct cgx_plan *plan;
+    enum cgx_reduction reduction;
+    unsigned ranks;
+    unsigned slices;
+    uint32_t hash; /* of all of this: in every message */
+    struct cgx_needs needs;
+};
+
+/* STAGING: the most bytes of staging memory that a call may use. Where even slices of one bucket
+ * need more, they are used all the same. */
+struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
+                                unsigned ranks, size_t staging);
+
+struct cgx_coll {
+    const struct cgx_mpi *mpi;
+    MPI_Comm comm;
+    unsigned rank;
+    const struct cgx_shape *shape;
+    const struct cgx_codec *codec;
+    struct cgx_scratch *scratch; /* holds at least the shape's needs */
+    uint64_t seed;               /* of stochastic rounding */
+    uint32_t call;
+    const void *input; /* may be the output */
+    void *output;
+    bool withheld; /* this rank cannot serve the call; its buffers are not touched */
+    size_t sent;   /* set: bytes of the messages sent */
+};
+
+enum cgx_outcome {
+    CGX_OUTCOME_DONE,
+    CGX_OUTCOME_REDO,   /* all ranks know that it cannot be done; no output was written on any */
+    CGX_OUTCOME_LOST,   /* all ranks know, but output was written: the call is an error on all */
+    CGX_OUTCOME_FAILED, /* this rank has no result; others may have one */
+    CGX_OUTCOME_BROKEN, /* MPI failed: COMM and SCRATCH may never be used again */
+};
+
+enum cgx_outcome cgx_coll_run(struct cgx_coll *coll);
+
+#endif

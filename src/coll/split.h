@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* How a buffer is cut. Chunks: one per rank, the buckets that it owns, alike in encoded bytes to
+ * within a bucket; a function of the plan and the number of ranks alone. Slices: each chunk is cut
+ * into the same number of parts, so that the parts with the same number, one of every chunk, fit
+ * the staging memory. Pieces: what the plan's segments make of such a part. */
+#ifndef CGX_COLL_SPLIT_H
+#define CGX_COLL_SPLIT_H
+
+#include "policy/plan.h"
+
+/* Buckets [first, end) of the buffer. */
+struct cgx_range {
+    size_t first;
+    size_t end;
+};
+
+struct cgx_range cgx_split_chunk(const struct cgx_plan *plan, unsigned ranks, unsigned owner);
+struct cgx_range cgx_split_slice(struct cgx_range chunk, unsigned slices, unsigned slice);
+
+/* The pieces of RANGE, the first at byte OFFSET, and their number, at most the plan's segments.
+ * PIECES of NULL: counts only. *END, where END is not NULL: the byte after the last piece. */
+size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
+                        struct cgx_piece *pieces, size_t *end);
+
+/* Bytes of the payload that holds RANGE. */
+size_t cgx_split_bytes(const struct cgx_plan *plan, struct cgx_range range);
+
+#endif
