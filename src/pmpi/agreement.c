@@ -1,0 +1,111 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/agreement.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "pmpi/errors.h"
+#include "util/hash.h"
+#include "util/log.h"
+
+/* The record never changes its size, and the words before the settings never their meaning, so that
+ * every version of the library can compare itself with every other. */
+#define RECORD_VERSION 1
+enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
+#define RECORD_WORDS (WORD_SETTINGS + CGX_SETTINGS_WORDS)
+
+/* One reduction gives the least of each word and, from the complements, the greatest. */
+struct record {
+    uint32_t words[RECORD_WORDS];
+    uint32_t complements[RECORD_WORDS];
+};
+
+static void fill_record(struct record *record, const struct cgx_settings *settings, bool ready)
+{
+    memset(record, 0, sizeof *record);
+    record->words[WORD_RECORD] = RECORD_VERSION;
+    record->words[WORD_LIBRARY] = cgx_hash(CGX_HASH_START, PACKAGE_VERSION, sizeof PACKAGE_VERSION);
+    record->words[WORD_READY] = ready;
+    cgx_settings_words(settings, record->words + WORD_SETTINGS);
+    for (size_t i = 0; i < RECORD_WORDS; i++)
+        record->complements[i] = ~record->words[i];
+}
+
+static const char *word_name(size_t word)
+{
+    const char *name;
+
+    if (word >= WORD_SETTINGS) {
+        name = cgx_settings_slot_name(word - WORD_SETTINGS);
+        return name ? name : "a setting of another version";
+    }
+    return word == WORD_READY ? "free memory" : "the version of this library";
+}
+
+static void name_differences(const struct record *record)
+{
+    char names[512] = "";
+    size_t length = 0;
+
+    for (size_t i = 0; i < RECORD_WORDS; i++) {
+        if (record->words[i] == ~record->complements[i])
+            continue;
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   length ? ", " : "", word_name(i));
+        if (length >= sizeof names)
+            break;
+    }
+    cgx_log(CGX_LOG_ERROR,
+            "ranks differ in %s: set the same everywhere; until then every call on this "
+            "communicator is exact",
+            names);
+}
+
+static int reduce_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, void *words, int count)
+{
+    MPI_Errhandler handler;
+    int code = cgx_errors_return(mpi, comm, &handler);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    code = mpi->Allreduce(MPI_IN_PLACE, words, count, MPI_UINT32_T, MPI_MIN, comm);
+    cgx_errors_restore(mpi, comm, handler);
+    return code;
+}
+
+int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
+                       const struct cgx_settings *settings, bool ready, bool *equal)
+{
+    struct record record;
+    int code, rank;
+
+    fill_record(&record, settings, ready);
+    code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
+    if (code != MPI_SUCCESS) {
+        cgx_errors_log(mpi,
+                       "ranks could not compare their settings; is every rank of this communicator "
+                       "preloaded with this library?",
+                       code);
+        mpi->Comm_call_errhandler(comm, code);
+        return code;
+    }
+    *equal = true;
+    for (size_t i = 0; i < RECORD_WORDS; i++)
+        *equal = *equal && record.words[i] == ~record.complements[i];
+    code = mpi->Comm_rank(comm, &rank);
+    if (!*equal && rank == 0)
+        name_differences(&record);
+    *equal = *equal && ready;
+    return code;
+}
+
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, bool able, unsigned word, bool *agreed)
+{
+    uint32_t words[] = {able, word, ~(uint32_t)word};
+    int code = mpi->Allreduce(MPI_IN_PLACE, words, 3, MPI_UINT32_T, MPI_MIN, comm);
+
+    *agreed = code == MPI_SUCCESS && words[0] && words[1] == ~words[2];
+    return code;
+}

@@ -1,0 +1,27 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The two agreements between the ranks of a communicator: small all-reduces on the caller's own
+ * communicator, in which every rank is at that moment anyway. All return MPI's code; results are
+ * the same on all ranks. */
+#ifndef CGX_PMPI_AGREEMENT_H
+#define CGX_PMPI_AGREEMENT_H
+
+#include <stdbool.h>
+
+#include "util/mpi.h"
+#include "util/settings.h"
+
+/* In the first call on COMM that some setting could make compressed: *EQUAL if all ranks have the
+ * same version and settings and are READY. If they differ, rank 0 of COMM names the variables.
+ * A rank without this library takes the record for the program's own all-reduce; MPI then mostly
+ * finds it too short, which is reported as an error. */
+int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
+                       const struct cgx_settings *settings, bool ready, bool *equal);
+
+/* In a call that is to be compressed from now on: *AGREED if every rank is ABLE, and for the same
+ * type of elements (WORD). */
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, bool able, unsigned word,
+                   bool *agreed);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which calls may be compressed. What is decided from counts, types and ops is the same on all
+ * ranks; what is decided from buffers and user ops is this rank's and has to be agreed. */
+#ifndef CGX_PMPI_ELIGIBLE_H
+#define CGX_PMPI_ELIGIBLE_H
+
+#include "codec/format.h"
+#include "pmpi/allreduce.h"
+#include "pmpi/types.h"
+
+/* Calls of fewer elements are exact whatever the settings. */
+#define CGX_ELIGIBLE_LEAST 1024
+
+/* True if some setting could make the call compressible: a float sum, or a user op on a two-byte
+ * type that may be one, of at least CGX_ELIGIBLE_LEAST elements. *TYPE is always set. */
+bool cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type);
+
+/* The type of elements that this rank finds the call to sum. Returns why this rank cannot take part
+ * in compressing it, or NULL. */
+const char *cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
+                               enum cgx_dtype *dtype);
+
+/* Why this rank cannot serve the call's buffers, or NULL. */
+const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                 enum cgx_buffers buffers);
+
+#endif

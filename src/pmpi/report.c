@@ -1,0 +1,27 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/report.h"
+
+#include <stdatomic.h>
+
+#include "util/log.h"
+
+static atomic_ullong exact_calls, compressed_calls, bytes_sent;
+
+void cgx_report_exact(void)
+{
+    atomic_fetch_add_explicit(&exact_calls, 1, memory_order_relaxed);
+}
+
+void cgx_report_compressed(size_t sent)
+{
+    atomic_fetch_add_explicit(&compressed_calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&bytes_sent, sent, memory_order_relaxed);
+}
+
+void cgx_report_log(void)
+{
+    cgx_log(CGX_LOG_INFO, "sent %llu bytes in %llu compressed calls; %llu exact",
+            atomic_load(&bytes_sent), atomic_load(&compressed_calls), atomic_load(&exact_calls));
+}

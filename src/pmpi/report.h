@@ -1,0 +1,18 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What this process did with its all-reduces. Thread-safe. */
+#ifndef CGX_PMPI_REPORT_H
+#define CGX_PMPI_REPORT_H
+
+#include <stddef.h>
+
+void cgx_report_exact(void);
+
+/* SENT: bytes of the messages that this rank sent for the call. */
+void cgx_report_compressed(size_t sent);
+
+/* One line at level info. */
+void cgx_report_log(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/start.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "pmpi/report.h"
+#include "util/log.h"
+#include "util/mpi.h"
+
+extern char **environ;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct cgx_settings settings;
+static atomic_bool finalizing;
+
+/* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. */
+static void report(void *context, int level, const char *message)
+{
+    const int *world_rank = context;
+
+    if (*world_rank <= 0)
+        cgx_log((enum cgx_log_level)level, "%s", message);
+}
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before it does anything else. */
+static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)value, (void)extra;
+    atomic_store(&finalizing, true);
+    cgx_report_log();
+    return MPI_SUCCESS;
+}
+
+static void watch_finalize(const struct cgx_mpi *mpi)
+{
+    int keyval;
+
+    if (mpi->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL) == MPI_SUCCESS)
+        mpi->Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+}
+
+static void start(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int world_rank = -1, initialized = 0;
+
+    /* In a program that uses MPI sessions alone there is no world, and touching it aborts. */
+    mpi->Initialized(&initialized);
+    if (initialized && mpi->Comm_rank(MPI_COMM_WORLD, &world_rank) == MPI_SUCCESS)
+        cgx_log_set_rank(world_rank);
+    cgx_settings_parse(environ, report, &world_rank, &settings);
+    cgx_log_set_level((enum cgx_log_level)settings.log_level);
+    if (initialized)
+        watch_finalize(mpi);
+}
+
+const struct cgx_settings *cgx_start(void)
+{
+    pthread_once(&once, start);
+    return &settings;
+}
+
+bool cgx_finalizing(void)
+{
+    return atomic_load(&finalizing);
+}

@@ -1,0 +1,204 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Faults on one rank, in every operation of the codec and every slice, and messages that are not
+ * what the schedule says: each call ends well on all ranks or with an MPI error where it must, none
+ * hangs, and the next call works. Linked with the library's objects, of which cgx_codec_host is
+ * wrapped; run with the number of slices that the settings make of a call as argument. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/codec.h"
+#include "lib/check.h"
+
+/* ---- the codec, with a fault in one operation ---- */
+
+enum operation { ENCODE, REDUCE, DECODE, OPERATIONS };
+static const char *const names[] = {"encode", "reduce", "decode"};
+
+static enum operation failing = OPERATIONS;
+static unsigned calls_left; /* of the failing operation before it fails */
+
+const struct cgx_codec *__real_cgx_codec_host(void);
+const struct cgx_codec *__wrap_cgx_codec_host(void);
+
+static bool fails(enum operation operation)
+{
+    return operation == failing && calls_left-- == 0;
+}
+
+static enum cgx_status encode(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const void *buffer, unsigned char *payload)
+{
+    if (fails(ENCODE))
+        return CGX_ERR_DEVICE;
+    return __real_cgx_codec_host()->encode(coding, pieces, npieces, buffer, payload);
+}
+
+static enum cgx_status decode(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *payload, void *buffer)
+{
+    if (fails(DECODE))
+        return CGX_ERR_DEVICE;
+    return __real_cgx_codec_host()->decode(coding, pieces, npieces, payload, buffer);
+}
+
+static enum cgx_status reduce(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *const *sources, size_t nsources,
+                              const void *buffer, unsigned char *payload)
+{
+    if (fails(REDUCE))
+        return CGX_ERR_DEVICE;
+    return __real_cgx_codec_host()->reduce(coding, pieces, npieces, sources, nsources, buffer,
+                                           payload);
+}
+
+const struct cgx_codec *__wrap_cgx_codec_host(void)
+{
+    static const struct cgx_codec codec = {
+        .name = "faulty", .encode = encode, .decode = decode, .reduce = reduce};
+
+    return &codec;
+}
+
+/* ---- messages, with a fault in one header ---- */
+
+static long sends_left = -1; /* before one whose header is spoilt; negative: none is */
+
+/* The library finds this one before the MPI library's. */
+int PMPI_Isend(const void *data, int count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm,
+               MPI_Request *request)
+{
+    static unsigned char spoilt[16384];
+
+    if (sends_left >= 0 && sends_left-- == 0 && count <= (int)sizeof spoilt) {
+        memcpy(spoilt, data, (size_t)count);
+        spoilt[4] ^= 0x55; /* the plan's hash */
+        data = spoilt;
+    }
+    return MPI_Isend(data, count, datatype, peer, tag, comm, request);
+}
+
+/* ---- calls ---- */
+
+enum { MOST = 1 << 20 };
+
+static float *input, *exact, *result;
+static size_t count;
+static unsigned slices;
+static bool ring;
+
+/* What came of a call on one rank. */
+enum end { EXACT, COMPRESSED, ERROR, WRONG };
+
+static enum end reduce_once(MPI_Comm comm)
+{
+    double worst = 0;
+
+    memcpy(result, input, count * sizeof *result);
+    if (MPI_Allreduce(MPI_IN_PLACE, result, (int)count, MPI_FLOAT, MPI_SUM, comm) != MPI_SUCCESS)
+        return ERROR;
+    if (memcmp(result, exact, count * sizeof *result) == 0)
+        return EXACT;
+    for (size_t i = 0; i < count; i++) {
+        double error = result[i] > exact[i] ? result[i] - exact[i] : exact[i] - result[i];
+
+        worst = error > worst ? error : worst;
+    }
+    /* Inputs lie in [-1, 1]: at 4 bits each quantisation is off by 1/15 or P/15 at the most. */
+    return worst < 0.15 * check_size ? COMPRESSED : WRONG;
+}
+
+/* On a communicator of its own: a good call, the one with the fault on rank FAULTY, good ones. */
+static enum end faulty_call(enum operation operation, unsigned nth, long send, int faulty,
+                            bool *recovers)
+{
+    MPI_Comm comm;
+    enum end end;
+
+    MPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    *recovers = reduce_once(comm) == COMPRESSED;
+    if (check_rank == faulty) {
+        failing = operation;
+        calls_left = nth;
+        sends_left = send;
+    }
+    end = reduce_once(comm);
+    failing = OPERATIONS;
+    sends_left = -1;
+    for (int i = 0; i < 6; i++) {
+        enum end next = reduce_once(comm);
+
+        *recovers = *recovers && (next == EXACT || next == COMPRESSED);
+    }
+    *recovers = *recovers && reduce_once(comm) == COMPRESSED;
+    MPI_Comm_free(&comm);
+    return end;
+}
+
+static void test_operation(enum operation operation, unsigned slice, int faulty)
+{
+    /* In a slice the ring reduces once for every other rank; the first and the last are tried. */
+    unsigned reductions = operation == REDUCE && ring ? (unsigned)check_size - 1 : 1;
+    bool last = slice + 1 == slices;
+
+    for (unsigned nth = 0; nth < reductions; nth += reductions > 2 ? reductions - 1 : 1) {
+        bool recovers, right;
+        enum end end = faulty_call(operation, slice * reductions + nth, -1, faulty, &recovers);
+
+        if (operation != DECODE)
+            right = end == (slice == 0 ? EXACT : ERROR);
+        else if (last)
+            right = end == (check_rank == faulty ? ERROR : COMPRESSED);
+        else
+            right = end == ERROR;
+        check(right && recovers, "%s fails in slice %u on rank %d: %s", names[operation], slice,
+              faulty,
+              operation != DECODE && slice == 0 ? "all redo the call exactly"
+              : operation == DECODE && last     ? "that rank has an error"
+                                                : "all have an error");
+    }
+}
+
+static void test_spoilt_message(long send, int faulty)
+{
+    bool recovers;
+    enum end end = faulty_call(OPERATIONS, 0, send, faulty, &recovers);
+
+    check(end != WRONG && recovers, "message %ld of rank %d is spoilt: no wrong result", send,
+          faulty);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    check_begin();
+    slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    ring = getenv("CGX_CROSS_REDUCTION_TYPE") &&
+           strcmp(getenv("CGX_CROSS_REDUCTION_TYPE"), "RING") == 0;
+    count = slices > 1 ? MOST : 10007;
+    input = check_memory(count * sizeof *input);
+    exact = check_memory(count * sizeof *exact);
+    result = check_memory(count * sizeof *result);
+    srand((unsigned)check_rank + 1);
+    for (size_t i = 0; i < count; i++)
+        input[i] = (float)rand() / (float)RAND_MAX * 2 - 1;
+    PMPI_Allreduce(input, exact, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+
+    for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
+        for (enum operation operation = ENCODE; operation < OPERATIONS; operation++) {
+            for (unsigned slice = 0; slice < slices; slice++)
+                test_operation(operation, slice, faulty);
+        }
+        if (slices == 1) {
+            for (long send = 0; send < 2 * check_size - 2; send++)
+                test_spoilt_message(send, faulty);
+        }
+    }
+    free(result);
+    free(exact);
+    free(input);
+    return check_end();
+}

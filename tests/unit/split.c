@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Plans, and how they cut a buffer into chunks, slices and pieces. */
+#include "coll/split.h"
+
+#include <stdlib.h>
+
+#include "coll/coll.h"
+#include "lib/tap.h"
+
+static const struct cgx_settings fixed = {.bits = 4, .bucket_size = 512};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A plan of NSEGMENTS segments of SEGMENT buckets, widths in turn from 1 to 8, and a last bucket of
+ * TAIL elements. */
+static struct cgx_plan *mixed_plan(size_t nsegments, size_t segment, size_t tail)
+{
+    struct cgx_plan *plan = malloc(sizeof *plan + nsegments * sizeof plan->segments[0]);
+
+    *plan = (struct cgx_plan){.dtype = CGX_FLOAT32, .bucket_size = 64, .nsegments = nsegments};
+    for (size_t i = 0; i < nsegments; i++) {
+        plan->segments[i] = (struct cgx_segment){
+            .first = plan->count, .count = segment * 64, .bits = 1 + (unsigned)(i * 5 % 8)};
+        if (i + 1 == nsegments)
+            plan->segments[i].count -= 64 - tail;
+        plan->count += plan->segments[i].count;
+    }
+    return plan;
+}
+
+/* Every chunk in order, without gaps, every slice of it likewise, every element in one piece. */
+static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
+{
+    struct cgx_piece pieces[64];
+    size_t bucket = 0, element = 0;
+
+    for (unsigned rank = 0; rank < ranks; rank++) {
+        struct cgx_range chunk = cgx_split_chunk(plan, ranks, rank);
+
+        if (chunk.first != bucket || chunk.end < chunk.first)
+            return false;
+        for (unsigned s = 0; s < slices; s++) {
+            struct cgx_range range = cgx_split_slice(chunk, slices, s);
+            size_t end, count = cgx_split_pieces(plan, range, 48, pieces, &end);
+
+            if (range.first != bucket || cgx_split_bytes(plan, range) != end - 48)
+                return false;
+            for (size_t i = 0; i < count; i++) {
+                if (pieces[i].first != element || pieces[i].count == 0 || pieces[i].offset % 16)
+                    return false;
+                element += pieces[i].count;
+            }
+            if (element != least(range.end * plan->bucket_size, plan->count))
+                return false;
+            bucket = range.end;
+        }
+        if (bucket != chunk.end)
+            return false;
+    }
+    return element == plan->count;
+}
+
+static void test_uniform_plan(void)
+{
+    struct cgx_settings skip = fixed;
+    struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, 1000);
+    struct cgx_plan *other = cgx_plan_uniform(&fixed, CGX_FLOAT16, 1000);
+
+    ok(plan->nsegments == 1 && plan->segments[0].count == 1000 && plan->segments[0].bits == 4,
+       "a uniform plan is one segment");
+    ok(plan->hash != other->hash, "plans for different types have different hashes");
+    cgx_plan_free(other);
+    cgx_plan_free(plan);
+
+    skip.skip_incomplete_buckets = true;
+    plan = cgx_plan_uniform(&skip, CGX_FLOAT32, 1000);
+    ok(plan->nsegments == 2 && plan->segments[1].first == 512 && plan->segments[1].count == 488 &&
+           plan->segments[1].bits == CGX_BITS_EXACT,
+       "a tail that fills no bucket is exact where such buckets are skipped");
+    cgx_plan_free(plan);
+    plan = cgx_plan_uniform(&skip, CGX_FLOAT32, 1024);
+    ok(plan->nsegments == 1, "where all are filled there is no such tail");
+    cgx_plan_free(plan);
+}
+
+static void test_cover(void)
+{
+    static const size_t counts[] = {1024, 1025, 4096, 99991, 1u << 20};
+    bool uniform = true, mixed = true;
+
+    for (unsigned ranks = 1; ranks <= 9; ranks++) {
+        for (unsigned slices = 1; slices <= 5; slices++) {
+            for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+                struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, counts[i]);
+
+                uniform = uniform && covers(plan, ranks, slices);
+                cgx_plan_free(plan);
+            }
+            for (size_t tail = 1; tail <= 64; tail += 21) {
+                struct cgx_plan *plan = mixed_plan(17, 9, tail);
+
+                mixed = mixed && covers(plan, ranks, slices);
+                cgx_plan_free(plan);
+            }
+        }
+    }
+    ok(uniform, "chunks, slices and pieces of a uniform plan cover each element once");
+    ok(mixed, "and those of a plan with many widths");
+}
+
+static void test_balance(void)
+{
+    bool balanced = true;
+
+    for (unsigned ranks = 2; ranks <= 16; ranks++) {
+        struct cgx_plan *plan = mixed_plan(40, 100, 64);
+        size_t most = 0, fewest = SIZE_MAX;
+
+        for (unsigned rank = 0; rank < ranks; rank++) {
+            size_t bytes = cgx_split_bytes(plan, cgx_split_chunk(plan, ranks, rank));
+
+            most = bytes > most ? bytes : most;
+            fewest = least(fewest, bytes);
+        }
+        /* A bucket of 8 bits, and the rounding of slices and headers to 16 bytes. */
+        balanced = balanced && most - fewest <= 68 + 16 * 4 * (40 / ranks + 2);
+        cgx_plan_free(plan);
+    }
+    ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
+}
+
+static void test_shape(void)
+{
+    struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, 64u << 20);
+    struct cgx_shape one = cgx_coll_shape(plan, CGX_REDUCTION_SRA, 4, (size_t)1 << 30);
+    struct cgx_shape sra = cgx_coll_shape(plan, CGX_REDUCTION_SRA, 4, (size_t)1 << 20);
+    struct cgx_shape ring = cgx_coll_shape(plan, CGX_REDUCTION_RING, 4, (size_t)1 << 20);
+
+    ok(one.slices == 1, "what fits the staging memory is one slice");
+    ok(sra.slices > 1 && sra.needs.staging <= (size_t)1 << 20 &&
+           ring.needs.staging <= (size_t)1 << 20,
+       "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
+    ok(sra.needs.staging > (size_t)3 << 18, "and not much finer than it must be");
+    ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells shapes apart");
+    cgx_plan_free(plan);
+}
+
+int main(void)
+{
+    test_uniform_plan();
+    test_cover();
+    test_balance();
+    test_shape();
+    return done_testing();
+}
