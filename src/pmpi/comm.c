@@ -118,6 +118,8 @@ static const char *refuse_by_settings(const struct cgx_settings *settings)
         return "a setting was refused";
     if (!settings->enable)
         return "CGX_ENABLE=0";
+    if (settings->profile == CGX_PROFILE_EXACT)
+        return "CGX_PROFILE=exact";
     if (settings->bits == CGX_BITS_EXACT)
         return "CGX_COMPRESSION_QUANTIZATION_BITS=32";
     return NULL;

@@ -21,6 +21,7 @@ static void report(void *context, int level, const char *message)
 {
     const int *world_rank = context;
 
+    cgx_log_set_level((enum cgx_log_level)settings.log_level);
     if (*world_rank <= 0)
         cgx_log((enum cgx_log_level)level, "%s", message);
 }

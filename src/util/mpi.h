@@ -77,7 +77,7 @@ struct cgx_mpi {
     enum cgx_mpi_abi abi;
     int version[2]; /* of MPICH itself, as 4.0.2: {4, 0}; of all others {0, 0} */
     char name[64];  /* first line of MPI_Get_library_version up to a comma, for messages */
-#define CGX_MPI_MEMBER(function) __typeof__(PMPI_##function) *function;
+#define CGX_MPI_MEMBER(function) __typeof__(PMPI_##function) *(function);
     CGX_MPI_REQUIRED(CGX_MPI_MEMBER)
 #undef CGX_MPI_MEMBER
     cgx_mpi_allreduce_c *Allreduce_c;

@@ -1,0 +1,44 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "util/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+uint32_t cgx_hash(uint32_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ byte[i]) * 0x01000193u;
+    return hash;
+}
+
+bool cgx_hash_file(const char *path, uint32_t *hash)
+{
+    char block[4096];
+    uint32_t sum = CGX_HASH_START;
+    struct stat status;
+    ssize_t got = -1;
+    int file;
+
+    /* Opening a FIFO must not wait for its writer, nor reading a device go on for ever. */
+    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0)
+        return false;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+        goto close_file;
+    do {
+        got = read(file, block, sizeof block);
+        if (got > 0)
+            sum = cgx_hash(sum, block, (size_t)got);
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    if (got == 0)
+        *hash = sum;
+close_file:
+    close(file);
+    return got == 0;
+}

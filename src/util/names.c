@@ -1,0 +1,112 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "util/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "util/parse.h"
+#include "util/settings.h"
+
+#define PREFIX "CGX_"
+
+/* Longer names are not compared. */
+#define NAME_BYTES 64
+
+static const struct retired {
+    const char *name, *reason;
+} retired[] = {
+    {"CGX_DEBUG_ALL_TO_ALL_REDUCTION",
+     "it made every rank send its whole buffer to all others, to debug; "
+     "CGX_CROSS_REDUCTION_TYPE chooses the algorithm"},
+    {"CGX_DEBUG_DUMMY_COMPRESSION", "it copied data in place of compressing them, to debug; "
+                                    "CGX_COMPRESSION_QUANTIZATION_BITS=32 makes calls exact"},
+    {"CGX_COMPRESSION_FAKE_RATIO",
+     "it left part of every buffer unreduced, to estimate speed with wrong sums"},
+    {"CGX_REMOTE_BUF_COMPRESSION",
+     "it compressed straight into other ranks' shared memory; there is nothing to choose here"},
+    {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.
+ * A has LENGTH characters, both are shorter than NAME_BYTES. */
+static size_t distance(const char *a, size_t length, const char *b)
+{
+    size_t row[NAME_BYTES];
+    size_t width = strlen(b);
+
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 0; i < length; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i + 1;
+        for (size_t j = 0; j < width; j++) {
+            bool differ = cgx_parse_lower(a[i]) != cgx_parse_lower(b[j]);
+            size_t replaced = diagonal + differ;
+
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
+        }
+    }
+    return row[width];
+}
+
+/* The nearest name of the table, or NULL if none is close enough to be meant. */
+static const char *nearest(const char *name, size_t length)
+{
+    const char *found = NULL;
+    /* At most a third of what is behind the prefix may be wrong. */
+    size_t bound = (length - (sizeof PREFIX - 1)) / 3 + 1;
+    const struct cgx_setting *setting;
+
+    if (length >= NAME_BYTES)
+        return NULL;
+    for (size_t i = 0; (setting = cgx_settings_row(i)) != NULL; i++) {
+        size_t edits = distance(name, length, setting->name);
+
+        if (edits < bound) {
+            bound = edits;
+            found = setting->name;
+        }
+    }
+    return found;
+}
+
+static bool equal(const char *name, size_t length, const char *known)
+{
+    return strlen(known) == length && strncmp(name, known, length) == 0;
+}
+
+bool cgx_names_explain(const char *entry, char *message, size_t size)
+{
+    size_t length = strcspn(entry, "=");
+    int shown = (int)least(length, NAME_BYTES);
+    const struct cgx_setting *setting;
+    const char *meant;
+
+    if (strncmp(entry, PREFIX, sizeof PREFIX - 1) != 0 || entry[length] != '=')
+        return false;
+    for (size_t i = 0; (setting = cgx_settings_row(i)) != NULL; i++)
+        if (equal(entry, length, setting->name))
+            return false;
+    for (size_t i = 0; i < sizeof retired / sizeof retired[0]; i++) {
+        if (equal(entry, length, retired[i].name)) {
+            snprintf(message, size, "%s is retired: %s", retired[i].name, retired[i].reason);
+            return true;
+        }
+    }
+    meant = nearest(entry, length);
+    if (meant != NULL)
+        snprintf(message, size, "%.*s is not a variable of this library; is %s meant?", shown,
+                 entry, meant);
+    else
+        snprintf(message, size, "%.*s is not a variable of this library", shown, entry);
+    return true;
+}

@@ -1,0 +1,371 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "util/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "util/hash.h"
+#include "util/log.h"
+#include "util/names.h"
+#include "util/parse.h"
+
+/* Every value is parsed into 64 bits: an integer as it is, a word as its place in the list, a real
+ * number as its bits. Ranks compare them and fields are filled from them without knowing more. */
+struct row {
+    struct cgx_setting about;
+    bool (*parse)(const struct row *row, const char *text, uint64_t *value);
+    uint64_t least, most;
+    uint64_t also;   /* one more integer that is allowed, or 0 */
+    const char *now; /* without effect yet: a value that, besides the default, tells the truth */
+    size_t offset, size; /* of the field in struct cgx_settings; size 0: there is none */
+};
+
+static bool parse_integer(const struct row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!cgx_parse_unsigned(text, &number))
+        return false;
+    if ((number < row->least || number > row->most) && (number == 0 || number != row->also))
+        return false;
+    *value = number;
+    return true;
+}
+
+static bool parse_power(const struct row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!parse_integer(row, text, &number) || (number & (number - 1)) != 0)
+        return false;
+    *value = number;
+    return true;
+}
+
+static bool parse_elements(const struct row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!cgx_parse_unsigned(text, &number))
+        return false;
+    *value = number < row->least ? row->least : number;
+    return true;
+}
+
+static bool parse_mebibytes(const struct row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!parse_integer(row, text, &number))
+        return false;
+    *value = number << 20;
+    return true;
+}
+
+static bool parse_choice(const struct row *row, const char *text, uint64_t *value)
+{
+    return cgx_parse_choice(text, row->about.values, value);
+}
+
+static bool parse_widths(const struct row *row, const char *text, uint64_t *value)
+{
+    uint64_t least, most;
+
+    if (!cgx_parse_pair(text, ':', &least, &most) || least < row->least || most > row->most ||
+        least > most)
+        return false;
+    *value = least << 16 | most;
+    return true;
+}
+
+static bool parse_real(const struct row *row, const char *text, uint64_t *value)
+{
+    double number;
+
+    (void)row;
+    if (!cgx_parse_positive(text, &number))
+        return false;
+    memcpy(value, &number, sizeof number);
+    return true;
+}
+
+static bool parse_topology(const struct row *row, const char *text, uint64_t *value)
+{
+    uint64_t nodes, ranks;
+
+    if (cgx_parse_choice(text, "auto, flat", value)) /* CGX_TOPOLOGY_AUTO, CGX_TOPOLOGY_FLAT */
+        return true;
+    if (!cgx_parse_pair(text, 'x', &nodes, &ranks) || nodes < row->least || nodes > row->most ||
+        ranks < row->least || ranks > row->most)
+        return false;
+    *value = nodes << 32 | ranks;
+    return true;
+}
+
+static bool parse_content(const struct row *row, const char *text, uint64_t *value)
+{
+    uint32_t hash = 0;
+
+    (void)row;
+    if (*text != '\0' && !cgx_hash_file(text, &hash))
+        return false;
+    *value = hash;
+    return true;
+}
+
+static bool parse_path(const struct row *row, const char *text, uint64_t *value)
+{
+    (void)row;
+    *value = *text != '\0';
+    return true;
+}
+
+/* clang-format off */
+#define NO_FIELD .size = 0
+#define FIELD(member) \
+    .offset = offsetof(struct cgx_settings, member), \
+    .size = sizeof(((struct cgx_settings *)NULL)->member)
+
+/* A new variable takes the next free slot; the slot of one that goes stays empty. */
+static const struct row rows[] = {
+    {{"CGX_ENABLE", "0, 1", "1",
+      "0: every call is exact", NULL, 1},
+     parse_choice, FIELD(enable)},
+    {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
+      "bits to an element; 32: exact", NULL, 2},
+     parse_integer, 1, 8, CGX_BITS_EXACT, FIELD(bits)},
+    {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
+      "elements that share a scale", NULL, 3},
+     parse_power, 64, 4096, FIELD(bucket_size)},
+    {{"CGX_COMPRESSION_MINIMAL_SIZE", "a number of elements", "16384",
+      "smaller calls are exact; values below 1024 mean 1024", NULL, 4},
+     parse_elements, 1024, FIELD(minimal_size)},
+    {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
+      "1: the tail that does not fill a bucket is sent exact", NULL, 5},
+     parse_choice, FIELD(skip_incomplete_buckets)},
+    {{"CGX_BUFFERS", "device, host, all", "device",
+      "which buffers are compressed; device buffers are not in this version", NULL, 6},
+     parse_choice, FIELD(buffers)},
+    {{"CGX_WARMUP", "0-1000000", "2",
+      "how often the program's step must have gone by before its calls are compressed; 0: at once",
+      NULL, 7},
+     parse_integer, 0, 1000000, FIELD(warmup)},
+    {{"CGX_ROUNDING", "nearest, stochastic", "nearest",
+      "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits",
+      NULL, 8},
+     parse_choice, FIELD(rounding)},
+    {{"CGX_SEED", "an integer below 2^64", "0",
+      "stochastic rounding is a function of seed, call, rank and element alone", NULL, 9},
+     parse_integer, 0, UINT64_MAX, FIELD(seed)},
+    {{"CGX_ADAPTIVE", "0, 1", "0",
+      "1: choose widths layer by layer; will be the default once it is there",
+      "every layer has the same width", 10},
+     parse_choice, FIELD(adaptive)},
+    {{"CGX_ADAPTIVE_BITS", "MIN:MAX, each 1-8", "3:8",
+      "widths that it may choose", "every layer has the same width", 11},
+     parse_widths, 1, 8, FIELD(adaptive_bits)},
+    {{"CGX_ADAPTIVE_BUDGET", "a positive number", "1.0",
+      "total error allowed, relative to that of the same width for all",
+      "every layer has the same width", 12},
+     parse_real, FIELD(adaptive_budget)},
+    {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
+      "steps after which the widths are chosen anew", "every layer has the same width", 13},
+     parse_integer, 1, 1000000, FIELD(adaptive_period)},
+    {{"CGX_RULES", "a file that can be read", "",
+      "overrides for single calls", "every call follows the other settings", 14},
+     parse_content, FIELD(rules)},
+    {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
+      "MiB: upper bound on the staging memory of one call; larger calls go in slices", NULL, 15},
+     parse_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
+    {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
+      "transport inside a node: host shared memory, CUDA IPC, or MPI",
+      "all messages go through MPI", 16},
+     parse_choice, .now = "MPI", FIELD(inner_transport)},
+    {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING", "SRA",
+      "algorithm inside a node", "every rank counts as a node of its own", 17},
+     parse_choice, FIELD(inner_reduction)},
+    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING", "SRA",
+      "algorithm between nodes: scatter-reduce-allgather or ring; every rank counts as a node", NULL,
+      18},
+     parse_choice, FIELD(cross_reduction)},
+    {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
+      "compress inside a node", "every rank counts as a node of its own", 19},
+     parse_choice, FIELD(intra_compress)},
+    {{"CGX_INTRA_BROADCAST", "0, 1", "0",
+      "1: one leader of each node exchanges data with other nodes",
+      "every rank counts as a node of its own", 20},
+     parse_choice, FIELD(intra_broadcast)},
+    {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
+      "nodes and ranks per node: as found, none, or N nodes of L ranks",
+      "every rank counts as a node of its own", 21},
+     parse_topology, 1, INT32_MAX, .now = "flat", FIELD(topology)},
+    {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
+      "a set of defaults; exact: every call is exact", "the defaults are those listed here", 22},
+     parse_choice, .now = "exact", FIELD(profile)},
+    {{"CGX_SYNC", "stream, none, device", "stream",
+      "what is waited for before a device buffer is read", "device buffers are not compressed", 0},
+     parse_choice, FIELD(sync)},
+    {{"CGX_LOG", "error, warn, info, debug, trace", "warn",
+      "how much is written to stderr", NULL, 0},
+     parse_choice, FIELD(log_level)},
+    {{"CGX_STATS", "a file, or -", "",
+      "statistics at the end", "CGX_LOG=info prints totals", 0},
+     parse_path, NO_FIELD},
+    {{"CGX_TRACE", "a file", "",
+      "timeline in Chrome's trace-event format", "no timeline is written", 0},
+     parse_path, NO_FIELD},
+    {{"CGX_CHECK", "0, 1", "0",
+      "1: every compressed call is also done exactly and compared with its bound",
+      "nothing is compared", 23},
+     parse_choice, FIELD(check)},
+};
+/* clang-format on */
+#define NROWS (sizeof rows / sizeof rows[0])
+
+const struct cgx_setting *cgx_settings_row(size_t index)
+{
+    return index < NROWS ? &rows[index].about : NULL;
+}
+
+static bool accepted(const struct row *row, const char *text, uint64_t *value)
+{
+    return *text != '\0' && row->parse(row, text, value);
+}
+
+static uint64_t initial_value(const struct row *row)
+{
+    uint64_t value = 0;
+
+    row->parse(row, row->about.initial, &value);
+    return value;
+}
+
+/* Fields are bool, 32 bits or 64 bits. */
+static void store(const struct row *row, uint64_t value, struct cgx_settings *settings)
+{
+    unsigned char *field = (unsigned char *)settings + row->offset;
+    bool flag = value != 0;
+    uint32_t word = (uint32_t)value;
+
+    if (row->size == sizeof flag)
+        memcpy(field, &flag, sizeof flag);
+    else if (row->size == sizeof word)
+        memcpy(field, &word, sizeof word);
+    else if (row->size == sizeof value)
+        memcpy(field, &value, sizeof value);
+}
+
+static uint64_t load(const struct row *row, const struct cgx_settings *settings)
+{
+    const unsigned char *field = (const unsigned char *)settings + row->offset;
+    bool flag;
+    uint32_t word;
+    uint64_t value = 0;
+
+    if (row->size == sizeof flag) {
+        memcpy(&flag, field, sizeof flag);
+        return flag;
+    }
+    if (row->size == sizeof word) {
+        memcpy(&word, field, sizeof word);
+        return word;
+    }
+    if (row->size == sizeof value)
+        memcpy(&value, field, sizeof value);
+    return value;
+}
+
+enum verdict { ACCEPTED, REFUSED, WITHOUT_EFFECT };
+
+static enum verdict read_row(const struct row *row, const char *text, struct cgx_settings *settings)
+{
+    uint64_t initial = initial_value(row);
+    uint64_t value, now;
+
+    store(row, initial, settings);
+    if (text == NULL)
+        return ACCEPTED;
+    if (!accepted(row, text, &value))
+        return REFUSED;
+    store(row, value, settings);
+    if (row->about.instead == NULL || value == initial)
+        return ACCEPTED;
+    if (row->now != NULL && accepted(row, row->now, &now) && value == now)
+        return ACCEPTED;
+    return WITHOUT_EFFECT;
+}
+
+static void report_row(const struct cgx_setting *about, enum verdict verdict, const char *text,
+                       cgx_settings_report *report, void *context)
+{
+    char copy[CGX_PRINTABLE_BYTES], message[512];
+
+    if (verdict == REFUSED) {
+        snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact",
+                 about->name, cgx_printable(text, copy), about->values);
+        report(context, CGX_LOG_ERROR, message);
+    } else if (verdict == WITHOUT_EFFECT) {
+        snprintf(message, sizeof message, "%s=\"%s\" has no effect in this version: %s",
+                 about->name, cgx_printable(text, copy), about->instead);
+        report(context, CGX_LOG_WARN, message);
+    }
+}
+
+void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
+                        struct cgx_settings *settings)
+{
+    static char *const empty[] = {NULL};
+    enum verdict verdicts[NROWS];
+    const char *texts[NROWS];
+    char message[512];
+    bool together = true;
+
+    if (environment == NULL) /* what clearenv leaves in environ */
+        environment = empty;
+    memset(settings, 0, sizeof *settings);
+    settings->valid = true;
+    for (size_t i = 0; i < NROWS; i++) {
+        texts[i] = cgx_environment_find(environment, rows[i].about.name);
+        verdicts[i] = read_row(&rows[i], texts[i], settings);
+        settings->valid = settings->valid && verdicts[i] != REFUSED;
+    }
+    if (settings->rounding == CGX_ROUNDING_STOCHASTIC && settings->bits == 1) {
+        settings->rounding = CGX_ROUNDING_NEAREST;
+        settings->valid = together = false;
+    }
+    for (size_t i = 0; i < NROWS; i++)
+        report_row(&rows[i].about, verdicts[i], texts[i], report, context);
+    if (!together)
+        report(context, CGX_LOG_ERROR,
+               "CGX_ROUNDING=\"stochastic\" refused: allowed with "
+               "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8, 32; every call is exact");
+    for (size_t i = 0; environment[i] != NULL; i++)
+        if (cgx_names_explain(environment[i], message, sizeof message))
+            report(context, CGX_LOG_WARN, message);
+}
+
+void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_SETTINGS_WORDS])
+{
+    memset(words, 0, CGX_SETTINGS_WORDS * sizeof words[0]);
+    words[0] = !settings->valid;
+    for (size_t i = 0; i < NROWS; i++) {
+        uint64_t value = load(&rows[i], settings);
+
+        if (rows[i].about.slot == 0)
+            continue;
+        words[rows[i].about.slot] =
+            value <= UINT32_MAX ? (uint32_t)value : cgx_hash(CGX_HASH_START, &value, sizeof value);
+    }
+}
+
+const char *cgx_settings_slot_name(size_t slot)
+{
+    if (slot == 0)
+        return "whether all values are accepted";
+    for (size_t i = 0; i < NROWS; i++)
+        if (rows[i].about.slot == slot)
+            return rows[i].about.name;
+    return NULL;
+}

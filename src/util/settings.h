@@ -1,0 +1,100 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The CGX_ variables. One table in settings.c has a row for each: name, type, default, range, one
+ * line of documentation, and the slot of the record in which ranks compare it. The man page,
+ * cgx-info --settings, the start-up check and the agreement between ranks all come from it. */
+#ifndef CGX_UTIL_SETTINGS_H
+#define CGX_UTIL_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
+enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };
+enum cgx_reduction { CGX_REDUCTION_SRA, CGX_REDUCTION_RING };
+enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
+enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
+enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_EXACT };
+enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
+
+/* Width of a call or segment that is sent as it is. */
+#define CGX_BITS_EXACT 32
+
+/* Of topology; other values are nodes << 32 | ranks per node. */
+#define CGX_TOPOLOGY_AUTO 0
+#define CGX_TOPOLOGY_FLAT 1
+
+struct cgx_settings {
+    bool enable;
+    int bits;              /* 1-8, or CGX_BITS_EXACT */
+    unsigned bucket_size;  /* elements, a power of two */
+    uint64_t minimal_size; /* elements, at least 1024 */
+    bool skip_incomplete_buckets;
+    enum cgx_buffers buffers;
+    unsigned warmup; /* steps */
+    enum cgx_rounding rounding;
+    uint64_t seed;
+    uint64_t fusion_buffer_bytes;
+    enum cgx_reduction cross_reduction;
+    int log_level; /* enum cgx_log_level */
+    bool valid;    /* false: some value was refused; everything is exact */
+
+    /* Not in effect in this version; ranks compare them all the same. */
+    bool adaptive;
+    uint32_t adaptive_bits; /* least << 16 | most */
+    double adaptive_budget;
+    unsigned adaptive_period; /* steps */
+    uint32_t rules;           /* hash of the file's content; 0: no file */
+    enum cgx_transport inner_transport;
+    enum cgx_reduction inner_reduction;
+    enum cgx_intra intra_compress;
+    bool intra_broadcast;
+    uint64_t topology;
+    enum cgx_profile profile;
+    enum cgx_sync sync;
+    bool check;
+};
+
+/* What the table says about a variable. */
+struct cgx_setting {
+    const char *name;
+    const char *values;  /* what is allowed, for people */
+    const char *initial; /* the default as one would write it; "" is to leave the variable unset */
+    const char *meaning;
+    const char *instead; /* NULL, or: it has no effect in this version, and this is done instead */
+    unsigned slot;       /* 0: it changes no results and need not be the same on all ranks */
+};
+
+/* The rows of the table in order, NULL behind the last. */
+const struct cgx_setting *cgx_settings_row(size_t index);
+
+/* Sink for messages of cgx_settings_parse, one call a message, no newline. LEVEL is an enum
+ * cgx_log_level: error for a refused value, warn for names unknown, retired or without effect. When
+ * the first message comes, *SETTINGS is complete, the log level in it too. */
+typedef void cgx_settings_report(void *context, int level, const char *message);
+
+/* Reads every "CGX_NAME=value" of ENVIRONMENT (NULL-terminated or NULL, as environ; of two with one
+ * name the first counts, as in getenv). Always fills *SETTINGS: a variable that is absent has its
+ * default, and so has one whose value is refused, with valid = false. No global state is read or
+ * written; the file that CGX_RULES names is read. */
+void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
+                        struct cgx_settings *settings);
+
+/* Ranks compare settings as an array of words with fixed slots. Slots are never reused, so that
+ * different versions of the library can compare theirs; a slot without a setting is 0. Settings
+ * that do not change results (logging and the like) have no slot. Slot 0 is 1 where a value was
+ * refused. A value below 2^32 is its own word, any other is hashed. */
+#define CGX_SETTINGS_WORDS 60
+void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_SETTINGS_WORDS]);
+
+/* The variable compared in SLOT, or NULL; for slot 0 a phrase that says what it is. */
+const char *cgx_settings_slot_name(size_t slot);
+
+/* Writes the table: name, values, default, documentation and, where ENVIRONMENT is not NULL, the
+ * value now. */
+void cgx_settings_print(FILE *out, char *const environment[]);
+
+#endif

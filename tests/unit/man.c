@@ -1,0 +1,130 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Holds the list of variables in libcgxpmpi.7 to the table of settings. An item of the list is
+ *
+ *     .TP
+ *     .B NAME
+ *     text
+ *     .br
+ *     Values: VALUES
+ *     .br
+ *     Default: DEFAULT
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/tap.h"
+#include "util/settings.h"
+
+#define LINE_BYTES 256
+#define LINES 2000
+
+static char lines[LINES][LINE_BYTES];
+static size_t nlines;
+
+static void read_page(void)
+{
+    const char *top = getenv("top_srcdir");
+    char path[4096];
+    FILE *page;
+
+    snprintf(path, sizeof path, "%s/man/libcgxpmpi.7", top == NULL ? "." : top);
+    page = fopen(path, "r");
+    if (page == NULL)
+        bail_out("%s cannot be read", path);
+    while (nlines < LINES && fgets(lines[nlines], LINE_BYTES, page) != NULL) {
+        lines[nlines][strcspn(lines[nlines], "\n")] = '\0';
+        nlines++;
+    }
+    fclose(page);
+}
+
+/* The line that is TEXT, from FIRST on; nlines if there is none. */
+static size_t find(size_t first, const char *text)
+{
+    while (first < nlines && strcmp(lines[first], text) != 0)
+        first++;
+    return first;
+}
+
+/* Whether an item about NAME begins with line I. */
+static bool is_item(size_t i, const char *name)
+{
+    return i + 1 < nlines && strcmp(lines[i], ".TP") == 0 && strncmp(lines[i + 1], ".B ", 3) == 0 &&
+           strcmp(lines[i + 1] + 3, name) == 0;
+}
+
+/* The one item about NAME between two lines, else 0: there is none, or more. */
+static size_t find_item(size_t begin, size_t end, const char *name)
+{
+    size_t found = 0;
+    unsigned count = 0;
+
+    for (size_t i = begin; i < end; i++) {
+        if (is_item(i, name)) {
+            found = i;
+            count++;
+        }
+    }
+    return count == 1 ? found : 0;
+}
+
+/* Whether the item has the line "LABEL: TEXT". */
+static bool item_says(size_t item, const char *label, const char *text)
+{
+    char expected[LINE_BYTES];
+
+    snprintf(expected, sizeof expected, "%s: %s", label, text);
+    for (size_t i = item + 2; i < nlines && lines[i][0] != '\0'; i++) {
+        if (strcmp(lines[i], expected) == 0)
+            return true;
+        if (strcmp(lines[i], ".TP") == 0 || strncmp(lines[i], ".S", 2) == 0)
+            break;
+    }
+    diag("no line \"%s\"", expected);
+    return false;
+}
+
+static bool is_row(const char *name)
+{
+    const struct cgx_setting *row;
+
+    for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++)
+        if (strcmp(row->name, name) == 0)
+            return true;
+    diag("%s is in no row", name);
+    return false;
+}
+
+int main(void)
+{
+    size_t begin, pending, end;
+    const struct cgx_setting *row;
+    bool known = true;
+
+    read_page();
+    begin = find(0, ".SH ENVIRONMENT");
+    pending = find(begin, ".SS Without effect in this version");
+    end = find(pending, ".SS Retired");
+    if (end == nlines)
+        bail_out("the sections of the page are not as expected");
+    for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++) {
+        bool in_effect = row->instead == NULL;
+        size_t item = find_item(in_effect ? begin : pending, in_effect ? pending : end, row->name);
+
+        ok(item != 0, "%s is listed once, with the variables that %s effect", row->name,
+           in_effect ? "have" : "have no");
+        ok(item != 0 && item_says(item, "Values", row->values), "%s has the values of the table",
+           row->name);
+        ok(item != 0 && item_says(item, "Default", *row->initial == '\0' ? "unset" : row->initial),
+           "%s has the default of the table", row->name);
+    }
+    for (size_t i = begin; i < end; i++)
+        if (strcmp(lines[i], ".TP") == 0)
+            known = is_row(lines[i + 1] + 3) && known;
+    ok(known, "the page lists no other variable");
+    return done_testing();
+}

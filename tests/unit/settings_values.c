@@ -1,0 +1,199 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What values each variable takes, and what they come to. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../lib/tap.h"
+#include "util/log.h"
+#include "util/settings.h"
+
+struct messages {
+    unsigned errors, warnings;
+    char last[512];
+};
+
+static void collect(void *context, int level, const char *message)
+{
+    struct messages *messages = context;
+
+    *(level == CGX_LOG_ERROR ? &messages->errors : &messages->warnings) += 1;
+    snprintf(messages->last, sizeof messages->last, "%s", message);
+}
+
+/* The settings of an environment of one or two entries. */
+static struct cgx_settings parse(const char *first, const char *second, struct messages *messages)
+{
+    char *environment[] = {(char *)first, (char *)second, NULL};
+    struct cgx_settings settings;
+
+    memset(messages, 0, sizeof *messages);
+    memset(&settings, 0xA5, sizeof settings);
+    cgx_settings_parse(environment, collect, messages, &settings);
+    return settings;
+}
+
+static struct cgx_settings defaults(void)
+{
+    struct messages messages;
+
+    return parse(NULL, NULL, &messages);
+}
+
+static const struct cgx_setting *row(const char *name)
+{
+    const struct cgx_setting *setting;
+
+    for (size_t i = 0; (setting = cgx_settings_row(i)) != NULL; i++)
+        if (strcmp(setting->name, name) == 0)
+            return setting;
+    bail_out("%s has no row", name);
+}
+
+/* Whether the two differ for ranks in no word but that of SLOT. */
+static bool differ_in(const struct cgx_settings *a, const struct cgx_settings *b, size_t slot)
+{
+    uint32_t words[2][CGX_SETTINGS_WORDS];
+    bool alone = true;
+
+    cgx_settings_words(a, words[0]);
+    cgx_settings_words(b, words[1]);
+    for (size_t i = 0; i < CGX_SETTINGS_WORDS; i++)
+        alone = alone && (words[0][i] != words[1][i]) == (i == slot);
+    return alone;
+}
+
+static const struct variable {
+    const char *name;
+    const char *good[8]; /* none of them means the default; files are tested elsewhere */
+    const char *bad[12];
+} variables[] = {
+    {"CGX_ENABLE", {"0"}, {"2", "yes", "01", "-0", " 1", "1 "}},
+    {"CGX_COMPRESSION_QUANTIZATION_BITS",
+     {"1", "2", "3", "5", "6", "7", "8", "32"},
+     {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
+    {"CGX_COMPRESSION_BUCKET_SIZE",
+     {"64", "128", "256", "1024", "2048", "4096"},
+     {"32", "500", "8192", "0", "-512", "512k", "4097"}},
+    {"CGX_COMPRESSION_MINIMAL_SIZE",
+     {"0", "1024", "1025", "4294967296", "18446744073709551615"},
+     {"18446744073709551616", "99999999999999999999", "-1", "16k", "1e6"}},
+    {"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", {"1"}, {"2", "true"}},
+    {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
+    {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
+    {"CGX_ROUNDING", {"stochastic", "STOCHASTIC"}, {"random", "0", "stochasti"}},
+    {"CGX_SEED",
+     {"1", "4294967295", "4294967296", "18446744073709551615"},
+     {"18446744073709551616", "-1", "0x10", "1 2"}},
+    {"CGX_ADAPTIVE", {"1"}, {"2", "on"}},
+    {"CGX_ADAPTIVE_BITS",
+     {"1:8", "3:7", "4:4", "8:8"},
+     {"0:8", "3:9", "8:3", "3", "3:", ":8", "3-8", "3:8:1", "3: 8", "3:+8"}},
+    {"CGX_ADAPTIVE_BUDGET",
+     {"0.5", "2", "1e-3", ".25", "1.5E+2"},
+     {"0", "-1", "inf", "nan", "1,0", "1e999", "0x1p0", "1.0.", "1e", " 1", "+1"}},
+    {"CGX_ADAPTIVE_PERIOD", {"1", "1000000"}, {"0", "1000001", "-5"}},
+    {"CGX_RULES", {NULL}, {"/nonexistent/rules", "/dev/null", "/"}},
+    {"CGX_FUSION_BUFFER_SIZE_MB", {"1", "1048576"}, {"0", "1048577", "64M", "64.0"}},
+    {"CGX_INNER_COMMUNICATOR_TYPE", {"SHM", "P2P", "MPI", "shm"}, {"NCCL", "AUT", "SHM, P2P"}},
+    {"CGX_INNER_REDUCTION_TYPE", {"RING", "ring"}, {"TREE", "1"}},
+    {"CGX_CROSS_REDUCTION_TYPE", {"RING", "ring"}, {"TREE", "SRARING"}},
+    {"CGX_INTRA_COMPRESS", {"0", "1"}, {"2", "yes"}},
+    {"CGX_INTRA_BROADCAST", {"1"}, {"2", "true"}},
+    {"CGX_TOPOLOGY",
+     {"flat", "4x2", "1x1", "2147483647x1"},
+     {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
+    {"CGX_PROFILE", {"bytegrad", "exact"}, {"fast", "cgx,exact"}},
+    {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
+    {"CGX_LOG", {"error", "info", "debug", "trace"}, {"warning", "3", "verbose"}},
+    {"CGX_STATS", {"-", "stats.json"}, {NULL}},
+    {"CGX_TRACE", {"trace.json"}, {NULL}},
+    {"CGX_CHECK", {"1"}, {"2"}},
+};
+
+#define NVARIABLES (sizeof variables / sizeof variables[0])
+#define LIST(member) (sizeof variables[0].member / sizeof variables[0].member[0])
+
+static bool takes(const struct variable *variable, const char *value)
+{
+    char entry[256];
+    struct messages messages;
+    struct cgx_settings settings, plain = defaults();
+    unsigned slot = row(variable->name)->slot;
+
+    snprintf(entry, sizeof entry, "%s=%s", variable->name, value);
+    settings = parse(entry, NULL, &messages);
+    if (messages.errors == 0 && settings.valid &&
+        differ_in(&settings, &plain, slot == 0 ? CGX_SETTINGS_WORDS : slot))
+        return true;
+    diag("%s: %s", entry, messages.last);
+    return false;
+}
+
+/* The message has variable, value, what is allowed, and what happens now. */
+static bool refuses(const struct variable *variable, const char *value)
+{
+    const struct cgx_setting *setting = row(variable->name);
+    char entry[256], expected[512];
+    struct messages messages;
+    struct cgx_settings settings, plain = defaults();
+
+    snprintf(entry, sizeof entry, "%s=%s", variable->name, value);
+    snprintf(expected, sizeof expected, "%s=\"%s\" refused: allowed: %s; every call is exact",
+             variable->name, value, setting->values);
+    settings = parse(entry, NULL, &messages);
+    if (!settings.valid && messages.errors == 1 && messages.warnings == 0 &&
+        strcmp(messages.last, expected) == 0 && differ_in(&settings, &plain, 0))
+        return true;
+    diag("%s: %s", entry, messages.last);
+    return false;
+}
+
+static void test_variable(const struct variable *variable)
+{
+    bool taken = true, refused = refuses(variable, "");
+
+    for (size_t i = 0; i < LIST(good) && variable->good[i] != NULL; i++)
+        taken = takes(variable, variable->good[i]) && taken;
+    for (size_t i = 0; i < LIST(bad) && variable->bad[i] != NULL; i++)
+        refused = refuses(variable, variable->bad[i]) && refused;
+    if (variable->good[0] != NULL)
+        ok(taken, "%s takes what is allowed, and ranks see it", variable->name);
+    ok(refused, "%s refuses anything else by name, and ranks see it", variable->name);
+}
+
+static void test_defaults(void)
+{
+    struct messages messages;
+    struct cgx_settings s = parse(NULL, NULL, &messages);
+
+    ok(messages.errors + messages.warnings == 0 && s.valid,
+       "nothing is said of an empty environment");
+    ok(s.enable && s.bits == 4 && s.bucket_size == 512 && s.minimal_size == 16384 &&
+           !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
+           s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
+           s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_SRA &&
+           s.log_level == CGX_LOG_WARN,
+       "the settings in effect have their defaults");
+    ok(!s.adaptive && s.adaptive_bits == (3u << 16 | 8u) && s.adaptive_budget == 1.0 &&
+           s.adaptive_period == 100 && s.rules == 0 && s.inner_transport == CGX_TRANSPORT_AUTO &&
+           s.inner_reduction == CGX_REDUCTION_SRA && s.intra_compress == CGX_INTRA_AUTO &&
+           !s.intra_broadcast && s.topology == CGX_TOPOLOGY_AUTO && s.profile == CGX_PROFILE_CGX &&
+           s.sync == CGX_SYNC_STREAM && !s.check,
+       "the settings not in effect have their defaults");
+}
+
+int main(void)
+{
+    size_t rows = 0;
+
+    test_defaults();
+    for (size_t i = 0; i < NVARIABLES; i++)
+        test_variable(&variables[i]);
+    while (cgx_settings_row(rows) != NULL)
+        rows++;
+    ok(rows == NVARIABLES, "every row of the table is tested");
+    return done_testing();
+}
