@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two steps of the longest kind. */
-#define HISTORY (2 * CGX_STEP_LONGEST)
+/* Two steps of the longest kind are always remembered; what is older goes by parts. */
+#define OLDER (CGX_STEP_LONGEST / 4)
+#define HISTORY (2 * CGX_STEP_LONGEST + OLDER)
 
-/* A search costs time in proportion to the history; searching once in this part of the history's
- * length keeps the cost of a call constant. */
+/* A search costs time in proportion to the history, up to some microseconds: beyond a short history
+ * it is made once in this part of its length, which keeps the cost of a call constant. */
+#define SHORT_HISTORY 256
 #define SEARCH_PART 32
 
 struct cgx_step {
@@ -52,8 +54,8 @@ size_t cgx_step_period(const struct cgx_step *step)
 static void remember(struct cgx_step *step, uint64_t signature)
 {
     if (step->length == HISTORY) {
-        step->length = HISTORY - HISTORY / 8;
-        memmove(step->history, step->history + HISTORY / 8, step->length * sizeof signature);
+        step->length = HISTORY - OLDER;
+        memmove(step->history, step->history + OLDER, step->length * sizeof signature);
     }
     step->history[step->length++] = signature;
 }
@@ -128,7 +130,7 @@ static bool follow(struct cgx_step *step, uint64_t signature)
         return false;
     if (signature != step->pattern[step->position]) {
         step->search = true;
-        if (++step->strays > step->period + HISTORY / 8)
+        if (++step->strays > step->period + OLDER)
             step->period = 0;
         return false;
     }
@@ -144,7 +146,8 @@ bool cgx_step_recurs(struct cgx_step *step, uint64_t signature)
     bool expected = follow(step, signature);
 
     remember(step, signature);
-    if (step->search && ++step->since_search > step->length / SEARCH_PART) {
+    if (step->search &&
+        (step->length < SHORT_HISTORY || ++step->since_search > step->length / SEARCH_PART)) {
         step->since_search = 0;
         search_period(step);
     }
