@@ -115,6 +115,8 @@ static void set_name(const char *text)
         else if (length > 0 && table.name[length - 1] != ' ')
             table.name[length++] = ' ';
     table.name[length] = '\0';
+    if (length == 0)
+        strcpy(table.name, "an MPI that does not say its name");
 }
 
 /* The text does not tell MPICH's own ABI from the standard one, which one MPICH offers as two

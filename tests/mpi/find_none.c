@@ -1,0 +1,26 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A program without an MPI library that all the same calls what the library exports. */
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "lib/tap.h"
+
+typedef int any_function(void *, void *, long, void *, void *, void *);
+
+int main(void)
+{
+    static const char *const names[] = {"MPI_Allreduce",   "MPI_Allreduce_c", "MPI_Op_create",
+                                        "MPI_Op_create_c", "MPI_Op_free",     "MPI_Type_free"};
+
+    for (int i = 0; i < 6; i++) {
+        any_function *function = (any_function *)dlsym(RTLD_DEFAULT, names[i]);
+
+        if (function == NULL)
+            bail_out("%s is not exported; is the library preloaded?", names[i]);
+        ok(function(NULL, NULL, 0, NULL, NULL, NULL) != 0, "%s fails", names[i]);
+    }
+    return done_testing();
+}

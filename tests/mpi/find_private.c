@@ -1,0 +1,53 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A program that loads MPI for a plugin alone, as Python does:
+ *     find_private plugin PLUGIN [OTHER]   the plugin sums
+ *     find_private itself PLUGIN [OTHER]   the program sums, though it has no MPI in reach
+ * OTHER is a shared object that is loaded before. */
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef int allreduce_words(const void *send, void *receive, int count, uintptr_t datatype,
+                            uintptr_t op, uintptr_t comm);
+
+static void *plugin;
+
+static void *in_plugin(const char *name)
+{
+    return dlsym(plugin, name);
+}
+
+static int sum_itself(const uintptr_t words[3])
+{
+    allreduce_words *allreduce = (allreduce_words *)dlsym(RTLD_DEFAULT, "MPI_Allreduce");
+    float in = 3, out = 0;
+
+    return allreduce != NULL && allreduce(&in, &out, 1, words[0], words[1], words[2]) == 0 &&
+           out == 3;
+}
+
+int main(int argc, char **argv)
+{
+    uintptr_t words[3];
+    int good;
+
+    if (argc < 3 || (argc > 3 && dlopen(argv[3], RTLD_NOW | RTLD_LOCAL) == NULL))
+        return 2;
+    plugin = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+    if (plugin == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 2;
+    }
+    ((int (*)(uintptr_t *))in_plugin("find_begin"))(words);
+    if (strcmp(argv[1], "plugin") == 0)
+        good = ((int (*)(void))in_plugin("find_sum"))();
+    else
+        good = sum_itself(words);
+    ((void (*)(void))in_plugin("find_end"))();
+    puts(good ? "sum is right" : "sum is wrong");
+    return !good;
+}

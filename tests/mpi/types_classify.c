@@ -1,0 +1,145 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which datatypes are taken for what, asked of the MPI at hand. One rank, without the library
+ * preloaded: it is linked in. */
+
+#include <mpi.h>
+#include <stddef.h>
+
+#include "lib/tap.h"
+#include "pmpi/types.h"
+#include "util/mpi.h"
+
+static bool is(MPI_Datatype datatype, enum cgx_type_class class)
+{
+    return cgx_type_classify(datatype) == class;
+}
+
+/* Without Fortran a type of Fortran's may be MPI_DATATYPE_NULL. */
+static enum cgx_type_class if_there(MPI_Datatype datatype)
+{
+    return datatype == MPI_DATATYPE_NULL ? CGX_TYPE_OTHER : CGX_TYPE_FLOAT32;
+}
+
+static void test_predefined(void)
+{
+    ok(is(MPI_FLOAT, CGX_TYPE_FLOAT32), "MPI_FLOAT is float32");
+    ok(is(MPI_REAL, if_there(MPI_REAL)), "MPI_REAL is float32");
+    ok(is(MPI_REAL4, if_there(MPI_REAL4)), "MPI_REAL4 is float32");
+    ok(is(MPI_DOUBLE, CGX_TYPE_OTHER) && is(MPI_LONG_DOUBLE, CGX_TYPE_OTHER), "doubles are not");
+    ok(is(MPI_INT, CGX_TYPE_OTHER) && is(MPI_SHORT, CGX_TYPE_OTHER), "integers are not");
+    ok(is(MPI_COMPLEX, CGX_TYPE_OTHER) && is(MPI_C_FLOAT_COMPLEX, CGX_TYPE_OTHER),
+       "complex numbers are not");
+    ok(is(MPI_FLOAT_INT, CGX_TYPE_OTHER) && is(MPI_SHORT_INT, CGX_TYPE_OTHER), "pairs are not");
+    ok(is(MPI_BYTE, CGX_TYPE_OTHER) && is(MPI_UINT16_T, CGX_TYPE_OTHER), "plain bytes are not");
+    ok(is(MPI_DATATYPE_NULL, CGX_TYPE_OTHER), "MPI_DATATYPE_NULL is nothing");
+#ifndef OPEN_MPI
+    ok(is((MPI_Datatype)-1, CGX_TYPE_OTHER) && is((MPI_Datatype)0, CGX_TYPE_OTHER) &&
+           is((MPI_Datatype)MPI_COMM_WORLD, CGX_TYPE_OTHER),
+       "what is no datatype is nothing, and the MPI library is not asked");
+#endif
+}
+
+#ifdef OPEN_MPI
+static void test_half(void)
+{
+    skip("16-bit types", "Open MPI has none");
+}
+#else
+static void test_half(void)
+{
+    bool recent = cgx_mpi()->version[0] >= 5;
+
+    ok(is((MPI_Datatype)0x4c000246, CGX_TYPE_FLOAT16), "MPIX_C_FLOAT16 is float16");
+    ok(is((MPI_Datatype)0x4c000226, recent ? CGX_TYPE_FLOAT16 : CGX_TYPE_OTHER),
+       "MPI_REAL2 is float16 where it is a type");
+    ok(is((MPI_Datatype)0x4c00024c, recent ? CGX_TYPE_BFLOAT16 : CGX_TYPE_OTHER),
+       "MPIX_BFLOAT16 is bfloat16 where it is a type");
+}
+#endif
+
+/* Classifies a type that was just made, then frees it. */
+static bool made_is(MPI_Datatype made, enum cgx_type_class class)
+{
+    bool good;
+
+    MPI_Type_commit(&made);
+    good = is(made, class);
+    MPI_Type_free(&made);
+    return good;
+}
+
+static MPI_Datatype contiguous(int count, MPI_Datatype inner)
+{
+    MPI_Datatype made;
+
+    MPI_Type_contiguous(count, inner, &made);
+    return made;
+}
+
+static void test_derived(void)
+{
+    MPI_Datatype bytes = contiguous(2, MPI_BYTE), other, single = contiguous(1, MPI_BYTE);
+    int displacements[2] = {0, 3};
+
+    ok(made_is(contiguous(2, MPI_BYTE), CGX_TYPE_OPAQUE16), "two bytes are opaque");
+    ok(made_is(contiguous(2, MPI_CHAR), CGX_TYPE_OPAQUE16) &&
+           made_is(contiguous(2, MPI_UINT8_T), CGX_TYPE_OPAQUE16),
+       "two of any predefined type of one byte are");
+    ok(made_is(contiguous(1, MPI_BYTE), CGX_TYPE_OTHER) &&
+           made_is(contiguous(4, MPI_BYTE), CGX_TYPE_OTHER) &&
+           made_is(contiguous(2, MPI_SHORT), CGX_TYPE_OTHER),
+       "other sizes are not");
+    ok(made_is(contiguous(1, MPI_SHORT), CGX_TYPE_OTHER), "one short is not");
+    MPI_Type_dup(MPI_SHORT, &other);
+    ok(made_is(other, CGX_TYPE_OTHER), "a copy of a short is not");
+    MPI_Type_create_resized(bytes, 0, 4, &other);
+    ok(made_is(other, CGX_TYPE_OTHER), "two bytes with a gap behind are not");
+    MPI_Type_create_indexed_block(2, 1, displacements, MPI_BYTE, &other);
+    ok(made_is(other, CGX_TYPE_OTHER), "two bytes with a gap between are not");
+    ok(made_is(contiguous(2, single), CGX_TYPE_OTHER), "two of a derived type are not");
+    ok(made_is(contiguous(1, MPI_FLOAT), CGX_TYPE_OTHER), "one float is not float32");
+    MPI_Type_free(&bytes);
+    MPI_Type_free(&single);
+}
+
+static int deleted;
+
+static int on_delete(MPI_Datatype datatype, int keyval, void *value, void *extra)
+{
+    (void)datatype, (void)keyval, (void)value, (void)extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Type_get_contents hands out references, which are to be freed: MPICH deletes a type's
+ * attributes with the last one. */
+static void test_references(void)
+{
+    MPI_Datatype inner = contiguous(1, MPI_BYTE), outer = contiguous(2, inner);
+    int keyval;
+
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, on_delete, &keyval, NULL);
+    MPI_Type_set_attr(inner, keyval, NULL);
+    MPI_Type_commit(&outer);
+    for (int i = 0; i < 10; i++)
+        cgx_type_classify(outer);
+    MPI_Type_free(&inner);
+    ok(deleted == 0, "types looked into keep their own references");
+    MPI_Type_free(&outer);
+    ok(deleted == 1, "and no others");
+    MPI_Type_free_keyval(&keyval);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    cgx_mpi_find((const void *)main);
+    test_predefined();
+    test_half();
+    test_derived();
+    test_references();
+    MPI_Finalize();
+    return done_testing();
+}

@@ -1,0 +1,37 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* ops_objects FUNCTION-OBJECT CALLER-OBJECT: says whether an op with the function float16_sum of
+ * one shared object, created from another, is taken for a sum. See ops_objects.test. */
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "pmpi/ops.h"
+
+#define OP ((MPI_Op)(uintptr_t)0x98000001u)
+
+static void *symbol(const char *path)
+{
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    return object == NULL ? NULL : dlsym(object, "float16_sum");
+}
+
+int main(int argc, char **argv)
+{
+    struct cgx_op_source source = {.commute = true};
+
+    if (argc != 3)
+        return 2;
+    source.function = (cgx_op_function *)symbol(argv[1]);
+    source.caller = symbol(argv[2]);
+    if (source.function == NULL || source.caller == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 2;
+    }
+    cgx_op_created(OP, &source);
+    puts(cgx_op_probe(OP, MPI_SHORT) == CGX_OP_SUM_FLOAT16 ? "sum" : "unknown");
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums of half-precision numbers are told from other functions by what they compute. */
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "codec/quant.h"
+#include "lib/tap.h"
+#include "pmpi/op_probe.h"
+#include "util/mpi.h"
+
+#define WORDS               \
+    const uint16_t *a = in; \
+    uint16_t *b = inout;    \
+    (void)a, (void)datatype
+
+/* An op that sets b[i] to EXPRESSION for every element. */
+#define OP(name, expression)                                                     \
+    static void name(void *in, void *inout, int *length, MPI_Datatype *datatype) \
+    {                                                                            \
+        WORDS;                                                                   \
+        for (int i = 0; i < *length; i++)                                        \
+            b[i] = (uint16_t)(expression);                                       \
+    }
+
+static float half(uint16_t word)
+{
+    return cgx_from_float16(word);
+}
+
+static float brain(uint16_t word)
+{
+    return cgx_from_bfloat16(word);
+}
+
+/* Towards zero, as _mm256_cvtps_ph may; overflow to the largest number. */
+static uint16_t truncated_half(float value)
+{
+    uint16_t word = cgx_to_float16(value);
+
+    return fabsf(half(word)) > fabsf(value) ? (uint16_t)(word - 1) : word;
+}
+
+static uint16_t flushed_half(uint16_t word)
+{
+    return (word & 0x7FFF) < 0x0400 ? word & 0x8000 : word;
+}
+
+OP(float16_sum, cgx_to_float16(half(a[i]) + half(b[i])))
+OP(float16_sum_truncated, truncated_half(half(a[i]) + half(b[i])))
+OP(float16_sum_flushed, flushed_half(cgx_to_float16(half(a[i]) + half(b[i]))))
+OP(float16_sum_of_flushed, cgx_to_float16(half(flushed_half(a[i])) + half(flushed_half(b[i]))))
+OP(bfloat16_sum, cgx_to_bfloat16(brain(a[i]) + brain(b[i])))
+OP(bfloat16_sum_truncated, cgx_float_bits(brain(a[i]) + brain(b[i])) >> 16)
+
+OP(float16_max, half(a[i]) > half(b[i]) ? a[i] : b[i])
+OP(float16_min, half(a[i]) < half(b[i]) ? a[i] : b[i])
+OP(float16_product, cgx_to_float16(half(a[i]) * half(b[i])))
+OP(float16_difference, cgx_to_float16(half(b[i]) - half(a[i])))
+OP(float16_average, cgx_to_float16((half(a[i]) + half(b[i])) / 2))
+OP(float16_sum_clamped, cgx_to_float16(fminf(fmaxf(half(a[i]) + half(b[i]), -65000), 65000)))
+OP(float16_sum_of_magnitudes, cgx_to_float16(fabsf(half(a[i])) + fabsf(half(b[i]))))
+OP(bfloat16_max, brain(a[i]) > brain(b[i]) ? a[i] : b[i])
+OP(bfloat16_product, cgx_to_bfloat16(brain(a[i]) * brain(b[i])))
+OP(integer_sum, a[i] + b[i])
+OP(replace, a[i])
+OP(keep, b[i])
+OP(exclusive_or, a[i] ^ b[i])
+OP(not_a_number, 0x7E00 + 0 * b[i])
+OP(float16_sum_overflowing_to_nan, cgx_to_float16(half(a[i]) + half(b[i])) == 0x7C00
+                                       ? 0x7C01
+                                       : cgx_to_float16(half(a[i]) + half(b[i])))
+
+/* Sums but for one element of a long run. */
+OP(wrong_in_the_vector_path, i == 6 && *length >= 8 ? 0 : cgx_to_float16(half(a[i]) + half(b[i])))
+
+static void beyond_the_end(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    float16_sum(in, inout, length, datatype);
+    memset((uint16_t *)inout + *length, 0, sizeof(uint16_t));
+}
+
+static void before_the_start(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    float16_sum(in, inout, length, datatype);
+    ((unsigned char *)inout)[-1] = 0;
+}
+
+static void beyond_the_input(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    float16_sum(in, inout, length, datatype);
+    ((uint16_t *)in)[*length] = 0;
+}
+
+static void float16_sum_large(void *in, void *inout, MPI_Count *length, MPI_Datatype *datatype)
+{
+    int small = *length >= 1 && *length <= 1000 ? (int)*length : 0;
+
+    float16_sum(in, inout, &small, datatype);
+}
+
+/* What a kernel of 8 at a time does that handles the rest the same way, in memory that has it. */
+static void float16_sum_of_eights(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    int rounded = (*length + 7) / 8 * 8;
+
+    float16_sum(in, inout, &rounded, datatype);
+}
+
+static MPI_Datatype seen;
+
+static void looks_at_type(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    seen = *datatype;
+    float16_sum(in, inout, length, datatype);
+}
+
+static enum cgx_op_class try(MPI_User_function *function)
+{
+    const struct cgx_op_source source = {(cgx_op_function *)function, true, false, NULL};
+
+    return cgx_op_try(&source, MPI_SHORT);
+}
+
+#define IS(function, class) ok(try(function) == (class), #function ": " #class)
+
+static void test_other_ways(void)
+{
+    const struct cgx_op_source large = {(cgx_op_function *)float16_sum_large, true, true, NULL};
+
+    ok(cgx_op_try(&large, MPI_SHORT) == CGX_OP_SUM_FLOAT16,
+       "a function that takes an MPI_Count gets one");
+    try(looks_at_type);
+    ok(seen == MPI_SHORT, "the function is told the datatype");
+}
+
+int main(void)
+{
+    IS(float16_sum, CGX_OP_SUM_FLOAT16);
+    IS(float16_sum_truncated, CGX_OP_SUM_FLOAT16);
+    IS(float16_sum_flushed, CGX_OP_SUM_FLOAT16);
+    IS(float16_sum_of_flushed, CGX_OP_SUM_FLOAT16);
+    IS(bfloat16_sum, CGX_OP_SUM_BFLOAT16);
+    IS(bfloat16_sum_truncated, CGX_OP_SUM_BFLOAT16);
+
+    IS(float16_max, CGX_OP_UNKNOWN);
+    IS(float16_min, CGX_OP_UNKNOWN);
+    IS(float16_product, CGX_OP_UNKNOWN);
+    IS(float16_difference, CGX_OP_UNKNOWN);
+    IS(float16_average, CGX_OP_UNKNOWN);
+    IS(float16_sum_clamped, CGX_OP_UNKNOWN);
+    IS(float16_sum_of_magnitudes, CGX_OP_UNKNOWN);
+    IS(bfloat16_max, CGX_OP_UNKNOWN);
+    IS(bfloat16_product, CGX_OP_UNKNOWN);
+    IS(integer_sum, CGX_OP_UNKNOWN);
+    IS(replace, CGX_OP_UNKNOWN);
+    IS(keep, CGX_OP_UNKNOWN);
+    IS(exclusive_or, CGX_OP_UNKNOWN);
+    IS(not_a_number, CGX_OP_UNKNOWN);
+    IS(float16_sum_overflowing_to_nan, CGX_OP_UNKNOWN);
+    IS(wrong_in_the_vector_path, CGX_OP_UNKNOWN);
+
+    IS(beyond_the_end, CGX_OP_UNKNOWN);
+    IS(before_the_start, CGX_OP_UNKNOWN);
+    IS(beyond_the_input, CGX_OP_UNKNOWN);
+    IS(float16_sum_of_eights, CGX_OP_UNKNOWN);
+    test_other_ways();
+    return done_testing();
+}

@@ -1,0 +1,151 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What is remembered of the program's ops, and which of them are tried. */
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "codec/quant.h"
+#include "lib/tap.h"
+#include "pmpi/ops.h"
+
+/* No MPI is asked: any handles do. */
+#define OP_NUMBER(n) ((MPI_Op)(uintptr_t)(0x98000000u + (n)))
+#define TYPE_NUMBER(n) ((MPI_Datatype)(uintptr_t)(0x8C000100u + (n)))
+
+static int calls;
+
+static void float16_sum(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    const uint16_t *a = in;
+    uint16_t *b = inout;
+
+    (void)datatype;
+    calls++;
+    for (int i = 0; i < *length; i++)
+        b[i] = cgx_to_float16(cgx_from_float16(a[i]) + cgx_from_float16(b[i]));
+}
+
+static void nothing(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    (void)in, (void)inout, (void)length, (void)datatype;
+}
+
+/* A sum for one type only. */
+static void looks_at_type(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    if (*datatype == TYPE_NUMBER(1))
+        float16_sum(in, inout, length, datatype);
+}
+
+static void create(MPI_Op op, MPI_User_function *function)
+{
+    const struct cgx_op_source source = {(cgx_op_function *)function, true, false,
+                                         (const void *)create};
+
+    cgx_op_created(op, &source);
+}
+
+static bool is_sum(MPI_Op op)
+{
+    return cgx_op_probe(op, TYPE_NUMBER(1)) == CGX_OP_SUM_FLOAT16;
+}
+
+static void test_life(void)
+{
+    int before;
+
+    ok(!is_sum(OP_NUMBER(1)), "an op that was not seen being created is unknown");
+    create(OP_NUMBER(1), float16_sum);
+    ok(is_sum(OP_NUMBER(1)), "a float16 sum is one");
+    before = calls;
+    ok(is_sum(OP_NUMBER(1)) && calls == before, "the function is tried once");
+    create(OP_NUMBER(2), nothing);
+    ok(!is_sum(OP_NUMBER(2)) && is_sum(OP_NUMBER(1)), "ops are told apart");
+    cgx_op_freed(OP_NUMBER(1));
+    ok(!is_sum(OP_NUMBER(1)), "a freed op is forgotten");
+    create(OP_NUMBER(1), nothing);
+    ok(!is_sum(OP_NUMBER(1)), "a handle used again is another op");
+    create(OP_NUMBER(1), float16_sum);
+    ok(is_sum(OP_NUMBER(1)), "so it is when it was freed unseen");
+    cgx_op_freed(OP_NUMBER(1));
+    cgx_op_freed(OP_NUMBER(2));
+}
+
+static void test_types(void)
+{
+    create(OP_NUMBER(1), looks_at_type);
+    ok(is_sum(OP_NUMBER(1)) && cgx_op_probe(OP_NUMBER(1), TYPE_NUMBER(2)) == CGX_OP_UNKNOWN,
+       "an op is tried for each datatype");
+    cgx_op_freed(OP_NUMBER(1));
+
+    create(OP_NUMBER(1), float16_sum);
+    is_sum(OP_NUMBER(1));
+    cgx_op_probe(OP_NUMBER(1), TYPE_NUMBER(2));
+    calls = 0;
+    cgx_op_type_freed(TYPE_NUMBER(2));
+    ok(is_sum(OP_NUMBER(1)) && calls == 0, "a freed type leaves answers for others");
+    cgx_op_type_freed(TYPE_NUMBER(1));
+    ok(is_sum(OP_NUMBER(1)) && calls > 0, "for a freed type the op is tried again");
+
+    calls = 0;
+    for (unsigned i = 2; i < 200; i++)
+        cgx_op_probe(OP_NUMBER(1), TYPE_NUMBER(i));
+    ok(calls > 0 && is_sum(OP_NUMBER(1)), "any number of types may be asked for");
+    cgx_op_freed(OP_NUMBER(1));
+}
+
+static void test_bound(void)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < CGX_OPS_MAX; i++)
+        create(OP_NUMBER(i), float16_sum);
+    for (unsigned i = 0; i < CGX_OPS_MAX; i++)
+        all = is_sum(OP_NUMBER(i)) && all;
+    ok(all, "as many ops as promised are remembered");
+    create(OP_NUMBER(CGX_OPS_MAX), float16_sum);
+    ok(!is_sum(OP_NUMBER(CGX_OPS_MAX)), "one more stays unknown");
+    cgx_op_freed(OP_NUMBER(3));
+    create(OP_NUMBER(CGX_OPS_MAX), float16_sum);
+    ok(is_sum(OP_NUMBER(CGX_OPS_MAX)), "until another is freed");
+    for (unsigned i = 0; i <= CGX_OPS_MAX; i++)
+        cgx_op_freed(OP_NUMBER(i));
+}
+
+static void test_refusals(void)
+{
+    struct cgx_op_source source = {(cgx_op_function *)float16_sum, false, false,
+                                   (const void *)create};
+    void *page;
+
+    calls = 0;
+    cgx_op_created(OP_NUMBER(1), &source);
+    ok(!is_sum(OP_NUMBER(1)) && calls == 0, "an op that does not commute is not tried");
+
+    /* Nothing but the address matters, as long as it is not called. */
+    page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    source = (struct cgx_op_source){0};
+    memcpy(&source.function, &page, sizeof page);
+    source.commute = true;
+    source.caller = (const void *)create;
+    cgx_op_created(OP_NUMBER(2), &source);
+    ok(!is_sum(OP_NUMBER(2)), "code that was generated at run time is not called");
+    munmap(page, 4096);
+    cgx_op_freed(OP_NUMBER(1));
+    cgx_op_freed(OP_NUMBER(2));
+}
+
+int main(void)
+{
+    ok(cgx_op_is_user(OP_NUMBER(1)), "an op of the program's own is one by its handle");
+    ok(!cgx_op_is_user(MPI_SUM) && !cgx_op_is_user(MPI_MAX) && !cgx_op_is_user(MPI_OP_NULL),
+       "predefined ops are not");
+    test_life();
+    test_types();
+    test_bound();
+    test_refusals();
+    return done_testing();
+}
