@@ -11,8 +11,8 @@
 /* What all pieces of a call have in common. */
 struct cgx_coding {
     enum cgx_dtype dtype;
-    unsigned bucket_size; /* power of two, 64 to 4096 */
-    enum cgx_rounding rounding;
+    unsigned bucket_size;       /* power of two, 64 to 4096 */
+    enum cgx_rounding rounding; /* stochastic only with widths from 2 */
     /* Stochastic rounding only. The random bits of element i are a function of these and i alone;
      * two quantisations of the same element must differ in them. */
     uint64_t seed;
@@ -21,8 +21,10 @@ struct cgx_coding {
 };
 
 /* Buffers may be misaligned; payloads are aligned to 16 bytes. No operation reads or writes outside
- * the pieces it is given; none keeps a pointer. All return CGX_OK or, where stated, an error; after
- * an error the destination holds anything. */
+ * the pieces it is given; none keeps a pointer. The caller's floating-point modes change no byte
+ * and are left as they were, exception flags included. All return CGX_OK or, where stated, an
+ * error, which is not logged: the caller knows whose payload it is. After an error the destination
+ * holds anything. */
 struct cgx_codec {
     const char *name;
 
@@ -36,11 +38,11 @@ struct cgx_codec {
     enum cgx_status (*decode)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *payload, void *buffer);
 
-    /* Decodes NSOURCES payloads, sums them in float32 in the order given, and encodes the sum into
-     * PAYLOAD, which may be one of the sources. A source of NULL stands for the unquantised
-     * elements of BUFFER and may occur at most once. The same PIECES describe every payload.
-     * For 16-bit types a sum that may exceed the type's range, given the steps of its sources,
-     * poisons its bucket. CGX_ERR_FORMAT as for decode. */
+    /* Decodes NSOURCES payloads, one or more, sums them in float32 in the order given, and encodes
+     * the sum into PAYLOAD, which may be one of the sources. A source of NULL stands for the
+     * unquantised elements of BUFFER and may occur at most once. The same PIECES describe every
+     * payload. A sum that may exceed the type's range, given the steps of its sources, poisons
+     * its bucket. CGX_ERR_FORMAT as for decode. */
     enum cgx_status (*reduce)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *const *sources, size_t nsources,
                               const void *buffer, unsigned char *payload);

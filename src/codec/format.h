@@ -90,7 +90,7 @@ struct cgx_layout {
     size_t elements; /* of a slice: count, rounded up to a multiple of 64 */
     /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest */
     size_t slice[CGX_SLICES];
-    size_t bytes;    /* of the whole piece, a multiple of 16 */
+    size_t bytes; /* of the whole piece, a multiple of 16 */
 };
 
 /* COUNT elements at BITS; for CGX_BITS_EXACT only bytes is meaningful. */

@@ -56,28 +56,41 @@ CGX_QUANT float cgx_bf16_up(float value)
     return cgx_bits_float((cgx_float_bits(value) + 0xFFFFu) & 0xFFFF0000u);
 }
 
-/* The integer nearest to the exact product x * inv, halves to even; |x * inv| <= 2^22. */
-CGX_QUANT int32_t cgx_round_product(float x, float inv)
+/* The integer nearest to the exact product x * inv, halves to even; |x * inv| <= 2^22. In both
+ * forms 1.5 * 2^p is added, which makes 1 the unit in the last place, so that the low bits are the
+ * integer. The product is exact in double. */
+CGX_QUANT int32_t cgx_round_product_fma(float x, float inv)
 {
-#if defined(__CUDACC__) || defined(__FP_FAST_FMAF)
-    /* 1.5 * 2^23: the sum's unit in the last place is 1, so its mantissa is the integer. */
-    return (int32_t)(cgx_float_bits(fmaf(x, inv, 12582912.0f)) - 0x4B400000u);
-#else
-    double sum = (double)x * (double)inv + 0x1.8p52; /* likewise; the product is exact */
+    return (int32_t)(cgx_float_bits(fmaf(x, inv, 0x1.8p23f)) - 0x4B400000u);
+}
+
+CGX_QUANT int32_t cgx_round_product_double(float x, float inv)
+{
+    double sum = (double)x * (double)inv + 0x1.8p52;
     uint64_t bits;
 
     memcpy(&bits, &sum, sizeof bits);
     return (int32_t)(uint32_t)bits;
+}
+
+CGX_QUANT int32_t cgx_round_product(float x, float inv)
+{
+#if defined(__CUDACC__) || defined(__FP_FAST_FMAF)
+    return cgx_round_product_fma(x, inv);
+#else
+    return cgx_round_product_double(x, inv);
 #endif
 }
 
 /* Nearest: u covers the range with 2^bits - 1 steps. MAX > MIN, both below 2^125 in magnitude. */
 CGX_QUANT float cgx_step(float min, float max, uint32_t steps)
 {
-    float magnitude = fmaxf(fabsf(min), fabsf(max));
-    float u = fmaxf((max - min) * (1.0f / (float)steps), magnitude * 0x1.02p-15f);
+    float magnitude = -min > max ? -min : max;
+    float u = (max - min) * (1.0f / (float)steps);
+    float least = magnitude * 0x1.02p-15f;
 
-    return cgx_bf16_up(fmaxf(u, 0x1p-126f));
+    u = u > least ? u : least;
+    return cgx_bf16_up(u > 0x1p-126f ? u : 0x1p-126f);
 }
 
 CGX_QUANT struct cgx_grid cgx_grid_nearest(float min, float max, unsigned bits)
@@ -90,7 +103,8 @@ CGX_QUANT struct cgx_grid cgx_grid_nearest(float min, float max, unsigned bits)
     return grid;
 }
 
-/* Stochastic: one step fewer, since a value may be rounded away from it on either side. BITS >= 2. */
+/* Stochastic: one step fewer, since a value may be rounded away from it on either side. BITS >= 2.
+ */
 CGX_QUANT struct cgx_grid cgx_grid_stochastic(float min, float max, unsigned bits)
 {
     struct cgx_grid grid;
@@ -244,7 +258,7 @@ CGX_QUANT uint16_t cgx_to_float16(float value)
  * beyond the largest bfloat16.) */
 CGX_QUANT float cgx_clamp_float16(float level)
 {
-    return fminf(fmaxf(level, -65504.0f), 65504.0f);
+    return level > 65504.0f ? 65504.0f : level < -65504.0f ? -65504.0f : level;
 }
 
 #endif

@@ -1,0 +1,355 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The host codec on one core, against memcpy of the same input:
+ *
+ *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [CSV]
+ *
+ * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
+ * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
+ * for decode-add (one payload added to a buffer in memory) and, for reduce, eight times the result
+ * in float32. ns are per element of the result. Time is that of the thread, so that other load
+ * counts for less; memcpy is timed in turn with each operation; all figures are medians. The limits
+ * are those which the fastest set is held to. */
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "codec/host_kernels.h"
+
+#define REPEATS 21
+#define SOURCES 8
+#define BUCKET_SIZE 512
+
+enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
+
+static const char *const operation_names[OPERATIONS] = {"encode", "decode", "decode-add",
+                                                        "reduce-8"};
+static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
+
+struct bench {
+    const struct cgx_host_set *set;
+    struct cgx_coding coding;
+    struct cgx_piece piece;
+    size_t bytes;            /* of the input */
+    unsigned char *input;    /* elements */
+    unsigned char *output;   /* elements */
+    float *accumulators;     /* as many as elements */
+    unsigned char *payloads; /* SOURCES + 1, the result last */
+    size_t stride;           /* of payloads */
+    FILE *csv;
+};
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+    qsort(values, REPEATS, sizeof *values, compare);
+    return values[REPEATS / 2];
+}
+
+/* Near enough to Gaussian gradients: sums of four uniform numbers. */
+static void fill_input(struct bench *bench)
+{
+    const struct cgx_host_kernels *kernels = &bench->set->kernels;
+    size_t size = cgx_dtype_size(bench->coding.dtype);
+    uint64_t state = 1;
+    float block[256];
+
+    for (size_t i = 0; i < bench->bytes; i += 256 * size) {
+        for (int j = 0; j < 256; j++) {
+            float sum = -2;
+
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            for (int k = 0; k < 4; k++)
+                sum += (float)(state >> 16 * k & 0xFFFF) * 0x1p-16f;
+            block[j] = sum;
+        }
+        kernels->narrow[bench->coding.dtype](block, 256, bench->input + i);
+    }
+}
+
+static void add_payload(const struct bench *bench)
+{
+    unsigned bits = bench->piece.bits;
+    struct cgx_layout layout =
+        cgx_piece_layout(bench->piece.count, bits, BUCKET_SIZE, bench->coding.dtype);
+
+    for (size_t k = 0; k < layout.buckets; k++) {
+        const unsigned char *codes[CGX_SLICES];
+        uint32_t header;
+
+        memcpy(&header, bench->payloads + k * sizeof header, sizeof header);
+        for (int i = 0; i < CGX_SLICES; i++)
+            codes[i] =
+                bench->payloads + layout.slice[i] + k * BUCKET_SIZE / 8 * cgx_slice_width(bits, i);
+        bench->set->kernels.decode_add(codes, BUCKET_SIZE, bits, cgx_header_step(header),
+                                       cgx_header_zero(header),
+                                       bench->accumulators + k * BUCKET_SIZE);
+    }
+}
+
+static void reduce_payloads(const struct bench *bench)
+{
+    const unsigned char *sources[SOURCES];
+
+    for (int p = 0; p < SOURCES; p++)
+        sources[p] = bench->payloads + (size_t)p * bench->stride;
+    bench->set->codec.reduce(&bench->coding, &bench->piece, 1, sources, SOURCES, NULL,
+                             bench->payloads + SOURCES * bench->stride);
+}
+
+static void operate(const struct bench *bench, enum operation operation)
+{
+    const struct cgx_codec *codec = &bench->set->codec;
+
+    switch (operation) {
+    case ENCODE:
+        codec->encode(&bench->coding, &bench->piece, 1, bench->input, bench->payloads);
+        break;
+    case DECODE:
+        codec->decode(&bench->coding, &bench->piece, 1, bench->payloads, bench->output);
+        break;
+    case DECODE_ADD:
+        add_payload(bench);
+        break;
+    default:
+        reduce_payloads(bench);
+    }
+}
+
+/* 0: none. */
+static double limit_of(const struct bench *bench, enum operation operation)
+{
+    bool headline = bench->piece.bits == 4 && bench->coding.dtype == CGX_FLOAT32;
+
+    if (bench->set != cgx_host_find(NULL) || bench->coding.rounding != CGX_ROUNDING_NEAREST)
+        return 0;
+    if (operation == ENCODE)
+        return headline ? 1.0 : 0.6;
+    if (operation == DECODE_ADD)
+        return headline ? 0.8 : 0.6;
+    return 0;
+}
+
+static void measure(const struct bench *bench, enum operation operation)
+{
+    const char *rounding =
+        bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    double count = (double)bench->piece.count, limit = limit_of(bench, operation);
+    double bytes = operation == REDUCE       ? SOURCES * 4 * count
+                   : operation == DECODE_ADD ? 4 * count
+                                             : (double)bench->bytes;
+    double copies[REPEATS], times[REPEATS], rate, copy;
+    char held_to[16] = "";
+
+    for (int r = 0; r < REPEATS; r++) {
+        double start = seconds(), middle;
+
+        memcpy(bench->output, bench->input, bench->bytes);
+        middle = seconds();
+        operate(bench, operation);
+        copies[r] = middle - start;
+        times[r] = seconds() - middle;
+    }
+    rate = bytes / median(times);
+    copy = (double)bench->bytes / median(copies);
+    if (limit > 0)
+        snprintf(held_to, sizeof held_to, "%.1f", limit);
+    printf("%-9s %-9s %4u  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->codec.name,
+           dtype_names[bench->coding.dtype], bench->piece.bits, rounding,
+           operation_names[operation], median(times) / count * 1e9, rate * 1e-9, copy * 1e-9,
+           rate / copy, held_to);
+    fflush(stdout);
+    if (bench->csv != NULL)
+        fprintf(bench->csv, "%s,%s,%u,%s,%s,%zu,%.4f,%.3f,%.3f,%.3f,%s\n", bench->set->codec.name,
+                dtype_names[bench->coding.dtype], bench->piece.bits, rounding,
+                operation_names[operation], bench->bytes, median(times) / count * 1e9, rate * 1e-9,
+                copy * 1e-9, rate / copy, held_to);
+}
+
+/* One set, type and width. */
+static void measure_all(struct bench *bench)
+{
+    struct cgx_layout layout;
+
+    bench->piece.count = bench->bytes / cgx_dtype_size(bench->coding.dtype);
+    layout =
+        cgx_piece_layout(bench->piece.count, bench->piece.bits, BUCKET_SIZE, bench->coding.dtype);
+    bench->stride = layout.bytes;
+    for (size_t p = 0; p < SOURCES; p++)
+        bench->set->codec.encode(&bench->coding, &bench->piece, 1, bench->input,
+                                 bench->payloads + p * bench->stride);
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        measure(bench, (enum operation)operation);
+}
+
+/* Whether NAME is in the comma-separated LIST; NULL is the list of all. */
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return list == NULL;
+}
+
+static void print_processor(void)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "model name", 10) == 0) {
+            printf("%s", line);
+            break;
+        }
+    if (file != NULL)
+        fclose(file);
+}
+
+struct options {
+    const char *bits, *dtypes, *kernels;
+    enum cgx_rounding rounding;
+    size_t mib;
+    const char *csv;
+};
+
+static int parse(int argc, char *argv[], struct options *options)
+{
+    static const struct option table[] = {
+        {"bits", required_argument, NULL, 'b'},     {"dtype", required_argument, NULL, 'd'},
+        {"rounding", required_argument, NULL, 'r'}, {"kernels", required_argument, NULL, 'k'},
+        {"size", required_argument, NULL, 's'},     {NULL, 0, NULL, 0}};
+    int c;
+
+    *options = (struct options){.mib = 64};
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1)
+        switch (c) {
+        case 'b':
+            options->bits = optarg;
+            break;
+        case 'd':
+            options->dtypes = optarg;
+            break;
+        case 'k':
+            options->kernels = optarg;
+            break;
+        case 'r':
+            if (strcmp(optarg, "stochastic") == 0)
+                options->rounding = CGX_ROUNDING_STOCHASTIC;
+            else if (strcmp(optarg, "nearest") != 0)
+                return 2;
+            break;
+        case 's':
+            options->mib = strtoul(optarg, NULL, 10);
+            break;
+        default:
+            return 2;
+        }
+    options->csv = argv[optind];
+    return options->mib == 0 ? 2 : 0;
+}
+
+static void run(struct bench *bench, const struct options *options)
+{
+    static const char *const sets[] = {"portable", "avx2", "avx512"};
+    char name[2] = "";
+
+    for (int s = 0; s < 3; s++)
+        for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
+            bench->set = cgx_host_find(sets[s]);
+            if (bench->set == NULL || !listed(options->kernels, sets[s]) ||
+                !listed(options->dtypes, dtype_names[dtype]))
+                continue;
+            bench->coding.dtype = (enum cgx_dtype)dtype;
+            fill_input(bench);
+            for (unsigned bits = 1; bits <= 8; bits++) {
+                name[0] = (char)('0' + bits);
+                bench->piece.bits = bits;
+                if (listed(options->bits, name) &&
+                    (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST))
+                    measure_all(bench);
+            }
+        }
+}
+
+static bool allocate(struct bench *bench)
+{
+    bench->input = aligned_alloc(4096, bench->bytes);
+    bench->output = aligned_alloc(4096, bench->bytes);
+    bench->accumulators = aligned_alloc(4096, 2 * bench->bytes);
+    /* 8 bits of 16-bit elements take the most: half of the input, and the headers. */
+    bench->payloads = aligned_alloc(4096, (SOURCES + 1) * (bench->bytes / 2 + bench->bytes / 128));
+    if (bench->input == NULL || bench->output == NULL || bench->accumulators == NULL ||
+        bench->payloads == NULL)
+        return false;
+    memset(bench->accumulators, 0, 2 * bench->bytes);
+    return true;
+}
+
+static void print_heads(const struct bench *bench)
+{
+    if (bench->csv != NULL)
+        fprintf(bench->csv, "kernels,dtype,bits,rounding,operation,bytes,ns_per_element,gb_per_s,"
+                            "memcpy_gb_per_s,ratio,limit\n");
+    print_processor();
+    printf("%zu MiB of input, buckets of %d, medians of %d\n", bench->bytes >> 20, BUCKET_SIZE,
+           REPEATS);
+    printf("%-9s %-9s %4s  %-10s %-10s %8s %8s %8s %7s  %5s\n", "kernels", "dtype", "bits",
+           "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
+}
+
+int main(int argc, char *argv[])
+{
+    struct bench bench = {.coding = {.bucket_size = BUCKET_SIZE}};
+    struct options options;
+    int status = 1;
+
+    if (parse(argc, argv, &options) != 0) {
+        fprintf(stderr,
+                "usage: %s [--bits LIST] [--dtype LIST] [--rounding nearest|stochastic] "
+                "[--kernels LIST] [--size MIB] [CSV]\n",
+                argv[0]);
+        return 2;
+    }
+    bench.bytes = options.mib << 20;
+    bench.coding.rounding = options.rounding;
+    if (!allocate(&bench)) {
+        fprintf(stderr, "%s: no memory\n", argv[0]);
+    } else if (options.csv != NULL && (bench.csv = fopen(options.csv, "w")) == NULL) {
+        perror(options.csv);
+    } else {
+        print_heads(&bench);
+        run(&bench, &options);
+        status = 0;
+    }
+    if (bench.csv != NULL && fclose(bench.csv) != 0) {
+        perror(options.csv);
+        status = 1;
+    }
+    free(bench.payloads);
+    free(bench.accumulators);
+    free(bench.output);
+    free(bench.input);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/format.h"
+
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the format is stored as it is in memory");
+
+/* Byte 0 is the version and 1 the flags; then come step, plan and bytes, each naturally aligned. */
+enum {
+    MESSAGE_VERSION = 0,
+    MESSAGE_FLAGS = 1,
+    MESSAGE_STEP = 2,
+    MESSAGE_PLAN = 4,
+    MESSAGE_BYTES = 8
+};
+
+void cgx_message_write(const struct cgx_message *message,
+                       unsigned char header[CGX_MESSAGE_HEADER_BYTES])
+{
+    header[MESSAGE_VERSION] = CGX_FORMAT_VERSION;
+    header[MESSAGE_FLAGS] = message->flags;
+    memcpy(header + MESSAGE_STEP, &message->step, sizeof message->step);
+    memcpy(header + MESSAGE_PLAN, &message->plan, sizeof message->plan);
+    memcpy(header + MESSAGE_BYTES, &message->bytes, sizeof message->bytes);
+}
+
+enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
+                                 struct cgx_message *message)
+{
+    if (header[MESSAGE_VERSION] != CGX_FORMAT_VERSION ||
+        (header[MESSAGE_FLAGS] & ~(CGX_MESSAGE_WITHHELD | CGX_MESSAGE_FAILED)) != 0)
+        return CGX_ERR_FORMAT;
+    message->flags = header[MESSAGE_FLAGS];
+    memcpy(&message->step, header + MESSAGE_STEP, sizeof message->step);
+    memcpy(&message->plan, header + MESSAGE_PLAN, sizeof message->plan);
+    memcpy(&message->bytes, header + MESSAGE_BYTES, sizeof message->bytes);
+    return CGX_OK;
+}
+
+static size_t round_up(size_t value, size_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_size,
+                                   enum cgx_dtype dtype)
+{
+    struct cgx_layout layout = {0};
+
+    layout.buckets = count / bucket_size + (count % bucket_size != 0);
+    layout.elements = round_up(count, CGX_CODES_MULTIPLE);
+    if (bits == CGX_BITS_EXACT) {
+        layout.bytes = round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
+        return layout;
+    }
+    layout.bytes = round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
+    for (int i = 0; i < CGX_SLICES; i++) {
+        layout.slice[i] = layout.bytes;
+        layout.bytes +=
+            round_up(layout.elements / 8 * cgx_slice_width(bits, i), CGX_PIECE_ALIGNMENT);
+    }
+    return layout;
+}

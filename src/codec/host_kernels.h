@@ -1,0 +1,141 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Inside the host backend: what it does to one bucket, in several compilations. One body of source
+ * (host_kernels_body.h) is compiled by host_portable.c, host_avx2.c and host_avx512.c, each with
+ * its own flags; all give the same bytes. The walk over pieces and buckets (host.c) is compiled
+ * once. */
+#ifndef CGX_CODEC_HOST_KERNELS_H
+#define CGX_CODEC_HOST_KERNELS_H
+
+#include <fenv.h>
+#include <stdbool.h>
+
+#include "codec/codec.h"
+#include "codec/quant.h"
+
+/* In the caller's buffer, which may be misaligned, and codes taken several at a time. */
+typedef float cgx_float32 __attribute__((aligned(1), may_alias));
+typedef uint16_t cgx_uint16 __attribute__((aligned(1), may_alias));
+typedef uint32_t cgx_uint32 __attribute__((aligned(1), may_alias));
+typedef uint64_t cgx_uint64 __attribute__((aligned(1), may_alias));
+
+/* The least and the greatest element of a bucket; POISON if one is not finite or too large. */
+struct cgx_host_range {
+    float min;
+    float max;
+    bool poison;
+};
+
+/* Which random bits belong to the first element of a bucket. */
+struct cgx_random {
+    uint64_t seed;
+    uint32_t call;
+    uint32_t stream;
+    uint64_t group; /* element / 8 */
+};
+
+/* All counts are of elements, at least 1. Codes are those of one bucket: pointers to its part of
+ * each slice, padded to a multiple of 64 elements; slices that the width lacks are not touched. */
+struct cgx_host_kernels {
+    /* By enum cgx_dtype: elements to float32, exactly. */
+    void (*widen[3])(const void *elements, size_t count, float *values);
+
+    /* By enum cgx_dtype: float32 to elements, with IEEE rounding and the canonical NaN. */
+    void (*narrow[3])(const float *values, size_t count, void *elements);
+
+    void (*add)(const cgx_float32 *addends, size_t count, float *values);
+
+    struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
+
+    void (*encode_nearest)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                           unsigned bits, unsigned char *const codes[CGX_SLICES]);
+    void (*encode_stochastic)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                              unsigned bits, struct cgx_random random,
+                              unsigned char *const codes[CGX_SLICES]);
+
+    /* Writes the levels u * (code + z), or adds them to VALUES. */
+    void (*decode)(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+                   float u, int32_t z, cgx_float32 *values);
+    void (*decode_add)(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+                       float u, int32_t z, cgx_float32 *values);
+};
+
+/* A codec and the kernels under it; the name of a set is the codec's: "portable", "avx2" or
+ * "avx512". */
+struct cgx_host_set {
+    struct cgx_codec codec;
+    struct cgx_host_kernels kernels;
+};
+
+extern const struct cgx_host_set cgx_host_portable, cgx_host_avx2, cgx_host_avx512;
+
+/* The set of that name, or NULL if there is none or this processor lacks what it needs; the fastest
+ * for a NULL. */
+const struct cgx_host_set *cgx_host_find(const char *name);
+
+/* The codec over that set, or NULL. */
+const struct cgx_codec *cgx_codec_host_named(const char *name);
+
+/* ---- extremes, shared by all sets ---- */
+
+/* Of the bits of floats as integers: with these no NaN is lost as it is in a minimum of floats, and
+ * three instructions a vector give minimum, maximum and the test for poison. */
+struct cgx_extremes {
+    uint32_t least;
+    uint32_t greatest;
+    int32_t signed_greatest;
+};
+
+#define CGX_EXTREMES_NONE ((struct cgx_extremes){UINT32_MAX, 0, INT32_MIN})
+
+static inline struct cgx_extremes cgx_extremes_with(struct cgx_extremes extremes, uint32_t bits)
+{
+    int32_t value = (int32_t)bits;
+
+    extremes.least = bits < extremes.least ? bits : extremes.least;
+    extremes.greatest = bits > extremes.greatest ? bits : extremes.greatest;
+    extremes.signed_greatest = value > extremes.signed_greatest ? value : extremes.signed_greatest;
+    return extremes;
+}
+
+/* With a negative among them, it is the one of the greatest bits that is the minimum. */
+static inline float cgx_extremes_min(struct cgx_extremes extremes)
+{
+    return cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
+}
+
+static inline float cgx_extremes_max(struct cgx_extremes extremes)
+{
+    return cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
+                                                       : (uint32_t)extremes.signed_greatest);
+}
+
+/* ---- the walk, shared by all sets; parameters as in codec.h ---- */
+
+enum cgx_status cgx_host_encode(const struct cgx_host_kernels *kernels,
+                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                                size_t npieces, const void *buffer, unsigned char *payload);
+enum cgx_status cgx_host_decode(const struct cgx_host_kernels *kernels,
+                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                                size_t npieces, const unsigned char *payload, void *buffer);
+enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels,
+                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                                size_t npieces, const unsigned char *const *sources,
+                                size_t nsources, const void *buffer, unsigned char *payload);
+
+/* ---- the processor: host_x86.c or host_generic.c ---- */
+
+/* The floating-point environment of the calling thread, or the part of it that matters. */
+union cgx_float_state {
+    uint32_t control;
+    fenv_t environment;
+};
+
+/* Saves the caller's; then rounding is to nearest, nothing is flushed to zero and nothing traps. */
+void cgx_float_enter(union cgx_float_state *caller);
+
+/* Back to the caller's, exception flags included. */
+void cgx_float_leave(const union cgx_float_state *caller);
+
+#endif

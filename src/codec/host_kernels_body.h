@@ -1,0 +1,286 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the sets have in common: plain C written for the compiler's vectoriser. A file that includes
+ * this has defined the set's symbol CGX_HOST_SET, its name CGX_HOST_NAME, and the functions for
+ * which processors have instructions that plain C does not reach:
+ *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
+ *   scan                            extremes of COUNT elements
+ *   quantise_nearest, quantise_stochastic
+ *                                   COUNT elements to codes, one a byte
+ * where COUNT is a multiple of 64 in the last three. */
+
+#include <string.h>
+
+/* Codes pass through the first-level cache as bytes, so many at a time. */
+#define BLOCK 512
+
+static inline size_t padded_count(size_t count)
+{
+    return (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
+}
+
+/* ---- conversions ---- */
+
+static void widen_float32(const void *elements, size_t count, float *values)
+{
+    memcpy(values, elements, count * sizeof *values);
+}
+
+static void narrow_float32(const float *values, size_t count, void *elements)
+{
+    cgx_float32 *out = elements;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = values[i] == values[i] ? values[i] : cgx_bits_float(CGX_NAN_FLOAT32);
+}
+
+static void widen_bfloat16(const void *elements, size_t count, float *values)
+{
+    const cgx_uint16 *in = elements;
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = cgx_from_bfloat16(in[i]);
+}
+
+static void narrow_bfloat16(const float *values, size_t count, void *elements)
+{
+    cgx_uint16 *out = elements;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = cgx_to_bfloat16(values[i]);
+}
+
+/* ---- sums, range ---- */
+
+static void add(const cgx_float32 *addends, size_t count, float *values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] += addends[i];
+}
+
+static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
+{
+    size_t whole = count / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
+    struct cgx_extremes extremes = scan(values, whole);
+    struct cgx_host_range range;
+
+    for (size_t i = whole; i < count; i++)
+        extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
+    range.min = cgx_extremes_min(extremes);
+    range.max = cgx_extremes_max(extremes);
+    range.poison = !cgx_is_regular(range.min) || !cgx_is_regular(range.max);
+    return range;
+}
+
+/* ---- codes to slices ---- */
+
+/* COUNT is a multiple of 64; SHIFT says which bits of the codes are meant. */
+
+static void pack4(const uint8_t *codes, size_t count, unsigned char *slice)
+{
+    const cgx_uint16 *pairs = (const cgx_uint16 *)codes;
+
+    for (size_t i = 0; i < count / 2; i++)
+        slice[i] = (uint8_t)((pairs[i] & 0x0F) | (pairs[i] >> 4 & 0xF0));
+}
+
+static void pack2(const uint8_t *codes, size_t count, unsigned shift, unsigned char *slice)
+{
+    const cgx_uint32 *fours = (const cgx_uint32 *)codes;
+
+    for (size_t i = 0; i < count / 4; i++) {
+        uint32_t w = fours[i] >> shift & 0x03030303u;
+
+        slice[i] = (uint8_t)(w | w >> 6 | w >> 12 | w >> 18);
+    }
+}
+
+static void pack1(const uint8_t *codes, size_t count, unsigned shift, unsigned char *slice)
+{
+    const cgx_uint64 *eights = (const cgx_uint64 *)codes;
+
+    for (size_t i = 0; i < count / 8; i++) {
+        uint64_t w = eights[i] >> shift & 0x0101010101010101u;
+
+        w |= w >> 7;
+        w |= w >> 14;
+        slice[i] = (uint8_t)(w | w >> 28);
+    }
+}
+
+static void unpack4(const unsigned char *slice, size_t count, uint8_t *codes)
+{
+    cgx_uint16 *pairs = (cgx_uint16 *)codes;
+
+    for (size_t i = 0; i < count / 2; i++)
+        pairs[i] = (uint16_t)((slice[i] | slice[i] << 4) & 0x0F0F);
+}
+
+static void unpack2(const unsigned char *slice, size_t count, unsigned shift, uint8_t *codes)
+{
+    cgx_uint32 *fours = (cgx_uint32 *)codes;
+
+    for (size_t i = 0; i < count / 4; i++) {
+        uint32_t w = slice[i];
+
+        w = (w | w << 6 | w << 12 | w << 18) & 0x03030303u;
+        fours[i] = (shift == 0 ? 0 : fours[i]) | w << shift;
+    }
+}
+
+static void unpack1(const unsigned char *slice, size_t count, unsigned shift, uint8_t *codes)
+{
+    cgx_uint64 *eights = (cgx_uint64 *)codes;
+
+    for (size_t i = 0; i < count / 8; i++) {
+        uint64_t w = slice[i];
+
+        w = (w | w << 28) & 0x0000000F0000000Fu;
+        w = (w | w << 14) & 0x0003000300030003u;
+        w = (w | w << 7) & 0x0101010101010101u;
+        eights[i] = (shift == 0 ? 0 : eights[i]) | w << shift;
+    }
+}
+
+/* Elements FIRST to FIRST + COUNT - 1 of a bucket, and zeros up to a multiple of 64. */
+static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
+                 unsigned char *const slices[CGX_SLICES])
+{
+    size_t padded = padded_count(count);
+
+    memset(codes + count, 0, padded - count);
+    if (bits == 8)
+        memcpy(slices[0] + first, codes, padded);
+    else if (bits & 4)
+        pack4(codes, padded, slices[0] + first / 2);
+    if (bits & 2)
+        pack2(codes, padded, bits & 4, slices[1] + first / 4);
+    if (bits & 1)
+        pack1(codes, padded, bits & 6, slices[2] + first / 8);
+}
+
+static void unpack(const unsigned char *const slices[CGX_SLICES], size_t first, size_t count,
+                   unsigned bits, uint8_t *codes)
+{
+    size_t padded = padded_count(count);
+
+    if (bits == 8)
+        memcpy(codes, slices[0] + first, padded);
+    else if (bits & 4)
+        unpack4(slices[0] + first / 2, padded, codes);
+    if (bits & 2)
+        unpack2(slices[1] + first / 4, padded, bits & 4, codes);
+    if (bits & 1)
+        unpack1(slices[2] + first / 8, padded, bits & 6, codes);
+}
+
+/* ---- elements to codes and back ---- */
+
+static void encode_nearest(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                           unsigned bits, unsigned char *const codes[CGX_SLICES])
+{
+    uint8_t block[BLOCK];
+    float tail[CGX_CODES_MULTIPLE] = {0};
+
+    for (size_t first = 0; first < count; first += BLOCK) {
+        size_t n = count - first < BLOCK ? count - first : BLOCK;
+        size_t rest = n % CGX_CODES_MULTIPLE;
+
+        quantise_nearest(values + first, n - rest, grid, bits, block);
+        if (rest > 0) {
+            memcpy(tail, values + count - rest, rest * sizeof *tail);
+            quantise_nearest(tail, CGX_CODES_MULTIPLE, grid, bits, block + n - rest);
+        }
+        pack(block, first, n, bits, codes);
+    }
+}
+
+static void encode_stochastic(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                              unsigned bits, struct cgx_random random,
+                              unsigned char *const codes[CGX_SLICES])
+{
+    uint8_t block[BLOCK];
+    float tail[CGX_CODES_MULTIPLE] = {0};
+
+    for (size_t first = 0; first < count; first += BLOCK) {
+        size_t n = count - first < BLOCK ? count - first : BLOCK;
+        size_t rest = n % CGX_CODES_MULTIPLE;
+
+        quantise_stochastic(values + first, n - rest, grid, bits, random, block);
+        random.group += (n - rest) / 8;
+        if (rest > 0) {
+            memcpy(tail, values + count - rest, rest * sizeof *tail);
+            quantise_stochastic(tail, CGX_CODES_MULTIPLE, grid, bits, random, block + n - rest);
+        }
+        pack(block, first, n, bits, codes);
+    }
+}
+
+static void decode(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+                   float u, int32_t z, cgx_float32 *values)
+{
+    uint8_t block[BLOCK];
+
+    for (size_t first = 0; first < count; first += BLOCK) {
+        size_t n = count - first < BLOCK ? count - first : BLOCK;
+
+        unpack(codes, first, n, bits, block);
+        for (size_t i = 0; i < n; i++)
+            values[first + i] = cgx_level(block[i], u, z);
+    }
+}
+
+static void decode_add(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+                       float u, int32_t z, cgx_float32 *values)
+{
+    uint8_t block[BLOCK];
+
+    for (size_t first = 0; first < count; first += BLOCK) {
+        size_t n = count - first < BLOCK ? count - first : BLOCK;
+
+        unpack(codes, first, n, bits, block);
+        for (size_t i = 0; i < n; i++)
+            values[first + i] += cgx_level(block[i], u, z);
+    }
+}
+
+/* ---- the set ---- */
+
+static enum cgx_status encode_pieces(const struct cgx_coding *coding,
+                                     const struct cgx_piece *pieces, size_t npieces,
+                                     const void *buffer, unsigned char *payload)
+{
+    return cgx_host_encode(&CGX_HOST_SET.kernels, coding, pieces, npieces, buffer, payload);
+}
+
+static enum cgx_status decode_pieces(const struct cgx_coding *coding,
+                                     const struct cgx_piece *pieces, size_t npieces,
+                                     const unsigned char *payload, void *buffer)
+{
+    return cgx_host_decode(&CGX_HOST_SET.kernels, coding, pieces, npieces, payload, buffer);
+}
+
+static enum cgx_status reduce_pieces(const struct cgx_coding *coding,
+                                     const struct cgx_piece *pieces, size_t npieces,
+                                     const unsigned char *const *sources, size_t nsources,
+                                     const void *buffer, unsigned char *payload)
+{
+    return cgx_host_reduce(&CGX_HOST_SET.kernels, coding, pieces, npieces, sources, nsources,
+                           buffer, payload);
+}
+
+const struct cgx_host_set CGX_HOST_SET = {
+    .codec = {CGX_HOST_NAME, encode_pieces, decode_pieces, reduce_pieces},
+    .kernels =
+        {
+            .widen = {widen_float32, widen_float16, widen_bfloat16},
+            .narrow = {narrow_float32, narrow_float16, narrow_bfloat16},
+            .add = add,
+            .range = find_range,
+            .encode_nearest = encode_nearest,
+            .encode_stochastic = encode_stochastic,
+            .decode = decode,
+            .decode_add = decode_add,
+        },
+};

@@ -1,0 +1,56 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Kernels for any processor. */
+
+#include "codec/host_kernels.h"
+
+static void widen_float16(const void *elements, size_t count, float *values)
+{
+    const cgx_uint16 *in = elements;
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = cgx_from_float16(in[i]);
+}
+
+static void narrow_float16(const float *values, size_t count, void *elements)
+{
+    cgx_uint16 *out = elements;
+
+    for (size_t i = 0; i < count; i++)
+        out[i] = cgx_to_float16(values[i]);
+}
+
+static struct cgx_extremes scan(const cgx_float32 *values, size_t count)
+{
+    const cgx_uint32 *bits = (const cgx_uint32 *)values;
+    struct cgx_extremes extremes = CGX_EXTREMES_NONE;
+
+    for (size_t i = 0; i < count; i++)
+        extremes = cgx_extremes_with(extremes, bits[i]);
+    return extremes;
+}
+
+static void quantise_nearest(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                             unsigned bits, uint8_t *codes)
+{
+    for (size_t i = 0; i < count; i++)
+        codes[i] = (uint8_t)cgx_code_nearest(values[i], grid, bits);
+}
+
+static void quantise_stochastic(const cgx_float32 *values, size_t count, struct cgx_grid grid,
+                                unsigned bits, struct cgx_random random, uint8_t *codes)
+{
+    uint32_t words[4];
+
+    for (size_t i = 0; i < count; i++) {
+        if (i % 8 == 0)
+            cgx_random_group(random.seed, random.call, random.stream, random.group + i / 8, words);
+        codes[i] = (uint8_t)cgx_code_stochastic(values[i], grid, bits,
+                                                words[i % 8 / 2] >> 16 * (i % 2) & 0xFFFFu);
+    }
+}
+
+#define CGX_HOST_SET cgx_host_portable
+#define CGX_HOST_NAME "portable"
+#include "codec/host_kernels_body.h"

@@ -1,0 +1,155 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/host_walk.h"
+
+#include <string.h>
+
+void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
+{
+    walk->piece = piece;
+    walk->layout =
+        cgx_piece_layout(piece->count, piece->bits, walk->coding->bucket_size, walk->coding->dtype);
+}
+
+bool cgx_walk_is_exact(const struct cgx_walk *walk)
+{
+    return walk->piece->bits == CGX_BITS_EXACT;
+}
+
+struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
+{
+    const struct cgx_piece *piece = walk->piece;
+    size_t start = index * walk->coding->bucket_size;
+    struct cgx_bucket bucket;
+
+    bucket.first = piece->first + start;
+    bucket.count = piece->count - start;
+    if (bucket.count > walk->coding->bucket_size)
+        bucket.count = walk->coding->bucket_size;
+    bucket.header = piece->offset + index * CGX_BUCKET_HEADER_BYTES;
+    for (int i = 0; i < CGX_SLICES; i++)
+        bucket.codes[i] =
+            piece->offset + walk->layout.slice[i] + start / 8 * cgx_slice_width(piece->bits, i);
+    bucket.constant = bucket.codes[piece->bits >= 4 ? 0 : piece->bits >= 2 ? 1 : 2];
+    return bucket;
+}
+
+const unsigned char *cgx_walk_element(const struct cgx_walk *walk, const void *buffer, size_t index)
+{
+    return (const unsigned char *)buffer + index * cgx_dtype_size(walk->coding->dtype);
+}
+
+static void clear_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                        unsigned char *payload)
+{
+    size_t padded =
+        (bucket->count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
+
+    for (int i = 0; i < CGX_SLICES; i++)
+        memset(payload + bucket->codes[i], 0, padded / 8 * cgx_slice_width(walk->piece->bits, i));
+}
+
+void cgx_walk_pad(const struct cgx_walk *walk, unsigned char *payload)
+{
+    const struct cgx_layout *layout = &walk->layout;
+    unsigned char *piece = payload + walk->piece->offset;
+    size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
+
+    for (int i = 0; i < CGX_SLICES; i++) {
+        memset(piece + end, 0, layout->slice[i] - end);
+        end = layout->slice[i] + layout->elements / 8 * cgx_slice_width(walk->piece->bits, i);
+    }
+    memset(piece + end, 0, layout->bytes - end);
+}
+
+static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
+{
+    memcpy(payload + bucket->header, &header, sizeof header);
+}
+
+static void encode_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                          unsigned char *payload)
+{
+    write_header(bucket, CGX_BUCKET_POISON, payload);
+    clear_codes(walk, bucket, payload);
+}
+
+static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            float value, unsigned char *payload)
+{
+    value += 0.0f; /* -0 becomes +0 */
+    write_header(bucket, CGX_BUCKET_CONSTANT, payload);
+    clear_codes(walk, bucket, payload);
+    memcpy(payload + bucket->constant, &value, sizeof value);
+}
+
+void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     struct cgx_host_range range, const cgx_float32 *values, unsigned char *payload)
+{
+    const struct cgx_coding *coding = walk->coding;
+    unsigned bits = walk->piece->bits;
+    unsigned char *codes[CGX_SLICES];
+    struct cgx_grid grid;
+
+    for (int i = 0; i < CGX_SLICES; i++)
+        codes[i] = payload + bucket->codes[i];
+    if (range.poison) {
+        encode_poison(walk, bucket, payload);
+    } else if (range.min == range.max) {
+        encode_constant(walk, bucket, range.min, payload);
+    } else if (coding->rounding == CGX_ROUNDING_NEAREST) {
+        grid = cgx_grid_nearest(range.min, range.max, bits);
+        write_header(bucket, cgx_grid_header(grid), payload);
+        walk->kernels->encode_nearest(values, bucket->count, grid, bits, codes);
+    } else {
+        struct cgx_random random = {coding->seed, coding->call, coding->stream, bucket->first / 8};
+
+        grid = cgx_grid_stochastic(range.min, range.max, bits);
+        write_header(bucket, cgx_grid_header(grid), payload);
+        walk->kernels->encode_stochastic(values, bucket->count, grid, bits, random, codes);
+    }
+}
+
+enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
+                               struct cgx_scale *scale)
+{
+    uint32_t header;
+
+    memcpy(&header, payload + bucket->header, sizeof header);
+    scale->u = cgx_header_step(header);
+    scale->z = cgx_header_zero(header);
+    if (cgx_header_is_grid(header)) {
+        scale->kind = CGX_SCALE_GRID;
+    } else if (header == CGX_BUCKET_CONSTANT) {
+        scale->kind = CGX_SCALE_CONSTANT;
+        memcpy(&scale->constant, payload + bucket->constant, sizeof scale->constant);
+        if (!cgx_is_regular(scale->constant))
+            return CGX_ERR_FORMAT;
+    } else if (header == CGX_BUCKET_POISON) {
+        scale->kind = CGX_SCALE_POISON;
+    } else {
+        return CGX_ERR_FORMAT;
+    }
+    return CGX_OK;
+}
+
+static void fill(cgx_float32 *values, size_t count, float value)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = value;
+}
+
+void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     const struct cgx_scale *scale, const unsigned char *payload,
+                     cgx_float32 *values)
+{
+    const unsigned char *codes[CGX_SLICES];
+
+    for (int i = 0; i < CGX_SLICES; i++)
+        codes[i] = payload + bucket->codes[i];
+    if (scale->kind == CGX_SCALE_CONSTANT)
+        fill(values, bucket->count, scale->constant);
+    else
+        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, values);
+}

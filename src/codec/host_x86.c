@@ -1,0 +1,54 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Processors of the x86-64 family: MXCSR, and the choice among three sets of kernels. */
+
+#include <cpuid.h>
+#include <string.h>
+#include <xmmintrin.h>
+
+#include "codec/host_kernels.h"
+
+#define MXCSR_DEFAULT 0x1F80 /* all exceptions masked, to nearest, neither FTZ nor DAZ */
+
+void cgx_float_enter(union cgx_float_state *caller)
+{
+    caller->control = _mm_getcsr();
+    _mm_setcsr(MXCSR_DEFAULT);
+}
+
+void cgx_float_leave(const union cgx_float_state *caller)
+{
+    _mm_setcsr(caller->control);
+}
+
+static bool has_f16c(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
+}
+
+static bool is_supported(const struct cgx_host_set *set)
+{
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+
+    if (set == &cgx_host_avx512)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    return set == &cgx_host_avx2 ? avx2 : true;
+}
+
+const struct cgx_host_set *cgx_host_find(const char *name)
+{
+    static const struct cgx_host_set *const fastest_first[] = {&cgx_host_avx512, &cgx_host_avx2,
+                                                               &cgx_host_portable};
+
+    for (size_t i = 0; i < sizeof fastest_first / sizeof *fastest_first; i++) {
+        const struct cgx_host_set *set = fastest_first[i];
+
+        if ((name == NULL || strcmp(name, set->codec.name) == 0) && is_supported(set))
+            return set;
+    }
+    return NULL;
+}

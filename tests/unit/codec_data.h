@@ -1,0 +1,110 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Data for tests of the codec. */
+#ifndef CGX_TESTS_CODEC_DATA_H
+#define CGX_TESTS_CODEC_DATA_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "codec/host_kernels.h"
+
+static const char *const data_sets[] = {"portable", "avx2", "avx512"};
+#define DATA_SETS 3
+
+static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
+
+/* splitmix64. */
+static inline uint64_t data_random(uint64_t *state)
+{
+    uint64_t x = *state += 0x9E3779B97F4A7C15u;
+
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* Above 0, at most 1. */
+static inline double data_uniform(uint64_t *state)
+{
+    return (double)((data_random(state) >> 11) + 1) * 0x1p-53;
+}
+
+static inline double data_gaussian(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(data_uniform(state)));
+
+    return radius * cos(6.283185307179586 * data_uniform(state));
+}
+
+enum data_kind {
+    DATA_GAUSSIAN,
+    DATA_UNIFORM,
+    DATA_HEAVY_TAILED,
+    DATA_SPARSE,
+    DATA_ONE_SIDED,
+    DATA_FAR_FROM_ZERO,
+    DATA_TINY,
+    DATA_HUGE,
+    DATA_SUBNORMAL,
+    DATA_INTEGERS,
+    DATA_ZEROS_OF_BOTH_SIGNS,
+    DATA_CONSTANT,
+    DATA_KINDS
+};
+
+static const char *const data_kinds[DATA_KINDS] = {
+    "Gaussian", "uniform", "heavy-tailed", "sparse",   "one-sided",           "far from zero",
+    "tiny",     "huge",    "subnormal",    "integers", "zeros of both signs", "constant"};
+
+static inline float data_value(enum data_kind kind, uint64_t *state)
+{
+    double g = data_gaussian(state);
+
+    switch (kind) {
+    case DATA_UNIFORM:
+        return (float)(2 * data_uniform(state) - 1);
+    case DATA_HEAVY_TAILED:
+        return (float)(g * exp(3 * data_gaussian(state)));
+    case DATA_SPARSE:
+        return data_uniform(state) < 0.9 ? 0.0f : (float)g;
+    case DATA_ONE_SIDED:
+        return (float)(-1 - fabs(g));
+    case DATA_FAR_FROM_ZERO:
+        return (float)(1000 + 1e-3 * g);
+    case DATA_TINY:
+        return (float)(g * 0x1p-120);
+    case DATA_HUGE:
+        return (float)((2 * data_uniform(state) - 1) * 0x1.fffffp124);
+    case DATA_SUBNORMAL:
+        return (float)(g * 0x1p-130);
+    case DATA_INTEGERS: /* ties abound */
+        return (float)((int)(data_random(state) % 61) - 30);
+    case DATA_ZEROS_OF_BOTH_SIGNS:
+        return data_random(state) % 2 ? -0.0f : 0.0f;
+    case DATA_CONSTANT:
+        return -0x1.23456p-3f;
+    default:
+        return (float)g;
+    }
+}
+
+static inline void data_fill(enum data_kind kind, uint64_t seed, float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = data_value(kind, &seed);
+}
+
+/* FNV-1a. */
+static inline uint64_t data_checksum(const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t hash = 0xCBF29CE484222325u;
+
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001B3u;
+    return hash;
+}
+
+#endif
