@@ -33,26 +33,38 @@ static struct cgx_needs needs_of(const struct cgx_plan *plan, enum cgx_reduction
     return needs;
 }
 
+/* The fewest slices that fit STAGING, or somewhat more. */
+static void choose_slices(struct cgx_shape *shape, size_t staging)
+{
+    size_t most = shape->plan->count / shape->plan->bucket_size / shape->ranks + 1;
+
+    for (size_t slices = 1;;) {
+        shape->slices = (unsigned)slices;
+        shape->needs = needs_of(shape->plan, shape->reduction, shape->ranks, shape->slices);
+        if (shape->needs.staging <= staging || slices >= most)
+            return;
+        slices = slices == 1 ? shape->needs.staging / staging + 1 : slices + slices / 8 + 1;
+        if (slices > most)
+            slices = most;
+    }
+}
+
+static uint32_t hash_shape(const struct cgx_shape *shape)
+{
+    const uint64_t words[] = {shape->plan->hash, shape->reduction, shape->ranks, shape->slices};
+
+    return cgx_hash(CGX_HASH_START, words, sizeof words);
+}
+
 struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
                                 unsigned ranks, size_t staging)
 {
-    struct cgx_shape shape = {.plan = plan, .reduction = reduction, .ranks = ranks, .slices = 1};
-    size_t most_slices = plan->count / plan->bucket_size / ranks + 1;
-    const uint64_t words[] = {plan->hash, reduction, ranks};
+    struct cgx_shape shape = {.plan = plan, .reduction = reduction, .ranks = ranks};
 
-    for (;;) {
-        size_t wanted;
-
-        shape.needs = needs_of(plan, reduction, ranks, shape.slices);
-        if (shape.needs.staging <= staging || shape.slices >= most_slices)
-            break;
-        wanted = shape.slices * (shape.needs.staging / staging + 1);
-        if (wanted > shape.slices + shape.slices / 4 + 1 && shape.slices > 1)
-            wanted = shape.slices + shape.slices / 4 + 1;
-        shape.slices = (unsigned)(wanted < most_slices ? wanted : most_slices);
-    }
-    shape.hash = cgx_hash(CGX_HASH_START, words, sizeof words);
-    shape.hash = cgx_hash(shape.hash, &shape.slices, sizeof shape.slices);
+    if (plan->dtype == CGX_FLOAT16)
+        shape.reduction = CGX_REDUCTION_SRA;
+    choose_slices(&shape, staging);
+    shape.hash = hash_shape(&shape);
     return shape;
 }
 

@@ -4,7 +4,10 @@
 /* The ring: partial sums of a chunk travel from the rank after its owner round to the owner, each
  * rank adding its own elements, and the sum travels round once more, verbatim. Sums are in cyclic
  * order. An element is quantised P times, P - 1 of them as a partial sum, so its error is that of
- * P steps which grow along the way. */
+ * P steps which grow along the way.
+ *
+ * The owner of a sum knows the last of these steps alone. So float16 has no ring (coll.c), and where
+ * eight or more ranks hold float32 elements near 2^125, an overflow can hide in the steps. */
 #include "coll/slice.h"
 
 static unsigned modulo(unsigned rank, unsigned back, unsigned ranks)
