@@ -7,22 +7,10 @@
 #include "pmpi/comm.h"
 #include "pmpi/eligible.h"
 #include "pmpi/errors.h"
-#include "pmpi/half_sum.h"
+#include "pmpi/exact.h"
 #include "pmpi/report.h"
 #include "pmpi/start.h"
 #include "util/log.h"
-
-static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type)
-{
-    cgx_report_exact();
-    if (cgx_half_sum_needed(mpi, type, call->op))
-        return cgx_half_sum(call, type);
-    if (call->large)
-        return mpi->Allreduce_c(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op,
-                                call->comm);
-    return mpi->Allreduce(call->sendbuf, call->recvbuf, (int)call->count, call->datatype, call->op,
-                          call->comm);
-}
 
 static uint64_t key_of(const struct cgx_call *call, enum cgx_type_class type)
 {
@@ -102,12 +90,6 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     return MPI_SUCCESS;
 }
 
-static int fail(const struct cgx_mpi *mpi, const struct cgx_call *call, const char *why)
-{
-    cgx_log(CGX_LOG_ERROR, "an all-reduce of %lld elements failed: %s", (long long)call->count, why);
-    return cgx_errors_raise(mpi, call->comm);
-}
-
 static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
                     struct cgx_signature *signature)
@@ -135,15 +117,15 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                 (long long)call->count, state->size,
                 refusal ? refusal : "a rank could not serve one");
         cgx_signature_refuse(signature);
-        return exact(mpi, call, type);
+        return cgx_exact(mpi, call, type);
     case CGX_OUTCOME_LOST:
         cgx_signature_refuse(signature);
-        return fail(mpi, call, "a rank could not go on half-way");
+        return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
     case CGX_OUTCOME_FAILED:
-        return fail(mpi, call, "this rank has no result");
+        return cgx_errors_raise(mpi, call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
         state->broken = true;
-        return fail(mpi, call, "MPI could not move the data");
+        return cgx_errors_raise(mpi, call->comm, "MPI could not move the data");
     }
     return MPI_ERR_INTERN;
 }
@@ -157,23 +139,24 @@ int cgx_allreduce(const struct cgx_call *call)
     int code;
 
     if (!cgx_eligible(call, &type) || call->comm == MPI_COMM_NULL)
-        return exact(mpi, call, type);
+        return cgx_exact(mpi, call, type);
     code = cgx_comm_get(mpi, call->comm, &state);
     if (code != MPI_SUCCESS)
         return code;
     if (state->refusal)
-        return exact(mpi, call, type);
+        return cgx_exact(mpi, call, type);
     signature = recurring(state, call, type);
     if (!signature)
-        return exact(mpi, call, type);
+        return cgx_exact(mpi, call, type);
     if (!signature->agreed && cgx_signature_due(signature)) {
         code = decide(mpi, call, type, state, signature);
         if (code != MPI_SUCCESS)
             return code;
     }
     if (!signature->agreed)
-        return exact(mpi, call, type);
+        return cgx_exact(mpi, call, type);
     if (state->broken)
-        return fail(mpi, call, "an earlier one on this communicator failed in MPI");
+        return cgx_errors_raise(mpi, call->comm,
+                                "an earlier one on this communicator failed in MPI");
     return compress(mpi, call, type, state, signature);
 }

@@ -163,10 +163,8 @@ int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **sta
     if (code != MPI_SUCCESS || found)
         return code;
     made = calloc(1, sizeof *made);
-    if (!made) {
-        cgx_log(CGX_LOG_ERROR, "out of memory for the state of a communicator");
-        return cgx_errors_raise(mpi, comm);
-    }
+    if (!made)
+        return cgx_errors_raise(mpi, comm, "out of memory for the state of a communicator");
     code = create_state(mpi, comm, made);
     if (code == MPI_SUCCESS)
         code = mpi->Comm_set_attr(comm, keyval, made);

@@ -35,12 +35,13 @@ static void add_code(void)
 
     if (mpi->Add_error_code(MPI_ERR_OTHER, &code) != MPI_SUCCESS)
         return;
-    mpi->Add_error_string(code, "libcgxpmpi: a compressed all-reduce failed");
+    mpi->Add_error_string(code, "libcgxpmpi: an all-reduce failed");
     failure_code = code;
 }
 
-int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm)
+int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why)
 {
+    cgx_log(CGX_LOG_ERROR, "an all-reduce failed: %s", why);
     pthread_once(&code_once, add_code);
     mpi->Comm_call_errhandler(comm, failure_code);
     return failure_code;

@@ -12,9 +12,9 @@
 int cgx_errors_return(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler *handler);
 void cgx_errors_restore(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler handler);
 
-/* Calls COMM's error handler with an error code of our own, whose text says that a compressed
- * all-reduce failed; returns the code. */
-int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm);
+/* Logs WHY an all-reduce failed and calls COMM's error handler with an error code of our own;
+ * returns the code. */
+int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why);
 
 /* Logs the text of CODE behind WHAT, at level error. */
 void cgx_errors_log(const struct cgx_mpi *mpi, const char *what, int code);

@@ -7,11 +7,13 @@
 
 #include "util/log.h"
 
-static atomic_ullong exact_calls, compressed_calls, bytes_sent;
+static atomic_ullong exact_calls, exact_bytes, compressed_calls, bytes_sent;
 
-void cgx_report_exact(void)
+void cgx_report_exact(size_t bytes)
 {
     atomic_fetch_add_explicit(&exact_calls, 1, memory_order_relaxed);
+    if (bytes > 0)
+        atomic_fetch_add_explicit(&exact_bytes, bytes, memory_order_relaxed);
 }
 
 void cgx_report_compressed(size_t sent)
@@ -22,6 +24,8 @@ void cgx_report_compressed(size_t sent)
 
 void cgx_report_log(void)
 {
-    cgx_log(CGX_LOG_INFO, "sent %llu bytes in %llu compressed calls; %llu exact",
-            atomic_load(&bytes_sent), atomic_load(&compressed_calls), atomic_load(&exact_calls));
+    cgx_log(CGX_LOG_INFO,
+            "sent %llu bytes in %llu compressed calls; %llu exact ones, %llu bytes of them floats",
+            atomic_load(&bytes_sent), atomic_load(&compressed_calls), atomic_load(&exact_calls),
+            atomic_load(&exact_bytes));
 }

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-void cgx_report_exact(void);
+/* BYTES: of the buffer that was reduced, 0 where its type is not one that may be compressed. */
+void cgx_report_exact(size_t bytes);
 
 /* SENT: bytes of the messages that this rank sent for the call. */
 void cgx_report_compressed(size_t sent);

@@ -1,0 +1,16 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Calls that are not compressed. */
+#ifndef CGX_PMPI_EXACT_H
+#define CGX_PMPI_EXACT_H
+
+#include "pmpi/allreduce.h"
+#include "pmpi/types.h"
+#include "util/mpi.h"
+
+/* One PMPI_Allreduce with the caller's arguments; returns what it returns. (Half-precision sums
+ * that the MPI library would abort on go through float32.) */
+int cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type);
+
+#endif
