@@ -1,0 +1,117 @@
+# shellcheck shell=sh
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# What scripts/check and scripts/demo share: installing what is missing, and building. To be sourced
+# in the top directory.
+
+say() {
+    echo "== $*"
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo -n "$@"
+    else
+        echo "neither root nor sudo, so not run: $*"
+        return 1
+    fi
+}
+
+has_header() {
+    echo "#include <$1>" | "${CC:-cc}" -E - >/dev/null 2>&1
+}
+
+has_python_venv() {
+    python3 -c 'import ensurepip, venv' >/dev/null 2>&1
+}
+
+# Prints a line for each thing that is missing: how it is recognised, and its Debian package.
+list_missing() {
+    while read -r kind name package; do
+        case $kind in
+        command) command -v "$name" >/dev/null ;;
+        header) has_header "$name" ;;
+        mpi) [ -n "${MPICC:-}" ] || command -v "$name" >/dev/null ;;
+        python-venv) has_python_venv ;;
+        esac || echo "$kind $name $package"
+    done
+}
+
+to_build() {
+    cat <<'END'
+command cc gcc
+command make make
+command autoreconf autoconf
+command automake automake
+command libtoolize libtool
+mpi mpicc.mpich libmpich-dev
+mpi mpiexec.mpich mpich
+header hwloc.h libhwloc-dev
+END
+}
+
+to_check() {
+    to_build
+    cat <<'END'
+command clang-format-14 clang-format-14
+command clang-tidy clang-tidy
+command cppcheck cppcheck
+command gfortran gfortran
+command git git
+command python3 python3
+command shellcheck shellcheck
+python-venv - python3-venv
+END
+}
+
+# install_missing LIST LOG: what LIST (to_build, to_check) names is there afterwards, as far as this
+# machine lets itself be changed; details are in LOG.
+install_missing() {
+    missing=$($1 | list_missing | awk '{ printf " %s", $3 }')
+    [ -n "$missing" ] || return 0
+    say "installing:$missing"
+    DEBIAN_FRONTEND=noninteractive
+    export DEBIAN_FRONTEND
+    as_root apt-get update >>"$2" 2>&1 || say "apt-get update failed: see $2"
+    # One by one, since apt-get installs nothing where it lacks one of several.
+    for package in $missing; do
+        as_root apt-get install -y --no-install-recommends "$package" >>"$2" 2>&1 ||
+            say "$package could not be installed: see $2"
+    done
+    missing=$(to_build | list_missing | awk '!/hwloc/ { printf " %s", $2 }')
+    [ -z "$missing" ] || {
+        say "cannot build without:$missing"
+        return 1
+    }
+}
+
+# build DIRECTORY LOG CONFIGURE-ARGUMENTS...: bootstraps, configures and makes in DIRECTORY, with the
+# MPI of MPICC and MPIEXEC or else with MPICH, whatever else there is.
+build() {
+    if [ -z "${MPICC:-}" ]; then
+        MPICC=mpicc.mpich
+        MPIEXEC=mpiexec.mpich
+        export MPICC MPIEXEC
+    fi
+    build_directory=$1
+    build_log=$2
+    shift 2
+    say "building in $build_directory"
+    {
+        if [ -e config.status ]; then
+            echo "The source directory is configured; run 'make distclean' in it first."
+            return 1
+        fi
+        ./bootstrap &&
+            mkdir -p "$build_directory" &&
+            (cd "$build_directory" && "$OLDPWD/configure" "$@") &&
+            make -C "$build_directory" -j "$(getconf _NPROCESSORS_ONLN)"
+    } >"$build_log" 2>&1 || {
+        tail -n 40 "$build_log"
+        say "the build failed: see $build_log"
+        return 1
+    }
+}

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Results of tests in the Test Anything Protocol, on stdout, each line flushed: a crash loses none.
+ * One thread and, in an MPI program, one rank calls these. */
+#ifndef CGX_TESTS_TAP_H
+#define CGX_TESTS_TAP_H
+
+#include <stdbool.h>
+
+/* Announces TESTS results; to be called first, or not at all. */
+void plan(unsigned tests);
+
+/* A result. The name says what behaviour holds; neither '#' nor a newline is in it. */
+void ok(bool holds, const char *name, ...) __attribute__((format(printf, 2, 3)));
+
+/* A result that could not be had here, and why. */
+void skip(const char *name, const char *why);
+
+/* A remark for the reader, of one or more lines. */
+void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Ends the program as failed: no further test makes sense. */
+void bail_out(const char *why, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Prints the plan if none was announced. The program's exit status: 0 if there were results, as
+ * many as announced, and all held. */
+int done_testing(void);
+
+#endif
