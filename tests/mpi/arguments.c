@@ -1,0 +1,106 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Odd arguments get from the library what they get from the MPI alone, on a communicator where
+ * float sums are compressed. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/bound.h"
+#include "lib/check.h"
+#include "lib/sum.h"
+#include "lib/traffic.h"
+
+static void test_counts(void)
+{
+    static const size_t counts[] = {1, 511, 512, 513, 1023, 1024, 1025, 99991, 3000017};
+    struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
+
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        float *result = check_memory(counts[i] * sizeof(float));
+        float *exact = check_memory(counts[i] * sizeof(float));
+
+        for (int shape = 0; shape < SUM_SHAPES; shape++) {
+            struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, i, counts[i], (enum sum_shape)shape};
+            uint64_t before = traffic_messages();
+            bool good = sum_reduce(&sum, MPI_COMM_WORLD, result);
+
+            sum_exact(&sum, MPI_COMM_WORLD, exact);
+            if (counts[i] < 1024)
+                good = good && memcmp(result, exact, counts[i] * sizeof(float)) == 0 &&
+                       traffic_messages() == before;
+            else
+                good = good && memcmp(result, exact, counts[i] * sizeof(float)) != 0 &&
+                       check_same(result, counts[i] * sizeof(float), MPI_COMM_WORLD);
+            good = bound_holds(&scheme, sum.kind, i, counts[i], result, MPI_COMM_WORLD) && good;
+            check(good, "%zu elements, %s", counts[i], sum_shape_name(sum.shape));
+        }
+        free(result);
+        free(exact);
+    }
+}
+
+static int error_class(int code)
+{
+    int class;
+
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+static void check_class(const char *name, int code, int expected)
+{
+    int class = error_class(code);
+
+    check(class == error_class(expected), "%s: error class %d, as from the MPI alone", name, class);
+}
+
+static void test_empty(void)
+{
+    check(MPI_Allreduce(NULL, NULL, 0, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS,
+          "no elements and NULL buffers");
+    check(MPI_Allreduce(MPI_IN_PLACE, NULL, 0, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS,
+          "no elements in place, NULL buffer");
+}
+
+/* Errors that the MPI finds before it sends anything; those that it crashes on are in forward.c. */
+static void test_errors(float *buffer, float *other)
+{
+    MPI_Comm comm = MPI_COMM_WORLD;
+    const int n = 4096;
+
+    check_class("aliased buffers", MPI_Allreduce(buffer, buffer, n, MPI_FLOAT, MPI_SUM, comm),
+                PMPI_Allreduce(buffer, buffer, n, MPI_FLOAT, MPI_SUM, comm));
+    check_class("NULL send buffer", MPI_Allreduce(NULL, other, n, MPI_FLOAT, MPI_SUM, comm),
+                PMPI_Allreduce(NULL, other, n, MPI_FLOAT, MPI_SUM, comm));
+    check_class("NULL receive buffer", MPI_Allreduce(buffer, NULL, n, MPI_FLOAT, MPI_SUM, comm),
+                PMPI_Allreduce(buffer, NULL, n, MPI_FLOAT, MPI_SUM, comm));
+    check_class("MPI_IN_PLACE as receive buffer",
+                MPI_Allreduce(buffer, MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, comm),
+                PMPI_Allreduce(buffer, MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, comm));
+    check_class("no op", MPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_OP_NULL, comm),
+                PMPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_OP_NULL, comm));
+    check_class("no communicator",
+                MPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL),
+                PMPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL));
+    check_class("an op that floats do not have",
+                MPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_BAND, comm),
+                PMPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_BAND, comm));
+}
+
+int main(int argc, char **argv)
+{
+    float *buffer = calloc(8192, sizeof(float));
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    test_empty();
+    test_errors(buffer, buffer + 4096);
+    test_counts();
+    test_errors(buffer, buffer + 4096);
+    test_empty();
+    free(buffer);
+    return check_end();
+}

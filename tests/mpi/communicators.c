@@ -1,0 +1,232 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Communicators of every origin and in great numbers: "communicators PART", with float sums
+ * compressed from the first call on. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/bound.h"
+#include "lib/check.h"
+#include "lib/sum.h"
+#include "lib/traffic.h"
+
+/* Whether a sum on COMM is right; *COMPRESSED is set if it sent anything. */
+static bool sum_is_right(MPI_Comm comm, size_t count, uint64_t seed, bool *compressed)
+{
+    struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
+    struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, count,
+                      (enum sum_shape)(seed % SUM_SHAPES)};
+    float *result = check_memory(count * sizeof(float));
+    uint64_t before = traffic_messages();
+    bool good = sum_reduce(&sum, comm, result);
+
+    if (traffic_messages() > before)
+        *compressed = true;
+    good = check_same(result, count * sizeof(float), comm) && good;
+    good = bound_holds(&scheme, sum.kind, seed, count, result, comm) && good;
+    free(result);
+    return good;
+}
+
+static void test_split(void)
+{
+    MPI_Comm part, reversed, nested;
+    bool good = true, compressed = false;
+
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, 0, &part);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -check_rank, &reversed);
+    MPI_Comm_dup(part, &nested);
+    for (uint64_t i = 0; i < 6; i++) {
+        good = sum_is_right(part, 5000, i, &compressed) && good;
+        good = sum_is_right(reversed, 7000, i, &compressed) && good;
+        good = sum_is_right(nested, 3000, i, &compressed) && good;
+    }
+    check(good, "parts, reversed order and duplicates: right");
+    check(compressed, "parts, reversed order and duplicates: compressed");
+    MPI_Comm_free(&nested);
+    MPI_Comm_disconnect(&reversed);
+    MPI_Comm_free(&part);
+}
+
+/* More communicators than there are context ids, one after the other. */
+static void test_churn(void)
+{
+    bool good = true, compressed = false;
+    float *buffer = calloc(2048, sizeof(float));
+    long start = 0, grown;
+
+    for (uint64_t i = 0; i < 6000; i++) {
+        MPI_Comm comm;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (i % 100 == 0)
+            good = sum_is_right(comm, 2048, i, &compressed) && good;
+        else
+            MPI_Allreduce(MPI_IN_PLACE, buffer, 2048, MPI_FLOAT, MPI_SUM, comm);
+        MPI_Comm_free(&comm);
+        if (i == 1000)
+            start = check_resident();
+    }
+    grown = check_resident() - start;
+    check_note("5000 communicators made and freed: %ld KiB more", grown);
+    check(good, "6000 communicators made and freed: right");
+    check(compressed, "6000 communicators made and freed: compressed");
+    check(grown < 2048, "6000 communicators made and freed: no memory is lost");
+    free(buffer);
+}
+
+/* Calls that never repeat a count, and calls that always do. */
+static void test_memory(void)
+{
+    float *buffer = calloc(40000, sizeof(float));
+    uint64_t before;
+    long start = 0, grown;
+
+    for (int i = 0; i < 8000; i++) {
+        MPI_Allreduce(MPI_IN_PLACE, buffer, 4096 + i, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        if (i == 2000)
+            start = check_resident();
+    }
+    grown = check_resident() - start;
+    check_note("6000 counts that never repeat: %ld KiB more", grown);
+    check(grown < 2048, "counts that never repeat: memory stays bounded");
+    before = traffic_messages();
+    MPI_Allreduce(MPI_IN_PLACE, buffer, 4096, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    check(traffic_messages() > before, "counts that never repeat: a call is still compressed");
+    free(buffer);
+}
+
+static int copies;
+
+static int count_copies(MPI_Comm comm, int keyval, void *extra, void *from, void *to, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)from, (void)to;
+    copies++;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static void test_attributes(void)
+{
+    MPI_Comm comm, copy;
+    bool good, compressed = false;
+    int keyval;
+
+    MPI_Comm_create_keyval(count_copies, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_attr(comm, keyval, &copies);
+    good = sum_is_right(comm, 5000, 1, &compressed);
+    check(good && compressed, "with attributes: compressed and right");
+    check(copies == 0, "with attributes: no copy callback runs");
+    MPI_Comm_dup(comm, &copy);
+    check(copies == 1, "with attributes: one runs when the program duplicates");
+    compressed = false;
+    good = sum_is_right(copy, 5000, 2, &compressed);
+    check(good && compressed, "with attributes: the duplicate is compressed and right");
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&keyval);
+}
+
+static int handled;
+static MPI_Comm handled_for;
+
+static void handle(MPI_Comm *comm, int *code, ...)
+{
+    (void)code;
+    handled++;
+    handled_for = *comm;
+}
+
+/* The library sets another error handler for a while. */
+static void test_handler(void)
+{
+    static float buffer[5000];
+    bool good, compressed = false;
+    MPI_Errhandler handler, after;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    good = sum_is_right(comm, 5000, 1, &compressed);
+    MPI_Comm_get_errhandler(comm, &after);
+    check(good && compressed, "with an error handler: compressed and right");
+    check(after == handler && handled == 0, "with an error handler: it stays and is not called");
+    good = MPI_Allreduce(buffer, buffer, 5000, MPI_FLOAT, MPI_SUM, comm) != MPI_SUCCESS;
+    check(good && handled == 1 && handled_for == comm,
+          "with an error handler: it is called once for a wrong call");
+    MPI_Errhandler_free(&after);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+}
+
+#define MANY 2000
+
+/* Most of the MPI's two thousand communicators, each with calls as soon as it is made, and then
+ * again: those that cannot have a private one are exact. */
+static void test_many(void)
+{
+    MPI_Comm *comms = check_memory(MANY * sizeof *comms);
+    bool made = true, good = true, compressed = false;
+
+    for (int i = 0; i < MANY; i++) {
+        made = made && MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]) == MPI_SUCCESS;
+        if (made)
+            good = sum_is_right(comms[i], 1024, (uint64_t)i, &compressed) && good;
+    }
+    check(made, "%d communicators: can be made while they are used", MANY);
+    for (int i = 0; made && i < MANY; i++)
+        good = sum_is_right(comms[i], 1024, (uint64_t)i + 1, &compressed) && good;
+    check(good, "%d communicators: right", MANY);
+    check(compressed, "%d communicators: some are compressed", MANY);
+    for (int i = 0; made && i < MANY; i++)
+        MPI_Comm_free(&comms[i]);
+    free(comms);
+}
+
+/* Every context id that the MPI has, taken before the first call. */
+static void test_all(void)
+{
+    MPI_Comm *comms = check_memory(4096 * sizeof *comms);
+    bool good = true, compressed = false;
+    int made = 0, least;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (made < 4096 && MPI_Comm_dup(MPI_COMM_WORLD, &comms[made]) == MPI_SUCCESS)
+        made++;
+    PMPI_Allreduce(&made, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    check_note("%d communicators could be made", least);
+    for (int i = 0; i < least; i += i < 20 ? 1 : 50)
+        good = sum_is_right(comms[i], 1500, (uint64_t)i, &compressed) && good;
+    check(good, "no context id left: every sum is right");
+    for (int i = 0; i < made; i++)
+        MPI_Comm_free(&comms[i]);
+    for (uint64_t i = 0; i < 100; i++)
+        good = sum_is_right(MPI_COMM_WORLD, 1500, i, &compressed) && good;
+    check(good && compressed, "ids free again: compressed in the end");
+    free(comms);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*test)(void);
+    } parts[] = {{"split", test_split},     {"churn", test_churn},
+                 {"memory", test_memory},   {"attributes", test_attributes},
+                 {"handler", test_handler}, {"many", test_many},
+                 {"all", test_all}};
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
+            parts[i].test();
+    }
+    return check_end();
+}

@@ -1,0 +1,58 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The error that a compressed sum may have, worked out in double precision from the contract:
+ * bucket k holds elements [kB, (k+1)B); |result - exact sum| <= c * (sum of the steps of all
+ * quantisations that the element went through) * (1 + 2^-8), c = 1/2 for nearest and 1 for
+ * stochastic rounding, plus float32 rounding and half an ulp of the output. Shares nothing with the
+ * library. */
+#ifndef TESTS_MPI_LIB_BOUND_H
+#define TESTS_MPI_LIB_BOUND_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data.h"
+#include "elements.h"
+
+/* What the library was told to do, from the same variables. */
+struct scheme {
+    enum element type;
+    unsigned bits; /* 32: exact */
+    size_t bucket;
+    bool stochastic;
+    bool ring;
+    bool skip_incomplete;
+};
+
+struct scheme scheme_from_environment(enum element type);
+
+/* How a result compares with the exact sum. A bucket is fragile if an input or sum in it is not
+ * finite, or so large that the library may make NaN of it. */
+struct outcome {
+    double worst;  /* the largest error over its bound; at most 1 is right; fragile buckets aside */
+    double square; /* squared error of all elements ... */
+    double model;  /* ... and u^2/12 (stochastic: u^2/6) summed over the quantisations */
+    double fragile;   /* number of fragile buckets */
+    double laundered; /* elements that are finite where the exact sum is not */
+};
+
+/* The largest step that the quantiser may choose for a bucket whose elements lie in [MIN, MAX]; 0
+ * for a constant one. */
+double bound_step(const struct scheme *scheme, double min, double max);
+
+/* RESULT holds COUNT elements, the sum of data_fill(KIND, ..., SEED, rank) over the ranks of COMM.
+ * Adds to *OUTCOME, which starts as zeros, what comes of this rank's share of the buckets. */
+void bound_compare(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
+                   const void *result, MPI_Comm comm, struct outcome *outcome);
+
+/* Collective: makes the ranks' outcomes one, the same on all. */
+void bound_gather(struct outcome *outcome, MPI_Comm comm);
+
+/* Both for a single sum: whether it is within its bound. */
+bool bound_holds(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
+                 const void *result, MPI_Comm comm);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/tap.h"
+
+int check_rank, check_size;
+
+void check_begin(void)
+{
+    PMPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &check_size);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+int check_end(void)
+{
+    MPI_Finalize();
+    return check_rank == 0 ? done_testing() : 0;
+}
+
+bool check_everywhere(bool here, MPI_Comm comm)
+{
+    int mine = here, all;
+
+    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, comm);
+    return all;
+}
+
+bool check(bool here, const char *format, ...)
+{
+    bool verdict = check_everywhere(here, MPI_COMM_WORLD);
+    char name[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    if (!here)
+        fprintf(stderr, "rank %d: not so: %s\n", check_rank, name);
+    if (check_rank == 0)
+        ok(verdict, "%s", name);
+    return verdict;
+}
+
+void check_note(const char *format, ...)
+{
+    va_list arguments;
+
+    if (check_rank != 0)
+        return;
+    printf("# ");
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+}
+
+uint64_t check_digest(const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t hash = 0xCBF29CE484222325u;
+    uint64_t word = 0;
+
+    for (; bytes >= 8; at += 8, bytes -= 8) {
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+    }
+    for (; bytes > 0; at++, bytes--)
+        hash = (hash ^ *at) * 0x100000001B3u;
+    return hash ^ hash >> 32;
+}
+
+bool check_same(const void *data, size_t bytes, MPI_Comm comm)
+{
+    uint64_t mine = check_digest(data, bytes);
+    uint64_t both[2] = {mine, ~mine};
+
+    PMPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MIN, comm);
+    return both[0] == ~both[1];
+}
+
+void *check_memory(size_t bytes)
+{
+    void *memory = malloc(bytes);
+
+    if (!memory)
+        bail_out("out of memory");
+    return memory;
+}
+
+long check_resident(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[128];
+    long kib = 0;
+
+    while (status && fgets(line, sizeof line, status))
+        sscanf(line, "VmRSS: %ld", &kib);
+    if (status)
+        fclose(status);
+    return kib;
+}

@@ -1,0 +1,44 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* TAP from an MPI program: every rank takes part in every check, rank 0 prints. All traffic of
+ * these functions goes through PMPI_ names and no float sums, so it never meets the library. */
+#ifndef TESTS_MPI_LIB_CHECK_H
+#define TESTS_MPI_LIB_CHECK_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In MPI_COMM_WORLD, set by check_begin. */
+extern int check_rank, check_size;
+
+/* After MPI_Init or MPI_Init_thread. */
+void check_begin(void);
+
+/* MPI_Finalize, then the plan; returns what main returns. */
+int check_end(void);
+
+/* One test: passes when HERE is true on every rank. Returns the verdict. */
+bool check(bool here, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A diagnostic line of rank 0. */
+void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether HERE is true on every rank of COMM. */
+bool check_everywhere(bool here, MPI_Comm comm);
+
+/* A hash of the bytes. */
+uint64_t check_digest(const void *data, size_t bytes);
+
+/* Whether BYTES bytes at DATA are the same on all ranks of COMM. */
+bool check_same(const void *data, size_t bytes, MPI_Comm comm);
+
+/* malloc that gives up with "Bail out!". */
+void *check_memory(size_t bytes);
+
+/* Resident memory of this process in KiB. */
+long check_resident(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "elements.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static const struct traits {
+    const char *name;
+    size_t size;
+    int digits;   /* significant bits */
+    int smallest; /* exponent of the smallest normal number, in frexp's sense */
+    int largest;  /* likewise of the largest */
+} traits[] = {
+    [ELEMENT_FLOAT32] = {"float32", 4, 24, -125, 128},
+    [ELEMENT_FLOAT16] = {"float16", 2, 11, -13, 16},
+    [ELEMENT_BFLOAT16] = {"bfloat16", 2, 8, -125, 128},
+};
+
+bool element_parse(const char *name, enum element *type)
+{
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(name, traits[i].name) == 0) {
+            *type = (enum element)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *element_name(enum element type)
+{
+    return traits[type].name;
+}
+
+size_t element_size(enum element type)
+{
+    return traits[type].size;
+}
+
+MPI_Datatype element_datatype(enum element type)
+{
+    if (type == ELEMENT_FLOAT32)
+        return MPI_FLOAT;
+#ifdef MPIX_C_FLOAT16
+    if (type == ELEMENT_FLOAT16)
+        return MPIX_C_FLOAT16;
+#endif
+#ifdef MPIX_BFLOAT16
+    if (type == ELEMENT_BFLOAT16)
+        return MPIX_BFLOAT16;
+#endif
+    return MPI_DATATYPE_NULL;
+}
+
+/* The exponent that decides the unit in the last place at VALUE. */
+static int exponent(enum element type, double value)
+{
+    int e;
+
+    frexp(value, &e);
+    return value == 0 || e < traits[type].smallest ? traits[type].smallest : e;
+}
+
+double element_round(enum element type, double value)
+{
+    int shift = traits[type].digits - exponent(type, value);
+    double rounded;
+
+    if (!isfinite(value))
+        return value;
+    rounded = ldexp(rint(ldexp(value, shift)), -shift);
+    return fabs(rounded) >= ldexp(1, traits[type].largest) ? copysign(INFINITY, value) : rounded;
+}
+
+double element_half_ulp(enum element type, double value)
+{
+    return ldexp(0.5, exponent(type, value) - traits[type].digits);
+}
+
+static uint16_t float16_bits(double value)
+{
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int e = exponent(ELEMENT_FLOAT16, value);
+
+    if (isnan(value))
+        return 0x7E00;
+    if (isinf(value))
+        return sign | 0x7C00;
+    /* A carry of the implicit bit into the exponent field makes normal and subnormal one case. */
+    return (uint16_t)(sign + ((e + 13) << 10) + (int)ldexp(fabs(value), 11 - e));
+}
+
+static double float16_value(uint16_t bits)
+{
+    int field = bits >> 10 & 31;
+    int fraction = bits & 0x3FF;
+    double value = field == 0 ? ldexp(fraction, -24) : ldexp(fraction + 1024, field - 25);
+
+    if (field == 31)
+        value = fraction ? NAN : INFINITY;
+    return bits & 0x8000 ? -value : value;
+}
+
+void element_store(enum element type, void *buffer, size_t index, double value)
+{
+    char *place = (char *)buffer + index * traits[type].size;
+    float narrow = (float)value;
+    uint32_t wide;
+    uint16_t half;
+
+    if (type == ELEMENT_FLOAT32) {
+        memcpy(place, &narrow, sizeof narrow);
+        return;
+    }
+    narrow = (float)element_round(type, value);
+    memcpy(&wide, &narrow, sizeof wide);
+    half = type == ELEMENT_BFLOAT16 ? (uint16_t)(wide >> 16) : float16_bits(narrow);
+    memcpy(place, &half, sizeof half);
+}
+
+double element_load(enum element type, const void *buffer, size_t index)
+{
+    const char *place = (const char *)buffer + index * traits[type].size;
+    uint32_t wide;
+    uint16_t half;
+    float value;
+
+    if (type == ELEMENT_FLOAT32) {
+        memcpy(&value, place, sizeof value);
+        return value;
+    }
+    memcpy(&half, place, sizeof half);
+    if (type == ELEMENT_FLOAT16)
+        return float16_value(half);
+    wide = (uint32_t)half << 16;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}

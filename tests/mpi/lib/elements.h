@@ -1,0 +1,34 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The element types of compressed calls, written from IEEE 754 in double arithmetic and sharing
+ * nothing with the library. */
+#ifndef TESTS_MPI_LIB_ELEMENTS_H
+#define TESTS_MPI_LIB_ELEMENTS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum element { ELEMENT_FLOAT32, ELEMENT_FLOAT16, ELEMENT_BFLOAT16 };
+
+/* false for a name other than float32, float16 and bfloat16. */
+bool element_parse(const char *name, enum element *type);
+
+const char *element_name(enum element type);
+size_t element_size(enum element type);
+
+/* MPI_DATATYPE_NULL where this mpi.h has none. */
+MPI_Datatype element_datatype(enum element type);
+
+/* VALUE rounded to the type: to nearest, halves to even, overflow to infinity. */
+double element_round(enum element type, double value);
+
+/* BUFFER may be misaligned. */
+void element_store(enum element type, void *buffer, size_t index, double value);
+double element_load(enum element type, const void *buffer, size_t index);
+
+/* Half a unit in the last place at the magnitude of VALUE. */
+double element_half_ulp(enum element type, double value);
+
+#endif

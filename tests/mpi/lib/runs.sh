@@ -1,0 +1,104 @@
+# shellcheck shell=sh
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Runs of MPI programs, their tests merged into those of a script:
+#
+#     . "$top_srcdir/tests/lib/tap.sh"
+#     . "$top_srcdir/tests/mpi/lib/runs.sh"
+#     run "default settings" -n 4 -- "$programs/exact" sums
+#     done_testing
+#
+# After a run, $scratch/out and $scratch/err hold its output and $status its exit status.
+
+programs=$top_builddir/tests/mpi
+on_rank=$top_srcdir/tests/mpi/lib/on-rank
+
+# launch ARGUMENTS-OF-RUN-MPI: only runs.
+launch() {
+    status=0
+    "$top_srcdir/tests/lib/run-mpi" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+
+# The same with host buffers compressed, at one width, from the first call on.
+launch_now() {
+    launch CGX_BUFFERS=host CGX_ADAPTIVE=0 CGX_WARMUP=0 CGX_COMPRESSION_MINIMAL_SIZE=1024 "$@"
+}
+
+# result VERDICT NAME: one test, where VERDICT is "ok" or "not ok".
+result() {
+    tap_results=$((tap_results + 1))
+    [ "$1" = ok ] || tap_failures=$((tap_failures + 1))
+    echo "$1 $tap_results - $2"
+}
+
+# expect NAME COMMAND ARGUMENTS...: one test; unlike tap.sh's check it does not show the command's
+# output but what the last run wrote.
+expect() {
+    expect_name=$1
+    shift
+    if "$@" >/dev/null 2>&1; then
+        result ok "$expect_name"
+    else
+        result "not ok" "$expect_name"
+        show
+    fi
+}
+
+show() {
+    echo "# exit status $status; the last of its output:"
+    tail -n 20 "$scratch/out" | sed 's/^/# out: /'
+    tail -n 20 "$scratch/err" | sed 's/^/# err: /'
+}
+
+# merge PREFIX: the results in $scratch/out become results of this script; false if there are not
+# as many as the program said.
+merge() {
+    merge_seen=0
+    merge_planned=none
+    while IFS= read -r line; do
+        case $line in
+        "ok "* | "not ok "*)
+            merge_seen=$((merge_seen + 1))
+            result "${line%%ok *}ok" "$1: ${line#*- }"
+            ;;
+        "1.."*) merge_planned=${line#1..} ;;
+        "#"*) echo "$line" ;;
+        esac
+    done <"$scratch/out"
+    [ "$merge_seen" = "$merge_planned" ]
+}
+
+# run NAME ARGUMENTS-OF-RUN-MPI: runs a program that prints TAP; one test more holds that it ends
+# well.
+run() {
+    run_name=$1
+    shift
+    launch "$@"
+    finish
+}
+
+run_now() {
+    run_name=$1
+    shift
+    launch_now "$@"
+    finish
+}
+
+finish() {
+    if merge "$run_name" && [ "$status" -eq 0 ]; then
+        result ok "$run_name: the program ends well"
+    else
+        result "not ok" "$run_name: the program ends well"
+        show
+    fi
+}
+
+# said PATTERN: some line of stderr matches.
+said() {
+    grep -q -e "$1" "$scratch/err"
+}
+
+silent() {
+    [ ! -s "$scratch/err" ]
+}

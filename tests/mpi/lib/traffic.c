@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "traffic.h"
+
+#include <mpi.h>
+#include <stdatomic.h>
+
+static atomic_uint_fast64_t bytes, messages;
+
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    int size;
+
+    PMPI_Type_size(datatype, &size);
+    atomic_fetch_add(&bytes, (uint64_t)count * (uint64_t)size);
+    atomic_fetch_add(&messages, 1);
+    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
+}
+
+uint64_t traffic_bytes(void)
+{
+    return atomic_load(&bytes);
+}
+
+uint64_t traffic_messages(void)
+{
+    return atomic_load(&messages);
+}

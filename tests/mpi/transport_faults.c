@@ -1,0 +1,100 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* An MPI call of the library's fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
+ * CALL: isend, irecv or testsome, of which the NTH from the second compressed call on fails on
+ * RANK. With RETURN 1 the communicator returns errors, else they are fatal. What each rank finds
+ * goes to the file NOTES.rank, since a launcher that kills a job drops output: "wrong" when a call
+ * that reported success gave a wrong sum, "error" when a call reported an error, "end" at the end.
+ */
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+
+static atomic_int left; /* calls until the one that fails; 0: none will */
+static const char *what = "";
+
+static int fails(const char *call)
+{
+    return strcmp(call, what) == 0 && left > 0 && --left == 0;
+}
+
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    if (fails("isend"))
+        return MPI_ERR_OTHER;
+    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
+}
+
+int PMPI_Irecv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request *request)
+{
+    if (fails("irecv"))
+        return MPI_ERR_OTHER;
+    return MPI_Irecv(buffer, count, datatype, source, tag, comm, request);
+}
+
+int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
+                  MPI_Status *statuses)
+{
+    if (fails("testsome"))
+        return MPI_ERR_OTHER;
+    return MPI_Testsome(count, requests, outcount, indices, statuses);
+}
+
+/* A sum of ones, which is exact whatever the width. */
+static int sum_is_wrong(float *buffer, int count, int size, int *code)
+{
+    for (int i = 0; i < count; i++)
+        buffer[i] = 1;
+    *code = MPI_Allreduce(MPI_IN_PLACE, buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    if (*code != MPI_SUCCESS)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        if (buffer[i] != (float)size)
+            return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int nth = atoi(argv[2]), faulty = atoi(argv[3]), count = 100003;
+    int rank, size, code = MPI_SUCCESS;
+    float *buffer = malloc((size_t)count * sizeof(float));
+    char name[4096];
+    FILE *notes;
+
+    what = argv[1];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(name, sizeof name, "%s.%d", argv[5], rank);
+    notes = fopen(name, "w");
+    setvbuf(notes, NULL, _IOLBF, 0);
+    if (strcmp(argv[4], "1") == 0)
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 3 && code == MPI_SUCCESS; i++) {
+        if (i == 1 && rank == faulty)
+            left = nth;
+        if (sum_is_wrong(buffer, count, size, &code))
+            fputs("wrong\n", notes);
+    }
+    if (left > 0)
+        fputs("no fault\n", notes);
+    if (code != MPI_SUCCESS) {
+        fputs("error\n", notes);
+        fclose(notes);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    MPI_Finalize();
+    fputs("end\n", notes);
+    fclose(notes);
+    free(buffer);
+    return 0;
+}
