@@ -23,7 +23,6 @@ const char *cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class 
                                enum cgx_dtype *dtype);
 
 /* Why this rank cannot serve the call's buffers, or NULL. */
-const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                 enum cgx_buffers buffers);
+const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype);
 
 #endif

@@ -19,8 +19,8 @@ static size_t float_bytes(const struct cgx_call *call, enum cgx_type_class type)
 static int half_sum(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type)
 {
-    if (cgx_cuda_memory(call->recvbuf) != CGX_MEMORY_HOST ||
-        (call->sendbuf != MPI_IN_PLACE && cgx_cuda_memory(call->sendbuf) != CGX_MEMORY_HOST))
+    if (cgx_cuda_memory(call->recvbuf) == CGX_MEMORY_DEVICE ||
+        (call->sendbuf != MPI_IN_PLACE && cgx_cuda_memory(call->sendbuf) == CGX_MEMORY_DEVICE))
         return cgx_errors_raise(mpi, call->comm,
                                 "this MPI cannot sum half precision in device memory");
     return cgx_half_sum(call, type);

@@ -149,25 +149,55 @@ static void call(const struct cgx_op_source *source, MPI_Datatype datatype, uint
     }
 }
 
-/* Pairs from FIRST on. */
-static bool sums_run(const struct half *half, const struct cgx_op_source *source,
-                     MPI_Datatype datatype, unsigned first, unsigned length)
+/* False if the function wrote where it should not. */
+static bool run(const struct cgx_op_source *source, MPI_Datatype datatype, const struct pair *pairs,
+                unsigned length, uint16_t *results)
 {
     struct guarded in, inout;
 
     memset(&in, CANARY, sizeof in);
     memset(&inout, CANARY, sizeof inout);
     for (unsigned i = 0; i < length; i++) {
-        struct pair pair = make_pair(half, first + i);
-
-        words(&in)[i] = pair.a;
-        words(&inout)[i] = pair.b;
+        words(&in)[i] = pairs[i].a;
+        words(&inout)[i] = pairs[i].b;
     }
     call(source, datatype, words(&in), words(&inout), length);
-    if (!is_intact(&in, length) || !is_intact(&inout, length))
+    memcpy(results, words(&inout), length * sizeof *results);
+    return is_intact(&in, length) && is_intact(&inout, length);
+}
+
+/* Pairs from FIRST on. */
+static bool sums_run(const struct half *half, const struct cgx_op_source *source,
+                     MPI_Datatype datatype, unsigned first, unsigned length)
+{
+    struct pair pairs[LONGEST_RUN];
+    uint16_t results[LONGEST_RUN];
+
+    for (unsigned i = 0; i < length; i++)
+        pairs[i] = make_pair(half, first + i);
+    if (!run(source, datatype, pairs, length, results))
         return false;
     for (unsigned i = 0; i < length; i++)
-        if (!is_acceptable(half, make_pair(half, first + i), words(&inout)[i]))
+        if (!is_acceptable(half, pairs[i], results[i]))
+            return false;
+    return true;
+}
+
+/* Whether infinities and NaN come through: an op that takes NaN for missing, say, is no sum. */
+static bool keeps_nonfinite(const struct half *half, const struct cgx_op_source *source,
+                            MPI_Datatype datatype)
+{
+    const uint16_t infinity = half->infinity, nan = half->infinity + 1;
+    const struct pair pairs[] = {{infinity, half->one}, {half->one, infinity},
+                                 {infinity, infinity},  {infinity | 0x8000, half->one},
+                                 {nan, half->one},      {half->one, nan},
+                                 {nan, infinity},       {infinity, infinity | 0x8000}};
+    uint16_t results[sizeof pairs / sizeof pairs[0]];
+
+    if (!run(source, datatype, pairs, sizeof pairs / sizeof pairs[0], results))
+        return false;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (magnitude(results[i]) < half->infinity)
             return false;
     return true;
 }
@@ -186,7 +216,7 @@ static bool sums(const struct half *half, const struct cgx_op_source *source, MP
             return false;
         first += length;
     }
-    return true;
+    return keeps_nonfinite(half, source, datatype);
 }
 
 enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, MPI_Datatype datatype)

@@ -3,7 +3,6 @@
 
 #include "pmpi/types.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/mpi.h"
@@ -33,15 +32,38 @@ static bool is_named(const struct cgx_mpi *mpi, MPI_Datatype datatype)
            combiner == MPI_COMBINER_NAMED;
 }
 
-/* Whether DATATYPE, of two bytes, is MPI_Type_contiguous(2, a predefined type). */
-static bool is_pair_of_bytes(const struct cgx_mpi *mpi, MPI_Datatype datatype)
+enum cgx_type_class cgx_type_classify(MPI_Datatype datatype)
 {
+    if (datatype == MPI_FLOAT)
+        return CGX_TYPE_FLOAT32;
+    /* First, since an MPI without Fortran defines MPI_REAL so. */
+    if (datatype == MPI_DATATYPE_NULL)
+        return CGX_TYPE_OTHER;
+    if (datatype == MPI_REAL || datatype == MPI_REAL4)
+        return CGX_TYPE_FLOAT32;
+    if (datatype == MPICH_C_FLOAT16)
+        return CGX_TYPE_FLOAT16;
+    return classify_mpich5(datatype);
+}
+
+bool cgx_type_has_two_bytes(MPI_Datatype datatype)
+{
+    int size;
+
+    return CGX_MPI_LOOKS_LIKE_TYPE(datatype) &&
+           cgx_mpi()->Type_size(datatype, &size) == MPI_SUCCESS && size == 2;
+}
+
+bool cgx_type_is_byte_pair(MPI_Datatype datatype)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
     int integers, addresses, datatypes, combiner, count;
     MPI_Aint no_address;
     MPI_Datatype inner;
     bool predefined;
 
-    if (mpi->Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) !=
+    if (!cgx_type_has_two_bytes(datatype) ||
+        mpi->Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) !=
             MPI_SUCCESS ||
         combiner != MPI_COMBINER_CONTIGUOUS)
         return false;
@@ -52,27 +74,4 @@ static bool is_pair_of_bytes(const struct cgx_mpi *mpi, MPI_Datatype datatype)
     if (!predefined)
         mpi->Type_free(&inner);
     return predefined && count == 2;
-}
-
-enum cgx_type_class cgx_type_classify(MPI_Datatype datatype)
-{
-    const struct cgx_mpi *mpi;
-    int size;
-
-    if (datatype == MPI_FLOAT)
-        return CGX_TYPE_FLOAT32;
-    /* First, since an MPI without Fortran defines MPI_REAL so. */
-    if (datatype == MPI_DATATYPE_NULL)
-        return CGX_TYPE_OTHER;
-    if (datatype == MPI_REAL || datatype == MPI_REAL4)
-        return CGX_TYPE_FLOAT32;
-    if (datatype == MPICH_C_FLOAT16)
-        return CGX_TYPE_FLOAT16;
-    if (!CGX_MPI_LOOKS_DERIVED(datatype))
-        return classify_mpich5(datatype);
-
-    mpi = cgx_mpi();
-    if (mpi->Type_size(datatype, &size) != MPI_SUCCESS || size != 2)
-        return CGX_TYPE_OTHER;
-    return is_pair_of_bytes(mpi, datatype) ? CGX_TYPE_OPAQUE16 : CGX_TYPE_OTHER;
 }

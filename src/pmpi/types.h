@@ -6,6 +6,7 @@
 #define CGX_PMPI_TYPES_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 enum cgx_type_class {
     CGX_TYPE_OTHER,
@@ -15,10 +16,19 @@ enum cgx_type_class {
     CGX_TYPE_OPAQUE16, /* two bytes whose meaning only a user's op knows, as Horovod's float16 */
 };
 
-/* The same on all ranks that use matching types. Predefined types, MPI_DATATYPE_NULL and what is no
- * handle of a datatype are told by comparisons; derived types, of which only a user's op can sum
- * any, by up to four calls of the MPI library (20 ns). A freed type makes these raise MPI_ERR_TYPE.
- * No state; thread-safe; after cgx_mpi_find with an MPI of our ABI. */
+/* No state; thread-safe; after cgx_mpi_find with an MPI of our ABI. */
+
+/* Of a predefined type, by comparisons; CGX_TYPE_OTHER for derived ones, which MPI_SUM does not
+ * take. The same on all ranks that use matching types. */
 enum cgx_type_class cgx_type_classify(MPI_Datatype datatype);
+
+/* Whether an element has two bytes: follows from the type signature, and so is the same on all
+ * ranks that use matching types, however each of them made its own. A freed type raises
+ * MPI_ERR_TYPE; what is no handle of a datatype has not. */
+bool cgx_type_has_two_bytes(MPI_Datatype datatype);
+
+/* Whether DATATYPE was made as two of a predefined type in a row. Another rank may have made a
+ * matching type in another way. */
+bool cgx_type_is_byte_pair(MPI_Datatype datatype);
 
 #endif

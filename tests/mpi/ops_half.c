@@ -118,11 +118,17 @@ static void test_exact(const char *name, double (*operation)(double, double), MP
 
 static void test_ops(MPI_Datatype two_bytes)
 {
+    MPI_Datatype copy;
     MPI_Op op, other;
 
     MPI_Op_create(float16_sum, 1, &op);
     test_compressed("a float16 sum", ELEMENT_FLOAT16, op, two_bytes);
     test_exact("a float16 sum of shorts", plus, op, MPI_SHORT);
+    /* Matching types, of which one rank's does not say what it is. */
+    MPI_Type_dup(two_bytes, &copy);
+    test_exact("a float16 sum, one rank with a copy of the type", plus, op,
+               check_rank == 0 ? copy : two_bytes);
+    MPI_Type_free(&copy);
     MPI_Op_free(&op);
     /* MPICH gives the handle again. */
     MPI_Op_create(float16_max, 1, &other);

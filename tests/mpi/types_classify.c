@@ -59,15 +59,43 @@ static void test_half(void)
 }
 #endif
 
-/* Classifies a type that was just made, then frees it. */
-static bool made_is(MPI_Datatype made, enum cgx_type_class class)
+struct answers {
+    bool two_bytes;
+    bool pair;
+};
+
+/* Asks about a type that was just made, then frees it. */
+static struct answers ask(MPI_Datatype made)
 {
-    bool good;
+    struct answers answers;
 
     MPI_Type_commit(&made);
-    good = is(made, class);
+    answers.two_bytes = cgx_type_has_two_bytes(made);
+    answers.pair = cgx_type_is_byte_pair(made);
     MPI_Type_free(&made);
-    return good;
+    return answers;
+}
+
+static bool is_pair(MPI_Datatype made)
+{
+    struct answers answers = ask(made);
+
+    return answers.two_bytes && answers.pair;
+}
+
+/* Of two bytes, but made in a way that does not say what they are. */
+static bool is_strange(MPI_Datatype made)
+{
+    struct answers answers = ask(made);
+
+    return answers.two_bytes && !answers.pair;
+}
+
+static bool is_neither(MPI_Datatype made)
+{
+    struct answers answers = ask(made);
+
+    return !answers.two_bytes && !answers.pair;
 }
 
 static MPI_Datatype contiguous(int count, MPI_Datatype inner)
@@ -83,23 +111,32 @@ static void test_derived(void)
     MPI_Datatype bytes = contiguous(2, MPI_BYTE), other, single = contiguous(1, MPI_BYTE);
     int displacements[2] = {0, 3};
 
-    ok(made_is(contiguous(2, MPI_BYTE), CGX_TYPE_OPAQUE16), "two bytes are opaque");
-    ok(made_is(contiguous(2, MPI_CHAR), CGX_TYPE_OPAQUE16) &&
-           made_is(contiguous(2, MPI_UINT8_T), CGX_TYPE_OPAQUE16),
+    ok(is_pair(contiguous(2, MPI_BYTE)), "two bytes are a pair");
+    ok(is_pair(contiguous(2, MPI_CHAR)) && is_pair(contiguous(2, MPI_UINT8_T)),
        "two of any predefined type of one byte are");
-    ok(made_is(contiguous(1, MPI_BYTE), CGX_TYPE_OTHER) &&
-           made_is(contiguous(4, MPI_BYTE), CGX_TYPE_OTHER) &&
-           made_is(contiguous(2, MPI_SHORT), CGX_TYPE_OTHER),
+    ok(is_neither(contiguous(1, MPI_BYTE)) && is_neither(contiguous(4, MPI_BYTE)) &&
+           is_neither(contiguous(2, MPI_SHORT)),
        "other sizes are not");
-    ok(made_is(contiguous(1, MPI_SHORT), CGX_TYPE_OTHER), "one short is not");
+    ok(is_strange(contiguous(1, MPI_SHORT)), "one short has two bytes, and is no pair");
     MPI_Type_dup(MPI_SHORT, &other);
-    ok(made_is(other, CGX_TYPE_OTHER), "a copy of a short is not");
+    ok(is_strange(other), "so has a copy of a short");
+    MPI_Type_dup(bytes, &other);
+    ok(is_strange(other), "so has a copy of a pair, which another rank may use as it is");
     MPI_Type_create_resized(bytes, 0, 4, &other);
-    ok(made_is(other, CGX_TYPE_OTHER), "two bytes with a gap behind are not");
+    ok(is_strange(other), "so have two bytes with a gap behind");
     MPI_Type_create_indexed_block(2, 1, displacements, MPI_BYTE, &other);
-    ok(made_is(other, CGX_TYPE_OTHER), "two bytes with a gap between are not");
-    ok(made_is(contiguous(2, single), CGX_TYPE_OTHER), "two of a derived type are not");
-    ok(made_is(contiguous(1, MPI_FLOAT), CGX_TYPE_OTHER), "one float is not float32");
+    ok(is_strange(other), "and two bytes with a gap between");
+    ok(is_strange(contiguous(2, single)), "and two of a derived type");
+    ok(cgx_type_has_two_bytes(MPI_SHORT) && !cgx_type_is_byte_pair(MPI_SHORT) &&
+           !cgx_type_has_two_bytes(MPI_FLOAT),
+       "predefined types have their size too");
+    ok(is(bytes, CGX_TYPE_OTHER), "no derived type is one that MPI_SUM takes");
+#ifndef OPEN_MPI
+    ok(!cgx_type_has_two_bytes(MPI_DATATYPE_NULL) && !cgx_type_has_two_bytes((MPI_Datatype)-1) &&
+           !cgx_type_has_two_bytes((MPI_Datatype)0) &&
+           !cgx_type_has_two_bytes((MPI_Datatype)MPI_COMM_WORLD),
+       "what is no datatype has no bytes, and the MPI library is not asked");
+#endif
     MPI_Type_free(&bytes);
     MPI_Type_free(&single);
 }
@@ -124,7 +161,7 @@ static void test_references(void)
     MPI_Type_set_attr(inner, keyval, NULL);
     MPI_Type_commit(&outer);
     for (int i = 0; i < 10; i++)
-        cgx_type_classify(outer);
+        cgx_type_is_byte_pair(outer);
     MPI_Type_free(&inner);
     ok(deleted == 0, "types looked into keep their own references");
     MPI_Type_free(&outer);

@@ -65,6 +65,9 @@ OP(float16_sum_clamped, cgx_to_float16(fminf(fmaxf(half(a[i]) + half(b[i]), -650
 OP(float16_sum_of_magnitudes, cgx_to_float16(fabsf(half(a[i])) + fabsf(half(b[i]))))
 OP(bfloat16_max, brain(a[i]) > brain(b[i]) ? a[i] : b[i])
 OP(bfloat16_product, cgx_to_bfloat16(brain(a[i]) * brain(b[i])))
+OP(float16_sum_of_numbers, isnan(half(a[i]))   ? b[i]
+                           : isnan(half(b[i])) ? a[i]
+                                               : cgx_to_float16(half(a[i]) + half(b[i])))
 OP(integer_sum, a[i] + b[i])
 OP(replace, a[i])
 OP(keep, b[i])
@@ -153,6 +156,7 @@ int main(void)
     IS(float16_average, CGX_OP_UNKNOWN);
     IS(float16_sum_clamped, CGX_OP_UNKNOWN);
     IS(float16_sum_of_magnitudes, CGX_OP_UNKNOWN);
+    IS(float16_sum_of_numbers, CGX_OP_UNKNOWN);
     IS(bfloat16_max, CGX_OP_UNKNOWN);
     IS(bfloat16_product, CGX_OP_UNKNOWN);
     IS(integer_sum, CGX_OP_UNKNOWN);
