@@ -84,10 +84,11 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
     fill_record(&record, settings, ready);
     code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
     if (code != MPI_SUCCESS) {
-        cgx_errors_log(mpi,
-                       "ranks could not compare their settings; is every rank of this communicator "
-                       "preloaded with this library?",
-                       code);
+        cgx_mpi_log_error(
+            mpi,
+            "ranks could not compare their settings; is every rank of this communicator "
+            "preloaded with this library?",
+            code);
         mpi->Comm_call_errhandler(comm, code);
         return code;
     }

@@ -36,7 +36,7 @@ static const char *refuse(const struct cgx_call *call, enum cgx_type_class type,
 {
     const char *refusal = cgx_eligible_dtype(call, type, dtype);
 
-    return refusal ? refusal : cgx_eligible_buffers(call, *dtype, cgx_start()->buffers);
+    return refusal ? refusal : cgx_eligible_buffers(call, *dtype);
 }
 
 /* Gets ready what this rank needs for SIGNATURE; returns why it could not be had, or NULL. */
@@ -76,8 +76,10 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
         else if (!refusal)
             cgx_comm_return();
     }
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
+        cgx_signature_refuse(signature);
         return code;
+    }
     signature->agreed = agreed;
     if (agreed) {
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: compressed, %u slices",
@@ -143,6 +145,8 @@ int cgx_allreduce(const struct cgx_call *call)
     code = cgx_comm_get(mpi, call->comm, &state);
     if (code != MPI_SUCCESS)
         return code;
+    if (state->broken)
+        return cgx_errors_raise(mpi, call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
         return cgx_exact(mpi, call, type);
     signature = recurring(state, call, type);
@@ -155,8 +159,5 @@ int cgx_allreduce(const struct cgx_call *call)
     }
     if (!signature->agreed)
         return cgx_exact(mpi, call, type);
-    if (state->broken)
-        return cgx_errors_raise(mpi, call->comm,
-                                "an earlier one on this communicator failed in MPI");
     return compress(mpi, call, type, state, signature);
 }

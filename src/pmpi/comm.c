@@ -31,9 +31,12 @@ void cgx_comm_return(void)
     atomic_fetch_sub(&own_alive, 1);
 }
 
+/* Stands for the state of a communicator where memory is short. */
+static struct cgx_comm no_state = {.refusal = "memory is short", .own = MPI_COMM_NULL};
+
 static void free_state(struct cgx_comm *state)
 {
-    if (!state)
+    if (state == &no_state)
         return;
     cgx_step_free(state->step);
     cgx_signatures_free(state->signatures);
@@ -43,25 +46,58 @@ static void free_state(struct cgx_comm *state)
     free(state);
 }
 
-static int on_comm_free(MPI_Comm comm, int keyval, void *value, void *extra)
+/* The key of the attribute. It must not outlive the MPI instance that made it, since a program of
+ * MPI sessions may end one and begin another: it lives while there are attributes. */
+static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int keyval = MPI_KEYVAL_INVALID;
+static unsigned attributes;
+
+static void forget_attribute(const struct cgx_mpi *mpi)
 {
+    int unused = MPI_KEYVAL_INVALID;
+
+    pthread_mutex_lock(&keyval_lock);
+    if (--attributes == 0)
+        unused = atomic_exchange(&keyval, MPI_KEYVAL_INVALID);
+    pthread_mutex_unlock(&keyval_lock);
+    if (unused != MPI_KEYVAL_INVALID && !cgx_finalizing())
+        mpi->Comm_free_keyval(&unused);
+}
+
+static int on_comm_free(MPI_Comm comm, int key, void *value, void *extra)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_comm *state = value;
 
-    (void)comm, (void)keyval, (void)extra;
+    (void)comm, (void)key, (void)extra;
     if (state->own != MPI_COMM_NULL && !state->broken && !cgx_finalizing()) {
-        cgx_mpi()->Comm_free(&state->own);
+        mpi->Comm_free(&state->own);
         cgx_comm_return();
     }
     free_state(state);
+    forget_attribute(mpi);
     return MPI_SUCCESS;
 }
 
-static pthread_once_t keyval_once = PTHREAD_ONCE_INIT;
-static int keyval = MPI_KEYVAL_INVALID;
-
-static void create_keyval(void)
+static int keep_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
 {
-    cgx_mpi()->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL);
+    int created, code = MPI_SUCCESS;
+
+    pthread_mutex_lock(&keyval_lock);
+    if (attributes == 0) {
+        code = mpi->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &created, NULL);
+        if (code == MPI_SUCCESS)
+            atomic_store(&keyval, created);
+    }
+    if (code == MPI_SUCCESS)
+        attributes++;
+    pthread_mutex_unlock(&keyval_lock);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = mpi->Comm_set_attr(comm, atomic_load(&keyval), state);
+    if (code != MPI_SUCCESS)
+        forget_attribute(mpi);
+    return code;
 }
 
 /* True if every member of COMM is in MPI_COMM_WORLD, where there is one: a process that was spawned
@@ -70,11 +106,9 @@ static bool within_world(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
 {
     enum { BATCH = 64 };
     MPI_Group members, world;
-    int initialized = 0;
     bool within = true;
 
-    mpi->Initialized(&initialized);
-    if (!initialized)
+    if (!cgx_world_exists())
         return true;
     if (mpi->Comm_group(comm, &members) != MPI_SUCCESS)
         return false;
@@ -122,6 +156,8 @@ static const char *refuse_by_settings(const struct cgx_settings *settings)
         return "CGX_PROFILE=exact";
     if (settings->bits == CGX_BITS_EXACT)
         return "CGX_COMPRESSION_QUANTIZATION_BITS=32";
+    if (settings->buffers == CGX_BUFFERS_DEVICE)
+        return "CGX_BUFFERS=device, and this version does not compress device memory";
     return NULL;
 }
 
@@ -136,46 +172,67 @@ static bool have_tables(struct cgx_comm *state, const struct cgx_settings *setti
     return state->signatures && (state->step || settings->warmup == 0);
 }
 
-static int create_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
+/* READY: whether this rank could keep STATE at all. */
+static int fill_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool ready)
 {
     const struct cgx_settings *settings = cgx_start();
     bool equal;
     int code;
 
-    state->own = MPI_COMM_NULL;
     state->refusal = refuse_alone(mpi, comm, state);
     if (state->refusal)
         return MPI_SUCCESS;
-    code = cgx_agree_settings(mpi, comm, settings, have_tables(state, settings), &equal);
+    ready = ready && have_tables(state, settings);
+    code = cgx_agree_settings(mpi, comm, settings, ready, &equal);
     if (code != MPI_SUCCESS)
-        return code;
-    state->refusal = equal ? refuse_by_settings(settings) : "settings differ between ranks";
-    return MPI_SUCCESS;
+        state->broken = true;
+    else
+        state->refusal = equal ? refuse_by_settings(settings) : "ranks differ";
+    return code;
+}
+
+/* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
+ * same, so that all ranks come to know. */
+static int make_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
+{
+    static atomic_bool lost;
+    struct cgx_comm local = {.own = MPI_COMM_NULL};
+    struct cgx_comm *made = calloc(1, sizeof *made);
+    bool kept;
+    int code;
+
+    if (atomic_load(&lost)) {
+        free(made);
+        return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
+    }
+    if (made)
+        made->own = MPI_COMM_NULL;
+    kept = keep_state(mpi, comm, made ? made : &no_state) == MPI_SUCCESS;
+    code = fill_state(mpi, comm, made ? made : &local, made && kept);
+    if (!kept) {
+        /* What was agreed for this communicator cannot be looked up in the next call. */
+        atomic_store(&lost, true);
+        if (made)
+            free_state(made);
+        return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
+    }
+    *state = made ? made : &no_state;
+    if (code == MPI_SUCCESS && (*state)->refusal)
+        cgx_log(CGX_LOG_DEBUG, "a communicator of %d ranks: exact: %s", (*state)->size,
+                (*state)->refusal);
+    return code;
 }
 
 int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
 {
-    struct cgx_comm *made;
-    int found, code;
+    int key = atomic_load_explicit(&keyval, memory_order_relaxed);
+    int found = 0, code = MPI_SUCCESS;
 
-    pthread_once(&keyval_once, create_keyval);
-    code = mpi->Comm_get_attr(comm, keyval, state, &found);
+    if (key != MPI_KEYVAL_INVALID)
+        code = mpi->Comm_get_attr(comm, key, state, &found);
     if (code != MPI_SUCCESS || found)
         return code;
-    made = calloc(1, sizeof *made);
-    if (!made)
-        return cgx_errors_raise(mpi, comm, "out of memory for the state of a communicator");
-    code = create_state(mpi, comm, made);
-    if (code == MPI_SUCCESS)
-        code = mpi->Comm_set_attr(comm, keyval, made);
-    if (code != MPI_SUCCESS) {
-        free_state(made);
-        return code;
-    }
-    if (made->refusal)
-        cgx_log(CGX_LOG_DEBUG, "a communicator of %d ranks: exact: %s", made->size, made->refusal);
-    *state = made;
-    return MPI_SUCCESS;
+    return make_state(mpi, comm, state);
 }
 
 /* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. */

@@ -18,7 +18,7 @@ struct cgx_comm {
     int rank;
     int size;
     MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
-    bool broken;  /* OWN failed: whatever was agreed can no longer be done */
+    bool broken;  /* MPI failed: what was agreed, or is under way on OWN, is lost */
     struct cgx_step *step; /* NULL: no warm-up, every call recurs */
     struct cgx_signatures *signatures;
     struct cgx_scratch scratch;

@@ -46,12 +46,3 @@ int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why)
     mpi->Comm_call_errhandler(comm, failure_code);
     return failure_code;
 }
-
-void cgx_errors_log(const struct cgx_mpi *mpi, const char *what, int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-
-    mpi->Error_string(code, text, &length);
-    cgx_log(CGX_LOG_ERROR, "%s: %s", what, text);
-}

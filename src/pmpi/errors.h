@@ -16,7 +16,4 @@ void cgx_errors_restore(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler
  * returns the code. */
 int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why);
 
-/* Logs the text of CODE behind WHAT, at level error. */
-void cgx_errors_log(const struct cgx_mpi *mpi, const char *what, int code);
-
 #endif

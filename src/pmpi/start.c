@@ -12,17 +12,17 @@
 
 extern char **environ;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t settings_once = PTHREAD_ONCE_INIT, world_once = PTHREAD_ONCE_INIT;
 static struct cgx_settings settings;
+static int world_rank = -1;
 static atomic_bool finalizing;
 
 /* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. */
 static void report(void *context, int level, const char *message)
 {
-    const int *world_rank = context;
-
+    (void)context;
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
-    if (*world_rank <= 0)
+    if (world_rank <= 0)
         cgx_log((enum cgx_log_level)level, "%s", message);
 }
 
@@ -35,32 +35,37 @@ static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void watch_finalize(const struct cgx_mpi *mpi)
+static void meet_world(void)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     int keyval;
 
+    if (mpi->Comm_rank(MPI_COMM_WORLD, &world_rank) == MPI_SUCCESS)
+        cgx_log_set_rank(world_rank);
     if (mpi->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL) == MPI_SUCCESS)
         mpi->Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
 }
 
-static void start(void)
+bool cgx_world_exists(void)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
-    int world_rank = -1, initialized = 0;
+    int initialized = 0;
 
-    /* In a program that uses MPI sessions alone there is no world, and touching it aborts. */
-    mpi->Initialized(&initialized);
-    if (initialized && mpi->Comm_rank(MPI_COMM_WORLD, &world_rank) == MPI_SUCCESS)
-        cgx_log_set_rank(world_rank);
-    cgx_settings_parse(environ, report, &world_rank, &settings);
-    cgx_log_set_level((enum cgx_log_level)settings.log_level);
+    cgx_mpi()->Initialized(&initialized);
     if (initialized)
-        watch_finalize(mpi);
+        pthread_once(&world_once, meet_world);
+    return initialized;
+}
+
+static void read_settings(void)
+{
+    cgx_world_exists();
+    cgx_settings_parse(environ, report, NULL, &settings);
+    cgx_log_set_level((enum cgx_log_level)settings.log_level);
 }
 
 const struct cgx_settings *cgx_start(void)
 {
-    pthread_once(&once, start);
+    pthread_once(&settings_once, read_settings);
     return &settings;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What happens once in a process: reading the settings, at the first call that some setting could
- * make compressed, and the last words in MPI_Finalize. */
+/* What happens once in a process: reading the settings, meeting MPI_COMM_WORLD, and the last words
+ * in MPI_Finalize. */
 #ifndef CGX_PMPI_START_H
 #define CGX_PMPI_START_H
 
@@ -12,6 +12,11 @@
 
 /* The settings of this process. The first call reads them; MPI must be initialised. */
 const struct cgx_settings *cgx_start(void);
+
+/* False in a program that so far uses MPI sessions alone: there even touching MPI_COMM_WORLD or
+ * MPI_COMM_SELF aborts. The first true answer sets the rank in log lines and has MPI_Finalize
+ * report what was done. */
+bool cgx_world_exists(void);
 
 /* True once MPI_Finalize has begun: from then on only memory may be freed. Never true in a program
  * that uses MPI sessions alone. */

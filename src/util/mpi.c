@@ -221,3 +221,12 @@ const struct cgx_mpi *cgx_mpi(void)
 {
     return atomic_load_explicit(&found, memory_order_acquire);
 }
+
+void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    mpi->Error_string(code, text, &length);
+    cgx_log(CGX_LOG_ERROR, "%s: %s", what, text);
+}

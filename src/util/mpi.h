@@ -18,6 +18,7 @@
     X(Comm_call_errhandler)  \
     X(Comm_create_keyval)    \
     X(Comm_free)             \
+    X(Comm_free_keyval)      \
     X(Comm_get_attr)         \
     X(Comm_get_errhandler)   \
     X(Comm_group)            \
@@ -29,11 +30,9 @@
     X(Comm_test_inter)       \
     X(Errhandler_free)       \
     X(Error_string)          \
-    X(Finalized)             \
     X(Get_count)             \
     X(Get_library_version)   \
     X(Group_free)            \
-    X(Group_size)            \
     X(Group_translate_ranks) \
     X(Initialized)           \
     X(Irecv)                 \
@@ -44,7 +43,6 @@
     X(Type_free)             \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
-    X(Type_get_name)         \
     X(Type_size)
 
 /* ... and those of MPI-4, NULL where the library has none. Their types are spelled out, since an
@@ -55,14 +53,15 @@ typedef int cgx_mpi_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count co
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 typedef int cgx_mpi_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_Op *op);
 
-/* What a handle says by itself. MPICH's ABI: the two upper bits are 1 for a predefined object and
- * more for others, the next four are the kind of object; the predefined pair types (MPI_FLOAT_INT)
- * look derived. Open MPI's are pointers, which say nothing. */
+/* What a handle says by itself. MPICH's ABI: the two upper bits are 0 for a null handle, 1 for a
+ * predefined object and more for others, the next four are the kind of object. Open MPI's are
+ * pointers, which say nothing. */
 #ifdef OPEN_MPI
-#define CGX_MPI_LOOKS_DERIVED(datatype) ((datatype) != MPI_DATATYPE_NULL)
+#define CGX_MPI_LOOKS_LIKE_TYPE(datatype) ((datatype) != MPI_DATATYPE_NULL)
 #define CGX_MPI_LOOKS_CREATED(op) ((op) != MPI_OP_NULL)
 #else
-#define CGX_MPI_LOOKS_DERIVED(datatype) (((unsigned)(datatype)&0xBC000000u) == 0x8C000000u)
+#define CGX_MPI_LOOKS_LIKE_TYPE(datatype) \
+    (((unsigned)(datatype)&0x3C000000u) == 0x0C000000u && (unsigned)(datatype) >= 0x40000000u)
 #define CGX_MPI_LOOKS_CREATED(op) (((unsigned)(op)&0xBC000000u) == 0x98000000u)
 #endif
 
@@ -92,5 +91,8 @@ const struct cgx_mpi *cgx_mpi_find(const void *caller);
 
 /* The table once cgx_mpi_find has returned, NULL before. */
 const struct cgx_mpi *cgx_mpi(void);
+
+/* Logs the text of CODE behind WHAT, at level error. */
+void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code);
 
 #endif
