@@ -61,7 +61,7 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction 
 {
     struct cgx_shape shape = {.plan = plan, .reduction = reduction, .ranks = ranks};
 
-    if (plan->dtype == CGX_FLOAT16)
+    if (!cgx_ring_serves(plan, ranks))
         shape.reduction = CGX_REDUCTION_SRA;
     choose_slices(&shape, staging);
     shape.hash = hash_shape(&shape);

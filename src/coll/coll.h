@@ -25,8 +25,7 @@ struct cgx_shape {
 };
 
 /* STAGING: the most bytes of staging memory that a call may use. Where even slices of one bucket
- * need more, they are used all the same. Sums of float16 are never done in a ring: its owner of a
- * sum knows only the last of the steps that may have hidden an overflow. */
+ * need more, they are used all the same. A ring that would not keep the contract becomes SRA. */
 struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
                                 unsigned ranks, size_t staging);
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "util/log.h"
-
 #define FRAGMENT_BYTES 16384
 #define WINDOW 8 /* fragments of one transfer that are under way */
 
@@ -151,15 +149,6 @@ static int complete_all(struct cgx_exchange *exchange, const struct posting *to,
     }
 }
 
-static void log_failure(const struct cgx_mpi *mpi, int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-
-    mpi->Error_string(code, text, &length);
-    cgx_log(CGX_LOG_ERROR, "the exchange of compressed data failed in MPI: %s", text);
-}
-
 enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx_mpi *mpi,
                                  MPI_Comm comm, int tag, struct cgx_transfer *transfers,
                                  size_t ntransfers)
@@ -183,6 +172,6 @@ enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx
         code = complete_all(exchange, &to, transfers, ntransfers);
     if (code == MPI_SUCCESS)
         return CGX_OK;
-    log_failure(mpi, code);
+    cgx_mpi_log_error(mpi, "the exchange of compressed data failed in MPI", code);
     return CGX_ERR_MPI;
 }

@@ -6,9 +6,34 @@
  * order. An element is quantised P times, P - 1 of them as a partial sum, so its error is that of
  * P steps which grow along the way.
  *
- * The owner of a sum knows the last of these steps alone. So float16 has no ring (coll.c), and where
- * eight or more ranks hold float32 elements near 2^125, an overflow can hide in the steps. */
+ * The owner of a sum knows the last of these steps alone, so that an overflow of the exact sum
+ * could hide in those before; and a partial sum of an exact segment is rounded to its type at every
+ * rank. cgx_ring_serves says where neither matters. */
 #include "coll/slice.h"
+
+/* With all partial sums below 2^125, each of P - 1 steps is at most 2^126 / N, and all that they
+ * hide at most c * (1 + 2^-7) * (P - 1) * 2^126 / N; below 2^127 no sum beyond float32's 2^128 is
+ * taken for one below 2^125. c is 1/2 for nearest and 1 for stochastic rounding, with N one less.
+ */
+static bool hides_nothing(const struct cgx_plan *plan, const struct cgx_segment *segment,
+                          unsigned ranks)
+{
+    unsigned steps = (1u << segment->bits) - 1;
+
+    return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps - 1);
+}
+
+bool cgx_ring_serves(const struct cgx_plan *plan, unsigned ranks)
+{
+    if (plan->dtype != CGX_FLOAT32)
+        return false;
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        if (plan->segments[i].bits != CGX_BITS_EXACT &&
+            !hides_nothing(plan, &plan->segments[i], ranks))
+            return false;
+    }
+    return true;
+}
 
 static unsigned modulo(unsigned rank, unsigned back, unsigned ranks)
 {

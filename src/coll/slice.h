@@ -47,6 +47,9 @@ enum cgx_arrival cgx_slice_arrival(const struct cgx_slice *slice, size_t index, 
 enum cgx_status cgx_rsag_slice(struct cgx_slice *slice);
 enum cgx_status cgx_ring_slice(struct cgx_slice *slice);
 
+/* Whether the ring keeps the contract for this plan; float32 at 4 bits: on up to 46 ranks. */
+bool cgx_ring_serves(const struct cgx_plan *plan, unsigned ranks);
+
 /* Steps that an algorithm counts in a slice. */
 #define CGX_RSAG_STEPS 2
 #define CGX_RING_STEPS(ranks) (2 * (ranks)-2)

@@ -134,6 +134,29 @@ static void test_balance(void)
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
 }
 
+static bool is_ring(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding, unsigned ranks)
+{
+    const struct cgx_settings settings = {.bits = bits, .bucket_size = 512, .rounding = rounding};
+    struct cgx_plan *plan = cgx_plan_uniform(&settings, dtype, 1 << 16);
+    struct cgx_shape shape = cgx_coll_shape(plan, CGX_REDUCTION_RING, ranks, (size_t)1 << 30);
+
+    cgx_plan_free(plan);
+    return shape.reduction == CGX_REDUCTION_RING;
+}
+
+static void test_ring(void)
+{
+    ok(is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, 46) &&
+           !is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, 47) &&
+           !is_ring(CGX_FLOAT32, 1, CGX_ROUNDING_NEAREST, 5) &&
+           is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, 15) &&
+           !is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, 16),
+       "there is no ring where steps could hide an overflow");
+    ok(!is_ring(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, 2) &&
+           !is_ring(CGX_BFLOAT16, 8, CGX_ROUNDING_NEAREST, 2),
+       "nor for 16-bit types");
+}
+
 static void test_shape(void)
 {
     struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, 64u << 20);
@@ -156,5 +179,6 @@ int main(void)
     test_cover();
     test_balance();
     test_shape();
+    test_ring();
     return done_testing();
 }
