@@ -33,7 +33,8 @@ struct scheme scheme_from_environment(enum element type)
         .bits = bits ? (unsigned)atoi(bits) : 4,
         .bucket = bucket ? (size_t)atoi(bucket) : 512,
         .stochastic = rounding && strcmp(rounding, "stochastic") == 0,
-        .ring = reduction && strcmp(reduction, "RING") == 0,
+        /* Half-precision sums are never done in a ring. */
+        .ring = type == ELEMENT_FLOAT32 && reduction && strcmp(reduction, "RING") == 0,
         .skip_incomplete = skip && strcmp(skip, "1") == 0,
     };
 

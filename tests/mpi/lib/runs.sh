@@ -11,7 +11,9 @@
 #
 # After a run, $scratch/out and $scratch/err hold its output and $status its exit status.
 
+# shellcheck disable=SC2034
 programs=$top_builddir/tests/mpi
+# shellcheck disable=SC2034
 on_rank=$top_srcdir/tests/mpi/lib/on-rank
 
 # launch ARGUMENTS-OF-RUN-MPI: only runs.
