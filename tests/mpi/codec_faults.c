@@ -144,7 +144,7 @@ static void test_operation(enum operation operation, unsigned slice, int faulty)
     unsigned reductions = operation == REDUCE && ring ? (unsigned)check_size - 1 : 1;
     bool last = slice + 1 == slices;
 
-    for (unsigned nth = 0; nth < reductions; nth += reductions > 2 ? reductions - 1 : 1) {
+    for (unsigned nth = 0; nth<reductions; nth += reductions> 2 ? reductions - 1 : 1) {
         bool recovers, right;
         enum end end = faulty_call(operation, slice * reductions + nth, -1, faulty, &recovers);
 
