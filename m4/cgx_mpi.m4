@@ -4,8 +4,8 @@
 # CGX_MPI
 # -------
 # The MPI whose mpi.h, and with it whose ABI, the library is compiled for; it is never linked. The
-# flags come from the compiler wrapper $MPICC. Sets MPICC, MPIEXEC, MPI_CPPFLAGS, and for test
-# programs MPI_LIBS; cgx_mpi_name for the summary.
+# flags come from the compiler wrapper $MPICC. Sets MPICC, MPI_CPPFLAGS, and for tests MPIEXEC,
+# MPIFORT and MPI_LIBS; cgx_mpi_name for the summary.
 AC_DEFUN([CGX_MPI], [
     AC_ARG_VAR([MPICC], [compiler wrapper of the MPI to build for @<:@mpicc@:>@])
     AC_ARG_VAR([MPIEXEC], [launcher of that MPI, for tests @<:@mpiexec next to MPICC@:>@])
@@ -63,6 +63,9 @@ AC_DEFUN([CGX_MPI], [
     CPPFLAGS=$cgx_save_CPPFLAGS
     LIBS=$cgx_save_LIBS
 
+    # For tests: mpicc and mpifort, mpicc.mpich and mpifort.mpich.
+    MPIFORT=`AS_ECHO(["$MPICC"]) | sed 's|mpicc\(@<:@^/@:>@*\)$|mpifort\1|'`
+    AC_SUBST([MPIFORT])
     AC_SUBST([MPI_CPPFLAGS])
     AC_SUBST([MPI_LIBS])
 ])

@@ -82,6 +82,34 @@ CGX_QUANT int32_t cgx_round_product(float x, float inv)
 #endif
 }
 
+/* fmaf by name, and without hardware for it: product and sum in double, the sum rounded to odd so
+ * that rounding it once more, to float32, gives what one rounding would (Boldo, Melquiond:
+ * "Emulation of FMA and Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008). The
+ * result is no subnormal number. */
+CGX_QUANT float cgx_fma_double(float x, float y, float z)
+{
+    double product = (double)x * (double)y; /* exact */
+    double sum = product + (double)z;
+    double added = sum - product;
+    double error = (product - (sum - added)) + ((double)z - added); /* exact (Knuth) */
+    uint64_t bits;
+
+    memcpy(&bits, &sum, sizeof bits);
+    if (error != 0 && (bits & 1) == 0)
+        bits += (error > 0) == (sum > 0) ? 1 : UINT64_MAX;
+    memcpy(&sum, &bits, sizeof sum);
+    return (float)sum;
+}
+
+CGX_QUANT float cgx_fma(float x, float y, float z)
+{
+#if defined(__CUDACC__) || defined(__FP_FAST_FMAF)
+    return fmaf(x, y, z);
+#else
+    return cgx_fma_double(x, y, z);
+#endif
+}
+
 /* Nearest: u covers the range with 2^bits - 1 steps. MAX > MIN, both below 2^125 in magnitude. */
 CGX_QUANT float cgx_step(float min, float max, uint32_t steps)
 {
@@ -132,7 +160,7 @@ CGX_QUANT uint32_t cgx_code_stochastic(float x, struct cgx_grid grid, unsigned b
 {
     float r = (float)(2 * r16 + 1) * 0x1p-17f;
 
-    return cgx_clamp_code((int32_t)floorf(fmaf(x, grid.inv, r)) - grid.z, bits);
+    return cgx_clamp_code((int32_t)floorf(cgx_fma(x, grid.inv, r)) - grid.z, bits);
 }
 
 /* Exact: 8 by 16 significant bits. */

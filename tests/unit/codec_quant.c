@@ -41,6 +41,37 @@ static void test_rounding(void)
     ok(near_ties, "both are right next to ties");
 }
 
+static bool fuses(float x, float y, float z)
+{
+    return cgx_float_bits(cgx_fma_double(x, y, z)) == cgx_float_bits(fmaf(x, y, z));
+}
+
+/* Products with 17 bits before the point and sums with a random number of as many behind it, near
+ * integers and half-way between float32 numbers too. */
+static void test_fma(void)
+{
+    uint64_t state = 7;
+    bool random = true, near_integers = true, halfway = true;
+
+    for (int i = 0; i < 1000000; i++) {
+        float inv = (float)ldexp(1 + data_uniform(&state), (int)(data_random(&state) % 200) - 100);
+        float x = (float)((data_uniform(&state) * 65536 - 32768) / inv);
+        float r = (float)(2 * (data_random(&state) % 65536) + 1) * 0x1p-17f;
+        float k = (float)((int32_t)(data_random(&state) % 65536) - 32768);
+        float one = 1 + ldexpf(1, -(int)(data_random(&state) % 23) - 1);
+
+        random = random && fuses(x, inv, r) && fuses(x, -inv, r);
+        near_integers = near_integers && fuses((k - r) / inv, inv, r) &&
+                        fuses(nextafterf((k - r) / inv, INFINITY), inv, r);
+        /* one * one has up to 47 bits, among them a lone last one. */
+        halfway = halfway && fuses(one, one, ldexpf(one, -24)) && fuses(one, one, -0x1p-24f) &&
+                  fuses(k, one, 0x1p-17f);
+    }
+    ok(random, "the FMA in double is that of the hardware");
+    ok(near_integers, "also where the sum is near an integer");
+    ok(halfway, "and where the sum is near half-way between two results");
+}
+
 static void test_bf16_up(void)
 {
     uint64_t state = 2;
@@ -188,6 +219,7 @@ static void test_philox(void)
 int main(void)
 {
     test_rounding();
+    test_fma();
     test_bf16_up();
     test_grid();
     test_levels();
