@@ -58,14 +58,15 @@ static void test_fma(void)
         float x = (float)((data_uniform(&state) * 65536 - 32768) / inv);
         float r = (float)(2 * (data_random(&state) % 65536) + 1) * 0x1p-17f;
         float k = (float)((int32_t)(data_random(&state) % 65536) - 32768);
-        float one = 1 + ldexpf(1, -(int)(data_random(&state) % 23) - 1);
+        float odd = (float)(4097 + 2 * (data_random(&state) % 800));
 
         random = random && fuses(x, inv, r) && fuses(x, -inv, r);
         near_integers = near_integers && fuses((k - r) / inv, inv, r) &&
                         fuses(nextafterf((k - r) / inv, INFINITY), inv, r);
-        /* one * one has up to 47 bits, among them a lone last one. */
-        halfway = halfway && fuses(one, one, ldexpf(one, -24)) && fuses(one, one, -0x1p-24f) &&
-                  fuses(k, one, 0x1p-17f);
+        /* Odd squares from 2^24 to 2^25 are half-way; the last bits of the sum are lost in double.
+         */
+        halfway = halfway && fuses(odd, odd, 0x1p-40f) && fuses(odd, odd, -0x1p-40f) &&
+                  fuses(-odd, odd, 0x1p-40f) && fuses(odd, odd, 0);
     }
     ok(random, "the FMA in double is that of the hardware");
     ok(near_integers, "also where the sum is near an integer");
