@@ -117,7 +117,7 @@ static void network_set_layers(struct network *network, uint64_t *random)
 
     for (int l = 0; l < LAYERS; l++) {
         struct layer *layer = &network->layer[l];
-        size_t weights = (size_t)(layer->in * layer->out);
+        size_t weights = (size_t)layer->in * (size_t)layer->out;
         float limit = sqrtf(6.0f / (float)layer->in);
 
         layer->weights = carve(&parameter, weights);
