@@ -75,6 +75,14 @@ static int reduce_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, void *words,
     return code;
 }
 
+/* Data of a rank that takes the record for its own sum hardly looks like a record's version. */
+static bool is_plausible(const struct record *record)
+{
+    uint32_t least = record->words[WORD_RECORD], greatest = ~record->complements[WORD_RECORD];
+
+    return least > 0 && greatest >= least && greatest < 256;
+}
+
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
                        const struct cgx_settings *settings, bool ready, bool *equal)
 {
@@ -92,6 +100,9 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
         mpi->Comm_call_errhandler(comm, code);
         return code;
     }
+    if (!is_plausible(&record))
+        return cgx_errors_raise(mpi, comm,
+                                "a rank of this communicator is not preloaded with this library");
     *equal = true;
     for (size_t i = 0; i < RECORD_WORDS; i++)
         *equal = *equal && record.words[i] == ~record.complements[i];
