@@ -8,6 +8,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 
+#define KNOWN_FLAGS (CGX_MESSAGE_WITHHELD | CGX_MESSAGE_FAILED | CGX_MESSAGE_HOPELESS)
+
 /* Byte 0 is the version and 1 the flags; then come step, plan and bytes, each naturally aligned. */
 enum {
     MESSAGE_VERSION = 0,
@@ -31,7 +33,7 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
                                  struct cgx_message *message)
 {
     if (header[MESSAGE_VERSION] != CGX_FORMAT_VERSION ||
-        (header[MESSAGE_FLAGS] & ~(CGX_MESSAGE_WITHHELD | CGX_MESSAGE_FAILED)) != 0)
+        (header[MESSAGE_FLAGS] & ~KNOWN_FLAGS) != 0)
         return CGX_ERR_FORMAT;
     message->flags = header[MESSAGE_FLAGS];
     memcpy(&message->step, header + MESSAGE_STEP, sizeof message->step);

@@ -37,6 +37,8 @@ enum cgx_message_flags {
     CGX_MESSAGE_WITHHELD = 1,
     /* No payload follows: it was lost too late for every rank to know. */
     CGX_MESSAGE_FAILED = 2,
+    /* With WITHHELD: that rank cannot serve the call exactly either. */
+    CGX_MESSAGE_HOPELESS = 4,
 };
 
 struct cgx_message {

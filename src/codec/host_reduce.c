@@ -5,11 +5,6 @@
 
 #include "codec/host_walk.h"
 
-/* Half-way between the largest float16 and the next: what rounds to infinity. For the other types
- * something below that, since no finite sum comes near it. */
-#define FLOAT16_OVERFLOW 65520.0f
-#define OTHER_OVERFLOW 0x1p127f
-
 /* The arguments of the operation, and the sum of one bucket. */
 struct reduction {
     struct cgx_walk walk;
@@ -65,17 +60,6 @@ static enum cgx_status add_payload(struct reduction *reduction, const struct cgx
     return CGX_OK;
 }
 
-/* Whether the exact sum, that of the unquantised elements, may be beyond the type's largest. */
-static bool may_overflow(const struct reduction *reduction, struct cgx_host_range range)
-{
-    bool nearest = reduction->walk.coding->rounding == CGX_ROUNDING_NEAREST;
-    float slack = reduction->steps * (nearest ? 0x1.02p-1f : 0x1.02p0f);
-    float magnitude = -range.min > range.max ? -range.min : range.max;
-
-    return magnitude + slack >=
-           (reduction->walk.coding->dtype == CGX_FLOAT16 ? FLOAT16_OVERFLOW : OTHER_OVERFLOW);
-}
-
 static enum cgx_status reduce_bucket(struct reduction *reduction, const struct cgx_bucket *bucket)
 {
     const struct cgx_walk *walk = &reduction->walk;
@@ -92,7 +76,10 @@ static enum cgx_status reduce_bucket(struct reduction *reduction, const struct c
             return CGX_ERR_FORMAT;
     }
     range = walk->kernels->range(reduction->sum, bucket->count);
-    range.poison = range.poison || may_overflow(reduction, range);
+    range.poison =
+        range.poison || cgx_may_overflow(range.min, range.max, reduction->steps,
+                                         walk->coding->rounding == CGX_ROUNDING_STOCHASTIC,
+                                         walk->coding->dtype == CGX_FLOAT16);
     cgx_walk_encode(walk, bucket, range, reduction->sum, reduction->payload);
     return CGX_OK;
 }

@@ -41,6 +41,24 @@ CGX_QUANT float cgx_bits_float(uint32_t bits)
     return value;
 }
 
+/* 1/VALUE, rounded to nearest; VALUE is a bfloat16 from 2^-126 to 2^126. On a device, one step of
+ * Newton's method on the mantissa leaves an error of 2^-44 or less, and with 8 significant bits
+ * 1/VALUE is at least 2^-33 away from where the rounding would change. */
+CGX_QUANT float cgx_reciprocal(float value)
+{
+#ifdef __CUDA_ARCH__
+    uint32_t bits = cgx_float_bits(value);
+    float mantissa = cgx_bits_float((bits & 0x007FFFFFu) | 0x3F800000u);
+    float inv;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inv) : "f"(mantissa));
+    inv = fmaf(inv, fmaf(-mantissa, inv, 1.0f), inv);
+    return cgx_bits_float(cgx_float_bits(inv) - (bits & 0x7F800000u) + 0x3F800000u);
+#else
+    return 1.0f / value;
+#endif
+}
+
 /* ---- grid ---- */
 
 /* The levels of a bucket are u * (q + z) for codes q from 0 to 2^bits - 1. */
@@ -114,7 +132,7 @@ CGX_QUANT float cgx_fma(float x, float y, float z)
 CGX_QUANT float cgx_step(float min, float max, uint32_t steps)
 {
     float magnitude = -min > max ? -min : max;
-    float u = (max - min) * (1.0f / (float)steps);
+    float u = (max - min) * cgx_reciprocal((float)steps);
     float least = magnitude * 0x1.02p-15f;
 
     u = u > least ? u : least;
@@ -126,7 +144,7 @@ CGX_QUANT struct cgx_grid cgx_grid_nearest(float min, float max, unsigned bits)
     struct cgx_grid grid;
 
     grid.u = cgx_step(min, max, (1u << bits) - 1);
-    grid.inv = 1.0f / grid.u;
+    grid.inv = cgx_reciprocal(grid.u);
     grid.z = cgx_round_product(min, grid.inv);
     return grid;
 }
@@ -138,7 +156,7 @@ CGX_QUANT struct cgx_grid cgx_grid_stochastic(float min, float max, unsigned bit
     struct cgx_grid grid;
 
     grid.u = cgx_step(min, max, (1u << bits) - 2);
-    grid.inv = 1.0f / grid.u;
+    grid.inv = cgx_reciprocal(grid.u);
     grid.z = (int32_t)floorf(min * grid.inv);
     return grid;
 }
@@ -167,6 +185,29 @@ CGX_QUANT uint32_t cgx_code_stochastic(float x, struct cgx_grid grid, unsigned b
 CGX_QUANT float cgx_level(uint32_t code, float u, int32_t z)
 {
     return u * (float)((int32_t)code + z);
+}
+
+/* SUM + U * LEVEL, rounded to float32 after the product, which is exact unless it is infinite: so a
+ * device with its FMA. LEVEL is a code plus a zero point. */
+CGX_QUANT float cgx_add_level(float sum, float u, float level)
+{
+#ifdef __CUDA_ARCH__
+    if (u < 0x1p112f)
+        return fmaf(u, level, sum);
+#endif
+    return sum + u * level;
+}
+
+/* Whether a sum of quantised elements, whose extremes are MIN and MAX and the steps of whose
+ * sources add up to STEPS, stands for an exact sum that may be beyond the type's largest: for
+ * float16, what is half-way between the largest and the next rounds to infinity; for the other
+ * types something below that, since no finite sum comes near it. */
+CGX_QUANT int cgx_may_overflow(float min, float max, float steps, int stochastic, int float16)
+{
+    float slack = steps * (stochastic ? 0x1.02p0f : 0x1.02p-1f);
+    float magnitude = -min > max ? -min : max;
+
+    return magnitude + slack >= (float16 ? 65520.0f : 0x1p127f);
 }
 
 /* ---- bucket headers ---- */

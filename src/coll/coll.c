@@ -7,13 +7,16 @@
 #include "coll/split.h"
 #include "util/hash.h"
 
-/* Staging memory, and pieces, of the largest slices when the chunks are cut into SLICES. */
+/* Staging memory, and pieces, of the largest slices when the chunks are cut into SLICES, of which
+ * two are under way at a time. */
 static struct cgx_needs needs_of(const struct cgx_plan *plan, enum cgx_reduction reduction,
                                  unsigned ranks, unsigned slices)
 {
     /* Twice the segments of one part beyond the cuts between parts: the flat algorithm lists its
      * own part's pieces again. */
-    struct cgx_needs needs = {.pieces = 2 * (plan->nsegments + ranks), .parts = ranks};
+    struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
+                              .pieces = 2 * (plan->nsegments + ranks),
+                              .parts = ranks};
     size_t largest = 0;
 
     for (unsigned owner = 0; owner < ranks; owner++) {
@@ -41,9 +44,10 @@ static void choose_slices(struct cgx_shape *shape, size_t staging)
     for (size_t slices = 1;;) {
         shape->slices = (unsigned)slices;
         shape->needs = needs_of(shape->plan, shape->reduction, shape->ranks, shape->slices);
-        if (shape->needs.staging <= staging || slices >= most)
+        if (shape->needs.lanes * shape->needs.staging <= staging || slices >= most)
             return;
-        slices = slices == 1 ? shape->needs.staging / staging + 1 : slices + slices / 8 + 1;
+        slices =
+            slices == 1 ? CGX_LANES * shape->needs.staging / staging + 1 : slices + slices / 8 + 1;
         if (slices > most)
             slices = most;
     }
@@ -68,35 +72,75 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction 
     return shape;
 }
 
-static enum cgx_status decode(const struct cgx_slice *slice)
+static void begin(struct cgx_coll *coll)
 {
-    const struct cgx_coll *coll = slice->coll;
+    struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
 
-    return coll->codec->decode(&slice->coding, coll->scratch->pieces, slice->pieces,
-                               coll->scratch->staging, coll->output);
+    for (int i = 0; i < 2 && !coll->withheld; i++) {
+        if ((i > 0 && backends[i] == backends[0]) || backends[i]->ops->begin(backends[i]) == CGX_OK)
+            continue;
+        coll->withheld = true;
+        coll->hopeless = backends[i]->ops->lost(backends[i]);
+    }
+}
+
+static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
+{
+    cgx_slice_begin(coll, number, slice);
+    if (coll->shape->reduction == CGX_REDUCTION_RING)
+        cgx_ring_start(slice);
+    else
+        cgx_rsag_start(slice);
+}
+
+/* *FAILED: this rank has no result of SLICE, and not all ranks know. */
+static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice, bool *failed)
+{
+    enum cgx_status status = coll->shape->reduction == CGX_REDUCTION_RING ? cgx_ring_slice(slice)
+                                                                          : cgx_rsag_slice(slice);
+
+    coll->sent += slice->sent;
+    if (status != CGX_OK)
+        return CGX_OUTCOME_BROKEN;
+    if (slice->withheld)
+        return slice->number == 0 && !slice->hopeless ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
+    *failed = slice->failed || cgx_slice_decode(slice) != CGX_OK;
+    return CGX_OUTCOME_DONE;
+}
+
+/* Until nothing is queued on the buffers any more. */
+static enum cgx_status drain(const struct cgx_coll *coll)
+{
+    enum cgx_status status = CGX_OK;
+
+    for (unsigned lane = 0; lane < coll->shape->needs.lanes; lane++) {
+        if (coll->encoder->ops->wait(coll->encoder, lane) != CGX_OK ||
+            (coll->decoder != coll->encoder &&
+             coll->decoder->ops->wait(coll->decoder, lane) != CGX_OK))
+            status = CGX_ERR_DEVICE;
+    }
+    return status;
 }
 
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
 {
-    const struct cgx_shape *shape = coll->shape;
-    bool failed = false;
+    struct cgx_slice slices[CGX_LANES];
+    enum cgx_outcome outcome = CGX_OUTCOME_DONE;
+    bool used = !coll->withheld, failed = false;
 
     coll->sent = 0;
-    for (unsigned number = 0; number < shape->slices; number++) {
-        struct cgx_slice slice;
-        enum cgx_status status;
+    begin(coll);
+    start(coll, 0, &slices[0]);
+    for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->shape->slices; n++) {
+        struct cgx_slice *slice = &slices[n % CGX_LANES];
 
-        cgx_slice_begin(coll, number, &slice);
+        if (n + 1 < coll->shape->slices)
+            start(coll, n + 1, &slices[(n + 1) % CGX_LANES]);
         /* A failure that only this rank knows of becomes known to all in the next slice. */
-        slice.withheld = coll->withheld || failed;
-        status = shape->reduction == CGX_REDUCTION_RING ? cgx_ring_slice(&slice)
-                                                        : cgx_rsag_slice(&slice);
-        coll->sent += slice.sent;
-        if (status != CGX_OK)
-            return CGX_OUTCOME_BROKEN;
-        if (slice.withheld)
-            return number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
-        failed = slice.failed || decode(&slice) != CGX_OK;
+        slice->withheld |= failed;
+        outcome = serve(coll, slice, &failed);
     }
-    return failed ? CGX_OUTCOME_FAILED : CGX_OUTCOME_DONE;
+    if (used && drain(coll) != CGX_OK)
+        failed = true;
+    return outcome == CGX_OUTCOME_DONE && failed ? CGX_OUTCOME_FAILED : outcome;
 }

@@ -4,12 +4,14 @@
 /* The compressed all-reduce of one recurring buffer over a private communicator: which algorithm,
  * in how many slices, and what is done when a rank cannot serve.
  *
+ * While one slice is on the wire the next is encoded and the last decoded, as far as the backends
+ * queue their work.
+ *
  * No rank ever leaves the schedule: one that cannot serve sends headers only, with a flag that
  * every stage passes on. */
 #ifndef CGX_COLL_COLL_H
 #define CGX_COLL_COLL_H
 
-#include "codec/codec.h"
 #include "coll/scratch.h"
 #include "policy/plan.h"
 #include "util/mpi.h"
@@ -24,7 +26,8 @@ struct cgx_shape {
     struct cgx_needs needs;
 };
 
-/* STAGING: the most bytes of staging memory that a call may use. Where even slices of one bucket
+/* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
+ * as much on the device. Where even slices of one bucket
  * need more, they are used all the same. A ring that would not keep the contract becomes SRA. */
 struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
                                 unsigned ranks, size_t staging);
@@ -34,20 +37,23 @@ struct cgx_coll {
     MPI_Comm comm;
     unsigned rank;
     const struct cgx_shape *shape;
-    const struct cgx_codec *codec;
+    struct cgx_backend *encoder; /* for the input; both made for SCRATCH */
+    struct cgx_backend *decoder; /* for the output */
     struct cgx_scratch *scratch; /* holds at least the shape's needs */
     uint64_t seed;               /* of stochastic rounding */
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
-    bool withheld; /* this rank cannot serve the call; its buffers are not touched */
+    bool withheld; /* this rank cannot serve the call; its buffers and backends are not used */
+    bool hopeless; /* WITHHELD, and it cannot serve the call exactly either */
     size_t sent;   /* set: bytes of the messages sent */
 };
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
     CGX_OUTCOME_REDO,   /* all ranks know that it cannot be done; no output was written on any */
-    CGX_OUTCOME_LOST,   /* all ranks know, but output was written: the call is an error on all */
+    CGX_OUTCOME_LOST,   /* all ranks know that it cannot be done exactly either, or that output was
+                         * written: the call is an error on all */
     CGX_OUTCOME_FAILED, /* this rank has no result; others may have one */
     CGX_OUTCOME_BROKEN, /* MPI failed: COMM and SCRATCH may never be used again */
 };

@@ -44,7 +44,7 @@ static unsigned modulo(unsigned rank, unsigned back, unsigned ranks)
 static enum cgx_status pass_on(struct cgx_slice *slice, unsigned out, unsigned in, unsigned step)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct cgx_part *parts = coll->scratch->parts;
+    const struct cgx_part *parts = slice->lane->parts;
     unsigned ranks = coll->shape->ranks;
 
     cgx_slice_receive(slice, 0, modulo(coll->rank, 1, ranks), parts[in].message, parts[in].bytes);
@@ -52,28 +52,29 @@ static enum cgx_status pass_on(struct cgx_slice *slice, unsigned out, unsigned i
     return cgx_slice_exchange(slice, 2);
 }
 
-static void encode_first(struct cgx_slice *slice, unsigned chunk)
+void cgx_ring_start(struct cgx_slice *slice)
 {
-    const struct cgx_coll *coll = slice->coll;
-    const struct cgx_part *part = &coll->scratch->parts[chunk];
+    const struct cgx_part *part =
+        &slice->lane->parts[modulo(slice->coll->rank, 1, slice->coll->shape->ranks)];
 
-    if (!slice->withheld &&
-        coll->codec->encode(&slice->coding, coll->scratch->pieces + part->first_piece,
-                            part->npieces, coll->input, coll->scratch->staging) != CGX_OK)
-        slice->withheld = true;
+    cgx_slice_encode(slice, part->first_piece, part->npieces,
+                     part->message + CGX_MESSAGE_HEADER_BYTES, part->bytes);
 }
 
 static void add_own(struct cgx_slice *slice, unsigned chunk)
 {
-    const struct cgx_coll *coll = slice->coll;
-    const struct cgx_part *part = &coll->scratch->parts[chunk];
-    const unsigned char *const sources[2] = {coll->scratch->staging, NULL};
+    const struct cgx_part *part = &slice->lane->parts[chunk];
+    /* The pieces once more, with offsets from the start of the part's payload. */
+    struct cgx_piece *pieces = slice->lane->pieces + slice->pieces;
+    size_t payload = part->message + CGX_MESSAGE_HEADER_BYTES;
 
-    if (!slice->withheld &&
-        coll->codec->reduce(&slice->coding, coll->scratch->pieces + part->first_piece,
-                            part->npieces, sources, 2, coll->input,
-                            coll->scratch->staging) != CGX_OK)
-        slice->withheld = true;
+    for (size_t i = 0; i < part->npieces; i++) {
+        pieces[i] = slice->lane->pieces[part->first_piece + i];
+        pieces[i].offset -= payload;
+    }
+    slice->coll->scratch->sources[0] = slice->lane->staging + payload;
+    slice->coll->scratch->sources[1] = NULL;
+    cgx_slice_reduce(slice, part, pieces, 2, payload, part->bytes);
 }
 
 enum cgx_status cgx_ring_slice(struct cgx_slice *slice)
@@ -81,28 +82,24 @@ enum cgx_status cgx_ring_slice(struct cgx_slice *slice)
     unsigned ranks = slice->coll->shape->ranks, rank = slice->coll->rank;
     unsigned step = slice->number * CGX_RING_STEPS(ranks);
 
-    encode_first(slice, modulo(rank, 1, ranks));
+    cgx_slice_settle(slice);
     for (unsigned t = 0; t + 1 < ranks; t++, step++) {
         unsigned in = modulo(rank, t + 2, ranks);
         enum cgx_status status = pass_on(slice, modulo(rank, t + 1, ranks), in, step);
 
         if (status != CGX_OK)
             return status;
-        if (cgx_slice_arrival(slice, 0, step) != CGX_ARRIVAL_PAYLOAD)
-            slice->withheld = true;
+        cgx_slice_take(slice, 0, step, true);
         add_own(slice, in);
     }
     /* From here on a fault no longer reaches all ranks: it is passed on as a failure. */
     for (unsigned t = 0; t + 1 < ranks; t++, step++) {
         enum cgx_status status =
             pass_on(slice, modulo(rank, t, ranks), modulo(rank, t + 1, ranks), step);
-        enum cgx_arrival arrival;
 
         if (status != CGX_OK)
             return status;
-        arrival = cgx_slice_arrival(slice, 0, step);
-        slice->withheld |= arrival == CGX_ARRIVAL_WITHHELD;
-        slice->failed |= arrival == CGX_ARRIVAL_FAILED;
+        cgx_slice_take(slice, 0, step, false);
     }
     return CGX_OK;
 }

@@ -14,26 +14,22 @@ size_t cgx_rsag_extra(unsigned ranks, size_t largest)
 /* Where the ith message for this rank's chunk arrives: behind the parts. */
 static size_t incoming(const struct cgx_slice *slice, size_t i)
 {
-    const struct cgx_part *own = &slice->coll->scratch->parts[slice->coll->rank];
+    const struct cgx_part *own = &slice->lane->parts[slice->coll->rank];
 
     return slice->end + i * (CGX_MESSAGE_HEADER_BYTES + own->bytes);
 }
 
-static void encode_foreign(struct cgx_slice *slice)
+void cgx_rsag_start(struct cgx_slice *slice)
 {
-    const struct cgx_coll *coll = slice->coll;
-    const struct cgx_scratch *scratch = coll->scratch;
-    size_t foreign = scratch->parts[coll->rank].first_piece;
+    const struct cgx_part *own = &slice->lane->parts[slice->coll->rank];
 
-    if (!slice->withheld && coll->codec->encode(&slice->coding, scratch->pieces, foreign,
-                                                coll->input, scratch->staging) != CGX_OK)
-        slice->withheld = true;
+    cgx_slice_encode(slice, 0, own->first_piece, 0, own->message);
 }
 
 static enum cgx_status scatter(struct cgx_slice *slice, unsigned step)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct cgx_part *parts = coll->scratch->parts;
+    const struct cgx_part *parts = slice->lane->parts;
     unsigned peers = 0;
     enum cgx_status status;
 
@@ -45,10 +41,8 @@ static enum cgx_status scatter(struct cgx_slice *slice, unsigned step)
         peers++;
     }
     status = cgx_slice_exchange(slice, 2 * peers);
-    for (size_t i = 0; status == CGX_OK && i < peers; i++) {
-        if (cgx_slice_arrival(slice, 2 * i, step) != CGX_ARRIVAL_PAYLOAD)
-            slice->withheld = true;
-    }
+    for (size_t i = 0; status == CGX_OK && i < peers; i++)
+        cgx_slice_take(slice, 2 * i, step, true);
     return status;
 }
 
@@ -56,33 +50,31 @@ static enum cgx_status scatter(struct cgx_slice *slice, unsigned step)
 static void reduce_own(struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct cgx_scratch *scratch = coll->scratch;
-    const struct cgx_part *own = &scratch->parts[coll->rank];
+    struct cgx_lane *lane = slice->lane;
+    const struct cgx_part *own = &lane->parts[coll->rank];
     /* The pieces once more, with offsets from the start of a payload: all sources share them. */
-    struct cgx_piece *pieces = scratch->pieces + slice->pieces;
+    struct cgx_piece *pieces = lane->pieces + slice->pieces;
     size_t payload = own->message + CGX_MESSAGE_HEADER_BYTES;
+    unsigned ranks = coll->shape->ranks;
     size_t arrived = 0;
 
-    if (slice->withheld)
-        return;
     for (size_t i = 0; i < own->npieces; i++) {
-        pieces[i] = scratch->pieces[own->first_piece + i];
+        pieces[i] = lane->pieces[own->first_piece + i];
         pieces[i].offset -= payload;
     }
-    for (unsigned rank = 0; rank < coll->shape->ranks; rank++)
-        scratch->sources[rank] =
+    for (unsigned rank = 0; rank < ranks; rank++)
+        coll->scratch->sources[rank] =
             rank == coll->rank
                 ? NULL
-                : scratch->staging + incoming(slice, arrived++) + CGX_MESSAGE_HEADER_BYTES;
-    if (coll->codec->reduce(&slice->coding, pieces, own->npieces, scratch->sources,
-                            coll->shape->ranks, coll->input, scratch->staging + payload) != CGX_OK)
-        slice->withheld = true;
+                : lane->staging + incoming(slice, arrived++) + CGX_MESSAGE_HEADER_BYTES;
+    cgx_slice_reduce(slice, own, pieces, ranks, incoming(slice, 0),
+                     incoming(slice, ranks - 1) - incoming(slice, 0));
 }
 
 static enum cgx_status gather(struct cgx_slice *slice, unsigned step)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct cgx_part *parts = coll->scratch->parts;
+    const struct cgx_part *parts = slice->lane->parts;
     const struct cgx_part *own = &parts[coll->rank];
     unsigned peers = 0;
     enum cgx_status status;
@@ -95,12 +87,8 @@ static enum cgx_status gather(struct cgx_slice *slice, unsigned step)
         peers++;
     }
     status = cgx_slice_exchange(slice, 2 * peers);
-    for (size_t i = 0; status == CGX_OK && i < peers; i++) {
-        enum cgx_arrival arrival = cgx_slice_arrival(slice, 2 * i, step);
-
-        slice->withheld |= arrival == CGX_ARRIVAL_WITHHELD;
-        slice->failed |= arrival == CGX_ARRIVAL_FAILED;
-    }
+    for (size_t i = 0; status == CGX_OK && i < peers; i++)
+        cgx_slice_take(slice, 2 * i, step, false);
     return status;
 }
 
@@ -109,7 +97,7 @@ enum cgx_status cgx_rsag_slice(struct cgx_slice *slice)
     unsigned step = slice->number * CGX_RSAG_STEPS;
     enum cgx_status status;
 
-    encode_foreign(slice);
+    cgx_slice_settle(slice);
     status = scatter(slice, step);
     if (status != CGX_OK)
         return status;

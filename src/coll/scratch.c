@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Payloads are aligned to 16 bytes; a cache line avoids sharing one with other memory. */
-#define STAGING_ALIGNMENT 64
+/* Memory is pinned by pages, which must not be shared with other memory. */
+#define PAGE 4096
 
 static size_t larger(size_t a, size_t b)
 {
@@ -16,37 +16,63 @@ static size_t larger(size_t a, size_t b)
 
 void cgx_scratch_release(struct cgx_scratch *scratch)
 {
-    free(scratch->staging);
-    free(scratch->pieces);
-    free(scratch->parts);
+    cgx_cuda_backends_free(scratch->devices);
+    for (unsigned i = 0; i < CGX_LANES; i++) {
+        free(scratch->lanes[i].staging);
+        free(scratch->lanes[i].pieces);
+        free(scratch->lanes[i].parts);
+    }
     free(scratch->transfers);
     free(scratch->sources);
     cgx_exchange_free(scratch->exchange);
     memset(scratch, 0, sizeof *scratch);
 }
 
-enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
+static bool get_lane(struct cgx_lane *lane, const struct cgx_needs *needs)
 {
-    struct cgx_scratch grown = {.holds = {.staging = larger(scratch->holds.staging, needs->staging),
-                                          .pieces = larger(scratch->holds.pieces, needs->pieces),
-                                          .parts = larger(scratch->holds.parts, needs->parts)}};
     void *staging;
 
-    if (memcmp(&grown.holds, &scratch->holds, sizeof grown.holds) == 0)
+    if (posix_memalign(&staging, PAGE, (needs->staging + PAGE - 1) / PAGE * PAGE) == 0)
+        lane->staging = staging;
+    lane->pieces = calloc(needs->pieces, sizeof *lane->pieces);
+    lane->parts = calloc(needs->parts, sizeof *lane->parts);
+    return lane->staging && lane->pieces && lane->parts;
+}
+
+enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
+{
+    const struct cgx_needs *holds = &scratch->holds;
+    struct cgx_scratch grown = {
+        .holds = {.lanes = needs->lanes > holds->lanes ? needs->lanes : holds->lanes,
+                  .staging = larger(holds->staging, needs->staging),
+                  .pieces = larger(holds->pieces, needs->pieces),
+                  .parts = larger(holds->parts, needs->parts)}};
+    bool had = true;
+
+    if (grown.holds.lanes == holds->lanes && grown.holds.staging == holds->staging &&
+        grown.holds.pieces == holds->pieces && grown.holds.parts == holds->parts)
         return CGX_OK;
-    if (posix_memalign(&staging, STAGING_ALIGNMENT, grown.holds.staging) == 0)
-        grown.staging = staging;
-    grown.pieces = calloc(grown.holds.pieces, sizeof *grown.pieces);
-    grown.parts = calloc(grown.holds.parts, sizeof *grown.parts);
+    for (unsigned i = 0; had && i < grown.holds.lanes; i++)
+        had = get_lane(&grown.lanes[i], &grown.holds);
     grown.transfers = calloc(2 * grown.holds.parts, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.parts, sizeof *grown.sources);
     grown.exchange = cgx_exchange_create(2 * grown.holds.parts);
-    if (!grown.staging || !grown.pieces || !grown.parts || !grown.transfers || !grown.sources ||
-        !grown.exchange) {
+    if (!had || !grown.transfers || !grown.sources || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }
     cgx_scratch_release(scratch);
     *scratch = grown;
     return CGX_OK;
+}
+
+struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
+{
+    struct cgx_area area = {.bytes = scratch->holds.staging,
+                            .pieces = scratch->holds.pieces,
+                            .sources = scratch->holds.parts};
+
+    for (unsigned i = 0; i < CGX_LANES; i++)
+        area.staging[i] = scratch->lanes[i].staging;
+    return area;
 }

@@ -6,13 +6,15 @@
 #ifndef CGX_COLL_SCRATCH_H
 #define CGX_COLL_SCRATCH_H
 
-#include "codec/format.h"
+#include "codec/backend.h"
 #include "coll/exchange.h"
+#include "cuda/backend.h"
 
 struct cgx_needs {
-    size_t staging; /* bytes */
-    size_t pieces;
-    size_t parts; /* ranks */
+    unsigned lanes; /* 1 or CGX_LANES */
+    size_t staging; /* bytes of each lane */
+    size_t pieces;  /* of each lane */
+    size_t parts;   /* of each lane: ranks */
 };
 
 /* One chunk's part of a slice: its message in the staging memory and its pieces. */
@@ -23,19 +25,29 @@ struct cgx_part {
     size_t npieces;
 };
 
+/* What one slice works in, while another has its own. */
+struct cgx_lane {
+    unsigned char *staging; /* whole pages */
+    struct cgx_piece *pieces;
+    struct cgx_part *parts;
+};
+
 /* Zero-initialised, it holds nothing. */
 struct cgx_scratch {
     struct cgx_needs holds;
-    unsigned char *staging;
-    struct cgx_piece *pieces;
-    struct cgx_part *parts;
+    struct cgx_lane lanes[CGX_LANES];
     struct cgx_transfer *transfers; /* two per part */
     const unsigned char **sources;  /* one per part */
     struct cgx_exchange *exchange;
+    struct cgx_cuda_backends *devices; /* that work on the staging memory */
 };
 
-/* Grows SCRATCH to at least NEEDS. CGX_ERR_NOMEM: it holds what it held. */
+/* Grows SCRATCH to at least NEEDS; what grows has lost its device backends. CGX_ERR_NOMEM: it holds
+ * what it held. */
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs);
+
+/* The staging memory as backends see it. */
+struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch);
 
 void cgx_scratch_release(struct cgx_scratch *scratch);
 

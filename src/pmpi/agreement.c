@@ -113,11 +113,14 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
     return code;
 }
 
-int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, bool able, unsigned word, bool *agreed)
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_ability mine, unsigned word,
+                   enum cgx_ability *all)
 {
-    uint32_t words[] = {able, word, ~(uint32_t)word};
+    uint32_t words[] = {mine, word, ~(uint32_t)word};
     int code = mpi->Allreduce(MPI_IN_PLACE, words, 3, MPI_UINT32_T, MPI_MIN, comm);
 
-    *agreed = code == MPI_SUCCESS && words[0] && words[1] == ~words[2];
+    *all = code != MPI_SUCCESS || (words[0] == CGX_ABLE && words[1] != ~words[2])
+               ? CGX_UNABLE
+               : (enum cgx_ability)words[0];
     return code;
 }

@@ -19,9 +19,16 @@
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
                        const struct cgx_settings *settings, bool ready, bool *equal);
 
-/* In a call that is to be compressed from now on: *AGREED if every rank is ABLE, and for the same
- * type of elements (WORD). */
-int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, bool able, unsigned word,
-                   bool *agreed);
+/* What a rank can do with a call; the least of all ranks counts. */
+enum cgx_ability {
+    CGX_HOPELESS, /* not even serve it exactly */
+    CGX_UNABLE,   /* not compress it */
+    CGX_ABLE,
+};
+
+/* In a call that is to be compressed from now on: *ALL is what all ranks can do, CGX_ABLE only for
+ * the same type of elements (WORD). */
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_ability mine, unsigned word,
+                   enum cgx_ability *all);
 
 #endif

@@ -30,31 +30,63 @@ static struct cgx_signature *recurring(struct cgx_comm *state, const struct cgx_
     return cgx_signatures_find(state->signatures, key);
 }
 
-/* Why this rank cannot serve the call, or NULL. */
-static const char *refuse(const struct cgx_call *call, enum cgx_type_class type,
-                          enum cgx_dtype *dtype)
-{
-    const char *refusal = cgx_eligible_dtype(call, type, dtype);
+/* How this rank would serve a call. */
+struct offer {
+    const char *refusal; /* why it cannot be compressed here, or NULL */
+    bool hopeless;       /* nor be exact */
+    enum cgx_dtype dtype;
+    struct cgx_backend *encoder, *decoder;
+};
 
-    return refusal ? refusal : cgx_eligible_buffers(call, *dtype);
+static struct offer look_at(const struct cgx_call *call, enum cgx_type_class type)
+{
+    struct offer offer = {0};
+
+    offer.refusal = cgx_eligible_dtype(call, type, &offer.dtype);
+    if (!offer.refusal)
+        offer.refusal =
+            cgx_eligible_buffers(call, offer.dtype, cgx_start()->buffers, &offer.hopeless);
+    return offer;
 }
 
-/* Gets ready what this rank needs for SIGNATURE; returns why it could not be had, or NULL. */
-static const char *prepare(struct cgx_comm *state, struct cgx_signature *signature,
-                           enum cgx_dtype dtype, size_t count)
+static const void *input_of(const struct cgx_call *call)
+{
+    return call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
+}
+
+/* Gets the backends of the call's buffers, unless there is a refusal; it may become one. */
+static void get_backends(struct cgx_comm *state, const struct cgx_call *call, struct offer *offer)
+{
+    enum cgx_sync sync = cgx_start()->sync;
+    const void *input = input_of(call);
+
+    if (offer->refusal)
+        return;
+    if (cgx_comm_backend(state, input, sync, &offer->encoder) != CGX_OK ||
+        cgx_comm_backend(state, call->recvbuf, sync, &offer->decoder) != CGX_OK)
+        offer->refusal = "the device of a buffer, or its memory, cannot be used";
+}
+
+/* Gets ready what this rank needs for SIGNATURE; why it cannot be had goes into OFFER. */
+static void prepare(struct cgx_comm *state, struct cgx_signature *signature,
+                    const struct cgx_call *call, struct offer *offer)
 {
     const struct cgx_settings *settings = cgx_start();
 
-    signature->plan = cgx_plan_uniform(settings, dtype, count);
-    if (!signature->plan)
-        return "out of memory";
+    if (offer->refusal)
+        return;
+    signature->plan = cgx_plan_uniform(settings, offer->dtype, (size_t)call->count);
+    if (!signature->plan) {
+        offer->refusal = "out of memory";
+        return;
+    }
     signature->shape = cgx_coll_shape(signature->plan, settings->cross_reduction,
                                       (unsigned)state->size, settings->fusion_buffer_bytes);
     if (cgx_scratch_reserve(&state->scratch, &signature->shape.needs) != CGX_OK)
-        return "out of memory";
-    if (state->own == MPI_COMM_NULL && !cgx_comm_reserve())
-        return "too many communicators with compressed calls";
-    return NULL;
+        offer->refusal = "out of memory";
+    get_backends(state, call, offer);
+    if (!offer->refusal && state->own == MPI_COMM_NULL && !cgx_comm_reserve())
+        offer->refusal = "too many communicators with compressed calls";
 }
 
 /* Ranks decide together whether calls with SIGNATURE are compressed from now on, this one included.
@@ -62,33 +94,38 @@ static const char *prepare(struct cgx_comm *state, struct cgx_signature *signatu
 static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
                   struct cgx_comm *state, struct cgx_signature *signature)
 {
-    enum cgx_dtype dtype;
-    const char *refusal = refuse(call, type, &dtype);
+    struct offer offer = look_at(call, type);
+    enum cgx_ability all;
     bool agreed;
     int code;
 
-    if (!refusal)
-        refusal = prepare(state, signature, dtype, (size_t)call->count);
-    code = cgx_agree_call(mpi, call->comm, !refusal, dtype, &agreed);
+    prepare(state, signature, call, &offer);
+    code = cgx_agree_call(mpi, call->comm,
+                          offer.hopeless  ? CGX_HOPELESS
+                          : offer.refusal ? CGX_UNABLE
+                                          : CGX_ABLE,
+                          offer.dtype, &all);
+    agreed = all == CGX_ABLE;
     if (code == MPI_SUCCESS && state->own == MPI_COMM_NULL) {
         if (agreed)
             code = cgx_comm_make_own(mpi, call->comm, state, &agreed);
-        else if (!refusal)
+        else if (!offer.refusal)
             cgx_comm_return();
     }
-    if (code != MPI_SUCCESS) {
-        cgx_signature_refuse(signature);
-        return code;
-    }
-    signature->agreed = agreed;
-    if (agreed) {
+    signature->agreed = code == MPI_SUCCESS && agreed;
+    if (signature->agreed) {
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: compressed, %u slices",
                 (long long)call->count, state->size, signature->shape.slices);
         return MPI_SUCCESS;
     }
     cgx_signature_refuse(signature);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (all == CGX_HOPELESS)
+        return cgx_errors_raise(mpi, call->comm,
+                                offer.refusal ? offer.refusal : "a rank cannot use its buffers");
     cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact: %s", (long long)call->count,
-            state->size, refusal ? refusal : "another rank cannot compress them");
+            state->size, offer.refusal ? offer.refusal : "another rank cannot compress them");
     return MPI_SUCCESS;
 }
 
@@ -96,20 +133,22 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
                     struct cgx_signature *signature)
 {
-    enum cgx_dtype dtype;
-    const char *refusal = refuse(call, type, &dtype);
+    struct offer offer = look_at(call, type);
     struct cgx_coll coll = {.mpi = mpi,
                             .comm = state->own,
                             .rank = (unsigned)state->rank,
                             .shape = &signature->shape,
-                            .codec = cgx_codec_host(),
                             .scratch = &state->scratch,
                             .seed = cgx_start()->seed,
                             .call = state->calls++,
-                            .input = call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf,
-                            .output = call->recvbuf,
-                            .withheld = refusal || dtype != signature->plan->dtype};
+                            .input = input_of(call),
+                            .output = call->recvbuf};
 
+    get_backends(state, call, &offer);
+    coll.encoder = offer.encoder;
+    coll.decoder = offer.decoder;
+    coll.withheld = offer.refusal || offer.dtype != signature->plan->dtype;
+    coll.hopeless = offer.hopeless;
     switch (cgx_coll_run(&coll)) {
     case CGX_OUTCOME_DONE:
         cgx_report_compressed(coll.sent);
@@ -117,12 +156,13 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     case CGX_OUTCOME_REDO:
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
                 (long long)call->count, state->size,
-                refusal ? refusal : "a rank could not serve one");
+                offer.refusal ? offer.refusal : "a rank could not serve one");
         cgx_signature_refuse(signature);
         return cgx_exact(mpi, call, type);
     case CGX_OUTCOME_LOST:
         cgx_signature_refuse(signature);
-        return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
+        return cgx_errors_raise(mpi, call->comm,
+                                offer.hopeless ? offer.refusal : "a rank could not go on half-way");
     case CGX_OUTCOME_FAILED:
         return cgx_errors_raise(mpi, call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:

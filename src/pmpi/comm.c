@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "cuda/memory.h"
 #include "pmpi/agreement.h"
 #include "pmpi/errors.h"
 #include "pmpi/start.h"
@@ -156,8 +157,6 @@ static const char *refuse_by_settings(const struct cgx_settings *settings)
         return "CGX_PROFILE=exact";
     if (settings->bits == CGX_BITS_EXACT)
         return "CGX_COMPRESSION_QUANTIZATION_BITS=32";
-    if (settings->buffers == CGX_BUFFERS_DEVICE)
-        return "CGX_BUFFERS=device, and this version does not compress device memory";
     return NULL;
 }
 
@@ -254,8 +253,10 @@ static MPI_Comm split(const struct cgx_mpi *mpi, MPI_Comm comm, int rank)
 int cgx_comm_make_own(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *made)
 {
     MPI_Comm own = split(mpi, comm, state->rank);
-    int code = cgx_agree_call(mpi, comm, own != MPI_COMM_NULL, 0, made);
+    enum cgx_ability all;
+    int code = cgx_agree_call(mpi, comm, own != MPI_COMM_NULL ? CGX_ABLE : CGX_UNABLE, 0, &all);
 
+    *made = all == CGX_ABLE;
     if (code == MPI_SUCCESS && *made) {
         state->own = own;
         return code;
@@ -264,4 +265,15 @@ int cgx_comm_make_own(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm 
         mpi->Comm_free(&own);
     cgx_comm_return();
     return code;
+}
+
+enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,
+                                 struct cgx_backend **backend)
+{
+    const struct cgx_area area = cgx_scratch_area(&state->scratch);
+
+    if (cgx_cuda_memory(buffer) != CGX_MEMORY_HOST)
+        return cgx_cuda_backend(&state->scratch.devices, buffer, &area, sync, backend);
+    *backend = cgx_backend_host();
+    return CGX_OK;
 }

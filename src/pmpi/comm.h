@@ -29,6 +29,10 @@ struct cgx_comm {
  * MPI's code; *STATE is set on success. */
 int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state);
 
+/* The backend for BUFFER, made where it must be; the scratch memory has been reserved. */
+enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,
+                                 struct cgx_backend **backend);
+
 /* True if this process may have one more private communicator. A true answer reserves it, until
  * cgx_comm_return or the end of the communicator. */
 bool cgx_comm_reserve(void);

@@ -45,17 +45,35 @@ static bool overlap(const void *a, const void *b, size_t bytes)
     return low < high ? high - low < bytes : low - high < bytes;
 }
 
-const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype)
+/* Why BUFFER is not of the kind that the setting names, or NULL. */
+static const char *refuse_kind(const void *buffer, enum cgx_buffers buffers)
+{
+    bool on_host = cgx_cuda_memory(buffer) == CGX_MEMORY_HOST;
+
+    if (buffers == CGX_BUFFERS_DEVICE && on_host)
+        return "a buffer is in host memory (CGX_BUFFERS=device)";
+    if (buffers == CGX_BUFFERS_HOST && !on_host)
+        return "a buffer is in device memory (CGX_BUFFERS=host)";
+    return NULL;
+}
+
+const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                 enum cgx_buffers buffers, bool *hopeless)
 {
     size_t bytes = (size_t)call->count * cgx_dtype_size(dtype);
+    bool in_place = call->sendbuf == MPI_IN_PLACE;
+    const char *refusal;
 
+    *hopeless = false;
     /* Wrong arguments are the MPI library's to complain about. */
     if (!call->recvbuf || call->recvbuf == MPI_IN_PLACE || !call->sendbuf)
         return "a buffer is NULL";
-    if (call->sendbuf != MPI_IN_PLACE && overlap(call->sendbuf, call->recvbuf, bytes))
+    if (!in_place && overlap(call->sendbuf, call->recvbuf, bytes))
         return "the buffers overlap";
-    if (cgx_cuda_memory(call->recvbuf) != CGX_MEMORY_HOST ||
-        (call->sendbuf != MPI_IN_PLACE && cgx_cuda_memory(call->sendbuf) != CGX_MEMORY_HOST))
-        return "a buffer is in device memory, which this version does not compress";
-    return NULL;
+    *hopeless = !cgx_cuda_reaches(call->recvbuf, bytes) ||
+                (!in_place && !cgx_cuda_reaches(call->sendbuf, bytes));
+    if (*hopeless)
+        return "a buffer is shorter than the count says, or was freed";
+    refusal = refuse_kind(call->recvbuf, buffers);
+    return refusal || in_place ? refusal : refuse_kind(call->sendbuf, buffers);
 }

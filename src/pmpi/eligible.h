@@ -22,7 +22,9 @@ bool cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type);
 const char *cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
                                enum cgx_dtype *dtype);
 
-/* Why this rank cannot serve the call's buffers, or NULL. */
-const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype);
+/* Why this rank cannot compress the call's buffers, or NULL. *HOPELESS: it cannot reach them at
+ * all. */
+const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                 enum cgx_buffers buffers, bool *hopeless);
 
 #endif

@@ -165,10 +165,10 @@ static void test_shape(void)
     struct cgx_shape ring = cgx_coll_shape(plan, CGX_REDUCTION_RING, 4, (size_t)1 << 20);
 
     ok(one.slices == 1, "what fits the staging memory is one slice");
-    ok(sra.slices > 1 && sra.needs.staging <= (size_t)1 << 20 &&
-           ring.needs.staging <= (size_t)1 << 20,
+    ok(sra.slices > 1 && sra.needs.lanes * sra.needs.staging <= (size_t)1 << 20 &&
+           ring.needs.lanes * ring.needs.staging <= (size_t)1 << 20,
        "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
-    ok(sra.needs.staging > (size_t)3 << 18, "and not much finer than it must be");
+    ok(sra.needs.lanes * sra.needs.staging > (size_t)3 << 18, "and not much finer than it must be");
     ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells shapes apart");
     cgx_plan_free(plan);
 }

@@ -1,0 +1,72 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A codec at work for a collective. Payloads lie in staging memory on the host, where MPI finds
+ * them; a device backend has a mirror of it beside the caller's buffers, and payloads go from one
+ * to the other by fetch and store alone. Work is queued, in order, on lanes: while one lane's
+ * payloads are on the wire, another's are encoded. */
+#ifndef CGX_CODEC_BACKEND_H
+#define CGX_CODEC_BACKEND_H
+
+#include "codec/codec.h"
+
+#define CGX_LANES 2
+
+/* The staging memory that a backend works on, and the most that one operation is given. */
+struct cgx_area {
+    unsigned char *staging[CGX_LANES]; /* NULL: no such lane */
+    size_t bytes;                      /* of each lane */
+    size_t pieces;
+    size_t sources;
+};
+
+struct cgx_backend;
+
+/* Payloads, sources and ranges are addresses in the lane's staging memory. What encode, reduce and
+ * decode do is what struct cgx_codec says. An operation may have been carried out when it returns,
+ * or be queued: then PIECES and SOURCES have been copied, but the buffers must stay until
+ * wait. An operation that returns an error has queued nothing. */
+struct cgx_backend_ops {
+    const char *name;
+
+    /* Before the first operation of a call: what the caller has queued on his buffers comes
+     * first. */
+    enum cgx_status (*begin)(struct cgx_backend *backend);
+
+    enum cgx_status (*encode)(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const void *buffer, unsigned char *payload);
+    enum cgx_status (*reduce)(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *const *sources, size_t nsources,
+                              const void *buffer, unsigned char *payload);
+    enum cgx_status (*decode)(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *payload, void *buffer);
+
+    /* Brings BYTES of what was encoded or reduced to the staging memory. */
+    enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned lane, unsigned char *data,
+                             size_t bytes);
+
+    /* Takes BYTES of the staging memory for the next reduce or decode, which returns the error if
+     * this fails. */
+    void (*store)(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
+                  size_t bytes);
+
+    /* Until all that is queued on LANE has been carried out. Only CGX_OK means that the payloads
+     * and elements are there; an error is that of any operation since the last wait. */
+    enum cgx_status (*wait)(struct cgx_backend *backend, unsigned lane);
+
+    /* After an error: whether the caller's buffers cannot be reached any more, by other means
+     * neither. */
+    bool (*lost)(struct cgx_backend *backend);
+};
+
+struct cgx_backend {
+    const struct cgx_backend_ops *ops;
+};
+
+/* cgx_codec_host() as a backend, for buffers that the processor reaches. */
+struct cgx_backend *cgx_backend_host(void);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/slice.h"
+
+/* This rank cannot go on: all come to know. */
+static void withhold(struct cgx_slice *slice)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    slice->withheld = true;
+    if (encoder->ops->lost(encoder))
+        slice->hopeless = true;
+}
+
+void cgx_slice_encode(struct cgx_slice *slice, size_t first, size_t npieces, size_t message,
+                      size_t bytes)
+{
+    const struct cgx_coll *coll = slice->coll;
+    struct cgx_backend *encoder = coll->encoder;
+    unsigned char *staging = slice->lane->staging;
+
+    if (!slice->withheld &&
+        (encoder->ops->encode(encoder, slice->lane_number, &slice->coding,
+                              slice->lane->pieces + first, npieces, coll->input,
+                              staging) != CGX_OK ||
+         encoder->ops->fetch(encoder, slice->lane_number, staging + message, bytes) != CGX_OK))
+        withhold(slice);
+}
+
+void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_part *part,
+                      const struct cgx_piece *pieces, size_t nsources, size_t arrived, size_t bytes)
+{
+    const struct cgx_coll *coll = slice->coll;
+    struct cgx_backend *encoder = coll->encoder;
+    unsigned char *staging = slice->lane->staging;
+    unsigned char *payload = staging + part->message + CGX_MESSAGE_HEADER_BYTES;
+
+    if (slice->withheld)
+        return;
+    encoder->ops->store(encoder, slice->lane_number, staging + arrived, bytes);
+    if (encoder->ops->reduce(encoder, slice->lane_number, &slice->coding, pieces, part->npieces,
+                             coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
+        encoder->ops->fetch(encoder, slice->lane_number, payload, part->bytes) != CGX_OK)
+        withhold(slice);
+    cgx_slice_settle(slice);
+}
+
+void cgx_slice_settle(struct cgx_slice *slice)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    if (!slice->withheld && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+        withhold(slice);
+}
+
+enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
+{
+    const struct cgx_coll *coll = slice->coll;
+    struct cgx_backend *decoder = coll->decoder;
+    unsigned char *staging = slice->lane->staging;
+    /* The own part, which is the last, was made by the encoder. */
+    size_t bytes = decoder == coll->encoder ? slice->lane->parts[coll->rank].message : slice->end;
+
+    decoder->ops->store(decoder, slice->lane_number, staging, bytes);
+    return decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,
+                                slice->pieces, staging, coll->output);
+}
