@@ -3,25 +3,40 @@
 
 #define _GNU_SOURCE /* dl_iterate_phdr */
 
-#include "cuda/memory.h"
+#include "cuda/driver.h"
 
-#include <cuda.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
-/* A macro of cuda.h may give the name a version suffix; the driver exports that one. */
+#include "util/log.h"
+
+/* CUDA 11: the first driver for what the kernels are built for. */
+#define OLDEST_VERSION 11000
+
+/* A macro of cuda.h may give a name a version suffix; the driver exports that one. */
 #define STRING(name) #name
 #define EXPANDED(name) STRING(name)
 
-typedef __typeof__(cuPointerGetAttribute) get_attribute;
+static const struct {
+    const char *name;
+    size_t offset; /* in the table */
+} entries[] = {
+#define ENTRY(name) {EXPANDED(name), offsetof(struct cgx_cuda, name)},
+    CGX_CUDA_REQUIRED(ENTRY)
+#undef ENTRY
+};
 
-static _Atomic(get_attribute *) driver; /* NULL until the program has loaded it */
-static atomic_ullong objects_seen;      /* loaded so far when it was last looked for */
+static struct cgx_cuda table;
+static _Atomic(const struct cgx_cuda *) driver; /* NULL until the program has loaded it */
+static atomic_ullong objects_seen;              /* loaded so far when it was last looked for */
+static bool useless;                            /* what was found is no driver for us */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
     unsigned long long before, now; /* objects loaded so far, those unloaded since included */
@@ -48,53 +63,134 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
+/* Fills the table; false, said at info level, if the driver is of no use. */
+static bool fill_table(void *library)
+{
+    void *address;
+    int version = 0;
+
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        address = dlsym(library, entries[i].name);
+        if (address == NULL) {
+            cgx_log(CGX_LOG_INFO, "the CUDA driver has no %s: buffers in GPU memory are left alone",
+                    entries[i].name);
+            return false;
+        }
+        memcpy((char *)&table + entries[i].offset, &address, sizeof address);
+    }
+    address = dlsym(library, "cuCtxGetId");
+    memcpy(&table.ctx_get_id, &address, sizeof address);
+    if (table.cuDriverGetVersion(&version) == CUDA_SUCCESS && version >= OLDEST_VERSION)
+        return true;
+    cgx_log(CGX_LOG_INFO,
+            "the CUDA driver is for CUDA %d.%d, older than 11.0: buffers in GPU memory are left "
+            "alone",
+            version / 1000, version % 1000 / 10);
+    return false;
+}
+
 /* The driver, if the program has loaded it by now. A dlopen by soname would search the library path
  * each time that it fails; the names of the loaded objects tell as much. */
-static get_attribute *find_driver(void)
+static const struct cgx_cuda *find_driver(void)
 {
+    const struct cgx_cuda *found = NULL;
     struct search search;
-    get_attribute *found = NULL;
-    void *library, *address;
+    void *library;
 
     search.before = atomic_load_explicit(&objects_seen, memory_order_relaxed);
     search.path[0] = '\0';
     dl_iterate_phdr(look_at_object, &search);
     if (search.path[0] != '\0') {
-        library = dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
-        if (library == NULL) /* unloaded again by another thread */
-            return NULL;
-        /* The reference is kept: the driver must not go while its address is in use. */
-        address = dlsym(library, EXPANDED(cuPointerGetAttribute));
-        memcpy(&found, &address, sizeof found);
-        atomic_store_explicit(&driver, found, memory_order_release);
+        pthread_mutex_lock(&lock);
+        found = atomic_load_explicit(&driver, memory_order_relaxed);
+        /* The reference is kept: the driver must not go while its addresses are in use. NULL:
+         * unloaded again by another thread. */
+        library =
+            found || useless ? NULL : dlopen(search.path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+        if (library && fill_table(library)) {
+            found = &table;
+            atomic_store_explicit(&driver, found, memory_order_release);
+        } else if (library) {
+            useless = true;
+        } else if (!found && !useless) {
+            search.now = search.before; /* to be looked for again */
+        }
+        pthread_mutex_unlock(&lock);
     }
     atomic_store_explicit(&objects_seen, search.now, memory_order_relaxed);
     return found;
 }
 
-enum cgx_memory cgx_cuda_memory(const void *pointer)
+const struct cgx_cuda *cgx_cuda(void)
 {
-    get_attribute *ask = atomic_load_explicit(&driver, memory_order_acquire);
-    CUdeviceptr address = (CUdeviceptr)pointer;
-    unsigned type = 0, managed = 0;
+    const struct cgx_cuda *found = atomic_load_explicit(&driver, memory_order_acquire);
 
-    if (ask == NULL)
-        ask = find_driver();
-    if (ask == NULL)
-        return CGX_MEMORY_HOST;
-    /* An error means memory that CUDA does not know, or that CUDA is not initialised: host. */
-    if (ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS)
-        return CGX_MEMORY_HOST;
-    /* Managed memory may be reported as either type, by where it is at the moment. */
-    if (ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS && managed)
-        return CGX_MEMORY_MANAGED;
-    return type == CU_MEMORYTYPE_DEVICE ? CGX_MEMORY_DEVICE : CGX_MEMORY_HOST;
+    return found ? found : find_driver();
 }
 
-const char *cgx_cuda_build(void)
+enum cgx_status cgx_cuda_status(CUresult code, const char *what)
 {
-    static char version[16];
+    const char *name = "an error without a name";
 
-    snprintf(version, sizeof version, "%d.%d", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
-    return version;
+    if (code == CUDA_SUCCESS)
+        return CGX_OK;
+    table.cuGetErrorName(code, &name);
+    cgx_log(CGX_LOG_DEBUG, "%s: %s", what, name);
+    return code == CUDA_ERROR_OUT_OF_MEMORY ? CGX_ERR_NOMEM : CGX_ERR_DEVICE;
+}
+
+/* Memory of a pool, or mapped by hand, belongs to a device but to no context. */
+static enum cgx_status push_context_of_device(CUdevice device)
+{
+    CUcontext context = NULL;
+    CUdevice current;
+    enum cgx_status status;
+    unsigned flags;
+    int active = 0;
+
+    if (table.cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != NULL &&
+        table.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device)
+        return cgx_cuda_status(table.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    /* The program's own use of the primary context keeps it alive: no reference is kept. */
+    if (table.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
+        return CGX_ERR_DEVICE;
+    status = cgx_cuda_status(table.cuDevicePrimaryCtxRetain(&context, device),
+                             "cuDevicePrimaryCtxRetain");
+    if (status != CGX_OK)
+        return status;
+    status = cgx_cuda_status(table.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    table.cuDevicePrimaryCtxRelease(device);
+    return status;
+}
+
+enum cgx_status cgx_cuda_enter(const void *pointer, CUcontext *context)
+{
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer;
+    CUcontext found = NULL;
+    enum cgx_status status;
+    int device;
+
+    if (cgx_cuda() == NULL)
+        return CGX_ERR_DEVICE;
+    if (table.cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, address) ==
+            CUDA_SUCCESS &&
+        found != NULL) {
+        status = cgx_cuda_status(table.cuCtxPushCurrent(found), "cuCtxPushCurrent");
+    } else {
+        status = cgx_cuda_status(
+            table.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address),
+            "cuPointerGetAttribute");
+        if (status == CGX_OK)
+            status = push_context_of_device(device);
+    }
+    if (status == CGX_OK)
+        table.cuCtxGetCurrent(context);
+    return status;
+}
+
+void cgx_cuda_leave(void)
+{
+    CUcontext context;
+
+    table.cuCtxPopCurrent(&context);
 }

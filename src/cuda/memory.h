@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Where a buffer lives. The CUDA driver is asked only where the program itself has loaded it: a
- * program that has not can have no device buffers. driver.c asks; none.c is for builds without
+ * program that has not can have no device buffers. memory.c asks; none.c is for builds without
  * CUDA, where everything is host memory. */
 #ifndef CGX_CUDA_MEMORY_H
 #define CGX_CUDA_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum cgx_memory {
     CGX_MEMORY_HOST, /* pinned and unknown memory too */
@@ -16,6 +19,11 @@ enum cgx_memory {
 /* For every call of the program: thread-safe, takes no lock that is held for long, and without a
  * CUDA driver in the process costs less than 0.05 us. */
 enum cgx_memory cgx_cuda_memory(const void *pointer);
+
+/* Whether BYTES from POINTER on may be used: device and managed memory, that the allocation does
+ * not end before; host memory, where a driver is loaded, that its first and last byte can be read
+ * (a device buffer that was freed passes for host memory). */
+bool cgx_cuda_reaches(const void *pointer, size_t bytes);
 
 /* The version of the CUDA header that this was built with, or "none". */
 const char *cgx_cuda_build(void);

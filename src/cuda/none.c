@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#include "cuda/backend.h"
 #include "cuda/memory.h"
 
 enum cgx_memory cgx_cuda_memory(const void *pointer)
@@ -9,7 +10,26 @@ enum cgx_memory cgx_cuda_memory(const void *pointer)
     return CGX_MEMORY_HOST;
 }
 
+bool cgx_cuda_reaches(const void *pointer, size_t bytes)
+{
+    (void)pointer, (void)bytes;
+    return true;
+}
+
 const char *cgx_cuda_build(void)
 {
     return "none";
+}
+
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buffer,
+                                 const struct cgx_area *area, enum cgx_sync sync,
+                                 struct cgx_backend **backend)
+{
+    (void)all, (void)buffer, (void)area, (void)sync, (void)backend;
+    return CGX_ERR_DEVICE;
+}
+
+void cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+{
+    (void)all;
 }

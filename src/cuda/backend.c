@@ -1,0 +1,312 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Kernels run on one stream, copies to the device on a second and from it on a third; events order
+ * them. A lane is waited for before its payloads are sent or overwritten, so that what an operation
+ * left in its table was used when the next of its kind on that lane comes. */
+#include "cuda/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/launch.h"
+
+struct cgx_cuda_backends {
+    struct cgx_backend base;
+    struct cgx_cuda_work work;
+    enum cgx_sync sync;
+    struct cgx_cuda_backends *next;
+};
+
+static struct cgx_cuda_backends *self(struct cgx_backend *backend)
+{
+    return (struct cgx_cuda_backends *)(void *)backend;
+}
+
+static enum cgx_status begin(struct cgx_backend *backend)
+{
+    struct cgx_cuda_backends *mine = self(backend);
+    const struct cgx_cuda *cuda = cgx_cuda();
+    enum cgx_status status = cgx_cuda_work_enter(&mine->work);
+
+    if (status != CGX_OK)
+        return status;
+    if (mine->sync == CGX_SYNC_DEVICE)
+        status = cgx_cuda_status(cuda->cuCtxSynchronize(), "cuCtxSynchronize");
+    else if (mine->sync == CGX_SYNC_STREAM)
+        status = cgx_cuda_status(cuda->cuEventRecord(mine->work.caller, CU_STREAM_LEGACY),
+                                 "cuEventRecord");
+    if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
+        status = cgx_cuda_order(mine->work.compute, mine->work.caller);
+    cgx_cuda_leave();
+    return status;
+}
+
+/* ---- kernels ---- */
+
+static enum cgx_status run(struct cgx_backend *backend, unsigned lane,
+                           const struct cgx_cuda_request *request)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    status = cgx_cuda_launch(work, &work->lanes[lane], request);
+    cgx_cuda_leave();
+    return status;
+}
+
+static enum cgx_status encode(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const void *buffer, unsigned char *payload)
+{
+    return run(backend, lane,
+               &(struct cgx_cuda_request){.operation = CGX_CUDA_ENCODE,
+                                          .coding = coding,
+                                          .pieces = pieces,
+                                          .npieces = npieces,
+                                          .buffer = buffer,
+                                          .payload = payload});
+}
+
+static enum cgx_status reduce(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *const *sources, size_t nsources,
+                              const void *buffer, unsigned char *payload)
+{
+    return run(backend, lane,
+               &(struct cgx_cuda_request){.operation = CGX_CUDA_REDUCE,
+                                          .coding = coding,
+                                          .pieces = pieces,
+                                          .npieces = npieces,
+                                          .sources = sources,
+                                          .nsources = nsources,
+                                          .buffer = buffer,
+                                          .payload = payload});
+}
+
+/* ---- copies and waiting ---- */
+
+static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
+                             size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_lane *lane = &work->lanes[number];
+    enum cgx_status status;
+
+    if (bytes == 0)
+        return CGX_OK;
+    status = cgx_cuda_work_enter(work);
+    if (status != CGX_OK)
+        return status;
+    status = cgx_cuda_order(work->down, lane->computed.event);
+    if (status == CGX_OK)
+        status = cgx_cuda_status(
+            cgx_cuda()->cuMemcpyDtoHAsync(data, cgx_cuda_mirrored(lane, data), bytes, work->down),
+            "cuMemcpyDtoHAsync");
+    if (status == CGX_OK)
+        status = cgx_cuda_record(&lane->fetched, work->down);
+    cgx_cuda_leave();
+    return status;
+}
+
+static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
+                  size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_lane *lane = &work->lanes[number];
+    enum cgx_status status;
+
+    if (bytes == 0)
+        return;
+    status = cgx_cuda_work_enter(work);
+    if (status == CGX_OK) {
+        status = cgx_cuda_status(
+            cgx_cuda()->cuMemcpyHtoDAsync(cgx_cuda_mirrored(lane, data), data, bytes, work->up),
+            "cuMemcpyHtoDAsync");
+        if (status == CGX_OK)
+            status = cgx_cuda_record(&lane->stored, work->up);
+        cgx_cuda_leave();
+    }
+    if (status != CGX_OK)
+        lane->store_failed = true;
+}
+
+static enum cgx_status settle(struct cgx_cuda_mark *mark)
+{
+    if (!mark->pending)
+        return CGX_OK;
+    mark->pending = false;
+    return cgx_cuda_status(cgx_cuda()->cuEventSynchronize(mark->event), "cuEventSynchronize");
+}
+
+static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_lane *lane = &work->lanes[number];
+    struct cgx_cuda_mark *marks[] = {&lane->stored, &lane->computed, &lane->fetched};
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        enum cgx_status settled = settle(marks[i]);
+
+        status = status == CGX_OK ? settled : status;
+    }
+    cgx_cuda_leave();
+    for (int i = 0; i < CGX_CUDA_OPERATIONS; i++) {
+        if (*lane->tables[i].status != 0 && status == CGX_OK)
+            status = CGX_ERR_FORMAT;
+        *lane->tables[i].status = 0;
+    }
+    return status;
+}
+
+static bool lost(struct cgx_backend *backend)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    bool alive = cgx_cuda_work_enter(work) == CGX_OK;
+
+    if (alive) {
+        alive = cgx_cuda()->cuStreamSynchronize(work->compute) == CUDA_SUCCESS;
+        cgx_cuda_leave();
+    }
+    return !alive;
+}
+
+/* ---- decoding, which must not fail on one rank alone ---- */
+
+/* Decodes PIECE by the processor; the copy waits for what was queued before. */
+static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_piece piece,
+                                    const unsigned char *payload, void *buffer)
+{
+    size_t size = cgx_dtype_size(coding->dtype);
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)buffer + piece.first * size;
+    void *elements = malloc(piece.count * size);
+    enum cgx_status status = CGX_ERR_NOMEM;
+
+    piece.first = 0;
+    if (elements)
+        status = cgx_codec_host()->decode(coding, &piece, 1, payload, elements);
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
+                                 "cuMemcpyHtoD");
+    free(elements);
+    return status;
+}
+
+static enum cgx_status decode_by_host(struct cgx_backend *backend, unsigned lane,
+                                      const struct cgx_cuda_request *request, void *buffer)
+{
+    enum cgx_status status = wait(backend, lane);
+
+    if (status == CGX_OK)
+        status = cgx_cuda_work_enter(&self(backend)->work);
+    if (status != CGX_OK)
+        return status;
+    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++)
+        status = decode_piece(request->coding, request->pieces[i], request->payload, buffer);
+    cgx_cuda_leave();
+    return status;
+}
+
+static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                              size_t npieces, const unsigned char *payload, void *buffer)
+{
+    const struct cgx_cuda_request request = {.operation = CGX_CUDA_DECODE,
+                                             .coding = coding,
+                                             .pieces = pieces,
+                                             .npieces = npieces,
+                                             .buffer = buffer,
+                                             .payload = payload};
+    enum cgx_status status = run(backend, lane, &request);
+
+    return status == CGX_OK ? CGX_OK : decode_by_host(backend, lane, &request, buffer);
+}
+
+/* ---- all backends of a staging memory ---- */
+
+static const struct cgx_backend_ops ops = {.name = "cuda",
+                                           .begin = begin,
+                                           .encode = encode,
+                                           .reduce = reduce,
+                                           .decode = decode,
+                                           .fetch = fetch,
+                                           .store = store,
+                                           .wait = wait,
+                                           .lost = lost};
+
+static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
+                              const struct cgx_area *area, enum cgx_sync sync)
+{
+    struct cgx_cuda_backends *made = calloc(1, sizeof *made);
+    enum cgx_status status;
+
+    if (!made)
+        return CGX_ERR_NOMEM;
+    status = cgx_cuda_work_create(context, area, &made->work);
+    if (status != CGX_OK) {
+        free(made);
+        return status;
+    }
+    made->base.ops = &ops;
+    made->sync = sync;
+    made->next = *all;
+    *all = made;
+    return CGX_OK;
+}
+
+/* The backend of CONTEXT. One of a context that is gone makes way for its successor. */
+static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
+{
+    for (struct cgx_cuda_backends **link = all; *link; link = &(*link)->next) {
+        struct cgx_cuda_backends *found = *link;
+
+        if (found->work.context != context)
+            continue;
+        if (cgx_cuda_work_enter(&found->work) == CGX_OK) {
+            cgx_cuda_leave();
+            return found;
+        }
+        *link = found->next;
+        found->next = NULL;
+        cgx_cuda_backends_free(found);
+        return NULL;
+    }
+    return NULL;
+}
+
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buffer,
+                                 const struct cgx_area *area, enum cgx_sync sync,
+                                 struct cgx_backend **backend)
+{
+    struct cgx_cuda_backends *found;
+    CUcontext context;
+    enum cgx_status status = cgx_cuda_enter(buffer, &context);
+
+    if (status != CGX_OK)
+        return status;
+    found = find(all, context);
+    if (!found) {
+        status = create(all, context, area, sync);
+        found = *all;
+    }
+    cgx_cuda_leave();
+    if (status == CGX_OK)
+        *backend = &found->base;
+    return status;
+}
+
+void cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+{
+    while (all) {
+        struct cgx_cuda_backends *next = all->next;
+
+        cgx_cuda_work_release(&all->work);
+        free(all);
+        all = next;
+    }
+}

@@ -1,0 +1,23 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The device backend: codec/backend.h on the GPU that the caller's buffer is on. */
+#ifndef CGX_CUDA_BACKEND_H
+#define CGX_CUDA_BACKEND_H
+
+#include "codec/backend.h"
+
+/* The device backends of one staging memory, one for each context whose buffers were seen. */
+struct cgx_cuda_backends;
+
+/* The backend for BUFFER, device or managed memory, from *ALL or made and put there (*ALL is NULL
+ * at first). AREA is the same in all calls with *ALL; it must stay until *ALL is freed. SYNC says
+ * what is waited for before the buffers are read. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buffer,
+                                 const struct cgx_area *area, enum cgx_sync sync,
+                                 struct cgx_backend **backend);
+
+/* Nothing may be queued. Contexts may have gone before. */
+void cgx_cuda_backends_free(struct cgx_cuda_backends *all);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The CUDA driver that the program has loaded. Nothing is linked and nothing is loaded: its entry
+ * points are put into one table when it is first seen. */
+#ifndef CGX_CUDA_DRIVER_H
+#define CGX_CUDA_DRIVER_H
+
+#include <cuda.h>
+#include <stdbool.h>
+
+#include "util/status.h"
+
+/* Every driver since CUDA 11 has these. (A macro of cuda.h may give a name its version.) */
+#define CGX_CUDA_REQUIRED(X)      \
+    X(cuCtxGetCurrent)            \
+    X(cuCtxGetDevice)             \
+    X(cuCtxPopCurrent)            \
+    X(cuCtxPushCurrent)           \
+    X(cuCtxSynchronize)           \
+    X(cuDeviceGetAttribute)       \
+    X(cuDeviceGetName)            \
+    X(cuDevicePrimaryCtxGetState) \
+    X(cuDevicePrimaryCtxRelease)  \
+    X(cuDevicePrimaryCtxRetain)   \
+    X(cuDriverGetVersion)         \
+    X(cuEventCreate)              \
+    X(cuEventDestroy)             \
+    X(cuEventRecord)              \
+    X(cuEventSynchronize)         \
+    X(cuGetErrorName)             \
+    X(cuLaunchKernel)             \
+    X(cuMemAlloc)                 \
+    X(cuMemFree)                  \
+    X(cuMemGetAddressRange)       \
+    X(cuMemHostGetDevicePointer)  \
+    X(cuMemHostRegister)          \
+    X(cuMemHostUnregister)        \
+    X(cuMemcpyDtoH)               \
+    X(cuMemcpyDtoHAsync)          \
+    X(cuMemcpyHtoD)               \
+    X(cuMemcpyHtoDAsync)          \
+    X(cuModuleGetFunction)        \
+    X(cuModuleLoadData)           \
+    X(cuModuleUnload)             \
+    X(cuPointerGetAttribute)      \
+    X(cuStreamCreate)             \
+    X(cuStreamDestroy)            \
+    X(cuStreamSynchronize)        \
+    X(cuStreamWaitEvent)
+
+typedef CUresult cgx_cuda_ctx_get_id(CUcontext context, unsigned long long *id);
+
+struct cgx_cuda {
+#define CGX_CUDA_FIELD(name) __typeof__(name) *name;
+    CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)
+#undef CGX_CUDA_FIELD
+    cgx_cuda_ctx_get_id *ctx_get_id; /* of CUDA 12; NULL where the driver has none */
+};
+
+/* The table, or NULL while the program has loaded no driver, or one too old (said once at info
+ * level). For every call of the program: costs less than 0.05 us without a driver. */
+const struct cgx_cuda *cgx_cuda(void);
+
+/* CGX_OK, or CGX_ERR_DEVICE (running out of memory: CGX_ERR_NOMEM), logged at debug level as
+ * "WHAT: name of CODE". */
+enum cgx_status cgx_cuda_status(CUresult code, const char *what);
+
+/* Makes the context that POINTER was allocated in current (for memory that belongs to none: the
+ * current one if it is of the same device, else the device's primary one). CGX_OK: leave with
+ * cgx_cuda_leave. */
+enum cgx_status cgx_cuda_enter(const void *pointer, CUcontext *context);
+void cgx_cuda_leave(void);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cuda/launch.h"
+
+#include <string.h>
+
+#include "cuda/kernels.h"
+
+enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream)
+{
+    mark->pending = true;
+    return cgx_cuda_status(cgx_cuda()->cuEventRecord(mark->event, stream), "cuEventRecord");
+}
+
+enum cgx_status cgx_cuda_order(CUstream stream, CUevent after)
+{
+    return cgx_cuda_status(cgx_cuda()->cuStreamWaitEvent(stream, after, 0), "cuStreamWaitEvent");
+}
+
+static size_t sources_bytes(const struct cgx_cuda_request *request)
+{
+    return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
+}
+
+/* Appends to the table what differs from what it holds; returns whether anything does. */
+static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size_t bytes)
+{
+    if (at + bytes <= table->uploaded && memcmp(table->host + at, value, bytes) == 0)
+        return false;
+    memcpy(table->host + at, value, bytes);
+    return true;
+}
+
+/* Writes the tables of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
+ * if they are there from the last time. */
+static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table *table,
+                         const struct cgx_cuda_request *request, unsigned *tiles)
+{
+    size_t at = sources_bytes(request);
+    bool changed = false;
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < request->nsources; i++) {
+        CUdeviceptr source = request->sources[i] ? cgx_cuda_mirrored(lane, request->sources[i]) : 0;
+
+        changed |= put(table, i * sizeof source, &source, sizeof source);
+    }
+    for (size_t i = 0; i < request->npieces; i++, at += sizeof(struct cgx_kernel_piece)) {
+        const struct cgx_piece *piece = &request->pieces[i];
+        const struct cgx_kernel_piece entry = {.first = piece->first,
+                                               .count = piece->count,
+                                               .offset = piece->offset,
+                                               .bits = piece->bits,
+                                               .tile = (uint32_t)total};
+
+        changed |= put(table, at, &entry, sizeof entry);
+        total += (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
+    }
+    *tiles = (unsigned)total;
+    return changed ? at : 0;
+}
+
+static enum cgx_kernel kernel_of(const struct cgx_cuda_request *request)
+{
+    bool stochastic = request->coding->rounding == CGX_ROUNDING_STOCHASTIC;
+
+    switch (request->operation) {
+    case CGX_CUDA_ENCODE:
+        return stochastic ? CGX_KERNEL_ENCODE_STOCHASTIC : CGX_KERNEL_ENCODE;
+    case CGX_CUDA_REDUCE:
+        return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
+    default:
+        return CGX_KERNEL_DECODE;
+    }
+}
+
+static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_lane *lane,
+                              const struct cgx_cuda_table *table,
+                              const struct cgx_cuda_request *request, unsigned tiles)
+{
+    const struct cgx_coding *coding = request->coding;
+    struct cgx_kernel_args args = {
+        .pieces = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
+        .sources = (const void *)(uintptr_t)table->device,
+        .buffer = (void *)(uintptr_t)request->buffer,
+        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(lane, request->payload),
+        .status = (void *)(uintptr_t)table->reported,
+        .seed = coding->seed,
+        .call = coding->call,
+        .stream = coding->stream,
+        .npieces = (uint32_t)request->npieces,
+        .nsources = (uint32_t)request->nsources,
+        .bucket_size = coding->bucket_size};
+    void *parameters[] = {&args};
+
+    return cgx_cuda_status(cgx_cuda()->cuLaunchKernel(
+                               work->module.kernels[kernel_of(request)][coding->dtype], tiles, 1, 1,
+                               CGX_KERNEL_THREADS, 1, 1, 0, work->compute, parameters, NULL),
+                           "cuLaunchKernel");
+}
+
+enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
+                                const struct cgx_cuda_request *request)
+{
+    struct cgx_cuda_table *table = &lane->tables[request->operation];
+    enum cgx_status status = CGX_OK;
+    size_t changed;
+    unsigned tiles;
+
+    if (request->npieces == 0)
+        return CGX_OK;
+    if (lane->store_failed) {
+        lane->store_failed = false;
+        return CGX_ERR_DEVICE;
+    }
+    changed = fill_table(lane, table, request, &tiles);
+    if (changed != 0) {
+        table->uploaded = 0;
+        status = cgx_cuda_status(
+            cgx_cuda()->cuMemcpyHtoDAsync(table->device, table->host, changed, work->compute),
+            "cuMemcpyHtoDAsync");
+        if (status == CGX_OK)
+            table->uploaded = changed;
+    }
+    if (status == CGX_OK && lane->stored.pending)
+        status = cgx_cuda_order(work->compute, lane->stored.event);
+    if (status == CGX_OK)
+        status = launch(work, lane, table, request, tiles);
+    if (status == CGX_OK)
+        status = cgx_cuda_record(&lane->computed, work->compute);
+    return status;
+}

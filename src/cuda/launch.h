@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* One operation on one lane: its table and its kernel, queued. */
+#ifndef CGX_CUDA_LAUNCH_H
+#define CGX_CUDA_LAUNCH_H
+
+#include "cuda/work.h"
+
+/* An operation as it is asked for. */
+struct cgx_cuda_request {
+    enum cgx_cuda_operation operation;
+    const struct cgx_coding *coding;
+    const struct cgx_piece *pieces;
+    size_t npieces;
+    const unsigned char *const *sources;
+    size_t nsources;
+    const void *buffer;
+    const unsigned char *payload;
+};
+
+/* Queues REQUEST behind what was stored on LANE. The context is current. */
+enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
+                                const struct cgx_cuda_request *request);
+
+/* Marks what is queued on STREAM so far. */
+enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream);
+
+/* What is queued on STREAM from now on comes after the event AFTER. */
+enum cgx_status cgx_cuda_order(CUstream stream, CUevent after);
+
+/* The device address of DATA, which lies in the staging memory of LANE. */
+static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_lane *lane,
+                                            const unsigned char *data)
+{
+    return lane->mirror + (CUdeviceptr)(data - lane->host);
+}
+
+#endif

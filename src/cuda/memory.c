@@ -1,0 +1,71 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE /* process_vm_readv */
+
+#include "cuda/memory.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cuda/driver.h"
+
+static enum cgx_memory ask(const struct cgx_cuda *cuda, const void *pointer)
+{
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer;
+    unsigned type = 0, managed = 0;
+
+    /* An error means memory that CUDA does not know, or that CUDA is not initialised: host. */
+    if (cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
+        CUDA_SUCCESS)
+        return CGX_MEMORY_HOST;
+    /* Managed memory may be reported as either type, by where it is at the moment. */
+    if (cuda->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
+            CUDA_SUCCESS &&
+        managed)
+        return CGX_MEMORY_MANAGED;
+    return type == CU_MEMORYTYPE_DEVICE ? CGX_MEMORY_DEVICE : CGX_MEMORY_HOST;
+}
+
+enum cgx_memory cgx_cuda_memory(const void *pointer)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+
+    return cuda ? ask(cuda, pointer) : CGX_MEMORY_HOST;
+}
+
+/* Asks the kernel rather than the memory. Where it may not say, the answer is yes. */
+static bool is_readable(const char *byte)
+{
+    char copy;
+    struct iovec to = {.iov_base = &copy, .iov_len = 1};
+    struct iovec from = {.iov_base = (void *)(uintptr_t)byte, .iov_len = 1};
+
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
+}
+
+bool cgx_cuda_reaches(const void *pointer, size_t bytes)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer, base;
+    size_t size;
+
+    if (cuda == NULL || bytes == 0)
+        return true;
+    if (ask(cuda, pointer) == CGX_MEMORY_HOST)
+        return is_readable(pointer) && is_readable((const char *)pointer + bytes - 1);
+    if (cuda->cuMemGetAddressRange(&base, &size, address) != CUDA_SUCCESS)
+        return true;
+    return address - base <= size && bytes <= size - (address - base);
+}
+
+const char *cgx_cuda_build(void)
+{
+    static char version[16];
+
+    snprintf(version, sizeof version, "%d.%d", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+    return version;
+}

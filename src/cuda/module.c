@@ -1,0 +1,66 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cuda/module.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/log.h"
+
+/* The fat binary that nvcc makes of kernels.cu. */
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".local cgx_cuda_image\n"
+        "cgx_cuda_image:\n"
+        ".incbin \"src/cuda/kernels.fatbin\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const unsigned char cgx_cuda_image[] __attribute__((visibility("hidden")));
+
+static enum cgx_status get_kernels(struct cgx_cuda_module *module)
+{
+    static const char *const operations[CGX_KERNELS] = {
+        [CGX_KERNEL_ENCODE] = "encode_%s", [CGX_KERNEL_ENCODE_STOCHASTIC] = "encode_%s_stochastic",
+        [CGX_KERNEL_REDUCE] = "reduce_%s", [CGX_KERNEL_REDUCE_STOCHASTIC] = "reduce_%s_stochastic",
+        [CGX_KERNEL_DECODE] = "decode_%s", [CGX_KERNEL_DECODE_ADD] = "decode_add_%s"};
+    static const char *const types[] = {"float32", "float16", "bfloat16"};
+
+    for (int kernel = 0; kernel < CGX_KERNELS; kernel++) {
+        for (int type = 0; type <= CGX_BFLOAT16; type++) {
+            char name[64] = "cgx_";
+            CUresult code;
+
+            snprintf(name + 4, sizeof name - 4, operations[kernel], types[type]);
+            code = cgx_cuda()->cuModuleGetFunction(&module->kernels[kernel][type], module->module,
+                                                   name);
+            if (code != CUDA_SUCCESS)
+                return cgx_cuda_status(code, name);
+        }
+    }
+    return CGX_OK;
+}
+
+enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
+{
+    static atomic_bool said;
+    CUresult code = cgx_cuda()->cuModuleLoadData(&module->module, cgx_cuda_image);
+    enum cgx_status status = cgx_cuda_status(code, "cuModuleLoadData");
+
+    if (status == CGX_OK) {
+        status = get_kernels(module);
+        if (status != CGX_OK)
+            cgx_cuda_module_unload(module);
+    }
+    if (status == CGX_ERR_DEVICE && !atomic_exchange(&said, true))
+        cgx_log(CGX_LOG_INFO, "the kernels do not run on this device or driver: its buffers are "
+                              "left alone");
+    return status;
+}
+
+void cgx_cuda_module_unload(struct cgx_cuda_module *module)
+{
+    cgx_cuda()->cuModuleUnload(module->module);
+    memset(module, 0, sizeof *module);
+}

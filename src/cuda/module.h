@@ -1,0 +1,32 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The kernels, loaded into a context. */
+#ifndef CGX_CUDA_MODULE_H
+#define CGX_CUDA_MODULE_H
+
+#include "codec/format.h"
+#include "cuda/driver.h"
+
+enum cgx_kernel {
+    CGX_KERNEL_ENCODE,
+    CGX_KERNEL_ENCODE_STOCHASTIC,
+    CGX_KERNEL_REDUCE,
+    CGX_KERNEL_REDUCE_STOCHASTIC,
+    CGX_KERNEL_DECODE,
+    CGX_KERNEL_DECODE_ADD,
+    CGX_KERNELS
+};
+
+struct cgx_cuda_module {
+    CUmodule module;
+    CUfunction kernels[CGX_KERNELS][CGX_BFLOAT16 + 1];
+};
+
+/* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or
+ * driver (said once at info level); CGX_ERR_NOMEM. */
+enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module);
+
+void cgx_cuda_module_unload(struct cgx_cuda_module *module);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cuda/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/kernels.h"
+
+/* Kernels of a lane write their status here; a cache line keeps the processor's others out. */
+#define STATUS_BYTES 64
+#define PAGE 4096
+#define ALIGNMENT 256 /* of parts of device memory */
+
+static size_t round_up(size_t bytes, size_t multiple)
+{
+    return (bytes + multiple - 1) / multiple * multiple;
+}
+
+static unsigned long long context_id(CUcontext context)
+{
+    unsigned long long id = 0;
+
+    if (cgx_cuda()->ctx_get_id)
+        cgx_cuda()->ctx_get_id(context, &id);
+    return id;
+}
+
+enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
+{
+    if (context_id(work->context) != work->id)
+        return CGX_ERR_DEVICE;
+    return cgx_cuda_status(cgx_cuda()->cuCtxPushCurrent(work->context), "cuCtxPushCurrent");
+}
+
+static enum cgx_status create_stream(CUstream *stream)
+{
+    return cgx_cuda_status(cgx_cuda()->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING),
+                           "cuStreamCreate");
+}
+
+static enum cgx_status create_event(CUevent *event)
+{
+    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
+                           "cuEventCreate");
+}
+
+static enum cgx_status create_streams(struct cgx_cuda_work *work)
+{
+    enum cgx_status status = create_event(&work->caller);
+
+    if (status == CGX_OK)
+        status = create_stream(&work->compute);
+    if (status == CGX_OK)
+        status = create_stream(&work->up);
+    if (status == CGX_OK)
+        status = create_stream(&work->down);
+    for (unsigned i = 0; status == CGX_OK && i < CGX_LANES; i++) {
+        struct cgx_cuda_lane *lane = &work->lanes[i];
+
+        if (!lane->host)
+            break;
+        status = create_event(&lane->stored.event);
+        if (status == CGX_OK)
+            status = create_event(&lane->computed.event);
+        if (status == CGX_OK)
+            status = create_event(&lane->fetched.event);
+    }
+    return status;
+}
+
+/* The host's side of the tables, and where the kernels report. It must be pinned: kernels write
+ * it. */
+static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    size_t each = STATUS_BYTES + work->table_bytes;
+    size_t bytes = round_up(lanes * CGX_CUDA_OPERATIONS * each, PAGE);
+    CUdeviceptr there;
+    enum cgx_status status;
+    void *memory;
+
+    if (posix_memalign(&memory, PAGE, bytes) != 0)
+        return CGX_ERR_NOMEM;
+    work->control = memset(memory, 0, bytes);
+    status = cgx_cuda_status(
+        cuda->cuMemHostRegister(work->control, bytes,
+                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+        "cuMemHostRegister");
+    if (status != CGX_OK)
+        return status;
+    work->control_registered = true;
+    status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
+                             "cuMemHostGetDevicePointer");
+    for (unsigned i = 0; status == CGX_OK && i < lanes * CGX_CUDA_OPERATIONS; i++) {
+        struct cgx_cuda_table *table =
+            &work->lanes[i / CGX_CUDA_OPERATIONS].tables[i % CGX_CUDA_OPERATIONS];
+
+        table->status = (uint32_t *)(void *)(work->control + i * each);
+        table->reported = there + i * each;
+        table->host = work->control + i * each + STATUS_BYTES;
+    }
+    return status;
+}
+
+static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
+                                     unsigned lanes)
+{
+    size_t mirror = round_up(area->bytes, ALIGNMENT),
+           table = round_up(work->table_bytes, ALIGNMENT);
+    CUdeviceptr next;
+    enum cgx_status status = cgx_cuda_status(
+        cgx_cuda()->cuMemAlloc(&work->memory, lanes * (mirror + CGX_CUDA_OPERATIONS * table)),
+        "cuMemAlloc");
+
+    if (status != CGX_OK)
+        return status;
+    next = work->memory;
+    for (unsigned i = 0; i < lanes; i++) {
+        work->lanes[i].mirror = next;
+        next += mirror;
+        for (int j = 0; j < CGX_CUDA_OPERATIONS; j++, next += table)
+            work->lanes[i].tables[j].device = next;
+    }
+    return CGX_OK;
+}
+
+/* Staging memory that cannot be pinned, or that another context has pinned, is copied all the
+ * same. */
+static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
+{
+    CUresult code = cgx_cuda()->cuMemHostRegister(lane->host, round_up(bytes, PAGE),
+                                                  CU_MEMHOSTREGISTER_PORTABLE);
+
+    lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
+}
+
+enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
+                                     struct cgx_cuda_work *work)
+{
+    unsigned lanes = 0;
+    enum cgx_status status;
+
+    memset(work, 0, sizeof *work);
+    work->context = context;
+    work->id = context_id(context);
+    work->table_bytes = round_up(area->sources * sizeof(CUdeviceptr), 16) +
+                        round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
+    for (; lanes < CGX_LANES && area->staging[lanes]; lanes++)
+        work->lanes[lanes].host = area->staging[lanes];
+    status = cgx_cuda_module_load(&work->module);
+    if (status == CGX_OK)
+        status = create_streams(work);
+    if (status == CGX_OK)
+        status = create_control(work, lanes);
+    if (status == CGX_OK)
+        status = create_memory(work, area, lanes);
+    if (status != CGX_OK) {
+        cgx_cuda_work_release(work);
+        return status;
+    }
+    for (unsigned i = 0; i < lanes; i++)
+        pin_staging(&work->lanes[i], area->bytes);
+    return CGX_OK;
+}
+
+static void destroy_events(struct cgx_cuda_lane *lane)
+{
+    CUevent events[] = {lane->stored.event, lane->computed.event, lane->fetched.event};
+
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        if (events[i])
+            cgx_cuda()->cuEventDestroy(events[i]);
+    }
+}
+
+/* With a context goes all that was made in it. */
+static void destroy_all(struct cgx_cuda_work *work)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    CUstream streams[] = {work->compute, work->up, work->down};
+
+    for (unsigned i = 0; i < CGX_LANES; i++) {
+        destroy_events(&work->lanes[i]);
+        if (work->lanes[i].registered)
+            cuda->cuMemHostUnregister(work->lanes[i].host);
+    }
+    if (work->memory)
+        cuda->cuMemFree(work->memory);
+    if (work->control_registered)
+        cuda->cuMemHostUnregister(work->control);
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        if (streams[i])
+            cuda->cuStreamDestroy(streams[i]);
+    }
+    if (work->caller)
+        cuda->cuEventDestroy(work->caller);
+    if (work->module.module)
+        cgx_cuda_module_unload(&work->module);
+}
+
+void cgx_cuda_work_release(struct cgx_cuda_work *work)
+{
+    if (cgx_cuda_work_enter(work) == CGX_OK) {
+        destroy_all(work);
+        cgx_cuda_leave();
+    }
+    free(work->control);
+    memset(work, 0, sizeof *work);
+}

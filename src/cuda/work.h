@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What a device backend works with in one context: streams, events, kernels, a mirror of the
+ * staging memory, and tables through which the kernels learn their pieces. */
+#ifndef CGX_CUDA_WORK_H
+#define CGX_CUDA_WORK_H
+
+#include "codec/backend.h"
+#include "cuda/module.h"
+
+/* Arguments of one kind of operation on one lane, beyond those passed by value: addresses of
+ * sources, then pieces. */
+struct cgx_cuda_table {
+    unsigned char *host;
+    CUdeviceptr device;
+    size_t uploaded;      /* bytes at the device that are those at HOST */
+    uint32_t *status;     /* on the host, written by kernels */
+    CUdeviceptr reported; /* its address there */
+};
+
+enum cgx_cuda_operation { CGX_CUDA_ENCODE, CGX_CUDA_REDUCE, CGX_CUDA_DECODE, CGX_CUDA_OPERATIONS };
+
+/* An event, and whether something is queued before it that was not waited for. */
+struct cgx_cuda_mark {
+    CUevent event;
+    bool pending;
+};
+
+struct cgx_cuda_lane {
+    unsigned char *host; /* the staging memory ... */
+    CUdeviceptr mirror;  /* ... and its like on the device */
+    bool registered;     /* pinned by this backend */
+    bool store_failed;
+    struct cgx_cuda_table tables[CGX_CUDA_OPERATIONS];
+    struct cgx_cuda_mark stored, computed, fetched;
+};
+
+struct cgx_cuda_work {
+    CUcontext context;
+    unsigned long long id; /* of the context: its address may be used again */
+    size_t table_bytes;
+    struct cgx_cuda_module module;
+    CUstream compute, up, down; /* kernels; copies to the device and from it */
+    CUevent caller;             /* what the caller has queued */
+    CUdeviceptr memory;         /* mirrors and tables */
+    unsigned char *control;     /* pinned: the host's side of tables and status */
+    bool control_registered;
+    struct cgx_cuda_lane lanes[CGX_LANES];
+};
+
+/* Gets all of it in the current context, which is CONTEXT; on an error nothing. */
+enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
+                                     struct cgx_cuda_work *work);
+
+/* CGX_OK: the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: it is gone. */
+enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
+
+void cgx_cuda_work_release(struct cgx_cuda_work *work);
+
+#endif
