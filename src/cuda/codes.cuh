@@ -1,0 +1,207 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Codes of a group: as bytes, as they are in the slices, and in memory. */
+#ifndef CGX_CUDA_CODES_CUH
+#define CGX_CUDA_CODES_CUH
+
+#include "cuda/tile.cuh"
+
+/* One code a byte: those of elements 0, 2, 4, 6 and of 1, 3, 5, 7. With these a slice of 4 bits is
+ * one mask, shift and or, and one of 8 bits a permutation of bytes. */
+struct cgx_codes {
+    uint32_t even;
+    uint32_t odd;
+};
+
+/* What a group has in each slice: 4 bytes (at 8 bits: 8), 2 bytes, 1 byte. */
+struct cgx_parts {
+    uint32_t words[2];
+    uint32_t pairs;
+    uint32_t singles;
+};
+
+CGX_DEVICE struct cgx_parts pack_codes(struct cgx_codes codes, uint32_t bits)
+{
+    struct cgx_parts parts = {{0, 0}, 0, 0};
+    uint32_t n;
+
+    if (bits == 8) {
+        parts.words[0] = __byte_perm(codes.even, codes.odd, 0x5140);
+        parts.words[1] = __byte_perm(codes.even, codes.odd, 0x7362);
+    } else if (bits & 4) {
+        parts.words[0] = (codes.even & 0x0F0F0F0Fu) | (codes.odd & 0x0F0F0F0Fu) << 4;
+    }
+    if (bits & 2) {
+        n = (codes.even >> (bits & 4) & 0x03030303u) | (codes.odd >> (bits & 4) & 0x03030303u) << 2;
+        n |= n >> 4;
+        parts.pairs = __byte_perm(n, 0, 0x4420);
+    }
+    if (bits & 1) { /* the product gathers four fields of 2 bits in the uppermost byte */
+        n = (codes.even >> (bits & 6) & 0x01010101u) | (codes.odd >> (bits & 6) & 0x01010101u) << 1;
+        parts.singles = n * 0x01041040u >> 24;
+    }
+    return parts;
+}
+
+CGX_DEVICE struct cgx_codes unpack_codes(struct cgx_parts parts, uint32_t bits)
+{
+    struct cgx_codes codes = {0, 0};
+    uint32_t n;
+
+    if (bits == 8) {
+        codes.even = __byte_perm(parts.words[0], parts.words[1], 0x6420);
+        codes.odd = __byte_perm(parts.words[0], parts.words[1], 0x7531);
+    } else if (bits & 4) {
+        codes.even = parts.words[0] & 0x0F0F0F0Fu;
+        codes.odd = parts.words[0] >> 4 & 0x0F0F0F0Fu;
+    }
+    if (bits & 2) { /* four bits to a byte, then two */
+        n = __byte_perm(parts.pairs, 0, 0x1100);
+        n = (n & 0x000F000Fu) | (n >> 4 & 0x0F000F00u);
+        codes.even |= (n & 0x03030303u) << (bits & 4);
+        codes.odd |= (n >> 2 & 0x03030303u) << (bits & 4);
+    }
+    if (bits & 1) { /* four bits to two bytes, then two to a byte */
+        n = (parts.singles | parts.singles << 12) & 0x000F000Fu;
+        n = (n | n << 6) & 0x03030303u;
+        codes.even |= (n & 0x01010101u) << (bits & 6);
+        codes.odd |= (n >> 1 & 0x01010101u) << (bits & 6);
+    }
+    return codes;
+}
+
+/* Where the codes of a thread's first group are, in bytes from the start of a payload. */
+struct cgx_offsets {
+    uint64_t words;
+    uint64_t pairs;
+    uint64_t singles;
+};
+
+CGX_DEVICE struct cgx_offsets find_offsets(const struct cgx_tile *tile,
+                                           const struct cgx_place *place, uint32_t bits)
+{
+    struct cgx_offsets offsets;
+
+    offsets.words = tile->slices[0] + place->at / 8 * (bits & 12);
+    offsets.pairs = tile->slices[1] + place->at / 4;
+    offsets.singles = tile->slices[2] + place->at / 8;
+    return offsets;
+}
+
+CGX_DEVICE void load_parts(const struct cgx_place *place, const struct cgx_offsets *offsets,
+                           const unsigned char *payload, uint32_t bits,
+                           struct cgx_parts parts[CGX_GROUPS])
+{
+#pragma unroll
+    for (uint32_t i = 0; i < CGX_GROUPS; i++) {
+        uint32_t further = i * place->stride / 8;
+
+        if (i >= place->groups)
+            break;
+        if (bits == 8) {
+            uint2 v = *(const uint2 *)(payload + offsets->words + further * 8);
+
+            parts[i].words[0] = v.x;
+            parts[i].words[1] = v.y;
+        } else if (bits & 4) {
+            parts[i].words[0] = *(const uint32_t *)(payload + offsets->words + further * 4);
+        }
+        if (bits & 2)
+            parts[i].pairs = *(const uint16_t *)(payload + offsets->pairs + further * 2);
+        if (bits & 1)
+            parts[i].singles = payload[offsets->singles + further];
+    }
+}
+
+CGX_DEVICE void store_parts(const struct cgx_place *place, const struct cgx_offsets *offsets,
+                            unsigned char *payload, uint32_t bits,
+                            const struct cgx_parts parts[CGX_GROUPS])
+{
+#pragma unroll
+    for (uint32_t i = 0; i < CGX_GROUPS; i++) {
+        uint32_t further = i * place->stride / 8;
+
+        if (i >= place->groups)
+            break;
+        if (bits == 8)
+            *(uint2 *)(payload + offsets->words + further * 8) =
+                make_uint2(parts[i].words[0], parts[i].words[1]);
+        else if (bits & 4)
+            *(uint32_t *)(payload + offsets->words + further * 4) = parts[i].words[0];
+        if (bits & 2)
+            *(uint16_t *)(payload + offsets->pairs + further * 2) = (uint16_t)parts[i].pairs;
+        if (bits & 1)
+            payload[offsets->singles + further] = (unsigned char)parts[i].singles;
+    }
+}
+
+/* What thread THREAD of a constant bucket writes in its first group: its part of VALUE, which is
+ * in the first 4 bytes of the codes. */
+CGX_DEVICE struct cgx_parts constant_parts(float value, uint32_t thread, uint32_t bits)
+{
+    struct cgx_parts parts = {{0, 0}, 0, 0};
+    uint32_t word = cgx_float_bits(value);
+
+    if (bits >= 4)
+        parts.words[0] = thread == 0 ? word : 0;
+    else if (bits >= 2)
+        parts.pairs = thread < 2 ? word >> 16 * thread & 0xFFFFu : 0;
+    else
+        parts.singles = thread < 4 ? word >> 8 * thread & 0xFFu : 0;
+    return parts;
+}
+
+/* ---- levels ---- */
+
+/* What a bucket header says. */
+struct cgx_scale {
+    bool is_grid;
+    float u;
+    float shift; /* z - 2^23 */
+    float value; /* of all elements, where it is no grid: a constant, or NaN for a poisoned one */
+};
+
+/* Where the header of a bucket is; the payload may be constant. */
+CGX_DEVICE uint32_t *header_of(const struct cgx_tile *tile, const struct cgx_place *place,
+                               const unsigned char *payload)
+{
+    return (uint32_t *)(payload + tile->headers + place->bucket * CGX_BUCKET_HEADER_BYTES);
+}
+
+/* False if no encoder writes such a header. */
+CGX_DEVICE bool read_scale(const struct cgx_place *place, const struct cgx_offsets *offsets,
+                           const unsigned char *payload, uint32_t header, uint32_t bits,
+                           struct cgx_scale *scale)
+{
+    scale->u = cgx_header_step(header);
+    /* 2^23 + 2^15 + z, and then all but z is taken away; exact. */
+    scale->shift = cgx_bits_float((header & 0xFFFFu) ^ 0x4B008000u) - 0x1.008p24f;
+    scale->is_grid = cgx_header_is_grid(header);
+    scale->value = cgx_bits_float(CGX_NAN_FLOAT32);
+    if (scale->is_grid || header == CGX_BUCKET_POISON)
+        return true;
+    if (header != CGX_BUCKET_CONSTANT)
+        return false;
+    if (bits >= 4)
+        payload += offsets->words - place->thread * (bits & 12);
+    else if (bits >= 2)
+        payload += offsets->pairs - place->thread * 2;
+    else
+        payload += offsets->singles - place->thread;
+    scale->value = *(const float *)payload;
+    return cgx_is_regular(scale->value);
+}
+
+/* code + z of each element. A code becomes the lowest byte of the float 2^23 + code. */
+CGX_DEVICE void code_sums(struct cgx_codes codes, float shift, float *sums)
+{
+#pragma unroll
+    for (int i = 0; i < CGX_GROUP; i++) {
+        uint32_t bytes = i % 2 == 0 ? codes.even : codes.odd;
+
+        sums[i] = cgx_bits_float(__byte_perm(bytes, 0x4B000000u, 0x7440u + i / 2)) + shift;
+    }
+}
+
+#endif

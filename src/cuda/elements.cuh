@@ -1,0 +1,224 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The elements of the caller's buffer, in groups of eight: float32 is two loads of 16 bytes, a
+ * 16-bit type one. */
+#ifndef CGX_CUDA_ELEMENTS_CUH
+#define CGX_CUDA_ELEMENTS_CUH
+
+#include "codec/format.h"
+#include "codec/quant.h"
+
+#define CGX_DEVICE static __device__ __forceinline__
+
+/* In a block that is rarely entered: keeps the compiler from making all of it conditional
+ * instructions, which would be executed in vain. */
+#define CGX_BRANCH asm volatile("")
+
+#define CGX_GROUP 8
+
+/* ---- types: widen is exact; narrow rounds as IEEE does, a NaN to any NaN ---- */
+
+/* WORDS words hold a group, LANES elements each. */
+struct cgx_type_float32 {
+    typedef uint32_t element;
+    static const int WORDS = 8;
+    static const int LANES = 1;
+    static const uint32_t NAN_WORD = CGX_NAN_FLOAT32;
+    static const bool IS_FLOAT16 = false;
+
+    CGX_DEVICE void widen(uint32_t word, float *values)
+    {
+        values[0] = cgx_bits_float(word);
+    }
+
+    CGX_DEVICE uint32_t narrow(const float *values)
+    {
+        return cgx_float_bits(values[0]);
+    }
+};
+
+struct cgx_type_float16 {
+    typedef uint16_t element;
+    static const int WORDS = 4;
+    static const int LANES = 2;
+    static const uint32_t NAN_WORD = CGX_NAN_FLOAT16 * 0x10001u;
+    static const bool IS_FLOAT16 = true;
+
+    CGX_DEVICE void widen(uint32_t word, float *values)
+    {
+#ifdef __CUDA_ARCH__
+        asm("{ .reg .b16 low, high; mov.b32 {low, high}, %2;"
+            " cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
+            : "=f"(values[0]), "=f"(values[1])
+            : "r"(word));
+#else
+        values[0] = cgx_from_float16((uint16_t)word);
+        values[1] = cgx_from_float16((uint16_t)(word >> 16));
+#endif
+    }
+
+    CGX_DEVICE uint32_t narrow(const float *values)
+    {
+        uint32_t word;
+
+#ifdef __CUDA_ARCH__
+        asm("{ .reg .b16 low, high; cvt.rn.f16.f32 low, %1; cvt.rn.f16.f32 high, %2;"
+            " mov.b32 %0, {low, high}; }"
+            : "=r"(word)
+            : "f"(values[0]), "f"(values[1]));
+#else
+        word = cgx_to_float16(values[0]) | (uint32_t)cgx_to_float16(values[1]) << 16;
+#endif
+        return word;
+    }
+};
+
+struct cgx_type_bfloat16 {
+    typedef uint16_t element;
+    static const int WORDS = 4;
+    static const int LANES = 2;
+    static const uint32_t NAN_WORD = CGX_NAN_BFLOAT16 * 0x10001u;
+    static const bool IS_FLOAT16 = false;
+
+    CGX_DEVICE void widen(uint32_t word, float *values)
+    {
+        values[0] = cgx_bits_float(word << 16);
+        values[1] = cgx_bits_float(word & 0xFFFF0000u);
+    }
+
+    CGX_DEVICE uint32_t narrow(const float *values)
+    {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        uint32_t word;
+
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(values[1]), "f"(values[0]));
+        return word;
+#else
+        return cgx_to_bfloat16(values[0]) | (uint32_t)cgx_to_bfloat16(values[1]) << 16;
+#endif
+    }
+};
+
+template <class Type> CGX_DEVICE void widen_group(const uint32_t *words, float *values)
+{
+#pragma unroll
+    for (int i = 0; i < Type::WORDS; i++)
+        Type::widen(words[i], values + i * Type::LANES);
+}
+
+template <class Type> CGX_DEVICE void narrow_group(const float *values, uint32_t *words)
+{
+#pragma unroll
+    for (int i = 0; i < Type::WORDS; i++)
+        words[i] = Type::narrow(values + i * Type::LANES);
+}
+
+/* Narrows with the canonical NaN. */
+template <class Type> CGX_DEVICE void narrow_sums(const float *values, uint32_t *words)
+{
+    const uint32_t low = Type::LANES == 1 ? 0xFFFFFFFFu : 0xFFFFu;
+
+    narrow_group<Type>(values, words);
+#pragma unroll
+    for (int i = 0; i < CGX_GROUP; i++) {
+        uint32_t lane = i % Type::LANES == 0 ? low : ~low;
+
+        if (values[i] != values[i])
+            words[i / Type::LANES] = (words[i / Type::LANES] & ~lane) | (Type::NAN_WORD & lane);
+    }
+}
+
+/* ---- the buffer ---- */
+
+/* What its address allows, which is the same for all buckets. */
+struct cgx_alignment {
+    bool whole;    /* to 16 bytes */
+    bool elements; /* to an element */
+};
+
+template <class Type> CGX_DEVICE struct cgx_alignment alignment_of(const void *buffer)
+{
+    struct cgx_alignment alignment;
+
+    alignment.whole = ((uintptr_t)buffer & 15) == 0;
+    alignment.elements = ((uintptr_t)buffer & (sizeof(typename Type::element) - 1)) == 0;
+    return alignment;
+}
+
+CGX_DEVICE void load_16(const unsigned char *at, uint32_t *words)
+{
+    uint4 v = *(const uint4 *)at;
+
+    words[0] = v.x;
+    words[1] = v.y;
+    words[2] = v.z;
+    words[3] = v.w;
+}
+
+CGX_DEVICE void store_16(unsigned char *at, const uint32_t *words)
+{
+    *(uint4 *)at = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/* A whole group at a multiple of 16 bytes. */
+template <class Type> CGX_DEVICE void load_whole(const unsigned char *at, uint32_t *words)
+{
+#pragma unroll
+    for (int i = 0; i < Type::WORDS; i += 4)
+        load_16(at + 4 * i, words + i);
+}
+
+template <class Type> CGX_DEVICE void store_whole(unsigned char *at, const uint32_t *words)
+{
+#pragma unroll
+    for (int i = 0; i < Type::WORDS; i += 4)
+        store_16(at + 4 * i, words + i);
+}
+
+/* The first COUNT elements of a group, zeros after them. */
+template <class Type>
+CGX_DEVICE void load_part(const unsigned char *at, bool elements, uint32_t count, uint32_t *words)
+{
+    typedef typename Type::element element;
+
+#pragma unroll
+    for (int i = 0; i < Type::WORDS; i++)
+        words[i] = 0;
+#pragma unroll
+    for (int i = 0; i < CGX_GROUP; i++) {
+        const unsigned char *place = at + i * sizeof(element);
+        uint32_t value = 0;
+
+        if ((uint32_t)i >= count)
+            continue;
+        if (elements)
+            value = *(const element *)place;
+        else
+            for (unsigned b = 0; b < sizeof(element); b++)
+                value |= (uint32_t)place[b] << 8 * b;
+        words[i / Type::LANES] |= value << i % Type::LANES * 16;
+    }
+}
+
+template <class Type>
+CGX_DEVICE void store_part(unsigned char *at, bool elements, uint32_t count, const uint32_t *words)
+{
+    typedef typename Type::element element;
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUP; i++) {
+        unsigned char *place = at + i * sizeof(element);
+        element value = (element)(words[i / Type::LANES] >> i % Type::LANES * 16);
+
+        if ((uint32_t)i >= count)
+            continue;
+        if (elements)
+            *(element *)place = value;
+        else
+            for (unsigned b = 0; b < sizeof(element); b++)
+                place[b] = (unsigned char)(value >> 8 * b);
+    }
+}
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* From the values of a bucket, which its threads hold in registers, to header and codes. */
+#ifndef CGX_CUDA_ENCODE_CUH
+#define CGX_CUDA_ENCODE_CUH
+
+#include "cuda/codes.cuh"
+
+/* ---- range ---- */
+
+/* With a NaN among the values, both are NaN. */
+struct cgx_range {
+    float min;
+    float max;
+};
+
+CGX_DEVICE float min_or_nan(float x, float y)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float least;
+
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));
+    return least;
+#else
+    return y < x || y != y ? y : x;
+#endif
+}
+
+CGX_DEVICE float max_or_nan(float x, float y)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    float greatest;
+
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(greatest) : "f"(x), "f"(y));
+    return greatest;
+#else
+    return y > x || y != y ? y : x;
+#endif
+}
+
+CGX_DEVICE struct cgx_range range_with(struct cgx_range range, struct cgx_range other)
+{
+    range.min = min_or_nan(range.min, other.min);
+    range.max = max_or_nan(range.max, other.max);
+    return range;
+}
+
+/* Of the thread's elements that are there. */
+CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place,
+                                         const float values[CGX_GROUPS][CGX_GROUP])
+{
+    struct cgx_range range = {INFINITY, -INFINITY};
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
+        float value = values[i / CGX_GROUP][i % CGX_GROUP];
+        struct cgx_range other = {value, value};
+
+        if (place->is_whole || (uint32_t)(i % CGX_GROUP) < place->counts[i / CGX_GROUP])
+            range = range_with(range, other);
+    }
+    return range;
+}
+
+/* Of all threads of the bucket. Whatever they read before this has been read when the first of
+ * them goes on. All threads of the block call it. */
+CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, struct cgx_range range)
+{
+    __shared__ struct cgx_range warps[CGX_KERNEL_THREADS / 32];
+    uint32_t lanes = place->threads < 32 ? place->threads : 32;
+    struct cgx_range other;
+
+    for (uint32_t distance = 1; distance < lanes; distance *= 2) {
+        other.min = __shfl_xor_sync(0xFFFFFFFFu, range.min, (int)distance);
+        other.max = __shfl_xor_sync(0xFFFFFFFFu, range.max, (int)distance);
+        range = range_with(range, other);
+    }
+    if (place->threads <= 32) {
+        __syncwarp();
+        return range;
+    }
+    if (threadIdx.x % 32 == 0)
+        warps[threadIdx.x / 32] = range;
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t i = 0; i < place->threads / 32; i++)
+        range = range_with(range, warps[place->bucket * (place->threads / 32) + i]);
+    return range;
+}
+
+/* ---- codes ---- */
+
+/* k + this is a float of those bits, and k may be negative. */
+#define CGX_BIAS 0x4B400000u /* 1.5 * 2^23 */
+
+CGX_DEVICE uint32_t biased_nearest(float value, float inv)
+{
+    return (uint32_t)cgx_round_product(value, inv) + CGX_BIAS;
+}
+
+CGX_DEVICE uint32_t biased_floor(float value)
+{
+#ifdef __CUDA_ARCH__
+    return cgx_float_bits(__fadd_rd(value, 0x1.8p23f));
+#else
+    return (uint32_t)(int32_t)floorf(value) + CGX_BIAS;
+#endif
+}
+
+/* (2j + 1) / 2^17 of element I of a group: 16 bits become those of a float from 1 to 2. */
+CGX_DEVICE float random_of(const uint32_t words[4], int i)
+{
+    uint32_t j = i % 2 == 0 ? words[i / 2] << 7 : words[i / 2] >> 9;
+
+    return cgx_bits_float((j & 0x007FFF80u) | 0x3F800040u) - 1.0f;
+}
+
+/* A mask of the COUNT lowest bytes, of four. */
+CGX_DEVICE uint32_t low_bytes(uint32_t count)
+{
+    return count == 0 ? 0 : 0xFFFFFFFFu >> (32 - 8 * count);
+}
+
+/* Codes from k + CGX_BIAS, of which none is below the zero point's. What is not there is zero. */
+CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero, uint32_t count)
+{
+    struct cgx_codes codes;
+
+    codes.even = ((biased[6] * 256 + biased[4]) * 256 + biased[2]) * 256 + biased[0];
+    codes.odd = ((biased[7] * 256 + biased[5]) * 256 + biased[3]) * 256 + biased[1];
+    codes.even -= zero * 0x01010101u;
+    codes.odd -= zero * 0x01010101u;
+    if (count < CGX_GROUP) {
+        codes.even &= low_bytes((count + 1) / 2);
+        codes.odd &= low_bytes(count / 2);
+    }
+    return codes;
+}
+
+/* What a bucket becomes. */
+struct cgx_fate {
+    bool is_grid;
+    struct cgx_grid grid;
+    uint32_t header;
+    float constant; /* where it is no grid; 0 for a poisoned one */
+};
+
+template <bool STOCHASTIC>
+CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32_t bits)
+{
+    struct cgx_fate fate = {false, {0, 0, 0}, CGX_BUCKET_POISON, 0};
+
+    if (!(range.max < 0x1p125f && range.min > -0x1p125f) || overflows)
+        return fate;
+    if (range.min == range.max) {
+        fate.header = CGX_BUCKET_CONSTANT;
+        fate.constant = range.min + 0.0f; /* -0 becomes +0 */
+        return fate;
+    }
+    fate.is_grid = true;
+    fate.grid = STOCHASTIC ? cgx_grid_stochastic(range.min, range.max, bits)
+                           : cgx_grid_nearest(range.min, range.max, bits);
+    fate.header = cgx_grid_header(fate.grid);
+    return fate;
+}
+
+/* k + CGX_BIAS of a group from ELEMENT of the buffer on. */
+template <bool STOCHASTIC>
+CGX_DEVICE void quantise(const struct cgx_kernel_args &args, uint64_t element, const float *values,
+                         float inv, uint32_t *biased)
+{
+    uint32_t random[4];
+
+    if (STOCHASTIC)
+        cgx_random_group(args.seed, args.call, args.stream, element / CGX_GROUP, random);
+#pragma unroll
+    for (int i = 0; i < CGX_GROUP; i++)
+        biased[i] = STOCHASTIC ? biased_floor(cgx_fma(values[i], inv, random_of(random, i)))
+                               : biased_nearest(values[i], inv);
+}
+
+/* The codes of the thread's groups in a bucket whose greatest value is MAX. */
+template <bool STOCHASTIC>
+CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place, struct cgx_grid grid, float max,
+                              const float values[CGX_GROUPS][CGX_GROUP],
+                              struct cgx_parts parts[CGX_GROUPS])
+{
+    uint32_t bits = tile->bits;
+    uint32_t zero = (uint32_t)grid.z + CGX_BIAS, last = zero + (1u << bits) - 1;
+    uint32_t biased[CGX_GROUPS][CGX_GROUP];
+    uint32_t greatest = STOCHASTIC ? biased_floor(cgx_fma(max, grid.inv, 1.0f - 0x1p-17f))
+                                   : biased_nearest(max, grid.inv);
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++)
+        quantise<STOCHASTIC>(args, tile->first + place->at + i * place->stride, values[i], grid.inv,
+                             biased[i]);
+    /* k is monotone: none is below that of the minimum, and few buckets have one that is too large
+     * (nearest: a tie at either end). */
+    if (greatest > last) {
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+            biased[i / CGX_GROUP][i % CGX_GROUP] = min(biased[i / CGX_GROUP][i % CGX_GROUP], last);
+    }
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++)
+        parts[i] = pack_codes(codes_of(biased[i], zero, place->counts[i]), bits);
+}
+
+/* Writes the bucket whose values the threads hold. OVERFLOWS: poison it. */
+template <bool STOCHASTIC>
+CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place, bool overflows,
+                              struct cgx_range range, const float values[CGX_GROUPS][CGX_GROUP])
+{
+    struct cgx_fate fate = decide<STOCHASTIC>(range, overflows, tile->bits);
+    struct cgx_offsets offsets = find_offsets(tile, place, tile->bits);
+    struct cgx_parts parts[CGX_GROUPS] = {};
+
+    if (place->thread == 0 && place->count > 0)
+        *header_of(tile, place, args.payload) = fate.header;
+    if (fate.is_grid)
+        encode_groups<STOCHASTIC>(args, tile, place, fate.grid, range.max, values, parts);
+    else
+        parts[0] = constant_parts(fate.constant, place->thread, tile->bits);
+    store_parts(place, &offsets, args.payload, tile->bits, parts);
+}
+
+/* Zeros after headers and codes, up to a multiple of 16 bytes. */
+CGX_DEVICE void write_padding(const struct cgx_tile *tile, uint32_t bucket_size,
+                              unsigned char *payload)
+{
+    uint32_t buckets = (tile->count + bucket_size - 1) >> (__ffs((int)bucket_size) - 1);
+    uint32_t elements = (tile->count + CGX_CODES_MULTIPLE - 1) & ~(CGX_CODES_MULTIPLE - 1u);
+
+    if (threadIdx.x < tile->header_padding)
+        *(uint32_t *)(payload + tile->headers + (buckets + threadIdx.x) * CGX_BUCKET_HEADER_BYTES) =
+            0;
+    if (threadIdx.x == 0 && tile->slice_padding > 0)
+        *(uint2 *)(payload + tile->slices[2] + elements / 8) = make_uint2(0, 0);
+}
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Who works on what: a block on a tile, 4096 elements of one piece, and a thread on two groups of
+ * eight elements of one bucket. A bucket of B elements has B/16 threads next to each other; the
+ * groups of neighbours are neighbours, and a thread's two are half a bucket apart. */
+#ifndef CGX_CUDA_TILE_CUH
+#define CGX_CUDA_TILE_CUH
+
+#include "cuda/elements.cuh"
+#include "cuda/kernels.h"
+
+#define CGX_GROUPS 2
+
+/* What the threads of a block have in common. Offsets are bytes from the start of a payload. */
+struct cgx_tile {
+    uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
+    uint64_t slices[CGX_SLICES]; /* offsets of the first element's codes */
+    uint64_t first;              /* element of the buffer */
+    uint32_t count;              /* elements, at most CGX_KERNEL_TILE */
+    uint32_t bits;
+    uint32_t header_padding; /* words after the tile's headers that are zero */
+    uint32_t slice_padding;  /* bytes after the codes of the last slice that are zero */
+};
+
+/* What a thread works on: of the bucket it shares with others. */
+struct cgx_place {
+    uint32_t threads; /* that the bucket has */
+    uint32_t thread;  /* which of them this is */
+    uint32_t bucket;  /* of the tile */
+    uint32_t count;   /* elements of the bucket; 0: there is no such bucket */
+    bool is_whole;    /* no element of the bucket is missing */
+    uint32_t at;      /* element of the tile that the thread's first group starts with */
+    uint32_t stride;  /* elements from there to the second */
+    uint32_t counts[CGX_GROUPS]; /* elements of each group that are there */
+    uint32_t groups; /* that have codes: zeros up to a multiple of 64 elements count */
+};
+
+CGX_DEVICE uint64_t round_up(uint64_t value, uint32_t multiple)
+{
+    return (value + multiple - 1) & ~(uint64_t)(multiple - 1);
+}
+
+/* A warp looks for the last piece that starts at TILE or before, at 32 pieces a time. */
+CGX_DEVICE uint32_t find_piece(const struct cgx_kernel_piece *pieces, uint32_t npieces,
+                               uint32_t tile)
+{
+    uint32_t first = 0;
+
+    while (npieces > 1) {
+        uint32_t step = (npieces + 31) / 32;
+        uint32_t mine = threadIdx.x * step;
+        bool starts = mine < npieces && pieces[first + mine].tile <= tile;
+        uint32_t before = (__popc(__ballot_sync(0xFFFFFFFFu, starts)) - 1) * step;
+
+        first += before;
+        npieces = npieces - before < step ? npieces - before : step;
+    }
+    return first;
+}
+
+/* The layout of a piece is that of cgx_piece_layout. */
+CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t bucket_size, uint32_t size,
+                        struct cgx_tile *tile)
+{
+    uint64_t start = (uint64_t)(blockIdx.x - piece->tile) * CGX_KERNEL_TILE;
+    uint64_t left = piece->count - start;
+    uint64_t elements = round_up(piece->count, CGX_CODES_MULTIPLE);
+    int shift = __ffs((int)bucket_size) - 1;
+    uint64_t buckets = (piece->count + bucket_size - 1) >> shift;
+    uint32_t bits = piece->bits;
+    bool is_last = left <= CGX_KERNEL_TILE;
+
+    tile->first = piece->first + start;
+    tile->count = is_last ? (uint32_t)left : CGX_KERNEL_TILE;
+    tile->bits = bits;
+    tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
+    tile->slice_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
+    tile->headers = piece->offset + (start >> shift) * CGX_BUCKET_HEADER_BYTES;
+    tile->slices[0] =
+        piece->offset + round_up(buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
+    tile->slices[1] = tile->slices[0] + elements / 8 * (bits & 12);
+    tile->slices[2] = tile->slices[1] + elements / 8 * (bits & 2);
+    tile->slices[0] += start / 8 * (bits & 12);
+    tile->slices[1] += start / 8 * (bits & 2);
+    tile->slices[2] += start / 8;
+    if (bits == CGX_BITS_EXACT)
+        tile->headers = piece->offset + start * size;
+}
+
+/* The tile of this block, found by one warp for all. */
+CGX_DEVICE struct cgx_tile find_tile(const struct cgx_kernel_args &args, uint32_t size)
+{
+    __shared__ struct cgx_tile found;
+
+    if (threadIdx.x < 32) {
+        uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
+
+        if (threadIdx.x == 0)
+            lay_out(&args.pieces[piece], args.bucket_size, size, &found);
+    }
+    __syncthreads();
+    return found;
+}
+
+CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
+{
+    uint32_t count = end <= start ? 0 : end - start;
+
+    return count < most ? count : most;
+}
+
+CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t bucket_size)
+{
+    struct cgx_place place;
+    uint32_t shift = (uint32_t)__ffs((int)bucket_size) - 5;
+    uint32_t start, padded;
+
+    place.threads = 1u << shift;
+    place.thread = threadIdx.x & (place.threads - 1);
+    place.bucket = threadIdx.x >> shift;
+    place.stride = bucket_size / CGX_GROUPS;
+    place.count = bucket_size;
+    place.is_whole = tile->count >= (place.bucket + 1) * bucket_size;
+    place.at = place.bucket * bucket_size + place.thread * CGX_GROUP;
+    place.counts[0] = place.counts[1] = CGX_GROUP;
+    place.groups = CGX_GROUPS;
+    if (!place.is_whole) {
+        start = place.thread * CGX_GROUP;
+        place.count = limit(place.bucket * bucket_size, tile->count, bucket_size);
+        padded = (place.count + CGX_CODES_MULTIPLE - 1) & ~(CGX_CODES_MULTIPLE - 1u);
+        place.counts[0] = limit(start, place.count, CGX_GROUP);
+        place.counts[1] = limit(start + place.stride, place.count, CGX_GROUP);
+        place.groups = (start < padded) + (start + place.stride < padded);
+    }
+    return place;
+}
+
+/* ---- the elements of a place ---- */
+
+/* Those of the first group, in the buffer. */
+template <class Type>
+CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
+                                      const struct cgx_tile *tile, const struct cgx_place *place)
+{
+    return (unsigned char *)args.buffer + (tile->first + place->at) * sizeof(typename Type::element);
+}
+
+template <class Type>
+CGX_DEVICE void load_elements(const struct cgx_place *place, const unsigned char *elements,
+                              struct cgx_alignment alignment,
+                              uint32_t words[CGX_GROUPS][Type::WORDS])
+{
+    const unsigned char *second = elements + place->stride * sizeof(typename Type::element);
+
+    if (alignment.whole && place->is_whole) {
+        load_whole<Type>(elements, words[0]);
+        load_whole<Type>(second, words[1]);
+    } else {
+        load_part<Type>(elements, alignment.elements, place->counts[0], words[0]);
+        load_part<Type>(second, alignment.elements, place->counts[1], words[1]);
+    }
+}
+
+template <class Type>
+CGX_DEVICE void store_elements(const struct cgx_place *place, unsigned char *elements,
+                               struct cgx_alignment alignment,
+                               const uint32_t words[CGX_GROUPS][Type::WORDS])
+{
+    unsigned char *second = elements + place->stride * sizeof(typename Type::element);
+
+    if (alignment.whole && place->is_whole) {
+        store_whole<Type>(elements, words[0]);
+        store_whole<Type>(second, words[1]);
+    } else {
+        store_part<Type>(elements, alignment.elements, place->counts[0], words[0]);
+        store_part<Type>(second, alignment.elements, place->counts[1], words[1]);
+    }
+}
+
+/* ---- pieces of width 32, where a tile is one bucket ---- */
+
+/* Elements as they are, and zeros up to a multiple of 16 bytes. */
+template <class Type>
+CGX_DEVICE void store_exact(const struct cgx_tile *tile, const struct cgx_place *place,
+                            unsigned char *payload, const uint32_t words[CGX_GROUPS][Type::WORDS])
+{
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        uint32_t size = sizeof(typename Type::element);
+        unsigned char *at = payload + tile->headers + (place->at + i * place->stride) * size;
+
+#pragma unroll
+        for (int j = 0; j < Type::WORDS; j += 4)
+            if (4u * j < place->counts[i] * size)
+                store_16(at + 4 * j, words[i] + j);
+    }
+}
+
+template <class Type>
+CGX_DEVICE void load_exact(const struct cgx_tile *tile, const struct cgx_place *place,
+                           const unsigned char *payload, uint32_t words[CGX_GROUPS][Type::WORDS])
+{
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        uint32_t size = sizeof(typename Type::element);
+        const unsigned char *at = payload + tile->headers + (place->at + i * place->stride) * size;
+
+#pragma unroll
+        for (int j = 0; j < Type::WORDS; j += 4) {
+            words[i][j] = words[i][j + 1] = words[i][j + 2] = words[i][j + 3] = 0;
+            if (4u * j < place->counts[i] * size)
+                load_16(at + 4 * j, words[i] + j);
+        }
+    }
+}
+
+#endif
