@@ -9,8 +9,9 @@
 #include "pmpi/types.h"
 #include "util/mpi.h"
 
-/* One PMPI_Allreduce with the caller's arguments; returns what it returns. (Half-precision sums
- * that the MPI library would abort on go through float32.) */
+/* One PMPI_Allreduce with the caller's arguments; returns what it returns. (Device buffers that the
+ * MPI library cannot read are copied, see stage.h; half-precision sums that it would abort on go
+ * through float32.) */
 int cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type);
 
 #endif

@@ -174,6 +174,9 @@ static const char *resolve(void *handle)
 #undef RESOLVE
     table.Allreduce_c = (cgx_mpi_allreduce_c *)dlsym(handle, "PMPI_Allreduce_c");
     table.Op_create_c = (cgx_mpi_op_create_c *)dlsym(handle, "PMPI_Op_create_c");
+    table.GPU_query_support = (cgx_mpi_gpu_query_support *)dlsym(handle, "MPIX_GPU_query_support");
+    table.Query_cuda_support =
+        (cgx_mpi_query_cuda_support *)dlsym(handle, "MPIX_Query_cuda_support");
     return missing;
 }
 

@@ -43,6 +43,8 @@
     X(Type_free)             \
     X(Type_get_contents)     \
     X(Type_get_envelope)     \
+    X(Type_get_extent)       \
+    X(Type_get_true_extent)  \
     X(Type_size)
 
 /* ... and those of MPI-4, NULL where the library has none. Their types are spelled out, since an
@@ -52,6 +54,12 @@ typedef void cgx_mpi_user_function_c(void *in, void *inout, MPI_Count *count,
 typedef int cgx_mpi_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 typedef int cgx_mpi_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_Op *op);
+
+/* Extensions that some libraries have, whatever their mpi.h declares; NULL where it has none.
+ * Before MPI_Init they may abort. */
+typedef int cgx_mpi_gpu_query_support(int gpu_type, int *is_supported);
+typedef int cgx_mpi_query_cuda_support(void);
+#define CGX_MPI_GPU_CUDA 0 /* MPIX_GPU_SUPPORT_CUDA */
 
 /* What a handle says by itself. MPICH's ABI: the two upper bits are 0 for a null handle, 1 for a
  * predefined object and more for others, the next four are the kind of object. Open MPI's are
@@ -81,6 +89,8 @@ struct cgx_mpi {
 #undef CGX_MPI_MEMBER
     cgx_mpi_allreduce_c *Allreduce_c;
     cgx_mpi_op_create_c *Op_create_c;
+    cgx_mpi_gpu_query_support *GPU_query_support;
+    cgx_mpi_query_cuda_support *Query_cuda_support;
 };
 
 /* The table, filled on the first call of the process: CALLER is an address within the object that

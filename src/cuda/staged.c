@@ -1,0 +1,240 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cuda/staged.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "cuda/driver.h"
+
+/* Blocks are whole pages, since pinning takes whole pages, and of few different sizes. */
+#define PAGE_BYTES 4096
+#define GRAIN_BYTES ((size_t)64 << 10)
+
+struct block {
+    struct block *next;
+    void *memory;
+    size_t bytes;
+    bool taken;
+};
+
+/* Blocks in the order of their last use, the latest first. */
+static struct block *blocks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool cgx_staged_possible(void)
+{
+    return cgx_cuda() != NULL;
+}
+
+static CUdeviceptr address_of(const void *device)
+{
+    return (CUdeviceptr)(uintptr_t)device;
+}
+
+/* ---- blocks; a context is current where one could be had ---- */
+
+/* CUDA_SUCCESS: it is pinned, CUDA_ERROR_INVALID_VALUE: it is not. The driver is asked each time,
+ * since pages are let go with the context that they were pinned in. */
+static CUresult is_pinned(const struct block *block)
+{
+    unsigned type;
+
+    return cgx_cuda()->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                             address_of(block->memory));
+}
+
+/* What the driver refuses to pin serves as it is. */
+static void pin(const struct block *block)
+{
+    if (is_pinned(block) != CUDA_SUCCESS)
+        cgx_cuda_status(
+            cgx_cuda()->cuMemHostRegister(block->memory, block->bytes, CU_MEMHOSTREGISTER_PORTABLE),
+            "cuMemHostRegister");
+}
+
+static struct block *create(size_t bytes)
+{
+    struct block *block = calloc(1, sizeof *block);
+
+    if (block == NULL)
+        return NULL;
+    block->bytes = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
+    if (block->bytes < bytes || posix_memalign(&block->memory, PAGE_BYTES, block->bytes) != 0) {
+        free(block);
+        return NULL;
+    }
+    return block;
+}
+
+/* False: the driver may still hold the pages, and would take what comes to lie there for pinned. */
+static bool destroy(struct block *block)
+{
+    CUresult code = is_pinned(block);
+
+    if (code != CUDA_ERROR_INVALID_VALUE) {
+        code = cgx_cuda()->cuMemHostUnregister(block->memory);
+        if (code != CUDA_SUCCESS && code != CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) {
+            cgx_cuda_status(code, "cuMemHostUnregister");
+            return false;
+        }
+    }
+    free(block->memory);
+    free(block);
+    return true;
+}
+
+/* ---- the list; under the lock ---- */
+
+static void unlink_block(const struct block *block)
+{
+    struct block **link = &blocks;
+
+    while (*link != block)
+        link = &(*link)->next;
+    *link = block->next;
+}
+
+static void push(struct block *block)
+{
+    block->next = blocks;
+    blocks = block;
+}
+
+/* The smallest free block that is large enough, or NULL. */
+static struct block *find_free(size_t bytes)
+{
+    struct block *best = NULL;
+
+    for (struct block *block = blocks; block != NULL; block = block->next)
+        if (!block->taken && block->bytes >= bytes && (best == NULL || block->bytes < best->bytes))
+            best = block;
+    return best;
+}
+
+/* Takes the free blocks that are more than may be kept, those not used for the longest time, off
+ * the list; returns them as a list. */
+static struct block *unlink_excess(void)
+{
+    struct block *excess = NULL, **link = &blocks, *block;
+    size_t bytes = 0, count = 0;
+
+    while ((block = *link) != NULL) {
+        if (!block->taken &&
+            (count == CGX_STAGED_KEPT_BLOCKS || block->bytes > CGX_STAGED_KEPT_BYTES - bytes)) {
+            *link = block->next;
+            block->next = excess;
+            excess = block;
+            continue;
+        }
+        if (!block->taken) {
+            count++;
+            bytes += block->bytes;
+        }
+        link = &block->next;
+    }
+    return excess;
+}
+
+/* ---- what others call ---- */
+
+enum cgx_status cgx_staged_take(const void *device, size_t bytes, void **memory)
+{
+    struct block *block;
+    CUcontext context;
+    enum cgx_status status = cgx_cuda_enter(device, &context);
+
+    if (status != CGX_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    block = find_free(bytes);
+    if (block == NULL) {
+        block = create(bytes);
+        if (block != NULL)
+            push(block);
+    }
+    if (block != NULL)
+        block->taken = true;
+    pthread_mutex_unlock(&lock);
+    if (block != NULL) {
+        pin(block);
+        *memory = block->memory;
+    } else {
+        status = CGX_ERR_NOMEM;
+    }
+    cgx_cuda_leave();
+    return status;
+}
+
+void cgx_staged_give(const void *device, void *memory)
+{
+    struct block *block, *excess, *next;
+    CUcontext context;
+    bool entered;
+
+    pthread_mutex_lock(&lock);
+    for (block = blocks; block->memory != memory; block = block->next)
+        ;
+    unlink_block(block);
+    block->taken = false;
+    push(block);
+    excess = unlink_excess();
+    pthread_mutex_unlock(&lock);
+    if (excess == NULL)
+        return;
+    entered = cgx_cuda_enter(device, &context) == CGX_OK;
+    for (; excess != NULL; excess = next) {
+        next = excess->next;
+        if (destroy(excess))
+            continue;
+        pthread_mutex_lock(&lock);
+        push(excess);
+        pthread_mutex_unlock(&lock);
+    }
+    if (entered)
+        cgx_cuda_leave();
+}
+
+enum cgx_status cgx_staged_wait(const void *device)
+{
+    CUcontext context;
+    enum cgx_status status = cgx_cuda_enter(device, &context);
+
+    if (status != CGX_OK)
+        return status;
+    status = cgx_cuda_status(cgx_cuda()->cuCtxSynchronize(), "cuCtxSynchronize");
+    cgx_cuda_leave();
+    return status;
+}
+
+enum cgx_status cgx_staged_fetch(void *host, const void *device, size_t bytes)
+{
+    CUcontext context;
+    enum cgx_status status = cgx_cuda_enter(device, &context);
+
+    if (status != CGX_OK)
+        return status;
+    status =
+        cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(host, address_of(device), bytes), "cuMemcpyDtoH");
+    cgx_cuda_leave();
+    return status;
+}
+
+enum cgx_status cgx_staged_store(void *device, const void *host, size_t bytes)
+{
+    CUcontext context;
+    enum cgx_status status = cgx_cuda_enter(device, &context);
+
+    if (status != CGX_OK)
+        return status;
+    status =
+        cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(address_of(device), host, bytes), "cuMemcpyHtoD");
+    /* From memory that could not be pinned, the copy returns before the bytes have arrived. */
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
+                                 "cuStreamSynchronize");
+    cgx_cuda_leave();
+    return status;
+}

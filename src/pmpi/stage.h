@@ -1,0 +1,46 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Exact calls on device buffers, with an MPI that cannot read device memory: it gets copies in host
+ * memory, whole, and one call. */
+#ifndef CGX_PMPI_STAGE_H
+#define CGX_PMPI_STAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "pmpi/allreduce.h"
+#include "util/mpi.h"
+
+/* A buffer of the call and what stands in for it. */
+struct cgx_stage_buffer {
+    char *device; /* the lowest byte that the call may touch; NULL: the caller's own is passed on */
+    void *block;
+    char *host; /* where that byte is in the block */
+};
+
+struct cgx_stage {
+    struct cgx_call call; /* for the MPI library */
+    size_t bytes;         /* of each buffer, gaps of the datatype included */
+    struct cgx_stage_buffer send, receive;
+};
+
+/* Whether a buffer of CALL is device memory and the MPI must not be given it: it is not CUDA-aware,
+ * or, if ON_HOST, whoever does the call is the processor. Managed memory is passed on. False too
+ * for calls in which the MPI touches no buffer, and those that it refuses. This rank's affair:
+ * others may have host buffers. Without a CUDA driver in the process costs less than 0.05 us. */
+bool cgx_stage_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, bool on_host);
+
+/* Makes STAGE->call, CALL on host memory. An error was raised on the communicator: nothing is held
+ * and this rank must not take part; others wait for it, as for a rank whose buffers MPI refuses.
+ * MPI_ERR_BUFFER: the call's bytes are not all there, or are named by absolute addresses
+ * (MPI_BOTTOM). MPI_ERR_NO_MEM: no host memory. */
+int cgx_stage_begin(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                    struct cgx_stage *stage);
+
+/* The MPI library returned CODE for STAGE->call: brings the result to device memory and releases
+ * all that STAGE holds. Gaps in a derived datatype get the values that they had when the call
+ * began. Returns CODE, or an error that was raised. */
+int cgx_stage_end(const struct cgx_mpi *mpi, struct cgx_stage *stage, int code);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE
+
+#include "device.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "../../lib/tap.h"
+
+/* The parts of cuda.h that are needed, for tests are built without it too. */
+typedef unsigned long long address;
+#define MEM_ATTACH_GLOBAL 1u
+#define REGISTER_PORTABLE 1u
+#define STREAM_NON_BLOCKING 1u
+
+static struct {
+    int (*init)(unsigned flags);
+    int (*device_get)(int *device, int index);
+    int (*device_get_count)(int *count);
+    int (*primary_reset)(int device);
+    int (*primary_retain)(void **context, int device);
+    int (*set_current)(void *context);
+    int (*alloc)(address *memory, size_t bytes);
+    int (*alloc_managed)(address *memory, size_t bytes, unsigned flags);
+    int (*free)(address memory);
+    int (*to_device)(address device, const void *host, size_t bytes);
+    int (*to_device_async)(address device, const void *host, size_t bytes, void *stream);
+    int (*to_host)(void *host, address device, size_t bytes);
+    int (*host_register)(void *host, size_t bytes, unsigned flags);
+    int (*host_unregister)(void *host);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_synchronize)(void *stream);
+    /* NULL on a real driver. */
+    void (*soft_fail)(enum softcuda_kind kind, unsigned nth, bool so_on);
+    void (*soft_count)(struct softcuda_counts *counts);
+} driver;
+
+static const struct {
+    const char *name;
+    void *function;
+    bool optional;
+} functions[] = {
+    {"cuInit", &driver.init, false},
+    {"cuDeviceGet", &driver.device_get, false},
+    {"cuDeviceGetCount", &driver.device_get_count, false},
+    {"cuDevicePrimaryCtxReset_v2", &driver.primary_reset, false},
+    {"cuDevicePrimaryCtxRetain", &driver.primary_retain, false},
+    {"cuCtxSetCurrent", &driver.set_current, false},
+    {"cuMemAlloc_v2", &driver.alloc, false},
+    {"cuMemAllocManaged", &driver.alloc_managed, false},
+    {"cuMemFree_v2", &driver.free, false},
+    {"cuMemcpyHtoD_v2", &driver.to_device, false},
+    {"cuMemcpyHtoDAsync_v2", &driver.to_device_async, false},
+    {"cuMemcpyDtoH_v2", &driver.to_host, false},
+    {"cuMemHostRegister_v2", &driver.host_register, false},
+    {"cuMemHostUnregister", &driver.host_unregister, false},
+    {"cuStreamCreate", &driver.stream_create, false},
+    {"cuStreamSynchronize", &driver.stream_synchronize, false},
+    {"softcuda_fail", &driver.soft_fail, true},
+    {"softcuda_count", &driver.soft_count, true},
+};
+
+static void must(int code, const char *what)
+{
+    if (code != 0)
+        bail_out("%s: CUDA error %d", what, code);
+}
+
+static bool load(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+
+    if (library == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        void *found = dlsym(library, functions[i].name);
+
+        if (found == NULL && !functions[i].optional)
+            bail_out("libcuda.so.1 has no %s", functions[i].name);
+        memcpy(functions[i].function, &found, sizeof found);
+    }
+    return true;
+}
+
+bool device_open(int index)
+{
+    void *context;
+    int count, device;
+
+    if (driver.init == NULL && !load())
+        return false;
+    if (driver.init(0) != 0 || driver.device_get_count(&count) != 0 || count == 0)
+        return false;
+    must(driver.device_get(&device, index % count), "cuDeviceGet");
+    must(driver.primary_retain(&context, device), "cuDevicePrimaryCtxRetain");
+    must(driver.set_current(context), "cuCtxSetCurrent");
+    return true;
+}
+
+void device_reset(int index)
+{
+    int count, device;
+
+    must(driver.device_get_count(&count), "cuDeviceGetCount");
+    must(driver.device_get(&device, index % count), "cuDeviceGet");
+    must(driver.primary_reset(device), "cuDevicePrimaryCtxReset");
+}
+
+bool device_is_soft(void)
+{
+    return driver.soft_fail != NULL && driver.soft_count != NULL;
+}
+
+void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on)
+{
+    driver.soft_fail(kind, nth, so_on);
+}
+
+struct softcuda_counts device_count(void)
+{
+    struct softcuda_counts counts;
+
+    driver.soft_count(&counts);
+    return counts;
+}
+
+void *device_alloc(size_t bytes)
+{
+    address memory;
+
+    must(driver.alloc(&memory, bytes > 0 ? bytes : 1), "cuMemAlloc");
+    return (void *)memory;
+}
+
+void *device_alloc_managed(size_t bytes)
+{
+    address memory;
+
+    must(driver.alloc_managed(&memory, bytes > 0 ? bytes : 1, MEM_ATTACH_GLOBAL),
+         "cuMemAllocManaged");
+    return (void *)memory;
+}
+
+void device_free(void *memory)
+{
+    must(driver.free((address)memory), "cuMemFree");
+}
+
+void device_upload(void *device, const void *host, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    must(driver.to_device((address)device, host, bytes), "cuMemcpyHtoD");
+    /* From pageable memory it may not have arrived. */
+    must(driver.stream_synchronize(NULL), "cuStreamSynchronize");
+}
+
+void device_download(void *host, const void *device, size_t bytes)
+{
+    if (bytes > 0)
+        must(driver.to_host(host, (address)device, bytes), "cuMemcpyDtoH");
+}
+
+void *device_clone(const void *host, size_t bytes)
+{
+    void *device = device_alloc(bytes);
+
+    device_upload(device, host, bytes);
+    return device;
+}
+
+void *device_stream(void)
+{
+    void *stream;
+
+    must(driver.stream_create(&stream, STREAM_NON_BLOCKING), "cuStreamCreate");
+    return stream;
+}
+
+void device_upload_later(void *device, const void *host, size_t bytes, void *stream)
+{
+    must(driver.to_device_async((address)device, host, bytes, stream), "cuMemcpyHtoDAsync");
+}
+
+void device_pin(void *host, size_t bytes)
+{
+    must(driver.host_register(host, bytes, REGISTER_PORTABLE), "cuMemHostRegister");
+}
+
+void device_unpin(void *host)
+{
+    must(driver.host_unregister(host), "cuMemHostUnregister");
+}

@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Device buffers for MPI test programs, through the libcuda.so.1 that the loader finds: a real
+ * driver or the software one. What fails here, and was not told to, ends the program with
+ * "Bail out!". */
+#ifndef TESTS_MPI_LIB_DEVICE_H
+#define TESTS_MPI_LIB_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../../softcuda/softcuda.h"
+
+/* Loads the driver, and makes the primary context of device INDEX modulo their number current in
+ * the calling thread. False: there is no driver or no device. May be called again for another. */
+bool device_open(int index);
+
+/* Destroys the primary context of device INDEX, all that is in it included, for device_open to make
+ * a new one. */
+void device_reset(int index);
+
+/* Whether the driver is the software one: only that has device_fail and device_count. */
+bool device_is_soft(void);
+void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
+struct softcuda_counts device_count(void);
+
+/* Memory of the current context, aligned to 256 bytes. The program cannot touch it, but may compute
+ * with the address. */
+void *device_alloc(size_t bytes);
+void *device_alloc_managed(size_t bytes);
+void device_free(void *memory);
+
+/* Done when they return. */
+void device_upload(void *device, const void *host, size_t bytes);
+void device_download(void *host, const void *device, size_t bytes);
+
+/* A device buffer of the BYTES at HOST. */
+void *device_clone(const void *host, size_t bytes);
+
+/* A stream that is not ordered with the legacy default stream; it is never destroyed. */
+void *device_stream(void);
+
+/* Queues an upload, of pinned memory that stays as it is until it is done; STREAM NULL: the legacy
+ * default stream. */
+void device_upload_later(void *device, const void *host, size_t bytes, void *stream);
+
+/* Pins memory (cuMemHostRegister) and lets it go again. */
+void device_pin(void *host, size_t bytes);
+void device_unpin(void *host);
+
+#endif
