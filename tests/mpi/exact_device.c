@@ -254,12 +254,13 @@ static void test_derived(MPI_Comm comm, bool intracommunicator)
     struct call dense = {"a type without gaps", 0, 0, 30, FLOATS, 8, 30 * 12 + 16, 0};
     struct call far = {
         "data that begins far from the buffer's address", 0, 0, 6, FLOATS, 8, 64, 8192};
+    struct call reversed = {"a negative extent", 0, 0, 9, FLOATS, 8 + 8 * 8, 8 + 9 * 8 + 8, 0};
     const MPI_Aint shift = 8192;
     const int one = 1;
     MPI_Op op;
 
     PMPI_Op_create(add_half, 0, &op);
-    vector.op = backward.op = spread.op = dense.op = far.op = op;
+    vector.op = backward.op = spread.op = dense.op = far.op = reversed.op = op;
 
     set_layout(3, 20);
     PMPI_Type_vector(3, 1, 5, MPI_FLOAT, &vector.datatype);
@@ -274,6 +275,9 @@ static void test_derived(MPI_Comm comm, bool intracommunicator)
     PMPI_Type_contiguous(3, MPI_FLOAT, &dense.datatype);
     test_derived_call(&dense, comm, intracommunicator);
     set_layout(1, 0);
+    /* MPICH 4.0 crashes in it on more ranks, with host buffers too. */
+    PMPI_Type_create_resized(MPI_FLOAT, 0, -8, &reversed.datatype);
+    test_derived_call(&reversed, MPI_COMM_SELF, true);
     layout.at[0] = shift;
     PMPI_Type_create_hindexed(1, &one, &shift, MPI_FLOAT, &far.datatype);
     test_derived_call(&far, comm, intracommunicator);

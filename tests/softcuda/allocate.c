@@ -1,0 +1,202 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Allocations: device, managed and pinned memory. */
+
+#include <stdlib.h>
+
+#include "driver.h"
+
+#define DEVICE_BYTES ((size_t)4 << 30)
+
+static CUresult allocate(struct softcuda_context *context, enum softcuda_memory memory, bool pooled,
+                         size_t bytes, void **start)
+{
+    struct softcuda_allocation *allocation;
+
+    if (start == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (softcuda_fails(SOFTCUDA_ALLOC) || bytes > DEVICE_BYTES ||
+        (memory != SOFTCUDA_PINNED && bytes > DEVICE_BYTES - softcuda_memory_used(context->device)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    allocation = calloc(1, sizeof *allocation);
+    if (allocation == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    allocation->memory = memory;
+    allocation->pooled = pooled;
+    allocation->context = context;
+    if (!softcuda_memory_map(allocation, bytes) || !softcuda_memory_insert(allocation)) {
+        free(allocation);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *start = allocation->start;
+    return CUDA_SUCCESS;
+}
+
+/* Before memory goes, all that may use it is carried out: in the context, or in all of them. */
+static CUresult free_from(struct softcuda_context *context, void *start, bool device)
+{
+    struct softcuda_allocation *allocation;
+    enum softcuda_memory memory = softcuda_memory_find(start, 1, &allocation);
+    CUresult code;
+
+    if (device ? memory != SOFTCUDA_DEVICE && memory != SOFTCUDA_MANAGED
+               : memory != SOFTCUDA_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (allocation->start != start ||
+        (memory == SOFTCUDA_MANAGED && allocation->context != context) ||
+        !softcuda_memory_is_reachable(allocation, context))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (memory != SOFTCUDA_DEVICE)
+        softcuda_stream_drain_all();
+    code = softcuda_stream_drain(context);
+    if (!softcuda_memory_release(allocation) && code == CUDA_SUCCESS)
+        code = context->error = CUDA_ERROR_ILLEGAL_ADDRESS;
+    return code;
+}
+
+/* ---- the driver's functions ---- */
+
+CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    if (code == CUDA_SUCCESS)
+        code = allocate(context, SOFTCUDA_DEVICE, false, bytes, (void **)pointer);
+    return softcuda_leave(code);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *pointer, size_t bytes, unsigned flags)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    if (code == CUDA_SUCCESS && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        code = allocate(context, SOFTCUDA_MANAGED, false, bytes, (void **)pointer);
+    return softcuda_leave(code);
+}
+
+CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    if (code == CUDA_SUCCESS && flags > 7)
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        code = allocate(context, SOFTCUDA_PINNED, false, bytes, pointer);
+    return softcuda_leave(code);
+}
+
+CUresult cuMemAllocHost(void **pointer, size_t bytes)
+{
+    return cuMemHostAlloc(pointer, bytes, 0);
+}
+
+/* NULL is freed as nothing. */
+static CUresult free_call(void *start, bool device)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context), own = CUDA_SUCCESS;
+
+    if (context && start)
+        own = free_from(context, start, device);
+    return softcuda_leave(code == CUDA_SUCCESS ? own : code);
+}
+
+CUresult cuMemFree(CUdeviceptr pointer)
+{
+    return free_call((void *)(uintptr_t)pointer, true);
+}
+
+CUresult cuMemFreeHost(void *pointer)
+{
+    return free_call(pointer, false);
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+    CUresult code = softcuda_enter();
+
+    if (code == CUDA_SUCCESS && !softcuda_is_device(device))
+        code = CUDA_ERROR_INVALID_DEVICE;
+    if (code == CUDA_SUCCESS)
+        *bytes = DEVICE_BYTES;
+    return softcuda_leave(code);
+}
+
+CUresult cuMemGetInfo(size_t *left, size_t *total)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    if (code == CUDA_SUCCESS) {
+        *left = DEVICE_BYTES - softcuda_memory_used(context->device);
+        *total = DEVICE_BYTES;
+    }
+    return softcuda_leave(code);
+}
+
+/* ---- memory of the device's pool, which belongs to no context ---- */
+
+struct release {
+    struct softcuda_operation operation;
+    void *start;
+};
+
+static CUresult run_release(const struct softcuda_operation *operation,
+                            struct softcuda_context *context)
+{
+    const struct release *release = (const struct release *)operation;
+    struct softcuda_allocation *allocation;
+
+    (void)context;
+    if (softcuda_memory_find(release->start, 1, &allocation) != SOFTCUDA_DEVICE ||
+        !softcuda_memory_release(allocation))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    return CUDA_SUCCESS;
+}
+
+static CUresult queue_release(struct softcuda_context *context, void *start, CUstream handle)
+{
+    struct softcuda_stream *stream = softcuda_stream_find(context, handle);
+    struct softcuda_allocation *allocation;
+    struct release *release;
+
+    if (stream == NULL || stream->object.context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (softcuda_memory_find(start, 1, &allocation) != SOFTCUDA_DEVICE || !allocation->pooled ||
+        allocation->start != start)
+        return CUDA_ERROR_INVALID_VALUE;
+    release = calloc(1, sizeof *release);
+    if (release == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    release->operation.run = run_release;
+    release->start = start;
+    return softcuda_stream_queue(stream, &release->operation, NULL);
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    if (code == CUDA_SUCCESS && softcuda_stream_find(context, stream) == NULL)
+        code = CUDA_ERROR_INVALID_HANDLE;
+    if (code == CUDA_SUCCESS)
+        code = allocate(context, SOFTCUDA_DEVICE, true, bytes, (void **)pointer);
+    return softcuda_leave(code);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context), own = CUDA_SUCCESS;
+
+    if (context && pointer)
+        own = queue_release(context, (void *)(uintptr_t)pointer, stream);
+    return softcuda_leave(code == CUDA_SUCCESS ? own : code);
+}

@@ -1,0 +1,267 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Copies. Pinned memory is read and written when a copy is carried out. Of pageable memory what is
+ * read is taken at the call, and what is written is waited for. A copy from pageable memory may
+ * still be queued, on the legacy stream, when cuMemcpyHtoD returns, as CUDA has it: a non-blocking
+ * stream does not come after it. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+struct copy {
+    struct softcuda_operation operation;
+    void *to;
+    const void *from; /* NULL: what was taken */
+    size_t bytes;
+    bool is_to_device, is_to_host;
+    unsigned char taken[];
+};
+
+struct set {
+    struct softcuda_operation operation;
+    unsigned char *to;
+    size_t count, width;
+    unsigned value;
+};
+
+/* What an argument may be. */
+enum side { HOST, DEVICE, ANY };
+
+static bool is_host(enum softcuda_memory memory)
+{
+    return memory == SOFTCUDA_PAGEABLE || memory == SOFTCUDA_PINNED ||
+           memory == SOFTCUDA_REGISTERED;
+}
+
+/* Where BYTES from ADDRESS on are, if the context may copy them as that side of a copy. */
+static bool find(const struct softcuda_context *context, const void *address, size_t bytes,
+                 enum side side, enum softcuda_memory *memory)
+{
+    struct softcuda_allocation *allocation;
+
+    *memory = softcuda_memory_find(address, bytes, &allocation);
+    if (*memory == SOFTCUDA_BAD ||
+        (*memory == SOFTCUDA_DEVICE && !softcuda_memory_is_reachable(allocation, context)))
+        return false;
+    return side == HOST ? *memory != SOFTCUDA_DEVICE : side == ANY || *memory != SOFTCUDA_PAGEABLE;
+}
+
+/* Between queueing and this another context may have gone, with its memory. */
+static bool expose(const void *address, size_t bytes, bool accessible)
+{
+    struct softcuda_allocation *allocation = NULL;
+    enum softcuda_memory memory = softcuda_memory_find(address, bytes, &allocation);
+
+    if (allocation)
+        softcuda_memory_expose(allocation, accessible);
+    return memory != SOFTCUDA_BAD;
+}
+
+static CUresult run_copy(const struct softcuda_operation *operation,
+                         struct softcuda_context *context)
+{
+    const struct copy *copy = (const struct copy *)operation;
+    const void *from = copy->from ? copy->from : copy->taken;
+
+    (void)context;
+    if (!expose(copy->to, copy->bytes, true) || !expose(from, copy->bytes, true))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    memmove(copy->to, from, copy->bytes);
+    expose(copy->to, copy->bytes, false);
+    expose(from, copy->bytes, false);
+    softcuda_counts.bytes_to_device += copy->is_to_device ? copy->bytes : 0;
+    softcuda_counts.bytes_to_host += copy->is_to_host ? copy->bytes : 0;
+    return CUDA_SUCCESS;
+}
+
+static CUresult run_set(const struct softcuda_operation *operation,
+                        struct softcuda_context *context)
+{
+    const struct set *set = (const struct set *)operation;
+
+    (void)context;
+    if (!expose(set->to, set->count * set->width, true))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (size_t i = 0; i < set->count; i++)
+        memcpy(set->to + i * set->width, &set->value, set->width); /* little-endian */
+    expose(set->to, set->count * set->width, false);
+    return CUDA_SUCCESS;
+}
+
+/* ---- queueing ---- */
+
+struct request {
+    void *to;
+    const void *from;
+    size_t bytes;
+    enum side to_side, from_side;
+    bool synchronous;
+};
+
+static CUresult queue(struct softcuda_stream *stream, const struct request *request,
+                      enum softcuda_memory to, enum softcuda_memory from)
+{
+    bool take = from == SOFTCUDA_PAGEABLE && to != SOFTCUDA_PAGEABLE;
+    struct copy *copy = calloc(1, sizeof *copy + (take ? request->bytes : 0));
+
+    if (copy == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    copy->operation.run = run_copy;
+    copy->to = request->to;
+    copy->from = take ? NULL : request->from;
+    copy->bytes = request->bytes;
+    copy->is_to_device = is_host(from) && !is_host(to);
+    copy->is_to_host = !is_host(from) && is_host(to);
+    if (take)
+        memcpy(copy->taken, request->from, request->bytes);
+    return softcuda_stream_queue(stream, &copy->operation, NULL);
+}
+
+static CUresult copy_on(struct softcuda_context *context, CUstream handle,
+                        const struct request *request)
+{
+    struct softcuda_stream *stream = softcuda_stream_find(context, handle);
+    enum softcuda_memory to, from;
+    CUresult code = CUDA_SUCCESS;
+
+    if (stream == NULL || stream->object.context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!find(context, request->to, request->bytes, request->to_side, &to) ||
+        !find(context, request->from, request->bytes, request->from_side, &from))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (softcuda_fails(SOFTCUDA_COPY))
+        return CUDA_ERROR_UNKNOWN;
+    if (request->bytes == 0)
+        return CUDA_SUCCESS;
+    /* What is taken is taken after the stream has come so far. */
+    if (request->synchronous && from == SOFTCUDA_PAGEABLE) {
+        code = softcuda_stream_mark(stream, NULL);
+        if (code == CUDA_SUCCESS)
+            code = softcuda_stream_reach(stream, stream->queued);
+    }
+    if (code == CUDA_SUCCESS)
+        code = queue(stream, request, to, from);
+    if (code == CUDA_SUCCESS &&
+        (to == SOFTCUDA_PAGEABLE ||
+         (request->synchronous && from != SOFTCUDA_PAGEABLE && (is_host(to) || is_host(from)))))
+        code = softcuda_stream_reach(stream, stream->queued);
+    return code;
+}
+
+static CUresult call(CUstream stream, const struct request *request)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    return softcuda_leave(code == CUDA_SUCCESS ? copy_on(context, stream, request) : code);
+}
+
+static CUresult set_on(struct softcuda_context *context, CUstream handle, struct set set,
+                       bool synchronous)
+{
+    struct softcuda_stream *stream = softcuda_stream_find(context, handle);
+    enum softcuda_memory to;
+    struct set *queued;
+    CUresult code;
+
+    if (stream == NULL || stream->object.context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (set.count > SIZE_MAX / set.width || (uintptr_t)set.to % set.width != 0 ||
+        !find(context, set.to, set.count * set.width, DEVICE, &to))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (softcuda_fails(SOFTCUDA_COPY))
+        return CUDA_ERROR_UNKNOWN;
+    if (set.count == 0)
+        return CUDA_SUCCESS;
+    queued = malloc(sizeof *queued);
+    if (queued == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *queued = set;
+    queued->operation.run = run_set;
+    code = softcuda_stream_queue(stream, &queued->operation, NULL);
+    if (code == CUDA_SUCCESS && synchronous && is_host(to))
+        code = softcuda_stream_reach(stream, stream->queued);
+    return code;
+}
+
+static CUresult call_set(CUstream stream, CUdeviceptr to, unsigned value, size_t width,
+                         size_t count, bool synchronous)
+{
+    struct set set = {
+        .to = (unsigned char *)(uintptr_t)to, .count = count, .width = width, .value = value};
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    return softcuda_leave(code == CUDA_SUCCESS ? set_on(context, stream, set, synchronous) : code);
+}
+
+/* ---- the driver's functions ---- */
+
+static void *address(CUdeviceptr pointer)
+{
+    return (void *)(uintptr_t)pointer;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
+{
+    return call(NULL, &(struct request){address(to), from, bytes, DEVICE, HOST, true});
+}
+
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+{
+    return call(NULL, &(struct request){to, address(from), bytes, HOST, DEVICE, true});
+}
+
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    return call(NULL, &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, true});
+}
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    return call(NULL, &(struct request){address(to), address(from), bytes, ANY, ANY, true});
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    return call(stream, &(struct request){address(to), from, bytes, DEVICE, HOST, false});
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return call(stream, &(struct request){to, address(from), bytes, HOST, DEVICE, false});
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return call(stream,
+                &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, false});
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return call(stream, &(struct request){address(to), address(from), bytes, ANY, ANY, false});
+}
+
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)
+{
+    return call_set(NULL, to, value, 1, count, true);
+}
+
+CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count)
+{
+    return call_set(NULL, to, value, 4, count, true);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
+{
+    return call_set(stream, to, value, 1, count, false);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
+{
+    return call_set(stream, to, value, 4, count, false);
+}

@@ -1,0 +1,188 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The start, devices, and names of errors. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+
+int softcuda_devices;
+
+CUresult cuInit(unsigned flags)
+{
+    CUresult code = softcuda_enter();
+
+    if (code == CUDA_ERROR_NOT_INITIALIZED)
+        code = softcuda_read_environment();
+    if (code == CUDA_SUCCESS && flags != 0)
+        code = CUDA_ERROR_INVALID_VALUE;
+    return softcuda_leave(code);
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    CUresult code = softcuda_enter();
+
+    if (code == CUDA_ERROR_NOT_INITIALIZED)
+        code = CUDA_SUCCESS;
+    if (code == CUDA_SUCCESS && version == NULL)
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        *version = CUDA_VERSION;
+    return softcuda_leave(code);
+}
+
+/* ---- devices ---- */
+
+/* For calls about DEVICE that write to OUT. */
+static CUresult enter_device(CUdevice device, const void *out)
+{
+    CUresult code = softcuda_enter();
+
+    if (code == CUDA_SUCCESS && !softcuda_is_device(device))
+        code = CUDA_ERROR_INVALID_DEVICE;
+    return code == CUDA_SUCCESS && out == NULL ? CUDA_ERROR_INVALID_VALUE : code;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    CUresult code = enter_device(0, count);
+
+    if (code == CUDA_SUCCESS)
+        *count = softcuda_devices;
+    return softcuda_leave(code);
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    CUresult code = enter_device(ordinal, device);
+
+    if (code == CUDA_SUCCESS)
+        *device = ordinal;
+    return softcuda_leave(code);
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice device)
+{
+    CUresult code = enter_device(device, name);
+
+    if (code == CUDA_SUCCESS && length <= 0)
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        snprintf(name, (size_t)length, "Software CUDA device %d", device);
+    return softcuda_leave(code);
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
+{
+    CUresult code = enter_device(device, id);
+
+    if (code == CUDA_SUCCESS && length <= 0)
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        snprintf(id, (size_t)length, "0000:%02X:00.0", (unsigned)device + 1);
+    return softcuda_leave(code);
+}
+
+static int attribute_value(CUdevice_attribute attribute, CUdevice device)
+{
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+        return 8;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+        return 32;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+        return 4;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+        return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
+        return 1;
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
+        return 2;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
+        return INT32_MAX;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+        return 48 << 10;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+        return device + 1;
+    default:
+        return 0;
+    }
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    CUresult code = enter_device(device, value);
+
+    if (code == CUDA_SUCCESS && (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX))
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        *value = attribute_value(attribute, device);
+    return softcuda_leave(code);
+}
+
+/* ---- errors ---- */
+
+static const struct {
+    CUresult code;
+    const char *name, *text;
+} errors[] = {
+#define ERROR(name, text) \
+    {                     \
+        name, #name, text \
+    }
+    ERROR(CUDA_SUCCESS, "no error"),
+    ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
+    ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
+    ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
+    ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE, "the device is busy or unavailable"),
+    ERROR(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
+    ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
+    ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
+    ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+    ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
+    ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
+    ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
+    ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
+    ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
+    ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
+    ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the memory is already mapped"),
+    ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered one"),
+    ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
+    ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
+#undef ERROR
+};
+
+/* These need no device, so they never fail with one. */
+static CUresult find_error(CUresult code, const char **found, bool name)
+{
+    if (found == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *found = NULL;
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        if (errors[i].code == code)
+            *found = name ? errors[i].name : errors[i].text;
+    }
+    return *found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorName(CUresult code, const char **name)
+{
+    return find_error(code, name, true);
+}
+
+CUresult cuGetErrorString(CUresult code, const char **text)
+{
+    return find_error(code, text, false);
+}

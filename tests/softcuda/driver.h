@@ -1,0 +1,182 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the files of the software driver share. One lock holds for the whole of a call of the
+ * driver: what is here is called with it held, and so executions never overlap. */
+#ifndef SOFTCUDA_DRIVER_H
+#define SOFTCUDA_DRIVER_H
+
+#pragma GCC visibility push(default)
+#include <cuda.h>
+
+#include "softcuda.h"
+#pragma GCC visibility pop
+
+#include <stdint.h>
+
+/* ---- handles ----
+ * A handle is no address, and is never given out again: one of what was destroyed is known as such.
+ * What has a handle begins with a struct softcuda_object. */
+
+enum softcuda_type {
+    SOFTCUDA_CONTEXT = 1,
+    SOFTCUDA_STREAM,
+    SOFTCUDA_EVENT,
+    SOFTCUDA_MODULE,
+    SOFTCUDA_FUNCTION
+};
+
+struct softcuda_object {
+    enum softcuda_type type;
+    void *handle;
+    struct softcuda_context *context; /* that it goes with */
+};
+
+/* A zeroed object of BYTES with a handle; NULL: no memory. Owned by the table of handles. */
+void *softcuda_object_create(enum softcuda_type type, size_t bytes,
+                             struct softcuda_context *context);
+void softcuda_object_free(struct softcuda_object *object);
+void *softcuda_object_find(enum softcuda_type type, const void *handle); /* or NULL */
+/* Frees all that goes with CONTEXT, with what belongs to each. */
+void softcuda_objects_free(const struct softcuda_context *context);
+/* The next object of TYPE after that of HANDLE; NULL: the first, and at the end. */
+void *softcuda_object_next(enum softcuda_type type, const void *handle);
+
+/* ---- contexts ---- */
+
+struct softcuda_context {
+    struct softcuda_object object;
+    CUdevice device;
+    bool primary, alive;
+    unsigned long long id; /* of this life: a primary context may have several */
+    CUresult error;        /* sticky */
+    struct softcuda_stream *legacy;
+    struct softcuda_stream *streams; /* all, those destroyed with work left to do included */
+};
+
+extern int softcuda_devices; /* 0 before cuInit */
+
+/* The current context or NULL, and why. */
+CUresult softcuda_current(struct softcuda_context **context);
+bool softcuda_is_device(CUdevice device);
+
+/* ---- calls ----
+ * A call of the driver begins with one of these, which takes the lock, and ends by returning what
+ * softcuda_leave, which gives it back, makes of its result. An error ends it at once; only what
+ * frees something goes on, where there is a context. */
+
+CUresult softcuda_enter(void);
+CUresult softcuda_enter_context(struct softcuda_context **context);
+CUresult softcuda_leave(CUresult code);
+
+/* ---- failures and counts ---- */
+
+extern struct softcuda_counts softcuda_counts;
+
+CUresult softcuda_read_environment(void);
+/* Counts an operation. Whether it has to fail. */
+bool softcuda_fails(enum softcuda_kind kind);
+bool softcuda_is_lost(void);
+
+/* ---- memory ---- */
+
+enum softcuda_memory {
+    SOFTCUDA_PAGEABLE,
+    SOFTCUDA_DEVICE,
+    SOFTCUDA_MANAGED,
+    SOFTCUDA_PINNED,
+    SOFTCUDA_REGISTERED,
+    SOFTCUDA_BAD /* not all of one allocation, or freed */
+};
+
+struct softcuda_allocation {
+    enum softcuda_memory memory;
+    struct softcuda_context *context;
+    bool pooled; /* belongs to the device, and goes with the context that it was allocated in */
+    unsigned char *start;
+    size_t bytes;
+    unsigned char *pages; /* what is mapped for it, without the guard pages */
+    size_t mapped;
+    unsigned long long id;
+};
+
+/* Where BYTES from ADDRESS on are; ALLOCATION, if not NULL, is set where there is one. */
+enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
+                                          struct softcuda_allocation **allocation);
+/* Whether what runs in CONTEXT may use it. */
+bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
+                                  const struct softcuda_context *context);
+/* Gives an allocation its pages and its place in them; false: no memory. */
+bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes);
+/* Owned by the table from then on, as one that is live. False: no memory. */
+bool softcuda_memory_insert(struct softcuda_allocation *allocation);
+/* Frees it. Whether nothing was written beside it. */
+bool softcuda_memory_release(struct softcuda_allocation *allocation);
+size_t softcuda_memory_used(CUdevice device);
+/* Makes device memory accessible, or no longer: an allocation, or all of the context. */
+void softcuda_memory_expose(const struct softcuda_allocation *allocation, bool accessible);
+void softcuda_memory_expose_all(const struct softcuda_context *context, bool accessible);
+/* Whether nothing was written beside the context's allocations; a message says where. */
+bool softcuda_memory_is_intact(const struct softcuda_context *context);
+bool softcuda_memory_is_arena(const void *address);
+void softcuda_memory_free_all(const struct softcuda_context *context);
+
+/* ---- streams ---- */
+
+/* A place in a stream: after so many of its operations. */
+struct softcuda_place_in_stream {
+    const void *stream; /* handle */
+    unsigned long long position;
+};
+
+/* An operation, allocated with malloc; the queue owns it. */
+struct softcuda_operation {
+    struct softcuda_operation *next;
+    /* Carries it out; an error is sticky. NULL: there is nothing to do but to wait. */
+    CUresult (*run)(const struct softcuda_operation *operation, struct softcuda_context *context);
+    struct softcuda_place_in_stream *after; /* what comes before it in other streams */
+    size_t nafter;
+};
+
+struct softcuda_stream {
+    struct softcuda_object object;
+    struct softcuda_stream *next;
+    bool blocking, destroyed;
+    unsigned long long queued, done; /* operations so far */
+    struct softcuda_operation *first, *last;
+};
+
+struct softcuda_stream *softcuda_stream_create(struct softcuda_context *context, bool blocking);
+/* NULL and CU_STREAM_LEGACY are the legacy stream of CONTEXT. */
+struct softcuda_stream *softcuda_stream_find(struct softcuda_context *context, CUstream handle);
+/* Takes over OPERATION, after EVENT if that is not NULL. */
+CUresult softcuda_stream_queue(struct softcuda_stream *stream, struct softcuda_operation *operation,
+                               const struct softcuda_place_in_stream *event);
+/* Queues an operation that does nothing. */
+CUresult softcuda_stream_mark(struct softcuda_stream *stream,
+                              const struct softcuda_place_in_stream *event);
+/* Carries out all that STREAM's operations up to POSITION need. The context's sticky error. */
+CUresult softcuda_stream_reach(struct softcuda_stream *stream, unsigned long long position);
+/* The same for all that is queued in CONTEXT; in all contexts. */
+CUresult softcuda_stream_drain(struct softcuda_context *context);
+void softcuda_stream_drain_all(void);
+/* Whether PLACE was reached; if it was not, carries out one operation on the way there. */
+bool softcuda_stream_poll(const struct softcuda_place_in_stream *place);
+/* Gives up what is queued. */
+void softcuda_stream_abandon(struct softcuda_stream *stream);
+
+/* ---- kernels ---- */
+
+struct softcuda_entry {
+    const char *name;
+    softcuda_kernel *kernel;
+    size_t bytes; /* of its argument */
+};
+
+extern
+#ifdef __cplusplus
+    "C"
+#endif
+    const struct softcuda_entry softcuda_table[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The lock, failures on demand, and counts. */
+
+#define _GNU_SOURCE /* recursive mutexes, strchrnul */
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+struct softcuda_counts softcuda_counts;
+
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static bool lost;
+static struct {
+    unsigned left; /* operations up to the one that fails; 0: none fails */
+    bool so_on;
+} failures[SOFTCUDA_KINDS];
+
+bool softcuda_fails(enum softcuda_kind kind)
+{
+    softcuda_counts.operations[kind]++;
+    if (failures[kind].left == 0 || --failures[kind].left > 0)
+        return false;
+    failures[kind].left = failures[kind].so_on;
+    return true;
+}
+
+bool softcuda_is_lost(void)
+{
+    return lost;
+}
+
+void softcuda_fail(enum softcuda_kind kind, unsigned nth, bool so_on)
+{
+    pthread_mutex_lock(&lock);
+    failures[kind].left = nth;
+    failures[kind].so_on = so_on;
+    pthread_mutex_unlock(&lock);
+}
+
+void softcuda_count(struct softcuda_counts *counts)
+{
+    pthread_mutex_lock(&lock);
+    *counts = softcuda_counts;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the environment ---- */
+
+/* KIND:N or KIND:N+, LENGTH bytes of TEXT. */
+static bool read_failure(const char *text, size_t length)
+{
+    static const char *const kinds[SOFTCUDA_KINDS] = {"alloc", "copy", "launch", "async", "lost"};
+
+    for (int kind = 0; kind < SOFTCUDA_KINDS; kind++) {
+        size_t name = strlen(kinds[kind]);
+        unsigned long nth;
+        char *end;
+
+        if (length <= name + 1 || strncmp(text, kinds[kind], name) != 0 || text[name] != ':')
+            continue;
+        nth = strtoul(text + name + 1, &end, 10);
+        failures[kind].so_on = *end == '+';
+        end += failures[kind].so_on;
+        failures[kind].left = (unsigned)nth;
+        return nth > 0 && nth <= UINT_MAX && end == text + length;
+    }
+    return false;
+}
+
+CUresult softcuda_read_environment(void)
+{
+    const char *fail = getenv("SOFTCUDA_FAIL"), *devices = getenv("SOFTCUDA_DEVICES");
+    unsigned long count = 2;
+    char *end;
+
+    if (devices && *devices) {
+        count = strtoul(devices, &end, 10);
+        if (*end != '\0' || count > 64) {
+            fprintf(stderr, "softcuda: SOFTCUDA_DEVICES is no number up to 64: %s\n", devices);
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    while (fail && *fail) {
+        size_t length = (size_t)(strchrnul(fail, ',') - fail);
+
+        if (!read_failure(fail, length)) {
+            fprintf(stderr, "softcuda: SOFTCUDA_FAIL is no list of KIND:N or KIND:N+: %s\n", fail);
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        fail += length + (fail[length] == ',');
+    }
+    softcuda_devices = (int)count;
+    return count > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+/* ---- calls ---- */
+
+CUresult softcuda_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    if (softcuda_fails(SOFTCUDA_LOST))
+        lost = true;
+    if (lost)
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    return softcuda_devices > 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult softcuda_enter_context(struct softcuda_context **context)
+{
+    CUresult code = softcuda_enter(), current = softcuda_current(context);
+
+    if (code == CUDA_SUCCESS)
+        code = current;
+    return code == CUDA_SUCCESS ? (*context)->error : code;
+}
+
+CUresult softcuda_leave(CUresult code)
+{
+    pthread_mutex_unlock(&lock);
+    return code;
+}

@@ -1,0 +1,272 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory. Allocations are cut one after another from reserved address space, between guard pages,
+ * and their addresses are never given out again. They end as close to the guard page as their
+ * alignment lets them; what is left beside them in their pages is poisoned for AddressSanitizer and
+ * otherwise filled with bytes that are checked after each kernel and when they are freed. */
+
+#define _GNU_SOURCE /* MAP_NORESERVE */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "driver.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
+#endif
+
+#define PAGE ((size_t)4096)
+#define ALIGNMENT ((size_t)256)
+#define ARENA_MOST ((size_t)1 << 40)
+#define ARENA_LEAST ((size_t)1 << 34)
+enum { FRESH = 0xC5, BESIDE = 0xA7 };
+
+static size_t arena_bytes;
+static unsigned char *arena, *unused; /* reserved; where the part begins that was never given out */
+static struct softcuda_allocation **allocations; /* by address */
+static size_t count, room;
+
+static size_t round_up(size_t bytes, size_t to)
+{
+    return (bytes + to - 1) / to * to;
+}
+
+bool softcuda_memory_is_arena(const void *address)
+{
+    const unsigned char *byte = address;
+
+    return arena && byte >= arena && byte < arena + arena_bytes;
+}
+
+/* ---- the table ---- */
+
+/* The number of allocations that begin at ADDRESS or before. */
+static size_t count_up_to(const void *address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if ((uintptr_t)allocations[middle]->start <= (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool softcuda_memory_insert(struct softcuda_allocation *allocation)
+{
+    static unsigned long long ids;
+    size_t place = count_up_to(allocation->start);
+
+    if (count == room) {
+        size_t more = room == 0 ? 64 : 2 * room;
+        struct softcuda_allocation **table = realloc(allocations, more * sizeof *table);
+
+        if (table == NULL)
+            return false;
+        allocations = table;
+        room = more;
+    }
+    memmove(allocations + place + 1, allocations + place, (count - place) * sizeof *allocations);
+    allocations[place] = allocation;
+    allocation->id = ++ids;
+    count++;
+    softcuda_counts.live++;
+    return true;
+}
+
+static void erase(struct softcuda_allocation *allocation)
+{
+    size_t place = count_up_to(allocation->start) - 1;
+
+    memmove(allocations + place, allocations + place + 1,
+            (count - place - 1) * sizeof *allocations);
+    count--;
+    softcuda_counts.live--;
+    free(allocation);
+}
+
+enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
+                                          struct softcuda_allocation **allocation)
+{
+    uintptr_t from = (uintptr_t)address;
+    size_t below = count_up_to(address);
+    struct softcuda_allocation *before = below > 0 ? allocations[below - 1] : NULL;
+
+    if (before && from - (uintptr_t)before->start < before->bytes) {
+        if (bytes > before->bytes - (from - (uintptr_t)before->start))
+            return SOFTCUDA_BAD;
+        if (allocation)
+            *allocation = before;
+        return before->memory;
+    }
+    if (softcuda_memory_is_arena(address) ||
+        (below < count && (uintptr_t)allocations[below]->start - from < bytes))
+        return SOFTCUDA_BAD;
+    return SOFTCUDA_PAGEABLE;
+}
+
+/* ---- access ---- */
+
+bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
+                                  const struct softcuda_context *context)
+{
+    return allocation->memory != SOFTCUDA_DEVICE || allocation->context == context ||
+           (allocation->pooled && allocation->context->device == context->device);
+}
+
+void softcuda_memory_expose(const struct softcuda_allocation *allocation, bool accessible)
+{
+    if (allocation->memory == SOFTCUDA_DEVICE &&
+        mprotect(allocation->pages, allocation->mapped,
+                 accessible ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
+        perror("softcuda: mprotect");
+        abort();
+    }
+}
+
+void softcuda_memory_expose_all(const struct softcuda_context *context, bool accessible)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (softcuda_memory_is_reachable(allocations[i], context))
+            softcuda_memory_expose(allocations[i], accessible);
+    }
+}
+
+static bool is_untouched(const unsigned char *from, const unsigned char *to)
+{
+#ifndef __SANITIZE_ADDRESS__
+    for (; from < to; from++) {
+        if (*from != BESIDE)
+            return false;
+    }
+#else
+    (void)from, (void)to;
+#endif
+    return true;
+}
+
+/* Of memory that is accessible. */
+static bool is_intact(const struct softcuda_allocation *allocation)
+{
+    const unsigned char *start = allocation->start, *last = start + allocation->bytes;
+
+    if (allocation->memory == SOFTCUDA_REGISTERED ||
+        (is_untouched(allocation->pages, start) &&
+         is_untouched(last, allocation->pages + allocation->mapped)))
+        return true;
+    fprintf(stderr, "softcuda: something was written beside the %zu bytes at %p\n",
+            allocation->bytes, (const void *)start);
+    return false;
+}
+
+bool softcuda_memory_is_intact(const struct softcuda_context *context)
+{
+    bool intact = true;
+
+    for (size_t i = 0; i < count; i++) {
+        if (softcuda_memory_is_reachable(allocations[i], context))
+            intact = is_intact(allocations[i]) && intact;
+    }
+    return intact;
+}
+
+/* ---- pages ---- */
+
+/* ThreadSanitizer, or a limit of the process, may leave no room for the most. */
+static bool reserve_arena(void)
+{
+    for (size_t bytes = ARENA_MOST; bytes >= ARENA_LEAST; bytes /= 2) {
+        void *space =
+            mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (space != MAP_FAILED) {
+            arena = unused = space;
+            arena_bytes = bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Address space for MAPPED bytes, between guard pages; NULL: there is no more. */
+static unsigned char *reserve(size_t mapped)
+{
+    unsigned char *pages;
+
+    if (arena == NULL && !reserve_arena())
+        return NULL;
+    if (mapped + 2 * PAGE > (size_t)(arena + arena_bytes - unused))
+        return NULL;
+    pages = unused + PAGE;
+    if (mprotect(pages, mapped, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    unused = pages + mapped;
+    return pages;
+}
+
+/* The last bytes of its pages, as far as the alignment goes. */
+bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes)
+{
+    allocation->mapped = round_up(bytes, PAGE);
+    allocation->pages = reserve(allocation->mapped);
+    if (allocation->pages == NULL)
+        return false;
+    allocation->bytes = bytes;
+    allocation->start = allocation->pages + allocation->mapped - round_up(bytes, ALIGNMENT);
+    memset(allocation->pages, BESIDE, (size_t)(allocation->start - allocation->pages));
+    memset(allocation->start, FRESH, bytes);
+    memset(allocation->start + bytes, BESIDE, round_up(bytes, ALIGNMENT) - bytes);
+    ASAN_POISON_MEMORY_REGION(allocation->pages, allocation->mapped);
+    ASAN_UNPOISON_MEMORY_REGION(allocation->start, bytes);
+    softcuda_memory_expose(allocation, false);
+    return true;
+}
+
+/* The pages are given back, the addresses are not. */
+bool softcuda_memory_release(struct softcuda_allocation *allocation)
+{
+    bool intact;
+
+    softcuda_memory_expose(allocation, true);
+    intact = is_intact(allocation);
+    if (allocation->memory != SOFTCUDA_REGISTERED) {
+        ASAN_UNPOISON_MEMORY_REGION(allocation->pages, allocation->mapped);
+        if (mmap(allocation->pages, allocation->mapped, PROT_NONE,
+                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+            perror("softcuda: mmap");
+            abort();
+        }
+    }
+    erase(allocation);
+    return intact;
+}
+
+void softcuda_memory_free_all(const struct softcuda_context *context)
+{
+    for (size_t i = count; i-- > 0;) {
+        if (allocations[i]->context == context)
+            softcuda_memory_release(allocations[i]);
+    }
+}
+
+size_t softcuda_memory_used(CUdevice device)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (allocations[i]->context->device == device && allocations[i]->memory < SOFTCUDA_PINNED)
+            bytes += allocations[i]->mapped;
+    }
+    return bytes;
+}

@@ -1,0 +1,105 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What is known of a pointer. */
+
+#include <string.h>
+
+#include "driver.h"
+
+/* A pointer may be asked about in no context, but not in one that is broken. */
+static CUresult enter_any_context(void)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    return code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_CONTEXT_IS_DESTROYED
+               ? CUDA_SUCCESS
+               : code;
+}
+
+static bool is_host(const struct softcuda_allocation *allocation)
+{
+    return allocation->memory >= SOFTCUDA_PINNED;
+}
+
+static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
+{
+    struct softcuda_allocation *allocation = NULL;
+    void *address = (void *)(uintptr_t)pointer;
+
+    softcuda_memory_find(address, 1, &allocation);
+    if (data == NULL || allocation == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *)data = allocation->pooled ? NULL : allocation->context->object.handle;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)data = is_host(allocation) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(CUdeviceptr *)data = pointer;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (allocation->memory == SOFTCUDA_DEVICE)
+            return CUDA_ERROR_INVALID_VALUE;
+        *(void **)data = address;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        *(unsigned long long *)data = allocation->id;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(unsigned *)data = allocation->memory == SOFTCUDA_MANAGED;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)data = allocation->context->device;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(CUdeviceptr *)data = (CUdeviceptr)(uintptr_t)allocation->start;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *)data = allocation->bytes;
+        return CUDA_SUCCESS;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
+{
+    CUresult code = enter_any_context();
+
+    return softcuda_leave(code == CUDA_SUCCESS ? get(data, attribute, pointer) : code);
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer)
+{
+    struct softcuda_allocation *allocation = NULL;
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    softcuda_memory_find((void *)(uintptr_t)pointer, 1, &allocation);
+    if (code == CUDA_SUCCESS && allocation == NULL)
+        code = CUDA_ERROR_NOT_FOUND;
+    if (code == CUDA_SUCCESS && base)
+        *base = (CUdeviceptr)(uintptr_t)allocation->start;
+    if (code == CUDA_SUCCESS && bytes)
+        *bytes = allocation->bytes;
+    return softcuda_leave(code);
+}
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *pointer, void *host, unsigned flags)
+{
+    struct softcuda_allocation *allocation = NULL;
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    softcuda_memory_find(host, 1, &allocation);
+    if (code == CUDA_SUCCESS &&
+        (pointer == NULL || flags != 0 || allocation == NULL || !is_host(allocation)))
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        *pointer = (CUdeviceptr)(uintptr_t)host;
+    return softcuda_leave(code);
+}

@@ -1,0 +1,65 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A CUDA driver in software, for tests: a libcuda.so.1 whose devices are ordinary memory and whose
+ * kernels are those of src/cuda/kernels.cu, compiled for this processor with a fiber for each CUDA
+ * thread. It is slow, hostile on purpose, and never installed:
+ *
+ * - The program cannot touch device memory: it is mapped without access but while a kernel or a copy
+ *   runs, and there is no access beside an allocation or after it was freed.
+ * - Work on streams is carried out as late as it may be: when something waits for it.
+ * - Pinned memory is read and written when the copy is carried out, not when it is queued.
+ *
+ * From the environment, read in cuInit:
+ *   SOFTCUDA_DEVICES=N         devices; default 2; 0: cuInit says that there are none
+ *   SOFTCUDA_FAIL=KIND:N       the Nth operation of a kind fails, see softcuda_fail; N+: all from then on
+ *   SOFTCUDA_ORDER=ORDER       in which order the threads of a block run: forward (default), reverse,
+ *                              or a number that seeds a shuffle
+ *
+ * These functions are in libcuda.so.1 beside the driver's; a test finds them with dlsym, and where
+ * it does not it runs on a real driver. */
+#ifndef SOFTCUDA_H
+#define SOFTCUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum softcuda_kind {
+    SOFTCUDA_ALLOC,  /* cuMemAlloc, cuMemAllocHost, cuMemHostAlloc, cuMemHostRegister, streams, events,
+                        modules: CUDA_ERROR_OUT_OF_MEMORY */
+    SOFTCUDA_COPY,   /* cuMemcpy*, cuMemset*: CUDA_ERROR_UNKNOWN, nothing is copied */
+    SOFTCUDA_LAUNCH, /* cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES */
+    SOFTCUDA_ASYNC,  /* as a copy or launch is carried out: sticky, CUDA_ERROR_ILLEGAL_ADDRESS */
+    SOFTCUDA_LOST,   /* any call of the driver: sticky, CUDA_ERROR_DEVICE_UNAVAILABLE */
+    SOFTCUDA_KINDS
+};
+
+/* The NTH operation of KIND from now on (1: the next) fails, and if SO_ON all after it. 0: none. */
+void softcuda_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
+
+/* What happened so far. */
+struct softcuda_counts {
+    unsigned long long operations[SOFTCUDA_KINDS]; /* those that failed included */
+    unsigned long long launches;
+    unsigned long long bytes_to_device, bytes_to_host; /* copied */
+    unsigned long long live; /* allocations, registrations, streams, events, modules not freed */
+};
+void softcuda_count(struct softcuda_counts *counts);
+
+/* ---- inside ---- */
+
+/* Runs KERNEL, a kernel of kernels.cu or of a test compiled with device.h, on a grid of BLOCKS blocks
+ * of THREADS threads, one block after the other; ARGS is its argument. False if the threads of a
+ * block do not meet at a barrier, a shuffle or a ballot (a message says where). */
+typedef void softcuda_kernel(const void *args);
+bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

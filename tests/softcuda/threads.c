@@ -1,0 +1,396 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The threads of a block as fibers: each runs until it waits for others or exits, and then the next
+ * one in order that can run does. A block that leaves nobody able to run before all have exited is
+ * stuck, and that is reported. One call of softcuda_run at a time; it may be left by siglongjmp. */
+
+#include "fibers.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softcuda.h"
+#include "threads.h"
+
+enum { WARP = 32, MAX_THREADS = 1024 };
+
+enum state {
+    STATE_NONE, /* not started */
+    STATE_EXITED,
+    STATE_READY,
+    STATE_BARRIER,
+    STATE_SHUFFLE,
+    STATE_BALLOT,
+    STATE_SYNCWARP
+};
+
+struct thread {
+    struct softcuda_fiber fiber;
+    enum state state;
+    const char *file; /* where it waits */
+    int line;
+    unsigned mask;   /* of the lanes it meets, */
+    uint64_t value;  /* to which it gives this, */
+    unsigned source; /* and the lane from which it wants a value */
+    uint64_t result;
+};
+
+struct softcuda_place softcuda_here;
+
+/* The section of the kernels' shared memory, if there are such kernels here. */
+extern unsigned char __start_softcuda_shared[] __attribute__((weak, visibility("hidden")));
+extern unsigned char __stop_softcuda_shared[] __attribute__((weak, visibility("hidden")));
+
+enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+
+static struct {
+    softcuda_kernel *kernel;
+    const void *args;
+    enum order order;
+    uint64_t random;
+    unsigned running; /* the thread */
+    unsigned left;    /* threads that have not exited */
+    unsigned barrier; /* those of them at a barrier */
+    unsigned phase;   /* of barriers: 0, 1, 0 ... */
+    /* Names for what happens before: a block, its end, a barrier in each phase. */
+    char begin, end, phases[2];
+    bool failed;
+    struct softcuda_fiber scheduler;
+    unsigned turns[MAX_THREADS];
+    struct thread threads[MAX_THREADS];
+} engine;
+
+static void complain(unsigned thread, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* One line on stderr, once per run. */
+static void complain(unsigned thread, const char *format, ...)
+{
+    char text[512];
+    va_list list;
+
+    if (!engine.failed) {
+        va_start(list, format);
+        vsnprintf(text, sizeof text, format, list);
+        va_end(list);
+        fprintf(stderr, "softcuda: block %u, thread %u %s\n", softcuda_here.block.x, thread, text);
+    }
+    engine.failed = true;
+}
+
+/* What a thread waits at, or that it has exited. Returns TEXT, of SIZE bytes. */
+static const char *describe(const struct thread *thread, char *text, size_t size)
+{
+    switch (thread->state) {
+    case STATE_BARRIER:
+        snprintf(text, size, "waits at the barrier of %s:%d", thread->file, thread->line);
+        break;
+    case STATE_SHUFFLE:
+    case STATE_BALLOT:
+    case STATE_SYNCWARP:
+        snprintf(text, size, "waits at the %s with mask 0x%08x of %s:%d",
+                 thread->state == STATE_SHUFFLE  ? "shuffle"
+                 : thread->state == STATE_BALLOT ? "ballot"
+                                                 : "__syncwarp",
+                 thread->mask, thread->file, thread->line);
+        break;
+    default:
+        snprintf(text, size, "has exited");
+    }
+    return text;
+}
+
+/* ---- order ---- */
+
+static bool read_order(void)
+{
+    const char *text = getenv("SOFTCUDA_ORDER");
+    char *end;
+
+    engine.order = ORDER_FORWARD;
+    if (text == NULL || *text == '\0' || strcmp(text, "forward") == 0)
+        return true;
+    if (strcmp(text, "reverse") == 0) {
+        engine.order = ORDER_REVERSE;
+        return true;
+    }
+    engine.order = ORDER_RANDOM;
+    engine.random = strtoull(text, &end, 10);
+    if (*end == '\0')
+        return true;
+    fprintf(stderr, "softcuda: SOFTCUDA_ORDER is neither forward, reverse nor a number: %s\n",
+            text);
+    return false;
+}
+
+/* The top bits of a linear congruential generator. */
+static unsigned draw(unsigned below)
+{
+    engine.random = engine.random * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((engine.random >> 32) * below >> 32);
+}
+
+/* Random turns are drawn anew each time all had theirs. */
+static void take_turns(unsigned threads)
+{
+    for (unsigned i = 0; i < threads; i++) {
+        unsigned other = engine.order == ORDER_RANDOM ? draw(i + 1) : i;
+
+        engine.turns[i] = engine.turns[other];
+        engine.turns[other] = engine.order == ORDER_REVERSE ? threads - 1 - i : i;
+    }
+}
+
+/* ---- a thread's side ---- */
+
+/* A fiber outlives blocks and runs: it waits, exited, for its next kernel. */
+static void thread_main(void)
+{
+    struct thread *thread = &engine.threads[engine.running];
+
+    for (;;) {
+        softcuda_fiber_acquire(&engine.begin);
+        engine.kernel(engine.args);
+        softcuda_fiber_release(&engine.end);
+        thread->state = STATE_EXITED;
+        softcuda_fiber_switch(&thread->fiber, &engine.scheduler);
+    }
+}
+
+/* Gives way. Returns when the scheduler lets the thread go on. */
+static struct thread *wait_as(enum state state, const char *file, int line, unsigned mask,
+                              uint64_t value, unsigned source)
+{
+    struct thread *thread = &engine.threads[engine.running];
+
+    thread->state = state;
+    thread->file = file;
+    thread->line = line;
+    thread->mask = mask;
+    thread->value = value;
+    thread->source = source;
+    softcuda_fiber_switch(&thread->fiber, &engine.scheduler);
+    return thread;
+}
+
+uint64_t softcuda_barrier(const char *file, int line, bool predicate)
+{
+    const void *here = &engine.phases[engine.phase];
+
+    softcuda_fiber_release(here);
+    uint64_t result = wait_as(STATE_BARRIER, file, line, 0, predicate, 0)->result;
+    softcuda_fiber_acquire(here);
+    return result;
+}
+
+uint64_t softcuda_shuffle(const char *file, int line, unsigned mask, uint64_t value,
+                          unsigned source)
+{
+    return wait_as(STATE_SHUFFLE, file, line, mask, value, source)->result;
+}
+
+unsigned softcuda_ballot(const char *file, int line, unsigned mask, bool predicate)
+{
+    return (unsigned)wait_as(STATE_BALLOT, file, line, mask, predicate, 0)->result;
+}
+
+/* What each lane did before is released under its own name. */
+void softcuda_syncwarp(const char *file, int line, unsigned mask)
+{
+    unsigned first = engine.running - engine.running % WARP;
+
+    softcuda_fiber_release(&engine.threads[engine.running]);
+    wait_as(STATE_SYNCWARP, file, line, mask, 0, 0);
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if (mask >> lane & 1)
+            softcuda_fiber_acquire(&engine.threads[first + lane]);
+    }
+}
+
+/* ---- the scheduler's side ---- */
+
+/* All threads left are at a barrier. */
+static void open_barrier(unsigned threads)
+{
+    const struct thread *first = NULL;
+    uint64_t agree = 0;
+    char text[256];
+
+    for (unsigned i = 0; i < threads; i++) {
+        struct thread *thread = &engine.threads[i];
+
+        if (thread->state != STATE_BARRIER)
+            continue;
+        if (first == NULL)
+            first = thread;
+        agree += thread->value;
+        if (thread->line != first->line || strcmp(thread->file, first->file) != 0) {
+            complain(i, "%s, thread %u at that of %s:%d", describe(thread, text, sizeof text),
+                     (unsigned)(first - engine.threads), first->file, first->line);
+            return;
+        }
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        if (engine.threads[i].state == STATE_BARRIER) {
+            engine.threads[i].result = (uint64_t)engine.barrier << 32 | agree;
+            engine.threads[i].state = STATE_READY;
+        }
+    }
+    engine.barrier = 0;
+    engine.phase ^= 1;
+}
+
+static bool meets(const struct thread *thread, const struct thread *other)
+{
+    return thread->state == other->state && thread->mask == other->mask &&
+           thread->line == other->line && strcmp(thread->file, other->file) == 0;
+}
+
+/* The thread waits for lanes of its warp: if all have come, they go on. */
+static void open_warp(unsigned index, unsigned threads)
+{
+    struct thread *thread = &engine.threads[index];
+    struct thread *warp = thread - index % WARP;
+    unsigned lanes = threads - (index - index % WARP);
+    unsigned mask = thread->mask, ballot = 0;
+    bool ballots = thread->state == STATE_BALLOT;
+    char text[256];
+
+    if ((mask >> index % WARP & 1) == 0) {
+        complain(index, "%s, which does not name it", describe(thread, text, sizeof text));
+        return;
+    }
+    if (thread->state == STATE_SHUFFLE &&
+        (thread->source >= WARP || (mask >> thread->source & 1) == 0)) {
+        complain(index, "%s and reads lane %u", describe(thread, text, sizeof text),
+                 thread->source);
+        return;
+    }
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if ((mask >> lane & 1) == 0)
+            continue;
+        if (lane >= lanes || !meets(thread, &warp[lane]))
+            return;
+        ballot |= (unsigned)warp[lane].value << lane;
+    }
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if ((mask >> lane & 1) == 0)
+            continue;
+        warp[lane].result = ballots ? ballot : warp[warp[lane].source].value;
+        warp[lane].state = STATE_READY;
+    }
+}
+
+/* No thread can run and not all have exited: says of one whom it waits for. */
+static void complain_stuck(unsigned threads)
+{
+    char text[256], other[256];
+
+    for (unsigned i = 0; i < threads; i++) {
+        const struct thread *thread = &engine.threads[i];
+
+        if (thread->state == STATE_EXITED || thread->state == STATE_BARRIER)
+            continue;
+        for (unsigned lane = 0; lane < WARP; lane++) {
+            unsigned missed = i - i % WARP + lane;
+
+            if ((thread->mask >> lane & 1) == 0)
+                continue;
+            if (missed >= threads)
+                complain(i, "%s; the block has no thread %u", describe(thread, text, sizeof text),
+                         missed);
+            else if (!meets(thread, &engine.threads[missed]))
+                complain(i, "%s; thread %u %s", describe(thread, text, sizeof text), missed,
+                         describe(&engine.threads[missed], other, sizeof other));
+        }
+    }
+}
+
+static void run_thread(unsigned index)
+{
+    struct thread *thread = &engine.threads[index];
+
+    engine.running = index;
+    softcuda_here.thread.x = index;
+    softcuda_fiber_switch(&engine.scheduler, &thread->fiber);
+}
+
+static bool run_block(unsigned threads)
+{
+    bool progress = true;
+
+    softcuda_fiber_release(&engine.begin);
+    engine.left = threads;
+    for (unsigned i = 0; i < threads; i++)
+        engine.threads[i].state = STATE_READY;
+    while (engine.left > 0 && progress && !engine.failed) {
+        progress = false;
+        take_turns(threads);
+        for (unsigned turn = 0; turn < threads && !engine.failed; turn++) {
+            unsigned index = engine.turns[turn];
+            struct thread *thread = &engine.threads[index];
+
+            if (thread->state != STATE_READY)
+                continue;
+            progress = true;
+            run_thread(index);
+            if (thread->state == STATE_BARRIER)
+                engine.barrier++;
+            else if (thread->state == STATE_EXITED)
+                engine.left--;
+            else
+                open_warp(index, threads);
+            if (engine.barrier > 0 && engine.barrier == engine.left)
+                open_barrier(threads);
+        }
+    }
+    if (engine.left > 0)
+        complain_stuck(threads);
+    softcuda_fiber_acquire(&engine.end);
+    return !engine.failed;
+}
+
+/* Whatever was in shared memory is lost. Written as volatile bytes, since red zones are among them
+ * and AddressSanitizer watches memset. */
+__attribute__((no_sanitize_address)) static void spoil_shared(void)
+{
+    for (volatile unsigned char *byte = __start_softcuda_shared; byte < __stop_softcuda_shared;
+         byte++)
+        *byte = 0xE7;
+}
+
+bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads)
+{
+    if (threads < 1 || threads > MAX_THREADS) {
+        fprintf(stderr, "softcuda: a block has 1 to %d threads, not %u\n", MAX_THREADS, threads);
+        return false;
+    }
+    if (!read_order())
+        return false;
+    engine.kernel = kernel;
+    engine.args = args;
+    engine.failed = false;
+    engine.barrier = 0;
+    softcuda_here = (struct softcuda_place){{0, 0, 0}, {0, 0, 0}, {threads, 1, 1}, {blocks, 1, 1}};
+    for (unsigned i = 0; i < threads; i++) {
+        struct thread *thread = &engine.threads[i];
+
+        if (thread->state != STATE_EXITED && !softcuda_fiber_start(&thread->fiber, thread_main)) {
+            fprintf(stderr, "softcuda: no memory for the stack of thread %u\n", i);
+            return false;
+        }
+        thread->state = STATE_EXITED;
+    }
+    softcuda_fiber_adopt(&engine.scheduler);
+    for (unsigned block = 0; block < blocks; block++) {
+        softcuda_here.block.x = engine.order == ORDER_REVERSE ? blocks - 1 - block : block;
+        spoil_shared();
+        if (!run_block(threads))
+            return false;
+    }
+    return true;
+}

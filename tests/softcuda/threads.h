@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What device.h asks of the engine for the thread that runs. FILE and LINE are where threads meet.
+ */
+#ifndef SOFTCUDA_THREADS_H
+#define SOFTCUDA_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct softcuda_dim {
+    unsigned x, y, z;
+};
+
+/* Of the thread that runs. */
+struct softcuda_place {
+    struct softcuda_dim thread, block, threads, blocks;
+};
+extern struct softcuda_place softcuda_here;
+
+/* Waits for all threads that have not exited. The result counts them (high half) and those with
+ * PREDICATE (low half). */
+uint64_t softcuda_barrier(const char *file, int line, bool predicate);
+
+/* These wait for the lanes that MASK names. */
+/* The VALUE of lane SOURCE. */
+uint64_t softcuda_shuffle(const char *file, int line, unsigned mask, uint64_t value,
+                          unsigned source);
+/* A bit for each lane with PREDICATE. */
+unsigned softcuda_ballot(const char *file, int line, unsigned mask, bool predicate);
+void softcuda_syncwarp(const char *file, int line, unsigned mask);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

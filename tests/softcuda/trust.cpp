@@ -1,0 +1,241 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Kernels that are right give on the fiber engine what CUDA gives, in any order of the threads. */
+
+#include <setjmp.h>
+
+#include "trust.h"
+
+__global__ static void sum(const arguments args)
+{
+    __shared__ unsigned warps[THREADS / 32];
+    unsigned value = args.data[threadIdx.x] + blockIdx.x;
+
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+        value += __shfl_down_sync(ALL, value, static_cast<unsigned>(lanes));
+    if (threadIdx.x % 32 == 0)
+        warps[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = 0;
+    for (unsigned warp = 0; warp < THREADS / 32; warp++)
+        value += warps[warp];
+    args.out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+static void test_sum(const char *order)
+{
+    bool right = true;
+
+    set_order(order);
+    right = RUN(sum, 2, THREADS);
+    for (unsigned i = 0; i < 2 * THREADS; i++)
+        right = right && out[i] == 255 * 128 + THREADS * (i / THREADS);
+    ok(right, "a sum through shuffles and shared memory is right, order %s", order);
+}
+
+/* Groups of 8 lanes, each with its number of shuffles. */
+__global__ static void groups(const arguments args)
+{
+    unsigned group = threadIdx.x / 8, mask = 0xFFu << threadIdx.x % 32 / 8 * 8;
+    unsigned value = args.data[threadIdx.x];
+
+    for (unsigned i = 0; i <= group % 4; i++)
+        value = __shfl_sync(mask, value, static_cast<int>(threadIdx.x + 1), 8);
+    args.out[threadIdx.x] = value;
+}
+
+static void test_groups(const char *order)
+{
+    bool right = true;
+
+    set_order(order);
+    right = RUN(groups, 1, THREADS);
+    for (unsigned i = 0; i < THREADS; i++)
+        right = right && out[i] == i / 8 * 8 + (i + 1 + i / 8 % 4) % 8;
+    ok(right, "groups of lanes shuffle on their own, order %s", order);
+}
+
+__global__ static void edges(const arguments args)
+{
+    unsigned lane = threadIdx.x % 32;
+    unsigned up = __shfl_up_sync(ALL, lane, 3, 8), down = __shfl_down_sync(ALL, lane, 3, 8);
+    unsigned next = __shfl_xor_sync(ALL, lane, 8, 8), all = __shfl_xor_sync(ALL, lane, 31);
+    float half = __shfl_sync(ALL, static_cast<float>(lane) / 2, 35, 16);
+
+    args.out[threadIdx.x] = up | down << 8 | next << 16 | all << 24;
+    args.out[THREADS + threadIdx.x] = __float_as_uint(half);
+}
+
+/* The values are those of the pseudocode of shfl.sync in the PTX ISA. */
+static void test_edges(void)
+{
+    bool right = true;
+
+    set_order("forward");
+    right = RUN(edges, 1, THREADS);
+    for (unsigned i = 0; i < THREADS; i++) {
+        unsigned lane = i % 32, up = lane % 8 < 3 ? lane : lane - 3;
+        unsigned down = lane % 8 + 3 > 7 ? lane : lane + 3;
+        unsigned next = lane / 8 % 2 == 0 ? lane : lane - 8;
+
+        right = right && out[i] == (up | down << 8 | next << 16 | (31 - lane) << 24) &&
+                __uint_as_float(out[THREADS + i]) == (lane < 16 ? 1.5f : 9.5f);
+    }
+    ok(right, "a shuffle beyond its width gives what the PTX ISA says");
+}
+
+__global__ static void votes(const arguments args)
+{
+    unsigned thread = threadIdx.x, half = thread % 32 < 16 ? 0xFFFFu : 0xFFFF0000u;
+    unsigned ballot = __ballot_sync(ALL, thread % 3 == 0);
+    int any = __any_sync(half, thread == 17), all = __all_sync(half, thread >= 16);
+    int count = __syncthreads_count(thread < 100);
+    int some = __syncthreads_or(thread == 255), every = __syncthreads_and(thread != 255);
+
+    args.out[thread] = ballot;
+    args.out[THREADS + thread] = static_cast<unsigned>(any | all << 1 | some << 2 | every << 3) +
+                                 static_cast<unsigned>(count) * 16;
+}
+
+static void test_votes(const char *order)
+{
+    bool right = true;
+
+    set_order(order);
+    right = RUN(votes, 1, THREADS);
+    for (unsigned i = 0; i < THREADS; i++) {
+        unsigned ballot = 0;
+
+        for (unsigned lane = 0; lane < 32; lane++)
+            ballot |= static_cast<unsigned>((i / 32 * 32 + lane) % 3 == 0) << lane;
+        right = right && out[i] == ballot &&
+                out[THREADS + i] == 1600u + 4 + (i >= 16 && i < 32 ? 1 : 0) + (i >= 16 ? 2 : 0);
+    }
+    ok(right, "ballots and counting barriers are right, order %s", order);
+}
+
+/* Half of the threads leave before the barrier, which then waits for the others alone. */
+__global__ static void leave(const arguments args)
+{
+    if (threadIdx.x % 64 < 32)
+        return;
+    atomicAdd(&args.out[0], 1);
+    __syncthreads();
+    args.out[threadIdx.x] = args.out[0];
+}
+
+static void test_leave(void)
+{
+    bool right = true;
+
+    set_order("reverse");
+    right = RUN(leave, 1, THREADS);
+    for (unsigned i = 32; i < THREADS; i++)
+        right = right && out[i] == (i % 64 < 32 ? 0 : THREADS / 2);
+    ok(right, "a barrier does not wait for threads that have exited");
+}
+
+__global__ static void enter(const arguments args)
+{
+    args.out[atomicAdd(args.data, 1)] = threadIdx.x;
+}
+
+/* Runs ENTER: WHO, of THREADS, are the threads in the order in which they ran. */
+static bool run_order(const char *order, unsigned *who)
+{
+    bool seen[THREADS] = {false}, right = true;
+
+    set_order(order);
+    right = RUN(enter, 1, THREADS);
+    memcpy(who, out, THREADS * sizeof *who);
+    for (unsigned i = 0; i < THREADS; i++) {
+        right = right && who[i] < THREADS && !seen[who[i]];
+        seen[who[i] % THREADS] = true;
+    }
+    return right;
+}
+
+static void test_order(void)
+{
+    unsigned forward[THREADS], reverse[THREADS], first[THREADS], again[THREADS], other[THREADS];
+    bool right = run_order("forward", forward) && run_order("reverse", reverse) &&
+                 run_order("1", first) && run_order("1", again) && run_order("2", other);
+
+    ok(right, "in every order each thread runs once");
+    for (unsigned i = 0; i < THREADS; i++)
+        right = right && forward[i] == i && reverse[i] == THREADS - 1 - i;
+    ok(right, "forward is by number and reverse against it");
+    ok(memcmp(first, again, sizeof first) == 0 && memcmp(first, other, sizeof first) != 0 &&
+           memcmp(first, forward, sizeof first) != 0,
+       "a seed gives one order, another seed another");
+}
+
+__global__ static void garbage(const arguments args)
+{
+    __shared__ unsigned shared[THREADS];
+
+    args.out[blockIdx.x * THREADS + threadIdx.x] = shared[threadIdx.x];
+    __syncthreads();
+    shared[threadIdx.x] = 1;
+}
+
+static void test_garbage(void)
+{
+    bool right = true;
+
+    set_order("forward");
+    right = RUN(garbage, 2, THREADS);
+    for (unsigned i = 0; i < 2 * THREADS; i++)
+        right = right && out[i] > 1;
+    ok(right, "a block does not find in shared memory what another left");
+}
+
+static sigjmp_buf out_of_kernel;
+
+__global__ static void leap(const arguments args)
+{
+    __syncthreads();
+    if (threadIdx.x == 100)
+        siglongjmp(out_of_kernel, 1);
+    args.out[threadIdx.x] = 1;
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
+
+/* As a handler of SIGSEGV may. The sanitizers do not follow a jump from one stack to another. */
+static void test_leap(void)
+{
+    static const char name[] = "after a jump out of a kernel the next one runs";
+
+    if (sanitized) {
+        skip(name, "built with a sanitizer");
+        return;
+    }
+    set_order("forward");
+    if (sigsetjmp(out_of_kernel, 1) == 0)
+        RUN(leap, 1, THREADS);
+    ok(RUN(sum, 2, THREADS) && out[0] == 255 * 128 && out[2 * THREADS - 1] == 255 * 128 + 256,
+       name);
+}
+
+int main(void)
+{
+    static const char *const orders[] = {"forward", "reverse", "1", "2"};
+
+    for (const char *order : orders) {
+        test_sum(order);
+        test_groups(order);
+        test_votes(order);
+    }
+    test_edges();
+    test_leave();
+    test_order();
+    test_garbage();
+    test_leap();
+    return done_testing();
+}
