@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define CGX_KERNEL_THREADS 256
+#define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements: whole buckets of one piece */
 
 /* A struct cgx_piece; TILE is the number of tiles of the pieces before it. */

@@ -3,6 +3,7 @@
 
 #include "cuda/backend.h"
 #include "cuda/memory.h"
+#include "cuda/staged.h"
 
 enum cgx_memory cgx_cuda_memory(const void *pointer)
 {
@@ -32,4 +33,38 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buf
 void cgx_cuda_backends_free(struct cgx_cuda_backends *all)
 {
     (void)all;
+}
+
+bool cgx_staged_possible(void)
+{
+    return false;
+}
+
+enum cgx_status cgx_staged_take(const void *device, size_t bytes, void **memory)
+{
+    (void)device, (void)bytes, (void)memory;
+    return CGX_ERR_DEVICE;
+}
+
+void cgx_staged_give(const void *device, void *memory)
+{
+    (void)device, (void)memory;
+}
+
+enum cgx_status cgx_staged_wait(const void *device)
+{
+    (void)device;
+    return CGX_ERR_DEVICE;
+}
+
+enum cgx_status cgx_staged_fetch(void *host, const void *device, size_t bytes)
+{
+    (void)host, (void)device, (void)bytes;
+    return CGX_ERR_DEVICE;
+}
+
+enum cgx_status cgx_staged_store(void *device, const void *host, size_t bytes)
+{
+    (void)device, (void)host, (void)bytes;
+    return CGX_ERR_DEVICE;
 }

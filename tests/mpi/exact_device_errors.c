@@ -236,6 +236,11 @@ static void test_broken_context(void)
     device_upload_later(buffer, input, sizeof input, NULL);
     code = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     check(code != MPI_SUCCESS, "work that was queued before fails: an error");
+    code = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    check(code != MPI_SUCCESS, "and so are later calls");
+    check(MPI_Allreduce(MPI_IN_PLACE, result, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) ==
+              MPI_SUCCESS,
+          "but not those on host buffers");
 }
 
 static void test_failures(void)

@@ -175,6 +175,7 @@ static CUresult queue_release(struct softcuda_context *context, void *start, CUs
     if (release == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     release->operation.run = run_release;
+    release->operation.housekeeping = true;
     release->start = start;
     return softcuda_stream_queue(stream, &release->operation, NULL);
 }

@@ -134,6 +134,7 @@ struct softcuda_operation {
     struct softcuda_operation *next;
     /* Carries it out; an error is sticky. NULL: there is nothing to do but to wait. */
     CUresult (*run)(const struct softcuda_operation *operation, struct softcuda_context *context);
+    bool housekeeping; /* neither copies nor launches: does not fail on demand */
     struct softcuda_place_in_stream *after; /* what comes before it in other streams */
     size_t nafter;
 };

@@ -80,8 +80,9 @@ static void step(struct softcuda_stream *stream)
     }
     context = stream->object.context;
     if (operation->run && !softcuda_is_lost() && context->error == CUDA_SUCCESS)
-        context->error = softcuda_fails(SOFTCUDA_ASYNC) ? CUDA_ERROR_ILLEGAL_ADDRESS
-                                                        : operation->run(operation, context);
+        context->error = !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC)
+                             ? CUDA_ERROR_ILLEGAL_ADDRESS
+                             : operation->run(operation, context);
     pop(stream);
 }
 

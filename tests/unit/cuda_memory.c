@@ -16,12 +16,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#if __has_include(<cuda.h>)
+#include "cuda/driver.h"
+#else
+#define CGX_CUDA_REQUIRED(X)
+#endif
 #include "../lib/tap.h"
 
 /* The last digit of an address says what is there. */
 enum { UNKNOWN, DEVICE, MANAGED_ON_DEVICE, MANAGED_ON_HOST, PINNED, UNINITIALISED };
 
+/* What else a driver must have is there, and is not called. */
+#define STRING(name) #name
+#define EXPANDED(name) STRING(name)
+static const char *const others[] = {
+#define NAME(name) EXPANDED(name),
+    CGX_CUDA_REQUIRED(NAME)
+#undef NAME
+        NULL};
+
 static const char source[] =
+    "int cuDriverGetVersion(int *version) { *version = 11000; return 0; }\n"
     "int cuPointerGetAttribute(void *data, int attribute, unsigned long long address)\n"
     "{\n"
     "    static const unsigned types[] = {0, 2, 2, 1, 1, 2};\n"
@@ -54,19 +69,29 @@ static void remove_libraries(const char *directory)
     rmdir(directory);
 }
 
+static bool write_source(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    bool written = file != NULL && fputs(source, file) >= 0;
+
+    for (const char *const *name = others; written && *name != NULL; name++) {
+        if (strcmp(*name, "cuDriverGetVersion") != 0 && strcmp(*name, "cuPointerGetAttribute") != 0)
+            written = fprintf(file, "int %s(void) { return 1; }\n", *name) > 0;
+    }
+    return file != NULL && fclose(file) == 0 && written;
+}
+
 /* Starts this program again where a search for the libraries would find them; returns only if they
  * cannot be built. */
 static void restart_with_libraries(char *argv[])
 {
     char directory[] = "/tmp/cgx-cuda-XXXXXX";
     char path[64];
-    FILE *file;
 
     if (mkdtemp(directory) == NULL)
         bail_out("no temporary directory");
     snprintf(path, sizeof path, "%s/driver.c", directory);
-    file = fopen(path, "w");
-    if (file == NULL || fputs(source, file) < 0 || fclose(file) != 0)
+    if (!write_source(path))
         bail_out("no temporary file");
     if (shell_in(directory, build)) {
         setenv("CGX_TEST_LIBRARIES", directory, 1);

@@ -100,6 +100,11 @@ bool device_open(int index)
     return true;
 }
 
+void device_close(void)
+{
+    must(driver.set_current(NULL), "cuCtxSetCurrent");
+}
+
 void device_reset(int index)
 {
     int count, device;

@@ -16,6 +16,9 @@
  * the calling thread. False: there is no driver or no device. May be called again for another. */
 bool device_open(int index);
 
+/* Leaves the calling thread without a current context. */
+void device_close(void);
+
 /* Destroys the primary context of device INDEX, all that is in it included, for device_open to make
  * a new one. */
 void device_reset(int index);

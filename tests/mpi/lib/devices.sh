@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# For scripts whose programs have device buffers: the software driver, where it was built and
-# CGX_TEST_REAL_DRIVER does not say that the machine's is to be used.
+# For scripts whose programs have device buffers: where there is no NVIDIA device, or with
+# CGX_TEST_DRIVER=soft, the loader finds the software driver.
 #
 #     . "$top_srcdir/tests/mpi/lib/devices.sh"
 
-if [ -z "${CGX_TEST_REAL_DRIVER:-}" ] && [ -e "$top_builddir/tests/softcuda/.libs/libcuda.so.1" ]; then
+if [ "${CGX_TEST_DRIVER:-}" = soft ] || [ ! -e /dev/nvidiactl ]; then
     LD_LIBRARY_PATH=$top_builddir/tests/softcuda/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export LD_LIBRARY_PATH
 fi
