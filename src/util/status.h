@@ -15,7 +15,4 @@ enum cgx_status {
     CGX_ERR_DEVICE,  /* a call of the CUDA driver failed */
 };
 
-/* A short English phrase without a full stop; static storage, never NULL. */
-const char *cgx_status_string(enum cgx_status status);
-
 #endif

@@ -5,16 +5,16 @@
  * kernels are those of src/cuda/kernels.cu, compiled for this processor with a fiber for each CUDA
  * thread. It is slow, hostile on purpose, and never installed:
  *
- * - The program cannot touch device memory: it is mapped without access but while a kernel or a copy
- *   runs, and there is no access beside an allocation or after it was freed.
+ * - The program cannot touch device memory: it is mapped without access but while a kernel or a
+ * copy runs, and there is no access beside an allocation or after it was freed.
  * - Work on streams is carried out as late as it may be: when something waits for it.
  * - Pinned memory is read and written when the copy is carried out, not when it is queued.
  *
  * From the environment, read in cuInit:
  *   SOFTCUDA_DEVICES=N         devices; default 2; 0: cuInit says that there are none
- *   SOFTCUDA_FAIL=KIND:N       the Nth operation of a kind fails, see softcuda_fail; N+: all from then on
- *   SOFTCUDA_ORDER=ORDER       in which order the threads of a block run: forward (default), reverse,
- *                              or a number that seeds a shuffle
+ *   SOFTCUDA_FAIL=KIND:N       the Nth operation of a kind fails, see softcuda_fail; N+: all from
+ * then on SOFTCUDA_ORDER=ORDER       in which order the threads of a block run: forward (default),
+ * reverse, or a number that seeds a shuffle
  *
  * These functions are in libcuda.so.1 beside the driver's; a test finds them with dlsym, and where
  * it does not it runs on a real driver. */
@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 enum softcuda_kind {
-    SOFTCUDA_ALLOC,  /* cuMemAlloc, cuMemAllocHost, cuMemHostAlloc, cuMemHostRegister, streams, events,
-                        modules: CUDA_ERROR_OUT_OF_MEMORY */
+    SOFTCUDA_ALLOC,  /* cuMemAlloc, cuMemAllocHost, cuMemHostAlloc, cuMemHostRegister, streams,
+                        events,  modules: CUDA_ERROR_OUT_OF_MEMORY */
     SOFTCUDA_COPY,   /* cuMemcpy*, cuMemset*: CUDA_ERROR_UNKNOWN, nothing is copied */
     SOFTCUDA_LAUNCH, /* cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES */
     SOFTCUDA_ASYNC,  /* as a copy or launch is carried out: sticky, CUDA_ERROR_ILLEGAL_ADDRESS */
@@ -52,9 +52,9 @@ void softcuda_count(struct softcuda_counts *counts);
 
 /* ---- inside ---- */
 
-/* Runs KERNEL, a kernel of kernels.cu or of a test compiled with device.h, on a grid of BLOCKS blocks
- * of THREADS threads, one block after the other; ARGS is its argument. False if the threads of a
- * block do not meet at a barrier, a shuffle or a ballot (a message says where). */
+/* Runs KERNEL, a kernel of kernels.cu or of a test compiled with device.h, on a grid of BLOCKS
+ * blocks of THREADS threads, one block after the other; ARGS is its argument. False if the threads
+ * of a block do not meet at a barrier, a shuffle or a ballot (a message says where). */
 typedef void softcuda_kernel(const void *args);
 bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads);
 
