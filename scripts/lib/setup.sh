@@ -43,6 +43,7 @@ list_missing() {
 to_build() {
     cat <<'END'
 command cc gcc
+command g++ g++
 command make make
 command autoreconf autoconf
 command automake automake
