@@ -52,7 +52,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     if (grown.holds.lanes == holds->lanes && grown.holds.staging == holds->staging &&
         grown.holds.pieces == holds->pieces && grown.holds.parts == holds->parts)
         return CGX_OK;
-    for (unsigned i = 0; had && i < grown.holds.lanes; i++)
+    for (unsigned i = 0; had && i < CGX_LANES && i < grown.holds.lanes; i++)
         had = get_lane(&grown.lanes[i], &grown.holds);
     grown.transfers = calloc(2 * grown.holds.parts, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.parts, sizeof *grown.sources);
