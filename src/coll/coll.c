@@ -87,6 +87,11 @@ static void begin(struct cgx_coll *coll)
 static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
 {
     cgx_slice_begin(coll, number, slice);
+    /* The lane's last slice may still be decoded from what is about to be overwritten; a backend
+     * that does both keeps the order itself. */
+    if (!slice->withheld && coll->decoder != coll->encoder &&
+        coll->decoder->ops->wait(coll->decoder, slice->lane_number) != CGX_OK)
+        slice->withheld = true;
     if (coll->shape->reduction == CGX_REDUCTION_RING)
         cgx_ring_start(slice);
     else
