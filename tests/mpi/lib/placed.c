@@ -1,0 +1,212 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE
+
+#include "placed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/tap.h"
+#include "check.h"
+#include "device.h"
+#include "traffic.h"
+
+#define MARGIN 64
+#define MARK 0xA5
+#define PAGE 4096
+
+const char *place_name(enum place place)
+{
+    static const char *const names[PLACES] = {"host", "pinned", "device", "managed"};
+
+    return names[place];
+}
+
+static void *pinned_memory(size_t bytes)
+{
+    void *memory;
+
+    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (posix_memalign(&memory, PAGE, bytes) != 0)
+        bail_out("out of memory");
+    device_pin(memory, bytes);
+    return memory;
+}
+
+void *place_make(enum place place, const void *content, size_t bytes)
+{
+    void *buffer;
+
+    if (place == PLACE_DEVICE)
+        return device_clone(content, bytes);
+    buffer = place == PLACE_HOST     ? check_memory(bytes)
+             : place == PLACE_PINNED ? pinned_memory(bytes)
+                                     : device_alloc_managed(bytes);
+    memcpy(buffer, content, bytes);
+    return buffer;
+}
+
+void place_read(enum place place, void *content, const void *buffer, size_t bytes)
+{
+    if (place == PLACE_DEVICE)
+        device_download(content, buffer, bytes);
+    else
+        memcpy(content, buffer, bytes);
+}
+
+void place_free(enum place place, void *buffer)
+{
+    if (place == PLACE_DEVICE || place == PLACE_MANAGED) {
+        device_free(buffer);
+        return;
+    }
+    if (place == PLACE_PINNED)
+        device_unpin(buffer);
+    free(buffer);
+}
+
+/* ---- one sum ---- */
+
+static size_t bytes_of(const struct placed *sum)
+{
+    return sum->count * element_size(sum->type);
+}
+
+static int call(const struct placed *sum, const void *from, void *to, MPI_Comm comm, bool exact)
+{
+    MPI_Datatype datatype = sum->datatype ? sum->datatype : element_datatype(sum->type);
+    MPI_Op op = sum->op ? sum->op : MPI_SUM;
+
+    return exact ? PMPI_Allreduce(from, to, (int)sum->count, datatype, op, comm)
+                 : MPI_Allreduce(from, to, (int)sum->count, datatype, op, comm);
+}
+
+/* A buffer and what is to be in it, of the sum's bytes SHIFT bytes behind a margin. */
+struct framed {
+    enum place place;
+    size_t bytes, shift;
+    unsigned char *content;
+    unsigned char *buffer;
+};
+
+/* INPUT NULL: full of marks. */
+static struct framed frame(const struct placed *sum, enum place place, size_t shift,
+                           const void *input)
+{
+    struct framed made = {place, bytes_of(sum) + 2 * MARGIN, MARGIN + shift, NULL, NULL};
+
+    made.content = check_memory(made.bytes);
+    memset(made.content, MARK, made.bytes);
+    if (input)
+        memcpy(made.content + made.shift, input, bytes_of(sum));
+    made.buffer = place_make(place, made.content, made.bytes);
+    return made;
+}
+
+/* An address, which the program may not be able to touch. */
+static void *inside(const struct framed *framed)
+{
+    return (void *)((uintptr_t)framed->buffer + framed->shift);
+}
+
+/* Whether the buffer holds what is to be in it, the sum's bytes apart where RESULT receives these;
+ * releases it. */
+static bool unframe(struct framed *framed, void *result, size_t bytes)
+{
+    unsigned char *now = check_memory(framed->bytes);
+    bool equal;
+
+    place_read(framed->place, now, framed->buffer, framed->bytes);
+    if (result) {
+        memcpy(result, now + framed->shift, bytes);
+        memcpy(framed->content + framed->shift, result, bytes);
+    }
+    equal = memcmp(now, framed->content, framed->bytes) == 0;
+    free(now);
+    free(framed->content);
+    place_free(framed->place, framed->buffer);
+    return equal;
+}
+
+static void *make_input(const struct placed *sum, MPI_Comm comm)
+{
+    void *input = check_memory(bytes_of(sum));
+    int rank;
+
+    PMPI_Comm_rank(comm, &rank);
+    data_fill(sum->kind, sum->type, sum->seed, rank, sum->count, input);
+    return input;
+}
+
+bool placed_sum(const struct placed *sum, MPI_Comm comm, void *result)
+{
+    void *input = make_input(sum, comm);
+    struct framed to = frame(sum, sum->to, sum->further, sum->in_place ? input : NULL);
+    bool good;
+
+    if (sum->in_place) {
+        good = call(sum, MPI_IN_PLACE, inside(&to), comm, false) == MPI_SUCCESS;
+    } else {
+        struct framed from = frame(sum, sum->from, sum->ahead, input);
+
+        good = call(sum, inside(&from), inside(&to), comm, false) == MPI_SUCCESS;
+        good = unframe(&from, NULL, 0) && good;
+    }
+    good = unframe(&to, result, bytes_of(sum)) && good;
+    free(input);
+    return good;
+}
+
+static bool plain(const struct placed *sum, MPI_Comm comm, void *result, bool exact)
+{
+    void *input = make_input(sum, comm);
+    bool good = call(sum, input, result, comm, exact) == MPI_SUCCESS;
+
+    free(input);
+    return good;
+}
+
+bool placed_reference(const struct placed *sum, MPI_Comm comm, void *result)
+{
+    return plain(sum, comm, result, false);
+}
+
+bool placed_exact(const struct placed *sum, MPI_Comm comm, void *result)
+{
+    return plain(sum, comm, result, true);
+}
+
+/* ---- two sums ---- */
+
+/* Says on this rank alone what is not so. */
+static bool want(bool holds, const struct placed *sum, const char *what)
+{
+    if (!holds)
+        fprintf(stderr, "rank %d: %zu elements, %s, from %s to %s: %s\n", check_rank, sum->count,
+                data_name(sum->kind), sum->in_place ? "the same" : place_name(sum->from),
+                place_name(sum->to), what);
+    return holds;
+}
+
+bool placed_agrees(const struct placed *sum, MPI_Comm comm, MPI_Comm other)
+{
+    size_t bytes = bytes_of(sum);
+    unsigned char *result = check_memory(bytes), *reference = check_memory(bytes);
+    uint64_t start = traffic_messages(), between;
+    bool good = want(placed_sum(sum, comm, result), sum, "an error, or bytes outside are changed");
+
+    between = traffic_messages();
+    good = want(between > start, sum, "not compressed") && good;
+    good = want(placed_reference(sum, other, reference), sum, "the reference failed") && good;
+    good = want(traffic_messages() - between == between - start, sum,
+                "not as many messages as in ordinary memory") &&
+           good;
+    good = want(memcmp(result, reference, bytes) == 0, sum, "not as in ordinary memory") && good;
+    good = want(check_same(result, bytes, comm), sum, "not the same on all ranks") && good;
+    free(result);
+    free(reference);
+    return good;
+}
