@@ -187,15 +187,11 @@ CGX_QUANT float cgx_level(uint32_t code, float u, int32_t z)
     return u * (float)((int32_t)code + z);
 }
 
-/* SUM + U * LEVEL, rounded to float32 after the product, which is exact unless it is infinite: so a
- * device with its FMA. LEVEL is a code plus a zero point. */
+/* SUM + U * LEVEL, LEVEL being a code plus a zero point: where the product is finite it is exact,
+ * and the FMA, which devices have, gives what product and sum do. */
 CGX_QUANT float cgx_add_level(float sum, float u, float level)
 {
-#ifdef __CUDA_ARCH__
-    if (u < 0x1p112f)
-        return fmaf(u, level, sum);
-#endif
-    return sum + u * level;
+    return fmaf(u, level, sum);
 }
 
 /* Whether a sum of quantised elements, whose extremes are MIN and MAX and the steps of whose

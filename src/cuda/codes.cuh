@@ -21,134 +21,132 @@ struct cgx_parts {
     uint32_t singles;
 };
 
-CGX_DEVICE struct cgx_parts pack_codes(struct cgx_codes codes, uint32_t bits)
+CGX_DEVICE void pack_codes(const struct cgx_codes *codes, uint32_t bits, struct cgx_parts *parts)
 {
-    struct cgx_parts parts = {{0, 0}, 0, 0};
-    uint32_t n;
-
     if (bits == 8) {
-        parts.words[0] = __byte_perm(codes.even, codes.odd, 0x5140);
-        parts.words[1] = __byte_perm(codes.even, codes.odd, 0x7362);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            parts[i].words[0] = __byte_perm(codes[i].even, codes[i].odd, 0x5140);
+            parts[i].words[1] = __byte_perm(codes[i].even, codes[i].odd, 0x7362);
+        }
     } else if (bits & 4) {
-        parts.words[0] = (codes.even & 0x0F0F0F0Fu) | (codes.odd & 0x0F0F0F0Fu) << 4;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++)
+            parts[i].words[0] = (codes[i].even & 0x0F0F0F0Fu) | (codes[i].odd << 4 & 0xF0F0F0F0u);
     }
     if (bits & 2) {
-        n = (codes.even >> (bits & 4) & 0x03030303u) | (codes.odd >> (bits & 4) & 0x03030303u) << 2;
-        n |= n >> 4;
-        parts.pairs = __byte_perm(n, 0, 0x4420);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            uint32_t n = (codes[i].even >> (bits & 4) & 0x03030303u) |
+                         (codes[i].odd >> (bits & 4) & 0x03030303u) << 2;
+
+            parts[i].pairs = __byte_perm(n | n >> 4, 0, 0x4420);
+        }
     }
     if (bits & 1) { /* the product gathers four fields of 2 bits in the uppermost byte */
-        n = (codes.even >> (bits & 6) & 0x01010101u) | (codes.odd >> (bits & 6) & 0x01010101u) << 1;
-        parts.singles = n * 0x01041040u >> 24;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            uint32_t n = (codes[i].even >> (bits & 6) & 0x01010101u) |
+                         (codes[i].odd >> (bits & 6) & 0x01010101u) << 1;
+
+            parts[i].singles = n * 0x01041040u >> 24;
+        }
     }
-    return parts;
 }
 
-CGX_DEVICE struct cgx_codes unpack_codes(struct cgx_parts parts, uint32_t bits)
+CGX_DEVICE void unpack_codes(const struct cgx_parts *parts, uint32_t bits, struct cgx_codes *codes)
 {
-    struct cgx_codes codes = {0, 0};
-    uint32_t n;
-
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        codes[i].even = bits & 4 ? parts[i].words[0] & 0x0F0F0F0Fu : 0;
+        codes[i].odd = bits & 4 ? parts[i].words[0] >> 4 & 0x0F0F0F0Fu : 0;
+    }
     if (bits == 8) {
-        codes.even = __byte_perm(parts.words[0], parts.words[1], 0x6420);
-        codes.odd = __byte_perm(parts.words[0], parts.words[1], 0x7531);
-    } else if (bits & 4) {
-        codes.even = parts.words[0] & 0x0F0F0F0Fu;
-        codes.odd = parts.words[0] >> 4 & 0x0F0F0F0Fu;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            codes[i].even = __byte_perm(parts[i].words[0], parts[i].words[1], 0x6420);
+            codes[i].odd = __byte_perm(parts[i].words[0], parts[i].words[1], 0x7531);
+        }
     }
     if (bits & 2) { /* four bits to a byte, then two */
-        n = __byte_perm(parts.pairs, 0, 0x1100);
-        n = (n & 0x000F000Fu) | (n >> 4 & 0x0F000F00u);
-        codes.even |= (n & 0x03030303u) << (bits & 4);
-        codes.odd |= (n >> 2 & 0x03030303u) << (bits & 4);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            uint32_t n = __byte_perm(parts[i].pairs, 0, 0x1100);
+
+            n = (n & 0x000F000Fu) | (n >> 4 & 0x0F000F00u);
+            codes[i].even |= (n & 0x03030303u) << (bits & 4);
+            codes[i].odd |= (n >> 2 & 0x03030303u) << (bits & 4);
+        }
     }
     if (bits & 1) { /* four bits to two bytes, then two to a byte */
-        n = (parts.singles | parts.singles << 12) & 0x000F000Fu;
-        n = (n | n << 6) & 0x03030303u;
-        codes.even |= (n & 0x01010101u) << (bits & 6);
-        codes.odd |= (n >> 1 & 0x01010101u) << (bits & 6);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            uint32_t n = (parts[i].singles | parts[i].singles << 12) & 0x000F000Fu;
+
+            n = (n | n << 6) & 0x03030303u;
+            codes[i].even |= (n & 0x01010101u) << (bits & 6);
+            codes[i].odd |= (n >> 1 & 0x01010101u) << (bits & 6);
+        }
     }
-    return codes;
 }
 
-/* Where the codes of a thread's first group are, in bytes from the start of a payload. */
-struct cgx_offsets {
-    uint64_t words;
-    uint64_t pairs;
-    uint64_t singles;
-};
-
-CGX_DEVICE struct cgx_offsets find_offsets(const struct cgx_tile *tile,
-                                           const struct cgx_place *place, uint32_t bits)
-{
-    struct cgx_offsets offsets;
-
-    offsets.words = tile->slices[0] + place->at / 8 * (bits & 12);
-    offsets.pairs = tile->slices[1] + place->at / 4;
-    offsets.singles = tile->slices[2] + place->at / 8;
-    return offsets;
-}
-
-CGX_DEVICE void load_parts(const struct cgx_place *place, const struct cgx_offsets *offsets,
+CGX_DEVICE void load_parts(const struct cgx_tile *tile, const struct cgx_place *place,
                            const unsigned char *payload, uint32_t bits,
                            struct cgx_parts parts[CGX_GROUPS])
 {
 #pragma unroll
-    for (uint32_t i = 0; i < CGX_GROUPS; i++) {
-        uint32_t further = i * place->stride / 8;
-
-        if (i >= place->groups)
-            break;
+    for (int i = 0; i < CGX_GROUPS; i++) {
         if (bits == 8) {
-            uint2 v = *(const uint2 *)(payload + offsets->words + further * 8);
+            uint2 v = *(const uint2 *)(payload + tile->slices[0] + place->reads[i] * 8);
 
             parts[i].words[0] = v.x;
             parts[i].words[1] = v.y;
         } else if (bits & 4) {
-            parts[i].words[0] = *(const uint32_t *)(payload + offsets->words + further * 4);
+            parts[i].words[0] =
+                *(const uint32_t *)(payload + tile->slices[0] + place->reads[i] * 4);
         }
         if (bits & 2)
-            parts[i].pairs = *(const uint16_t *)(payload + offsets->pairs + further * 2);
+            parts[i].pairs = *(const uint16_t *)(payload + tile->slices[1] + place->reads[i] * 2);
         if (bits & 1)
-            parts[i].singles = payload[offsets->singles + further];
+            parts[i].singles = payload[tile->slices[2] + place->reads[i]];
     }
 }
 
-CGX_DEVICE void store_parts(const struct cgx_place *place, const struct cgx_offsets *offsets,
+CGX_DEVICE void store_parts(const struct cgx_tile *tile, const struct cgx_place *place,
                             unsigned char *payload, uint32_t bits,
                             const struct cgx_parts parts[CGX_GROUPS])
 {
 #pragma unroll
     for (uint32_t i = 0; i < CGX_GROUPS; i++) {
-        uint32_t further = i * place->stride / 8;
+        uint32_t group = (place->at + i * place->stride) / CGX_GROUP;
 
         if (i >= place->groups)
             break;
         if (bits == 8)
-            *(uint2 *)(payload + offsets->words + further * 8) =
+            *(uint2 *)(payload + tile->slices[0] + group * 8) =
                 make_uint2(parts[i].words[0], parts[i].words[1]);
         else if (bits & 4)
-            *(uint32_t *)(payload + offsets->words + further * 4) = parts[i].words[0];
+            *(uint32_t *)(payload + tile->slices[0] + group * 4) = parts[i].words[0];
         if (bits & 2)
-            *(uint16_t *)(payload + offsets->pairs + further * 2) = (uint16_t)parts[i].pairs;
+            *(uint16_t *)(payload + tile->slices[1] + group * 2) = (uint16_t)parts[i].pairs;
         if (bits & 1)
-            payload[offsets->singles + further] = (unsigned char)parts[i].singles;
+            payload[tile->slices[2] + group] = (unsigned char)parts[i].singles;
     }
 }
 
-/* What thread THREAD of a constant bucket writes in its first group: its part of VALUE, which is
- * in the first 4 bytes of the codes. */
-CGX_DEVICE struct cgx_parts constant_parts(float value, uint32_t thread, uint32_t bits)
+/* What group GROUP of a constant bucket has: its part of VALUE, which is in the first 4 bytes of
+ * the codes. */
+CGX_DEVICE struct cgx_parts constant_parts(float value, uint32_t group, uint32_t bits)
 {
     struct cgx_parts parts = {{0, 0}, 0, 0};
     uint32_t word = cgx_float_bits(value);
 
     if (bits >= 4)
-        parts.words[0] = thread == 0 ? word : 0;
+        parts.words[0] = group == 0 ? word : 0;
     else if (bits >= 2)
-        parts.pairs = thread < 2 ? word >> 16 * thread & 0xFFFFu : 0;
+        parts.pairs = group < 2 ? word >> 16 * group & 0xFFFFu : 0;
     else
-        parts.singles = thread < 4 ? word >> 8 * thread & 0xFFu : 0;
+        parts.singles = group < 4 ? word >> 8 * group & 0xFFu : 0;
     return parts;
 }
 
@@ -169,14 +167,27 @@ CGX_DEVICE uint32_t *header_of(const struct cgx_tile *tile, const struct cgx_pla
     return (uint32_t *)(payload + tile->headers + place->bucket * CGX_BUCKET_HEADER_BYTES);
 }
 
-/* False if no encoder writes such a header. */
-CGX_DEVICE bool read_scale(const struct cgx_place *place, const struct cgx_offsets *offsets,
-                           const unsigned char *payload, uint32_t header, uint32_t bits,
-                           struct cgx_scale *scale)
+/* z - 2^23: 2^23 + 2^15 + z, and then all but z is taken away. */
+CGX_DEVICE float header_shift(uint32_t header)
 {
+    return cgx_bits_float((header & 0xFFFFu) ^ 0x4B008000u) - 0x1.008p24f;
+}
+
+/* Whether a header is that of a grid of steps below 2^112. Then no product of a step and of a code
+ * plus a zero point is infinite, and an FMA gives what product and sum do. */
+CGX_DEVICE bool is_small_grid(uint32_t header)
+{
+    return header - 0x00800000u < 0x77000000u;
+}
+
+/* False if no encoder writes such a header. */
+CGX_DEVICE bool read_scale(const struct cgx_tile *tile, const struct cgx_place *place,
+                           const unsigned char *payload, uint32_t header, struct cgx_scale *scale)
+{
+    uint32_t bits = tile->bits, group = place->at / CGX_GROUP - place->thread;
+
     scale->u = cgx_header_step(header);
-    /* 2^23 + 2^15 + z, and then all but z is taken away; exact. */
-    scale->shift = cgx_bits_float((header & 0xFFFFu) ^ 0x4B008000u) - 0x1.008p24f;
+    scale->shift = header_shift(header);
     scale->is_grid = cgx_header_is_grid(header);
     scale->value = cgx_bits_float(CGX_NAN_FLOAT32);
     if (scale->is_grid || header == CGX_BUCKET_POISON)
@@ -184,11 +195,11 @@ CGX_DEVICE bool read_scale(const struct cgx_place *place, const struct cgx_offse
     if (header != CGX_BUCKET_CONSTANT)
         return false;
     if (bits >= 4)
-        payload += offsets->words - place->thread * (bits & 12);
+        payload += tile->slices[0] + group * (bits & 12);
     else if (bits >= 2)
-        payload += offsets->pairs - place->thread * 2;
+        payload += tile->slices[1] + group * 2;
     else
-        payload += offsets->singles - place->thread;
+        payload += tile->slices[2] + group;
     scale->value = *(const float *)payload;
     return cgx_is_regular(scale->value);
 }

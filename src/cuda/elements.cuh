@@ -15,6 +15,9 @@
  * instructions, which would be executed in vain. */
 #define CGX_BRANCH asm volatile("")
 
+/* From here on the compiler does not know what VALUE is, and computes anew what depends on it. */
+#define CGX_FORGET(value) asm volatile("" : "+r"(value))
+
 #define CGX_GROUP 8
 
 /* ---- types: widen is exact; narrow rounds as IEEE does, a NaN to any NaN ---- */

@@ -47,6 +47,7 @@ CGX_DEVICE struct cgx_range range_with(struct cgx_range range, struct cgx_range 
 }
 
 /* Of the thread's elements that are there. */
+template <bool WHOLE>
 CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place,
                                          const float values[CGX_GROUPS][CGX_GROUP])
 {
@@ -57,7 +58,7 @@ CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place,
         float value = values[i / CGX_GROUP][i % CGX_GROUP];
         struct cgx_range other = {value, value};
 
-        if (place->is_whole || (uint32_t)(i % CGX_GROUP) < place->counts[i / CGX_GROUP])
+        if (WHOLE || (uint32_t)(i % CGX_GROUP) < place->counts[i / CGX_GROUP])
             range = range_with(range, other);
     }
     return range;
@@ -65,12 +66,17 @@ CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place,
 
 /* Of all threads of the bucket. Whatever they read before this has been read when the first of
  * them goes on. All threads of the block call it. */
-CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, struct cgx_range range)
+CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place,
+                                         const float values[CGX_GROUPS][CGX_GROUP])
 {
     __shared__ struct cgx_range warps[CGX_KERNEL_THREADS / 32];
     uint32_t lanes = place->threads < 32 ? place->threads : 32;
-    struct cgx_range other;
+    struct cgx_range range, other;
 
+    if (place->is_whole)
+        range = thread_range<true>(place, values);
+    else
+        range = thread_range<false>(place, values);
     for (uint32_t distance = 1; distance < lanes; distance *= 2) {
         other.min = __shfl_xor_sync(0xFFFFFFFFu, range.min, (int)distance);
         other.max = __shfl_xor_sync(0xFFFFFFFFu, range.max, (int)distance);
@@ -122,8 +128,8 @@ CGX_DEVICE uint32_t low_bytes(uint32_t count)
     return count == 0 ? 0 : 0xFFFFFFFFu >> (32 - 8 * count);
 }
 
-/* Codes from k + CGX_BIAS, of which none is below the zero point's. What is not there is zero. */
-CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero, uint32_t count)
+/* Codes from k + CGX_BIAS, of which none is below the zero point's. */
+CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero)
 {
     struct cgx_codes codes;
 
@@ -131,10 +137,6 @@ CGX_DEVICE struct cgx_codes codes_of(const uint32_t *biased, uint32_t zero, uint
     codes.odd = ((biased[7] * 256 + biased[5]) * 256 + biased[3]) * 256 + biased[1];
     codes.even -= zero * 0x01010101u;
     codes.odd -= zero * 0x01010101u;
-    if (count < CGX_GROUP) {
-        codes.even &= low_bytes((count + 1) / 2);
-        codes.odd &= low_bytes(count / 2);
-    }
     return codes;
 }
 
@@ -190,6 +192,7 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
     uint32_t bits = tile->bits;
     uint32_t zero = (uint32_t)grid.z + CGX_BIAS, last = zero + (1u << bits) - 1;
     uint32_t biased[CGX_GROUPS][CGX_GROUP];
+    struct cgx_codes codes[CGX_GROUPS];
     uint32_t greatest = STOCHASTIC ? biased_floor(cgx_fma(max, grid.inv, 1.0f - 0x1p-17f))
                                    : biased_nearest(max, grid.inv);
 
@@ -207,17 +210,25 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
     }
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
-        parts[i] = pack_codes(codes_of(biased[i], zero, place->counts[i]), bits);
+        codes[i] = codes_of(biased[i], zero);
+    if (!place->is_whole) { /* what is not there is zero; it follows what is */
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            codes[i].even &= low_bytes((place->counts[i] + 1) / 2);
+            codes[i].odd &= low_bytes(place->counts[i] / 2);
+        }
+    }
+    pack_codes(codes, bits, parts);
 }
 
 /* Writes the bucket whose values the threads hold. OVERFLOWS: poison it. */
 template <bool STOCHASTIC>
 CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, bool overflows,
-                              struct cgx_range range, const float values[CGX_GROUPS][CGX_GROUP])
+                              const struct cgx_place *place, bool overflows, struct cgx_range range,
+                              const float values[CGX_GROUPS][CGX_GROUP])
 {
     struct cgx_fate fate = decide<STOCHASTIC>(range, overflows, tile->bits);
-    struct cgx_offsets offsets = find_offsets(tile, place, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
 
     if (place->thread == 0 && place->count > 0)
@@ -225,8 +236,11 @@ CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct c
     if (fate.is_grid)
         encode_groups<STOCHASTIC>(args, tile, place, fate.grid, range.max, values, parts);
     else
-        parts[0] = constant_parts(fate.constant, place->thread, tile->bits);
-    store_parts(place, &offsets, args.payload, tile->bits, parts);
+#pragma unroll
+        for (uint32_t i = 0; i < CGX_GROUPS; i++)
+            parts[i] =
+                constant_parts(fate.constant, place->thread + i * place->threads, tile->bits);
+    store_parts(tile, place, args.payload, tile->bits, parts);
 }
 
 /* Zeros after headers and codes, up to a multiple of 16 bytes. */

@@ -11,27 +11,24 @@
 
 template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile tile = find_tile(args, sizeof(typename Type::element));
-    const struct cgx_alignment alignment = alignment_of<Type>(args.buffer);
-    const bool is_exact = tile.bits == CGX_BITS_EXACT;
+    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
+    const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
-    const struct cgx_place place = find_place(&tile, bucket_size);
+    const struct cgx_place place = find_place(tile, bucket_size);
     uint32_t words[CGX_GROUPS][Type::WORDS];
     float values[CGX_GROUPS][CGX_GROUP];
 
-    load_elements<Type>(&place, elements_of<Type>(args, &tile, &place), alignment, bucket_size,
-                        words);
+    load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
+                        alignment_of<Type>(args.buffer), words);
     if (is_exact) {
-        store_exact<Type>(&place, args.payload + tile.headers, words);
+        store_exact<Type>(tile, &place, args.payload, words);
         return;
     }
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         widen_group<Type>(words[i], values[i]);
-    encode_bucket<STOCHASTIC>(args, &tile, &place, false,
-                              bucket_range(&place, thread_range(&place, bucket_size, values)),
-                              values);
-    write_padding(&tile, bucket_size, args.payload);
+    encode_bucket<STOCHASTIC>(args, tile, &place, false, bucket_range(&place, values), values);
+    write_padding(tile, bucket_size, args.payload);
 }
 
 /* ---- decode ---- */
@@ -41,16 +38,17 @@ CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits,
                              float values[CGX_GROUPS][CGX_GROUP])
 {
     float least = scale->u * (scale->shift + 0x1p23f);
-    float greatest = scale->u * (scale->shift + 0x1p23f + (float)((1u << bits) - 1));
+    float greatest = scale->u * (scale->shift + (0x1p23f + (float)((1u << bits) - 1)));
 
     if (!scale->is_grid)
         least = greatest = scale->value;
-    if (least >= -65504.0f && greatest <= 65504.0f)
-        return;
+    if (least < -65504.0f || greatest > 65504.0f) {
+        CGX_BRANCH;
 #pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        values[i / CGX_GROUP][i % CGX_GROUP] =
-            cgx_clamp_float16(values[i / CGX_GROUP][i % CGX_GROUP]);
+        for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+            values[i / CGX_GROUP][i % CGX_GROUP] =
+                cgx_clamp_float16(values[i / CGX_GROUP][i % CGX_GROUP]);
+    }
 }
 
 /* The levels of this thread's part of a bucket; false if an encoder writes no such header. */
@@ -58,20 +56,27 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
                             const struct cgx_place *place, struct cgx_scale *scale,
                             float values[CGX_GROUPS][CGX_GROUP])
 {
+    const uint32_t bits = tile->bits;
     struct cgx_parts parts[CGX_GROUPS] = {};
-    uint32_t header = load_header(tile, args.payload, place);
-    bool is_good = read_scale(tile, args.payload, header, place->first, scale);
+    struct cgx_codes codes[CGX_GROUPS];
+    uint32_t header = *header_of(tile, place, args.payload);
+    bool is_good;
 
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++)
-        if (group_has_codes(place, i))
-            parts[i] = load_parts(tile, args.payload, place->first + group_start(place, i));
+    load_parts(tile, place, args.payload, bits, parts);
+    is_good = read_scale(tile, place, args.payload, header, scale);
+    unpack_codes(parts, bits, codes);
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
-        code_sums(unpack_codes(parts[i], tile->bits), scale->shift, values[i]);
+        code_sums(codes[i], scale->shift, values[i]);
 #pragma unroll
         for (int j = 0; j < CGX_GROUP; j++)
-            values[i][j] = scale->is_grid ? scale->u * values[i][j] : scale->value;
+            values[i][j] *= scale->u;
+    }
+    if (!scale->is_grid) {
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+            values[i / CGX_GROUP][i % CGX_GROUP] = scale->value;
     }
     return is_good;
 }
@@ -94,12 +99,11 @@ CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
 
 template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile tile = find_tile(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>(args.buffer);
-    const bool is_exact = tile.bits == CGX_BITS_EXACT;
-    const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
-    const struct cgx_place place = find_place(&tile, bucket_size);
-    unsigned char *elements = elements_of<Type>(args, &tile, &place);
+    const bool is_exact = tile->bits == CGX_BITS_EXACT;
+    const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : args.bucket_size);
+    unsigned char *elements = elements_of<Type>(args, tile, &place);
     struct cgx_scale scale = {true, 0, 0, 0};
     uint32_t words[CGX_GROUPS][Type::WORDS];
     float values[CGX_GROUPS][CGX_GROUP];
@@ -107,90 +111,36 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
     if (place.count == 0)
         return;
     if (is_exact)
-        load_exact<Type>(&place, args.payload + tile.headers, words);
-    else if (!load_levels(args, &tile, &place, &scale, values) && place.thread == 0)
+        load_exact<Type>(tile, &place, args.payload, words);
+    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
         atomicOr(args.status, CGX_KERNEL_BAD_HEADER);
     if (ADD) {
         if (is_exact)
 #pragma unroll
             for (int i = 0; i < CGX_GROUPS; i++)
                 widen_group<Type>(words[i], values[i]);
-        load_elements<Type>(&place, elements, alignment, bucket_size, words);
+        load_elements<Type>(&place, elements, alignment, words);
         add_elements<Type>(words, values);
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
             narrow_sums<Type>(values[i], words[i]);
     } else if (!is_exact) {
         if (Type::IS_FLOAT16)
-            clamp_levels(&scale, tile.bits, values);
+            clamp_levels(&scale, tile->bits, values);
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
             narrow_group<Type>(values[i], words[i]);
-        if (!scale.is_grid && scale.value != scale.value)
+        if (!scale.is_grid && scale.value != scale.value) {
+            CGX_BRANCH;
 #pragma unroll
             for (int i = 0; i < CGX_GROUPS * Type::WORDS; i++)
                 words[i / Type::WORDS][i % Type::WORDS] = Type::NAN_WORD;
+        }
     }
-    store_elements<Type>(&place, elements, alignment, bucket_size, words);
+    store_elements<Type>(&place, elements, alignment, words);
 }
 
 /* ---- reduce ---- */
-
-/* What a thread needs of one source of its bucket. */
-struct source {
-    const unsigned char *payload; /* NULL: the elements of the buffer */
-    uint32_t header;
-    struct cgx_parts parts[CGX_GROUPS];
-};
-
-/* Asks memory for it. A source that is none is a bucket of zeros. */
-CGX_DEVICE struct source load_source(const struct cgx_tile *tile, const struct cgx_place *place,
-                                     const unsigned char *payload)
-{
-    struct source source = {payload, 0, {}};
-
-    if (payload == NULL)
-        return source;
-    source.header = load_header(tile, payload, place);
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++)
-        if (group_has_codes(place, i))
-            source.parts[i] = load_parts(tile, payload, place->first + group_start(place, i));
-    return source;
-}
-
-/* Adds the levels of SOURCE to SUMS and its step to STEPS. */
-CGX_DEVICE bool add_source(const struct cgx_tile *tile, const struct cgx_place *place,
-                           const struct source *source, float sums[CGX_GROUPS][CGX_GROUP],
-                           float *steps)
-{
-    struct cgx_scale scale;
-    bool is_good = read_scale(tile, source->payload, source->header, place->first, &scale);
-    float addends[CGX_GROUP];
-
-    *steps += scale.is_grid ? scale.u : 0;
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        if (scale.is_grid)
-            code_sums(unpack_codes(source->parts[i], tile->bits), scale.shift, addends);
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++)
-            sums[i][j] = scale.is_grid ? cgx_add_level(sums[i][j], scale.u, addends[j])
-                                       : sums[i][j] + scale.value;
-    }
-    return is_good;
-}
-
-template <class Type>
-CGX_DEVICE void add_buffer(const struct cgx_place *place, const unsigned char *elements,
-                           struct cgx_alignment alignment, uint32_t bucket_size,
-                           float sums[CGX_GROUPS][CGX_GROUP])
-{
-    uint32_t words[CGX_GROUPS][Type::WORDS];
-
-    load_elements<Type>(place, elements, alignment, bucket_size, words);
-    add_elements<Type>(words, sums);
-}
 
 template <class Type>
 CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cgx_tile *tile)
@@ -202,21 +152,108 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* to which -0 may be added */
+        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* which changes nothing that is added to it */
     for (uint32_t s = 0; s < args.nsources; s++) {
         const unsigned char *source = args.sources[s];
 
         if (source == NULL)
-            load_elements<Type>(&place, elements, alignment_of<Type>(args.buffer), CGX_KERNEL_TILE,
-                                words);
+            load_elements<Type>(&place, elements, alignment_of<Type>(args.buffer), words);
         else
-            load_exact<Type>(&place, source + tile->headers, words);
+            load_exact<Type>(tile, &place, source, words);
         add_elements<Type>(words, sums);
     }
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         narrow_sums<Type>(sums[i], words[i]);
-    store_exact<Type>(&place, args.payload + tile->headers, words);
+    store_exact<Type>(tile, &place, args.payload, words);
+}
+
+/* What a thread needs of one source of its bucket. */
+struct source {
+    uint32_t header;
+    struct cgx_parts parts[CGX_GROUPS];
+};
+
+CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place *place,
+                            const unsigned char *payload, uint32_t bits, struct source *source)
+{
+    source->header = *header_of(tile, place, payload);
+    load_parts(tile, place, payload, bits, source->parts);
+}
+
+/* Adds sources from FIRST on, as long as their buckets are small grids of width BITS or, where that
+ * is 0, of another; returns which is the first that is not. So many as BATCH are asked from memory
+ * at once. */
+template <uint32_t BITS, int BATCH>
+CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place, uint32_t first,
+                              float sums[CGX_GROUPS][CGX_GROUP], float *steps)
+{
+    const uint32_t bits = BITS == 0 ? tile->bits : BITS;
+    struct cgx_codes codes[CGX_GROUPS];
+    float levels[CGX_GROUP];
+
+#pragma unroll 1
+    while (first < args.nsources) {
+        const unsigned char *payloads[BATCH];
+        struct source sources[BATCH] = {};
+
+#pragma unroll
+        for (uint32_t i = 0; i < BATCH; i++)
+            payloads[i] = first + i < args.nsources ? args.sources[first + i] : NULL;
+#pragma unroll
+        for (uint32_t i = 0; i < BATCH; i++)
+            if (payloads[i] != NULL)
+                load_source(tile, place, payloads[i], bits, &sources[i]);
+#pragma unroll
+        for (uint32_t i = 0; i < BATCH; i++) {
+            float u = cgx_header_step(sources[i].header);
+
+            if (!is_small_grid(sources[i].header))
+                return first + i;
+            *steps += u;
+            unpack_codes(sources[i].parts, bits, codes);
+#pragma unroll
+            for (int j = 0; j < CGX_GROUPS * CGX_GROUP; j++) {
+                if (j % CGX_GROUP == 0)
+                    code_sums(codes[j / CGX_GROUP], header_shift(sources[i].header), levels);
+                sums[j / CGX_GROUP][j % CGX_GROUP] =
+                    cgx_add_level(sums[j / CGX_GROUP][j % CGX_GROUP], u, levels[j % CGX_GROUP]);
+            }
+        }
+        first += BATCH;
+    }
+    return first;
+}
+
+/* Adds a source that is no small grid: product and sum are rounded, for the product may be
+ * infinite, and one of them is of a zero. False if an encoder writes no such header. */
+CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
+                          const unsigned char *payload, float sums[CGX_GROUPS][CGX_GROUP],
+                          float *steps)
+{
+    struct source source = {};
+    struct cgx_scale scale;
+    struct cgx_codes codes[CGX_GROUPS];
+    float levels[CGX_GROUP];
+    bool is_good;
+
+    load_source(tile, place, payload, tile->bits, &source);
+    is_good = read_scale(tile, place, payload, source.header, &scale);
+    if (scale.is_grid)
+        scale.value = 0;
+    else
+        scale.u = 0;
+    unpack_codes(source.parts, tile->bits, codes);
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        code_sums(codes[i], scale.shift, levels);
+#pragma unroll
+        for (int j = 0; j < CGX_GROUP; j++)
+            sums[i][j] += scale.u * levels[j] + scale.value;
+    }
+    *steps += scale.u;
+    return is_good;
 }
 
 /* The sum of all sources of a bucket that is there. Returns that of their steps. */
@@ -224,21 +261,28 @@ template <class Type>
 CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                              const struct cgx_place *place, float sums[CGX_GROUPS][CGX_GROUP])
 {
-    const unsigned char *elements = elements_of<Type>(args, tile, place);
-    struct source next = load_source(tile, place, args.sources[0]);
     float steps = 0;
     bool is_good = true;
 
-    for (uint32_t s = 0; s < args.nsources; s++) {
-        const struct source source = next;
-
-        if (s + 1 < args.nsources)
-            next = load_source(tile, place, args.sources[s + 1]);
-        if (source.payload == NULL)
-            add_buffer<Type>(place, elements, alignment_of<Type>(args.buffer), args.bucket_size,
-                             sums);
+#pragma unroll 1
+    for (uint32_t s = 0;; s++) {
+        if (tile->bits == 4)
+            s = add_grids<4, 4>(args, tile, place, s, sums, &steps);
+        else if (tile->bits == 8)
+            s = add_grids<8, 2>(args, tile, place, s, sums, &steps);
         else
-            is_good = add_source(tile, place, &source, sums, &steps) && is_good;
+            s = add_grids<0, 1>(args, tile, place, s, sums, &steps);
+        if (s >= args.nsources)
+            break;
+        if (args.sources[s] == NULL) {
+            uint32_t words[CGX_GROUPS][Type::WORDS];
+
+            load_elements<Type>(place, elements_of<Type>(args, tile, place),
+                                alignment_of<Type>(args.buffer), words);
+            add_elements<Type>(words, sums);
+        } else if (!add_other(tile, place, args.sources[s], sums, &steps)) {
+            is_good = false;
+        }
     }
     if (!is_good && place->thread == 0)
         atomicOr(args.status, CGX_KERNEL_BAD_HEADER);
@@ -247,53 +291,54 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
 
 template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile tile = find_tile(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
+    uint32_t bucket_size = args.bucket_size;
+    struct cgx_place place = find_place(tile, bucket_size);
     float sums[CGX_GROUPS][CGX_GROUP] = {};
     float steps = 0;
     struct cgx_range range;
 
-    if (tile.bits == CGX_BITS_EXACT) {
-        reduce_exact<Type>(args, &tile);
+    if (tile->bits == CGX_BITS_EXACT) {
+        reduce_exact<Type>(args, tile);
         return;
     }
-
-    const struct cgx_place place = find_place(&tile, args.bucket_size);
-
     if (place.count > 0)
-        steps = sum_sources<Type>(args, &tile, &place, sums);
-    range = bucket_range(&place, thread_range(&place, args.bucket_size, sums));
+        steps = sum_sources<Type>(args, tile, &place, sums);
+    /* The place once more, rather than in registers while sources are added. */
+    CGX_FORGET(bucket_size);
+    place = find_place(tile, bucket_size);
+    range = bucket_range(&place, sums);
     encode_bucket<STOCHASTIC>(
-        args, &tile, &place,
+        args, tile, &place,
         cgx_may_overflow(range.min, range.max, steps, STOCHASTIC, Type::IS_FLOAT16), range, sums);
-    write_padding(&tile, args.bucket_size, args.payload);
+    write_padding(tile, bucket_size, args.payload);
 }
 
 /* ---- the kernels ---- */
 
-#define CGX_KERNEL(name, ...)                                        \
-    extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS) \
-        name(const struct cgx_kernel_args args)                      \
-    {                                                                \
-        __VA_ARGS__(args);                                           \
+/* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
+ * compiler uses. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define CGX_BLOCKS 8 /* of 1024 threads, which is all that it has */
+#else
+#define CGX_BLOCKS 8
+#endif
+
+#define CGX_KERNEL(name, blocks, ...)                                        \
+    extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \
+        name(const struct cgx_kernel_args args)                              \
+    {                                                                        \
+        __VA_ARGS__(args);                                                   \
     }
 
-CGX_KERNEL(cgx_encode_float32, encode<cgx_type_float32, false>)
-CGX_KERNEL(cgx_encode_float16, encode<cgx_type_float16, false>)
-CGX_KERNEL(cgx_encode_bfloat16, encode<cgx_type_bfloat16, false>)
-CGX_KERNEL(cgx_encode_float32_stochastic, encode<cgx_type_float32, true>)
-CGX_KERNEL(cgx_encode_float16_stochastic, encode<cgx_type_float16, true>)
-CGX_KERNEL(cgx_encode_bfloat16_stochastic, encode<cgx_type_bfloat16, true>)
+#define CGX_KERNELS_OF(type)                                                              \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false>)             \
+    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true>) \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, false>)             \
+    CGX_KERNEL(cgx_decode_add_##type, 5, decode<cgx_type_##type, true>)                   \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                      \
+    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)
 
-CGX_KERNEL(cgx_decode_float32, decode<cgx_type_float32, false>)
-CGX_KERNEL(cgx_decode_float16, decode<cgx_type_float16, false>)
-CGX_KERNEL(cgx_decode_bfloat16, decode<cgx_type_bfloat16, false>)
-CGX_KERNEL(cgx_decode_add_float32, decode<cgx_type_float32, true>)
-CGX_KERNEL(cgx_decode_add_float16, decode<cgx_type_float16, true>)
-CGX_KERNEL(cgx_decode_add_bfloat16, decode<cgx_type_bfloat16, true>)
-
-CGX_KERNEL(cgx_reduce_float32, reduce<cgx_type_float32, false>)
-CGX_KERNEL(cgx_reduce_float16, reduce<cgx_type_float16, false>)
-CGX_KERNEL(cgx_reduce_bfloat16, reduce<cgx_type_bfloat16, false>)
-CGX_KERNEL(cgx_reduce_float32_stochastic, reduce<cgx_type_float32, true>)
-CGX_KERNEL(cgx_reduce_float16_stochastic, reduce<cgx_type_float16, true>)
-CGX_KERNEL(cgx_reduce_bfloat16_stochastic, reduce<cgx_type_bfloat16, true>)
+CGX_KERNELS_OF(float32)
+CGX_KERNELS_OF(float16)
+CGX_KERNELS_OF(bfloat16)

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Who works on what: a block on a tile, 4096 elements of one piece, and a thread on two groups of
- * eight elements of one bucket. A bucket of B elements has B/16 threads next to each other; the
- * groups of neighbours are neighbours, and a thread's two are half a bucket apart. */
+/* Who works on what: a block on a tile, 4096 elements of one piece, and a thread on four groups of
+ * eight elements of one bucket. A bucket of B elements has B/32 threads next to each other; the
+ * groups of neighbours are neighbours, and a thread's are a quarter of a bucket apart. */
 #ifndef CGX_CUDA_TILE_CUH
 #define CGX_CUDA_TILE_CUH
 
 #include "cuda/elements.cuh"
 #include "cuda/kernels.h"
 
-#define CGX_GROUPS 2
+#define CGX_GROUPS (CGX_KERNEL_TILE / CGX_KERNEL_THREADS / CGX_GROUP)
 
 /* What the threads of a block have in common. Offsets are bytes from the start of a payload. */
 struct cgx_tile {
@@ -25,15 +25,18 @@ struct cgx_tile {
 
 /* What a thread works on: of the bucket it shares with others. */
 struct cgx_place {
-    uint32_t threads; /* that the bucket has */
-    uint32_t thread;  /* which of them this is */
-    uint32_t bucket;  /* of the tile */
-    uint32_t count;   /* elements of the bucket; 0: there is no such bucket */
-    bool is_whole;    /* no element of the bucket is missing */
-    uint32_t at;      /* element of the tile that the thread's first group starts with */
-    uint32_t stride;  /* elements from there to the second */
+    uint32_t threads;            /* that the bucket has */
+    uint32_t thread;             /* which of them this is */
+    uint32_t bucket;             /* of the tile */
+    uint32_t count;              /* elements of the bucket; 0: there is no such bucket */
+    bool is_whole;               /* no element of the bucket is missing */
+    uint32_t at;                 /* element of the tile that the thread's first group starts with */
+    uint32_t stride;             /* elements from there to the second */
     uint32_t counts[CGX_GROUPS]; /* elements of each group that are there */
-    uint32_t groups; /* that have codes: zeros up to a multiple of 64 elements count */
+    uint32_t groups;             /* that have codes: zeros up to a multiple of 64 elements count */
+    /* Which groups of the tile the thread reads the codes of: where it has fewer, others of the
+     * bucket, so that no read is conditional. */
+    uint32_t reads[CGX_GROUPS];
 };
 
 CGX_DEVICE uint64_t round_up(uint64_t value, uint32_t multiple)
@@ -88,8 +91,9 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t bucket_si
         tile->headers = piece->offset + start * size;
 }
 
-/* The tile of this block, found by one warp for all. */
-CGX_DEVICE struct cgx_tile find_tile(const struct cgx_kernel_args &args, uint32_t size)
+/* The tile of this block, found by one warp for all. It stays in shared memory: what is needed of
+ * it late takes no registers until then. */
+CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t size)
 {
     __shared__ struct cgx_tile found;
 
@@ -100,7 +104,7 @@ CGX_DEVICE struct cgx_tile find_tile(const struct cgx_kernel_args &args, uint32_
             lay_out(&args.pieces[piece], args.bucket_size, size, &found);
     }
     __syncthreads();
-    return found;
+    return &found;
 }
 
 CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
@@ -113,8 +117,7 @@ CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
 CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t bucket_size)
 {
     struct cgx_place place;
-    uint32_t shift = (uint32_t)__ffs((int)bucket_size) - 5;
-    uint32_t start, padded;
+    uint32_t shift = (uint32_t)__ffs((int)(bucket_size / (CGX_GROUPS * CGX_GROUP))) - 1;
 
     place.threads = 1u << shift;
     place.thread = threadIdx.x & (place.threads - 1);
@@ -123,15 +126,25 @@ CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t buc
     place.count = bucket_size;
     place.is_whole = tile->count >= (place.bucket + 1) * bucket_size;
     place.at = place.bucket * bucket_size + place.thread * CGX_GROUP;
-    place.counts[0] = place.counts[1] = CGX_GROUP;
     place.groups = CGX_GROUPS;
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        place.counts[i] = CGX_GROUP;
+        place.reads[i] = (place.at + i * place.stride) / CGX_GROUP;
+    }
     if (!place.is_whole) {
-        start = place.thread * CGX_GROUP;
         place.count = limit(place.bucket * bucket_size, tile->count, bucket_size);
-        padded = (place.count + CGX_CODES_MULTIPLE - 1) & ~(CGX_CODES_MULTIPLE - 1u);
-        place.counts[0] = limit(start, place.count, CGX_GROUP);
-        place.counts[1] = limit(start + place.stride, place.count, CGX_GROUP);
-        place.groups = (start < padded) + (start + place.stride < padded);
+        place.groups = 0;
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++) {
+            uint32_t start = place.thread * CGX_GROUP + i * place.stride;
+
+            place.counts[i] = limit(start, place.count, CGX_GROUP);
+            if (start / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE < place.count)
+                place.groups++;
+            else
+                place.reads[i] = place.bucket * bucket_size / CGX_GROUP;
+        }
     }
     return place;
 }
@@ -143,7 +156,8 @@ template <class Type>
 CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
                                       const struct cgx_tile *tile, const struct cgx_place *place)
 {
-    return (unsigned char *)args.buffer + (tile->first + place->at) * sizeof(typename Type::element);
+    return (unsigned char *)args.buffer +
+           (tile->first + place->at) * sizeof(typename Type::element);
 }
 
 template <class Type>
@@ -151,14 +165,16 @@ CGX_DEVICE void load_elements(const struct cgx_place *place, const unsigned char
                               struct cgx_alignment alignment,
                               uint32_t words[CGX_GROUPS][Type::WORDS])
 {
-    const unsigned char *second = elements + place->stride * sizeof(typename Type::element);
+    const uint32_t stride = place->stride * sizeof(typename Type::element);
 
     if (alignment.whole && place->is_whole) {
-        load_whole<Type>(elements, words[0]);
-        load_whole<Type>(second, words[1]);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++)
+            load_whole<Type>(elements + i * stride, words[i]);
     } else {
-        load_part<Type>(elements, alignment.elements, place->counts[0], words[0]);
-        load_part<Type>(second, alignment.elements, place->counts[1], words[1]);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++)
+            load_part<Type>(elements + i * stride, alignment.elements, place->counts[i], words[i]);
     }
 }
 
@@ -167,14 +183,16 @@ CGX_DEVICE void store_elements(const struct cgx_place *place, unsigned char *ele
                                struct cgx_alignment alignment,
                                const uint32_t words[CGX_GROUPS][Type::WORDS])
 {
-    unsigned char *second = elements + place->stride * sizeof(typename Type::element);
+    const uint32_t stride = place->stride * sizeof(typename Type::element);
 
     if (alignment.whole && place->is_whole) {
-        store_whole<Type>(elements, words[0]);
-        store_whole<Type>(second, words[1]);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++)
+            store_whole<Type>(elements + i * stride, words[i]);
     } else {
-        store_part<Type>(elements, alignment.elements, place->counts[0], words[0]);
-        store_part<Type>(second, alignment.elements, place->counts[1], words[1]);
+#pragma unroll
+        for (int i = 0; i < CGX_GROUPS; i++)
+            store_part<Type>(elements + i * stride, alignment.elements, place->counts[i], words[i]);
     }
 }
 
