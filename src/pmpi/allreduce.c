@@ -3,6 +3,8 @@
 
 #include "pmpi/allreduce.h"
 
+#include "cuda/memory.h"
+#include "cuda/staged.h"
 #include "pmpi/agreement.h"
 #include "pmpi/comm.h"
 #include "pmpi/eligible.h"
@@ -54,6 +56,12 @@ static const void *input_of(const struct cgx_call *call)
     return call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
 }
 
+/* Whether a context is broken, or its device lost: then a call cannot be exact either. */
+static bool is_dead(const void *buffer)
+{
+    return cgx_cuda_memory(buffer) != CGX_MEMORY_HOST && cgx_staged_wait(buffer) != CGX_OK;
+}
+
 /* Gets the backends of the call's buffers, unless there is a refusal; it may become one. */
 static void get_backends(struct cgx_comm *state, const struct cgx_call *call, struct offer *offer)
 {
@@ -62,9 +70,11 @@ static void get_backends(struct cgx_comm *state, const struct cgx_call *call, st
 
     if (offer->refusal)
         return;
-    if (cgx_comm_backend(state, input, sync, &offer->encoder) != CGX_OK ||
-        cgx_comm_backend(state, call->recvbuf, sync, &offer->decoder) != CGX_OK)
-        offer->refusal = "the device of a buffer, or its memory, cannot be used";
+    if (cgx_comm_backend(state, input, sync, &offer->encoder) == CGX_OK &&
+        cgx_comm_backend(state, call->recvbuf, sync, &offer->decoder) == CGX_OK)
+        return;
+    offer->refusal = "the device of a buffer, or its memory, cannot be used";
+    offer->hopeless = is_dead(input) || is_dead(call->recvbuf);
 }
 
 /* Gets ready what this rank needs for SIGNATURE; why it cannot be had goes into OFFER. */

@@ -6,14 +6,19 @@
 #include "cuda/memory.h"
 #include "pmpi/ops.h"
 
+static bool is_eligible_count(MPI_Count count)
+{
+    return count >= CGX_ELIGIBLE_LEAST && count <= CGX_ELIGIBLE_MOST;
+}
+
 bool cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type)
 {
     *type = CGX_TYPE_OTHER;
     if (call->op == MPI_SUM) {
         *type = cgx_type_classify(call->datatype);
-        return call->count >= CGX_ELIGIBLE_LEAST && *type != CGX_TYPE_OTHER;
+        return is_eligible_count(call->count) && *type != CGX_TYPE_OTHER;
     }
-    if (call->count < CGX_ELIGIBLE_LEAST || !cgx_op_is_user(call->op) ||
+    if (!is_eligible_count(call->count) || !cgx_op_is_user(call->op) ||
         !cgx_type_has_two_bytes(call->datatype))
         return false;
     *type = CGX_TYPE_OPAQUE16;

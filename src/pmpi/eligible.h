@@ -10,11 +10,13 @@
 #include "pmpi/allreduce.h"
 #include "pmpi/types.h"
 
-/* Calls of fewer elements are exact whatever the settings. */
+/* Calls of fewer elements are exact whatever the settings, and those of more than any memory holds:
+ * what is computed of a count does not overflow. */
 #define CGX_ELIGIBLE_LEAST 1024
+#define CGX_ELIGIBLE_MOST ((MPI_Count)1 << 48)
 
 /* True if some setting could make the call compressible: a float sum, or a user op on a two-byte
- * type that may be one, of at least CGX_ELIGIBLE_LEAST elements. *TYPE is always set. */
+ * type that may be one, of CGX_ELIGIBLE_LEAST to _MOST elements. *TYPE is always set. */
 bool cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type);
 
 /* The type of elements that this rank finds the call to sum. Returns why this rank cannot take part
