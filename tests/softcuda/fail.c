@@ -41,6 +41,8 @@ void softcuda_fail(enum softcuda_kind kind, unsigned nth, bool so_on)
     pthread_mutex_lock(&lock);
     failures[kind].left = nth;
     failures[kind].so_on = so_on;
+    if (kind == SOFTCUDA_LOST && nth == 0)
+        lost = false;
     pthread_mutex_unlock(&lock);
 }
 

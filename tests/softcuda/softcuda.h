@@ -38,7 +38,8 @@ enum softcuda_kind {
     SOFTCUDA_KINDS
 };
 
-/* The NTH operation of KIND from now on (1: the next) fails, and if SO_ON all after it. 0: none. */
+/* The NTH operation of KIND from now on (1: the next) fails, and if SO_ON all after it. 0: none,
+ * and a lost device is back. */
 void softcuda_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
 
 /* What happened so far. */

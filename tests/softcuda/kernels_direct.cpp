@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the libcgxpmpi developers
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The kernels run by the engine alone, without a driver, for the sanitizers: in the memory of the
+// test itself, of which every byte is watched.
+#include "cuda/kernels.cu"
+#include "softcuda/softcuda.h"
+
+extern "C" {
+#include "lib/tap.h"
+#include "unit/kernels_run.h"
+
+bool kernels_open(void)
+{
+    return true;
+}
+
+static softcuda_kernel *kernel_of(const struct kernels_job *job)
+{
+#define TYPES(operation)                                                 \
+    {                                                                    \
+        SOFTCUDA_KERNEL(cgx_##operation##_float32, cgx_kernel_args),     \
+            SOFTCUDA_KERNEL(cgx_##operation##_float16, cgx_kernel_args), \
+            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16, cgx_kernel_args) \
+    }
+#define STOCHASTIC(operation)                                                       \
+    {                                                                               \
+        SOFTCUDA_KERNEL(cgx_##operation##_float32_stochastic, cgx_kernel_args),     \
+            SOFTCUDA_KERNEL(cgx_##operation##_float16_stochastic, cgx_kernel_args), \
+            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_stochastic, cgx_kernel_args) \
+    }
+    static softcuda_kernel *const kernels[CGX_KERNELS][CGX_BFLOAT16 + 1] = {
+        TYPES(encode),      STOCHASTIC(encode), TYPES(reduce),
+        STOCHASTIC(reduce), TYPES(decode),      TYPES(decode_add)};
+    int kernel = job->kernel;
+
+    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC &&
+        (kernel == CGX_KERNEL_ENCODE || kernel == CGX_KERNEL_REDUCE))
+        kernel++;
+    return kernels[kernel][job->coding->dtype];
+}
+
+enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
+{
+    enum { MOST_PIECES = 64 };
+    struct cgx_kernel_piece pieces[MOST_PIECES];
+    struct cgx_kernel_args args = {};
+    uint32_t tiles = 0, status = 0;
+
+    if (job->npieces > MOST_PIECES)
+        bail_out("%zu pieces are too many", job->npieces);
+    for (size_t i = 0; i < job->npieces; i++) {
+        const struct cgx_piece *piece = &job->pieces[i];
+
+        pieces[i] = {piece->first, piece->count, piece->offset, piece->bits, tiles};
+        tiles += (uint32_t)((piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
+    }
+    args.pieces = pieces;
+    args.sources = job->sources;
+    args.buffer = job->buffer;
+    args.payload = job->payload;
+    args.status = &status;
+    args.seed = job->coding->seed;
+    args.call = job->coding->call;
+    args.stream = job->coding->stream;
+    args.npieces = (uint32_t)job->npieces;
+    args.nsources = (uint32_t)job->nsources;
+    args.bucket_size = job->coding->bucket_size;
+    if (!softcuda_run(kernel_of(job), &args, tiles, CGX_KERNEL_THREADS))
+        bail_out("the threads of a block did not meet");
+    return status == 0 ? CGX_OK : CGX_ERR_FORMAT;
+}
+}

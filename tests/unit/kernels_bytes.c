@@ -1,0 +1,108 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The kernels give the bytes of the host codec, for pieces of all widths in one launch, all bucket
+ * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
+ * overwritten. */
+
+#include "codec_data.h"
+#include "cuda/kernels.h"
+#include "kernels_scene.h"
+#include "lib/tap.h"
+
+/* Of the last piece, which is incomplete. */
+static size_t last_count(unsigned bucket_size, unsigned i)
+{
+    const size_t counts[] = {1,
+                             bucket_size - 1,
+                             bucket_size + 31,
+                             2 * bucket_size + 65,
+                             bucket_size / 2 + 8,
+                             CGX_KERNEL_TILE + bucket_size + 9};
+
+    return counts[i % (sizeof counts / sizeof *counts)];
+}
+
+/* All widths, the first depending on I; more than a tile of one of them. */
+static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding rounding,
+                                   unsigned bucket_size, unsigned i)
+{
+    static const size_t misalignments[] = {0, 4, 2, 1, 8, 3};
+    unsigned least = rounding == CGX_ROUNDING_NEAREST ? 1 : 2, widths = 10 - least;
+    struct scene_plan plan = {.coding = {.dtype = dtype,
+                                         .bucket_size = bucket_size,
+                                         .rounding = rounding,
+                                         .seed = 11ull << 40 | 5,
+                                         .call = 17 + i,
+                                         .stream = 4},
+                              .npieces = widths,
+                              .misalignment = misalignments[i % 6],
+                              .nsources = 1 + i % 5,
+                              .seed = i * 64 + bucket_size};
+
+    for (unsigned p = 0; p < widths; p++) {
+        unsigned bits = least + (p + i) % widths;
+
+        plan.bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
+        plan.counts[p] = (size_t)bucket_size * (1 + (p + i) % 3);
+    }
+    plan.counts[i % (widths - 1)] = CGX_KERNEL_TILE + bucket_size;
+    plan.counts[widths - 1] = last_count(bucket_size, i / 2);
+    plan.buffer_source = i % 7 < plan.nsources ? i % 7 : SCENE_NO_SOURCE;
+    plan.own_source = i % plan.nsources;
+    return plan;
+}
+
+static void test_kernel(enum cgx_kernel kernel, const char *name, enum cgx_dtype dtype,
+                        enum cgx_rounding rounding)
+{
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
+         bucket_size *= 2) {
+        for (unsigned i = 0; i < 18 && same; i++) {
+            struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
+
+            scene_make(&scene, &plan);
+            same = scene_is_same(&scene, kernel);
+        }
+    }
+    ok(same, "%s, %s, %s: the bytes of the host codec", name, data_dtypes[dtype],
+       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+}
+
+/* A search in steps of 32. */
+static void test_many_pieces(void)
+{
+    static struct scene scene;
+    struct scene_plan plan = make_plan(CGX_FLOAT32, CGX_ROUNDING_NEAREST, 64, 0);
+
+    plan.npieces = SCENE_PIECES;
+    for (int p = 0; p < SCENE_PIECES; p++) {
+        plan.counts[p] = 64;
+        plan.bits[p] = 4;
+    }
+    scene_make(&scene, &plan);
+    ok(scene_is_same(&scene, CGX_KERNEL_ENCODE), "many pieces of one tile each");
+}
+
+int main(void)
+{
+    if (!kernels_open()) {
+        skip("the kernels", "no device");
+        return done_testing();
+    }
+    for (int dtype = 0; dtype < 3; dtype++) {
+        enum cgx_dtype type = (enum cgx_dtype)dtype;
+
+        test_kernel(CGX_KERNEL_ENCODE, "encode", type, CGX_ROUNDING_NEAREST);
+        test_kernel(CGX_KERNEL_ENCODE, "encode", type, CGX_ROUNDING_STOCHASTIC);
+        test_kernel(CGX_KERNEL_DECODE, "decode", type, CGX_ROUNDING_NEAREST);
+        test_kernel(CGX_KERNEL_DECODE_ADD, "decode_add", type, CGX_ROUNDING_NEAREST);
+        test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST);
+        test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_STOCHASTIC);
+    }
+    test_many_pieces();
+    return done_testing();
+}

@@ -1,0 +1,107 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "kernels_run.h"
+
+#include <string.h>
+
+#include "cuda/kernels.h"
+#include "lib/tap.h"
+#include "mpi/lib/device.h"
+
+enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
+
+/* What a launch needs beside the memory, as it is on the device. */
+struct tables {
+    struct cgx_kernel_piece pieces[MOST_PIECES];
+    const unsigned char *sources[MOST_SOURCES];
+    uint32_t status;
+};
+
+static struct cgx_cuda_module module;
+static unsigned char *device_memory;
+static size_t device_bytes;
+static struct tables *device_tables;
+
+bool kernels_open(void)
+{
+    if (!device_open(0))
+        return false;
+    if (cgx_cuda_module_load(&module) != CGX_OK)
+        bail_out("the kernels are not to be loaded");
+    device_tables = device_alloc(sizeof *device_tables);
+    return true;
+}
+
+static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *memory,
+                            struct tables *tables)
+{
+    uint32_t tiles = 0;
+
+    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
+        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
+    for (size_t i = 0; i < job->npieces; i++) {
+        const struct cgx_piece *piece = &job->pieces[i];
+
+        tables->pieces[i] = (struct cgx_kernel_piece){.first = piece->first,
+                                                      .count = piece->count,
+                                                      .offset = piece->offset,
+                                                      .bits = piece->bits,
+                                                      .tile = tiles};
+        tiles += (uint32_t)((piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
+    }
+    for (size_t i = 0; i < job->nsources; i++)
+        tables->sources[i] =
+            job->sources[i] == NULL ? NULL : device_memory + (job->sources[i] - memory);
+    return tiles;
+}
+
+static CUfunction kernel_of(const struct kernels_job *job)
+{
+    enum cgx_kernel kernel = job->kernel;
+
+    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_ENCODE)
+        kernel = CGX_KERNEL_ENCODE_STOCHASTIC;
+    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_REDUCE)
+        kernel = CGX_KERNEL_REDUCE_STOCHASTIC;
+    return module.kernels[kernel][job->coding->dtype];
+}
+
+enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
+{
+    static struct tables tables;
+    struct cgx_kernel_args args = {.pieces = device_tables->pieces,
+                                   .sources = device_tables->sources,
+                                   .status = &device_tables->status,
+                                   .seed = job->coding->seed,
+                                   .call = job->coding->call,
+                                   .stream = job->coding->stream,
+                                   .npieces = (uint32_t)job->npieces,
+                                   .nsources = (uint32_t)job->nsources,
+                                   .bucket_size = job->coding->bucket_size};
+    void *parameters[] = {&args};
+    uint32_t tiles;
+    CUresult code;
+
+    if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */
+        if (device_bytes > 0)
+            device_free(device_memory);
+        device_memory = device_alloc(bytes);
+        device_bytes = bytes;
+    }
+    tables = (struct tables){0};
+    tiles = fill_tables(job, memory, &tables);
+    args.buffer = device_memory + (job->buffer - memory);
+    args.payload = device_memory + (job->payload - memory);
+    device_upload(device_tables, &tables, sizeof tables);
+    device_upload(device_memory, memory, bytes);
+    code = cgx_cuda()->cuLaunchKernel(kernel_of(job), tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                                      NULL, parameters, NULL);
+    if (code == CUDA_SUCCESS)
+        code = cgx_cuda()->cuCtxSynchronize();
+    if (code != CUDA_SUCCESS)
+        bail_out("a kernel failed: CUDA error %d", code);
+    device_download(memory, device_memory, bytes);
+    device_download(&tables, device_tables, sizeof tables);
+    return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;
+}

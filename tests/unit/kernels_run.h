@@ -1,0 +1,31 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Launches the kernels for tests, on the device that the loaded driver has. */
+#ifndef CGX_TESTS_KERNELS_RUN_H
+#define CGX_TESTS_KERNELS_RUN_H
+
+#include "codec/codec.h"
+#include "cuda/module.h"
+
+/* Arguments of an operation of struct cgx_codec; stochastic rounding chooses the kernel. */
+struct kernels_job {
+    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE or DECODE_ADD */
+    const struct cgx_coding *coding;
+    const struct cgx_piece *pieces;
+    size_t npieces;
+    const unsigned char *const *sources;
+    size_t nsources;
+    unsigned char *buffer;
+    unsigned char *payload;
+};
+
+/* False: there is no device. */
+bool kernels_open(void);
+
+/* Copies the BYTES at MEMORY, aligned to 256, to the device, launches, and copies all of them back.
+ * The addresses in JOB are within MEMORY and are moved to where that is on the device. CGX_OK or
+ * CGX_ERR_FORMAT; what the driver refuses ends the program. */
+enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes);
+
+#endif
