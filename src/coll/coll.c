@@ -107,8 +107,10 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice, bo
     coll->sent += slice->sent;
     if (status != CGX_OK)
         return CGX_OUTCOME_BROKEN;
+    if (slice->withheld && slice->hopeless)
+        return CGX_OUTCOME_HOPELESS;
     if (slice->withheld)
-        return slice->number == 0 && !slice->hopeless ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
+        return slice->number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
     *failed = slice->failed || cgx_slice_decode(slice) != CGX_OK;
     return CGX_OUTCOME_DONE;
 }

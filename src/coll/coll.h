@@ -51,11 +51,11 @@ struct cgx_coll {
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
-    CGX_OUTCOME_REDO,   /* all ranks know that it cannot be done; no output was written on any */
-    CGX_OUTCOME_LOST,   /* all ranks know that it cannot be done exactly either, or that output was
-                         * written: the call is an error on all */
-    CGX_OUTCOME_FAILED, /* this rank has no result; others may have one */
-    CGX_OUTCOME_BROKEN, /* MPI failed: COMM and SCRATCH may never be used again */
+    CGX_OUTCOME_REDO,     /* all ranks know that it cannot be done; no output was written on any */
+    CGX_OUTCOME_LOST,     /* all ranks know, but output was written: the call is an error on all */
+    CGX_OUTCOME_HOPELESS, /* all ranks know that one cannot do it exactly either: an error on all */
+    CGX_OUTCOME_FAILED,   /* this rank has no result; others may have one */
+    CGX_OUTCOME_BROKEN,   /* MPI failed: COMM and SCRATCH may never be used again */
 };
 
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll);

@@ -128,12 +128,14 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
                 (long long)call->count, state->size, signature->shape.slices);
         return MPI_SUCCESS;
     }
+    if (code == MPI_SUCCESS && all == CGX_HOPELESS) {
+        cgx_signature_forget(signature);
+        return cgx_errors_raise(mpi, call->comm,
+                                offer.hopeless ? offer.refusal : "a rank cannot use its buffers");
+    }
     cgx_signature_refuse(signature);
     if (code != MPI_SUCCESS)
         return code;
-    if (all == CGX_HOPELESS)
-        return cgx_errors_raise(mpi, call->comm,
-                                offer.refusal ? offer.refusal : "a rank cannot use its buffers");
     cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact: %s", (long long)call->count,
             state->size, offer.refusal ? offer.refusal : "another rank cannot compress them");
     return MPI_SUCCESS;
@@ -171,8 +173,11 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
         return cgx_exact(mpi, call, type);
     case CGX_OUTCOME_LOST:
         cgx_signature_refuse(signature);
+        return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
+    case CGX_OUTCOME_HOPELESS:
+        /* The next call is tried too: as an exact one it would be an error on that rank alone. */
         return cgx_errors_raise(mpi, call->comm,
-                                offer.hopeless ? offer.refusal : "a rank could not go on half-way");
+                                offer.hopeless ? offer.refusal : "a rank cannot use its buffers");
     case CGX_OUTCOME_FAILED:
         return cgx_errors_raise(mpi, call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:

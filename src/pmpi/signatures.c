@@ -62,11 +62,17 @@ struct cgx_signature *cgx_signatures_find(struct cgx_signatures *table, uint64_t
     return oldest;
 }
 
-void cgx_signature_refuse(struct cgx_signature *signature)
+void cgx_signature_forget(struct cgx_signature *signature)
 {
     cgx_plan_free(signature->plan);
     signature->plan = NULL;
     signature->agreed = false;
+    signature->wait = 0;
+}
+
+void cgx_signature_refuse(struct cgx_signature *signature)
+{
+    cgx_signature_forget(signature);
     signature->wait = signature->next_wait;
     if (signature->next_wait < UINT64_MAX / 2)
         signature->next_wait *= 2;

@@ -30,6 +30,9 @@ void cgx_signatures_free(struct cgx_signatures *table);
 /* The entry for KEY, new if there is none. Valid until the next look-up. */
 struct cgx_signature *cgx_signatures_find(struct cgx_signatures *table, uint64_t key);
 
+/* Ranks ask each other about SIGNATURE in the next call with it. */
+void cgx_signature_forget(struct cgx_signature *signature);
+
 /* Takes SIGNATURE back to exact; ranks ask again after twice as many calls as the last time. */
 void cgx_signature_refuse(struct cgx_signature *signature);
 
