@@ -4,6 +4,7 @@
 /* The host codec on one core, against memcpy of the same input:
  *
  *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [CSV]
+ *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "codec/host_kernels.h"
 
@@ -319,12 +321,27 @@ static void print_heads(const struct bench *bench)
            "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
 }
 
+/* The program for devices is beside this one, in builds that have it. */
+static int run_device(char *argv[])
+{
+    const char *slash = strrchr(argv[0], '/');
+    int length = slash == NULL ? 0 : (int)(slash + 1 - argv[0]);
+    char path[4096];
+
+    snprintf(path, sizeof path, "%.*scodec_device", length, argv[0]);
+    execvp(path, argv);
+    perror(path);
+    return 1;
+}
+
 int main(int argc, char *argv[])
 {
     struct bench bench = {.coding = {.bucket_size = BUCKET_SIZE}};
     struct options options;
     int status = 1;
 
+    if (argc > 1 && strcmp(argv[1], "--device") == 0)
+        return run_device(argv);
     if (parse(argc, argv, &options) != 0) {
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] [--rounding nearest|stochastic] "

@@ -6,11 +6,15 @@
  *     mpicc -O3 -o train_digits train_digits.c -lm
  *     mpiexec -n 4 ./train_digits --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_digits --data ...
+ *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so ./train_digits --device --data ...
  *
  * Every rank holds all parameters and takes its share of each batch. The gradients are summed with
  * MPI_Allreduce, layer by layer from the last to the first, weights and biases apart, as deep
  * learning frameworks do; then every rank makes the same step. Nothing here knows of libcgxpmpi:
- * the third line compresses these sums because the library is preloaded. */
+ * the third line compresses these sums because the library is preloaded. With --device the
+ * gradients are summed in GPU memory, as they are where frameworks compute on GPUs; the network
+ * here is computed by the processor all the same. */
+#include "device_memory.h"
 #include "perceptron.h"
 #include <getopt.h>
 #include <mpi.h>
@@ -25,7 +29,7 @@ static const float LEARNING_RATE = 0.02f, MOMENTUM = 0.9f, WEIGHT_DECAY = 1e-4f;
 struct options {
     const char *data;
     int seed, epochs, batch;
-    bool quick;
+    bool quick, device;
 };
 
 struct samples {
@@ -42,6 +46,7 @@ struct cost {
 
 static int rank, ranks;
 static struct samples samples;
+static float *device_gradient; /* as network.gradient, in GPU memory; NULL: sums are on the host */
 
 /* ---- data ---- */
 
@@ -117,13 +122,23 @@ static void choose_samples(struct network *network, const int *chosen, int count
 
 /* ---- training ---- */
 
-static void sum_over_ranks(float *values, int count, struct cost *cost)
+/* The copies are not timed: elsewhere gradients are where they are summed. */
+static void sum_over_ranks(const struct network *network, float *values, int count,
+                           struct cost *cost)
 {
+    float *device = device_gradient ? device_gradient + (values - network->gradient) : NULL;
+    size_t bytes = (size_t)count * sizeof *values;
+    bool copied = !device || device_upload(device, values, bytes);
     double start = MPI_Wtime();
 
-    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, device ? device : values, count, MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
     cost->allreduce_seconds += MPI_Wtime() - start;
     cost->allreduce_elements += count;
+    if (!copied || (device && !device_download(values, device, bytes))) {
+        fprintf(stderr, "train_digits: rank %d: gradients could not be copied\n", rank);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
 }
 
 static void train_batch(struct network *network, const int *chosen, int batch, float rate,
@@ -138,8 +153,8 @@ static void train_batch(struct network *network, const int *chosen, int batch, f
         const struct layer *layer = &network->layer[l];
 
         network_backward(network, l);
-        sum_over_ranks(layer->weight_gradients, layer->in * layer->out, cost);
-        sum_over_ranks(layer->bias_gradients, layer->out, cost);
+        sum_over_ranks(network, layer->weight_gradients, layer->in * layer->out, cost);
+        sum_over_ranks(network, layer->bias_gradients, layer->out, cost);
     }
     network_descend(network, batch, rate, MOMENTUM, WEIGHT_DECAY);
 }
@@ -233,9 +248,13 @@ static bool parse_number(const char *text, long least, int *number)
 static bool parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {
-        {"data", required_argument, NULL, 'd'},   {"seed", required_argument, NULL, 's'},
-        {"epochs", required_argument, NULL, 'e'}, {"batch", required_argument, NULL, 'b'},
-        {"quick", no_argument, NULL, 'q'},        {NULL, 0, NULL, 0},
+        {"data", required_argument, NULL, 'd'},
+        {"seed", required_argument, NULL, 's'},
+        {"epochs", required_argument, NULL, 'e'},
+        {"batch", required_argument, NULL, 'b'},
+        {"quick", no_argument, NULL, 'q'},
+        {"device", no_argument, NULL, 'g'},
+        {NULL, 0, NULL, 0},
     };
     bool good = true;
     int option;
@@ -246,6 +265,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
             options->data = optarg;
         else if (option == 'q')
             options->quick = true;
+        else if (option == 'g')
+            options->device = true;
         else if (option == 's')
             good = parse_number(optarg, 0, &options->seed);
         else if (option == 'e')
@@ -258,7 +279,8 @@ static bool parse_options(int argc, char **argv, struct options *options)
     if ((!good || optind < argc) && rank == 0)
         fprintf(stderr,
                 "%s: not understood: %s\n"
-                "usage: train_digits [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick]\n",
+                "usage: train_digits [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick]"
+                " [--device]\n",
                 argv[0], argv[good ? optind : optind - 1]);
     return good && optind == argc;
 }
@@ -277,6 +299,11 @@ static bool run(const struct options *options)
     if (!network_create(&network, size, (options->batch + ranks - 1) / ranks, &random)) {
         fprintf(stderr, "train_digits: rank %d: out of memory\n", rank);
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    if (options->device) {
+        device_gradient = device_allocate(rank, network.parameters * sizeof *device_gradient);
+        if (device_gradient == NULL)
+            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     if (rank == 0)
         printf("%d-%d-%d-%d-%d network, %zu parameters; %d samples to train, %d to test; batches "

@@ -1,0 +1,349 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums of float32 buffers in GPU memory, compressed against exact, in turn and in one run:
+ *
+ *     mpiexec -n 4 bench/allreduce_device [--size LIST] [--bits N] [CSV]
+ *
+ * LIST: sizes in MiB. Ranks share the devices. The library is linked into the program, so that its
+ * calls of the driver can be counted; nothing is to be preloaded. Both kinds are MPI_Allreduce of
+ * MPI_FLOAT with MPI_SUM: on one communicator the same call recurs, and is compressed, with the
+ * width of N for all layers; on the other every call is an element shorter than the one before, so
+ * that none recurs and all are exact, which means staged through the host unless the MPI is
+ * CUDA-aware. Times are those of the slowest rank, medians. The sums are checked against their
+ * error bound. Kernel launches and bytes copied over PCIe, of one compressed call and a rank in the
+ * mean, stand beside the least that the flat algorithm can do with. */
+
+#include <getopt.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+#define MIB ((size_t)1 << 20)
+#define BUCKET_SIZE 512
+#define BUCKET_HEADER_BYTES 4
+enum { REPEATS = 15, WARM_CALLS = 20, LEAST_LAUNCHES = 3 };
+
+static int rank, ranks;
+static struct bench_device device;
+
+static struct side {
+    MPI_Comm comm;
+    int shorter; /* elements that the next call is shorter by than the last */
+    int left_out;
+} compressed = {.shorter = 0}, exact = {.shorter = 1};
+
+struct bench {
+    int count, bits;
+    CUdeviceptr input, output;
+    float *host; /* as many elements */
+    FILE *csv;
+};
+
+/* ---- what the library asks of the driver ---- */
+
+struct traffic {
+    double launches, down, up; /* bytes */
+};
+
+static struct traffic counted;
+static struct cgx_cuda original;
+
+static CUresult count_launch(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx,
+                             unsigned ty, unsigned tz, unsigned shared, CUstream stream,
+                             void **parameters, void **extra)
+{
+    counted.launches++;
+    return original.cuLaunchKernel(function, x, y, z, tx, ty, tz, shared, stream, parameters,
+                                   extra);
+}
+
+static CUresult count_down(void *host, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    counted.down += (double)bytes;
+    return original.cuMemcpyDtoHAsync(host, from, bytes, stream);
+}
+
+static CUresult count_up(CUdeviceptr to, const void *host, size_t bytes, CUstream stream)
+{
+    counted.up += (double)bytes;
+    return original.cuMemcpyHtoDAsync(to, host, bytes, stream);
+}
+
+static void count_calls(void)
+{
+    /* Constant to others than the file that fills it. */
+    struct cgx_cuda *table = (struct cgx_cuda *)cgx_cuda();
+
+    original = *table;
+    table->cuLaunchKernel = count_launch;
+    table->cuMemcpyDtoHAsync = count_down;
+    table->cuMemcpyHtoDAsync = count_up;
+}
+
+/* ---- calls ---- */
+
+static double time_sum(const struct bench *bench, struct side *side)
+{
+    double start, mine, slowest;
+
+    side->left_out += side->shorter;
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    MPI_Allreduce((void *)bench->input, (void *)bench->output, bench->count - side->left_out,
+                  MPI_FLOAT, MPI_SUM, side->comm);
+    mine = MPI_Wtime() - start;
+    PMPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+/* ---- data: near enough to Gaussian, from a hash of its place ---- */
+
+static float value(int from, size_t i)
+{
+    uint64_t z = ((uint64_t)from << 40 ^ i) * 0x9E3779B97F4A7C15u;
+    float sum = -2;
+
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    for (int k = 0; k < 4; k++)
+        sum += (float)(z >> 16 * k & 0xFFFF) * 0x1p-16f;
+    return sum;
+}
+
+static void fill(const struct bench *bench)
+{
+    for (size_t i = 0; i < (size_t)bench->count; i++)
+        bench->host[i] = value(rank, i);
+    bench_must(original.cuMemcpyHtoD(bench->input, bench->host, (size_t)bench->count * 4),
+               "cuMemcpyHtoD");
+}
+
+/* The largest error of a bucket, from element FIRST on, over its bound: half a step of each rank's
+ * values and of their sum. A step is at most 1.0079 of the range over the levels less one, and half
+ * of it is meant with a factor of 1 + 2^-8. */
+static double bucket_error(const struct bench *bench, size_t first, size_t end)
+{
+    double levels = (1u << bench->bits) - 1, bound = 0, error = 0, least = 1e30, most = -1e30;
+    double sums[BUCKET_SIZE] = {0};
+
+    for (int from = 0; from < ranks; from++) {
+        float low = INFINITY, high = -INFINITY;
+
+        for (size_t i = first; i < end; i++) {
+            float x = value(from, i);
+
+            low = fminf(low, x);
+            high = fmaxf(high, x);
+            sums[i - first] += x;
+        }
+        bound += 0.5 * 1.0079 * (high - low) / levels;
+    }
+    for (size_t i = first; i < end; i++) {
+        least = fmin(least, sums[i - first]);
+        most = fmax(most, sums[i - first]);
+        error = fmax(error, fabs(bench->host[i] - sums[i - first]));
+    }
+    bound += 0.5 * 1.0079 * (most - least + 2 * bound) / levels;
+    return error / (bound * (1 + 0x1p-8) + 1e-5);
+}
+
+/* Of the sums at hand, of which the last LEFT_OUT are missing, over all ranks. */
+static double largest_error(const struct bench *bench, int left_out)
+{
+    size_t count = (size_t)(bench->count - left_out);
+    double mine = 0, all;
+
+    bench_must(original.cuMemcpyDtoH(bench->host, bench->output, count * 4), "cuMemcpyDtoH");
+    for (size_t first = 0; first < count; first += BUCKET_SIZE) {
+        size_t end = first + BUCKET_SIZE < count ? first + BUCKET_SIZE : count;
+
+        mine = fmax(mine, bucket_error(bench, first, end));
+    }
+    PMPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all;
+}
+
+/* ---- a size ---- */
+
+struct figures {
+    double exact[REPEATS], compressed[REPEATS]; /* seconds */
+    struct traffic traffic;                     /* of a compressed call, all ranks */
+    double exact_error, error;
+};
+
+static void measure(const struct bench *bench, struct figures *figures)
+{
+    compressed.left_out = exact.left_out = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &compressed.comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &exact.comm);
+    fill(bench);
+    for (int i = 0; i < WARM_CALLS; i++)
+        time_sum(bench, &compressed);
+    memset(&counted, 0, sizeof counted);
+    time_sum(bench, &compressed);
+    PMPI_Allreduce(&counted, &figures->traffic, sizeof counted / sizeof(double), MPI_DOUBLE,
+                   MPI_SUM, MPI_COMM_WORLD);
+    figures->error = largest_error(bench, 0);
+    time_sum(bench, &exact);
+    figures->exact_error = largest_error(bench, exact.left_out);
+    for (int r = 0; r < (device.soft ? 1 : REPEATS); r++) {
+        figures->exact[r] = time_sum(bench, &exact);
+        figures->compressed[r] = time_sum(bench, &compressed);
+    }
+    MPI_Comm_free(&exact.comm);
+    MPI_Comm_free(&compressed.comm);
+}
+
+/* False if a sum is wrong, or is not of the kind that it should be. */
+static bool is_right(const struct figures *figures)
+{
+    if (rank == 0 && figures->traffic.launches == 0)
+        printf("no call was compressed\n");
+    if (rank == 0 && !(figures->error <= 1 && figures->exact_error < 1e-2))
+        printf("the sums are wrong: exact %.3g, compressed %.3g of the bound\n",
+               figures->exact_error, figures->error);
+    return figures->traffic.launches > 0 && figures->error <= 1 && figures->exact_error < 1e-2;
+}
+
+static void print(const struct bench *bench, struct figures *figures)
+{
+    double buckets = ceil((double)bench->count / BUCKET_SIZE), mib = 1.0 / MIB;
+    /* Down: what others own, and the own sums; up: what others sent of the own, and their sums. */
+    double down = buckets * (BUCKET_SIZE * bench->bits / 8.0 + BUCKET_HEADER_BYTES);
+    double up = 2 * down * (ranks - 1) / ranks;
+    double plain = bench_median(figures->exact, REPEATS);
+    double ours = bench_median(figures->compressed, REPEATS);
+    char times[64] = "  not timed   not timed    ---";
+
+    if (!device.soft)
+        snprintf(times, sizeof times, "%11.2f %11.2f %6.2f", plain * 1e3, ours * 1e3, plain / ours);
+    printf("%5zu %4d %s %9.1f %5d %11.3f %8.3f %9.3f %8.3f %8.2f\n", (size_t)bench->count * 4 / MIB,
+           bench->bits, times, figures->traffic.launches / ranks, LEAST_LAUNCHES,
+           figures->traffic.down / ranks * mib, down * mib, figures->traffic.up / ranks * mib,
+           up * mib, figures->error);
+    fflush(stdout);
+    if (bench->csv != NULL)
+        fprintf(bench->csv, "%s,%d,%zu,%d,%.4f,%.4f,%.3f,%.1f,%d,%.0f,%.0f,%.0f,%.0f,%.3f\n",
+                device.name, ranks, (size_t)bench->count * 4 / MIB, bench->bits, plain * 1e3,
+                ours * 1e3, plain / ours, figures->traffic.launches / ranks, LEAST_LAUNCHES,
+                figures->traffic.down / ranks, down, figures->traffic.up / ranks, up,
+                figures->error);
+}
+
+static bool measure_size(struct bench *bench, size_t mib)
+{
+    static struct figures figures;
+    bool right;
+
+    bench->count = (int)(mib * MIB / 4);
+    bench->input = bench_allocate(&device, mib * MIB);
+    bench->output = bench_allocate(&device, mib * MIB);
+    bench->host = malloc(mib * MIB);
+    if (bench->host == NULL) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return false;
+    }
+    measure(bench, &figures);
+    right = is_right(&figures);
+    if (rank == 0 && right)
+        print(bench, &figures);
+    free(bench->host);
+    original.cuMemFree(bench->output);
+    original.cuMemFree(bench->input);
+    return right;
+}
+
+/* ---- the program ---- */
+
+static void print_heads(const struct bench *bench)
+{
+    bench_device_print(&device, stdout);
+    printf("%d ranks; least: what cannot be avoided\n%5s %4s %11s %11s %6s %9s %5s %11s %8s %9s "
+           "%8s %8s\n",
+           ranks, "MiB", "bits", "exact ms", "compr. ms", "ratio", "launches", "least", "MiB down",
+           "least", "MiB up", "least", "error");
+    if (bench->csv != NULL)
+        fprintf(bench->csv, "device,ranks,mib,bits,exact_ms,compressed_ms,ratio,launches,"
+                            "least_launches,bytes_down,least_down,bytes_up,least_up,"
+                            "error_of_bound\n");
+}
+
+static bool parse(int argc, char *argv[], struct bench *bench, const char **sizes, const char **csv)
+{
+    static const struct option table[] = {{"size", required_argument, NULL, 's'},
+                                          {"bits", required_argument, NULL, 'b'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        if (c == 's')
+            *sizes = optarg;
+        else if (c == 'b')
+            bench->bits = atoi(optarg);
+        else
+            return false;
+    }
+    *csv = argv[optind];
+    return bench->bits >= 1 && bench->bits <= 8;
+}
+
+static int run(struct bench *bench, const char *sizes, const char *csv)
+{
+    bool right = true;
+
+    if (device.soft) {
+        sizes = "1";
+        csv = NULL;
+    }
+    if (rank == 0 && csv != NULL && (bench->csv = fopen(csv, "w")) == NULL)
+        perror(csv);
+    if (rank == 0)
+        print_heads(bench);
+    for (const char *at = sizes; at != NULL && right;) {
+        size_t mib = strtoul(at, NULL, 10);
+
+        if (mib >= 1 && mib <= 4096)
+            right = measure_size(bench, mib);
+        at = strchr(at, ',');
+        at = at == NULL ? NULL : at + 1;
+    }
+    if (bench->csv != NULL && fclose(bench->csv) != 0)
+        perror(csv);
+    return right ? 0 : 1;
+}
+
+int main(int argc, char *argv[])
+{
+    const char *sizes = "64,1,4,16,256", *csv = NULL;
+    struct bench bench = {.bits = 4};
+    int here, everywhere, status = 2;
+    char bits[2] = "";
+
+    if (!parse(argc, argv, &bench, &sizes, &csv)) {
+        fprintf(stderr, "usage: %s [--size LIST] [--bits N] [CSV]\n", argv[0]);
+        return 2;
+    }
+    bits[0] = (char)('0' + bench.bits);
+    setenv("CGX_COMPRESSION_QUANTIZATION_BITS", bits, 1);
+    setenv("CGX_ADAPTIVE", "0", 1);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    here = bench_device_open(&device, rank);
+    PMPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (ranks < 2 && rank == 0)
+        fprintf(stderr, "at least two ranks are needed\n");
+    if (everywhere && ranks >= 2) {
+        count_calls();
+        status = run(&bench, sizes, csv);
+    } else if (!everywhere) {
+        status = 77;
+    }
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,320 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The kernels on a GPU, against the device's own copy:
+ *
+ *   codec --device [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE] [CSV]
+ *
+ * Prints a row for each type, width, operation and size in MiB of elements, and writes it to the
+ * file CSV. Bytes are those that an operation cannot do without: elements and payloads, each read
+ * or written once; a copy of as many MiB reads and writes them. Both are launched in turn, on so
+ * much memory that little of it is in the cache when it is needed, and timed by events; all figures
+ * are medians. FILE is what bench/issue_limit printed for this device: "issue" is the ratio at
+ * which the multiprocessors would do nothing but issue the instructions. The limits are those for
+ * the largest size. */
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slots.h"
+
+#define REPEATS 15
+#define LARGEST 256 /* MiB: the headline */
+#define TRAFFIC 256 /* MiB of elements at least go by between two uses of the same */
+#define LEAST_SLOTS 2
+
+static const char *const operation_names[OPERATIONS] = {"encode", "decode", "decode-add",
+                                                        "reduce-8"};
+static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
+
+struct options {
+    const char *bits, *dtypes, *sizes, *instructions, *csv;
+};
+
+struct bench {
+    struct slots slots;
+    CUevent start, end;
+    double instructions[3][9][OPERATIONS]; /* of a thread, per element; 0: not known */
+    unsigned held, met;                    /* limits */
+    FILE *csv;
+};
+
+/* ---- times ---- */
+
+static void begin(const struct bench *bench)
+{
+    bench_must(bench->slots.device.cuda->cuEventRecord(bench->start, NULL), "cuEventRecord");
+}
+
+/* Seconds since begin, for each slot. */
+static double end(const struct bench *bench)
+{
+    const struct cgx_cuda *cuda = bench->slots.device.cuda;
+    float milliseconds = 0;
+
+    bench_must(cuda->cuEventRecord(bench->end, NULL), "cuEventRecord");
+    bench_must(cuda->cuEventSynchronize(bench->end), "cuEventSynchronize");
+    if (!bench->slots.device.soft)
+        bench_must(bench->slots.device.elapsed(&milliseconds, bench->start, bench->end),
+                   "cuEventElapsedTime");
+    return milliseconds * 1e-3 / bench->slots.count;
+}
+
+static double time_copies(const struct bench *bench)
+{
+    begin(bench);
+    for (size_t slot = 0; slot < bench->slots.count; slot++)
+        bench_must(bench->slots.device.copy(bench->slots.results + slot * bench->slots.bytes,
+                                            bench->slots.elements + slot * bench->slots.bytes,
+                                            bench->slots.bytes, NULL),
+                   "cuMemcpyDtoDAsync");
+    return end(bench);
+}
+
+static double time_operation(const struct bench *bench, enum operation operation)
+{
+    begin(bench);
+    for (unsigned slot = 0; slot < bench->slots.count; slot++)
+        slots_launch(&bench->slots, operation, slot, operation == REDUCE ? SOURCES : 0);
+    return end(bench);
+}
+
+/* ---- results ---- */
+
+/* As parts of the copy's speed, given that at which the instructions issue; 0: none. */
+static double limit_of(const struct bench *bench, enum operation operation, double issue)
+{
+    unsigned bits = bench->slots.piece.bits;
+
+    if (bench->slots.bytes != LARGEST * MIB || bench->slots.coding.dtype == CGX_BFLOAT16 ||
+        operation == DECODE)
+        return 0;
+    if (operation != REDUCE)
+        return bits == 4 || bits == 8 ? 0.80 : 0.65;
+    if (bits == 4 || bits == 8)
+        return bits == 4 ? 0.55 : 0.70;
+    return 0.6 * (issue < 1 ? issue : 1);
+}
+
+static double bytes_of(const struct bench *bench, enum operation operation)
+{
+    double payload = (double)bench->slots.stride, elements = (double)bench->slots.bytes;
+
+    if (operation == REDUCE)
+        return (SOURCES + 1) * payload;
+    return payload + (operation == DECODE_ADD ? 2 : 1) * elements;
+}
+
+/* Seconds that the instructions of OPERATION take to issue; 0: not known. */
+static double issue_time(const struct bench *bench, enum operation operation)
+{
+    double each =
+        bench->instructions[bench->slots.coding.dtype][bench->slots.piece.bits][operation];
+    double warps = (double)bench->slots.piece.count * each / 32;
+
+    return warps / (4 * bench->slots.device.multiprocessors * bench->slots.device.clock);
+}
+
+static void measure(struct bench *bench, enum operation operation)
+{
+    double copies[REPEATS], times[REPEATS];
+    double bytes = bytes_of(bench, operation), issue = issue_time(bench, operation);
+    double rate, copy, limit;
+    char figures[64] = "", bound[16] = "", held_to[16] = "";
+
+    for (int r = 0; r < (bench->slots.device.soft ? 1 : REPEATS); r++) {
+        copies[r] = time_copies(bench);
+        times[r] = time_operation(bench, operation);
+    }
+    printf("%-9s %4u  %-10s %5zu %9.2f ", dtype_names[bench->slots.coding.dtype],
+           bench->slots.piece.bits, operation_names[operation], bench->slots.bytes / MIB,
+           bytes / (double)MIB);
+    if (bench->slots.device.soft) {
+        printf("%10s\n", "done");
+        return;
+    }
+    rate = bytes / bench_median(times, REPEATS);
+    copy = 2 * (double)bench->slots.bytes / bench_median(copies, REPEATS);
+    snprintf(figures, sizeof figures, "%.2f,%.1f,%.1f,%.3f", times[REPEATS / 2] * 1e6, rate * 1e-9,
+             copy * 1e-9, rate / copy);
+    issue = issue > 0 ? bytes / issue / copy : 0;
+    limit = limit_of(bench, operation, issue);
+    if (issue > 0)
+        snprintf(bound, sizeof bound, "%.2f", issue);
+    if (limit > 0) {
+        snprintf(held_to, sizeof held_to, "%.2f", limit);
+        bench->held++;
+        bench->met += rate / copy >= limit;
+    }
+    printf("%10.2f %8.1f %8.1f %7.3f  %6s  %5s%s\n", times[REPEATS / 2] * 1e6, rate * 1e-9,
+           copy * 1e-9, rate / copy, bound, held_to,
+           limit > 0 && rate / copy < limit ? "  MISSED" : "");
+    fflush(stdout);
+    if (bench->csv != NULL)
+        fprintf(bench->csv, "%s,%s,%u,%s,%zu,%.0f,%s,%s,%s\n", bench->slots.device.name,
+                dtype_names[bench->slots.coding.dtype], bench->slots.piece.bits,
+                operation_names[operation], bench->slots.bytes / MIB, bytes, figures, bound,
+                held_to);
+}
+
+/* ---- the program ---- */
+
+static void measure_width(struct bench *bench, unsigned bits)
+{
+    struct slots *slots = &bench->slots;
+
+    slots_encode(slots, bits);
+    if (slots->bytes == MIB && !slots_are_right(slots)) {
+        printf("%s, %u bits: the kernels do not give the bytes of the host codec\n",
+               dtype_names[slots->coding.dtype], bits);
+        exit(1);
+    }
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        measure(bench, (enum operation)operation);
+}
+
+/* Whether NAME is in the comma-separated LIST; NULL is the list of all. */
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return list == NULL;
+}
+
+static void run(struct bench *bench, const struct options *options)
+{
+    char name[8];
+
+    for (size_t mib = 1; mib <= LARGEST; mib *= 2) {
+        snprintf(name, sizeof name, "%zu", mib);
+        if (!listed(options->sizes, name))
+            continue;
+        bench->slots.bytes = mib * MIB;
+        bench->slots.count = mib * LEAST_SLOTS < TRAFFIC ? (unsigned)(TRAFFIC / mib) : LEAST_SLOTS;
+        if (bench->slots.device.soft)
+            bench->slots.count = 1;
+        for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
+            if (!listed(options->dtypes, dtype_names[dtype]))
+                continue;
+            bench->slots.coding.dtype = (enum cgx_dtype)dtype;
+            slots_allocate(&bench->slots);
+            for (unsigned bits = 1; bits <= 8; bits++) {
+                snprintf(name, sizeof name, "%u", bits);
+                if (listed(options->bits, name))
+                    measure_width(bench, bits);
+            }
+            slots_release(&bench->slots);
+        }
+    }
+}
+
+/* Lines of type, width, operation and instructions; others are passed over. */
+static bool read_instructions(struct bench *bench, const char *name)
+{
+    FILE *file = fopen(name, "r");
+    char line[128], dtype[16], operation[16];
+    unsigned bits;
+    double each;
+
+    if (file == NULL) {
+        perror(name);
+        return false;
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "%15[^,],%u,%15[^,],%lf", dtype, &bits, operation, &each) != 4 || bits > 8)
+            continue;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < OPERATIONS; j++)
+                if (strcmp(dtype, dtype_names[i]) == 0 &&
+                    strcmp(operation, operation_names[j]) == 0)
+                    bench->instructions[i][bits][j] = each;
+    }
+    fclose(file);
+    return true;
+}
+
+static bool parse(int argc, char *argv[], struct options *options)
+{
+    static const struct option table[] = {{"device", no_argument, NULL, 'D'},
+                                          {"bits", required_argument, NULL, 'b'},
+                                          {"dtype", required_argument, NULL, 'd'},
+                                          {"size", required_argument, NULL, 's'},
+                                          {"instructions", required_argument, NULL, 'i'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    *options = (struct options){.dtypes = "float32,float16"};
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        if (c == 'b')
+            options->bits = optarg;
+        else if (c == 'd')
+            options->dtypes = optarg;
+        else if (c == 's')
+            options->sizes = optarg;
+        else if (c == 'i')
+            options->instructions = optarg;
+        else if (c != 'D')
+            return false;
+    }
+    options->csv = argv[optind];
+    return true;
+}
+
+static void print_heads(const struct bench *bench)
+{
+    bench_device_print(&bench->slots.device, stdout);
+    printf("buckets of %d, rounding to nearest, medians of %d; required: MiB that must be read and "
+           "written\n%-9s %4s  %-10s %5s %9s ",
+           BUCKET_SIZE, REPEATS, "dtype", "bits", "operation", "MiB", "required");
+    if (bench->slots.device.soft)
+        printf("\n");
+    else
+        printf("%10s %8s %8s %7s  %6s  %5s\n", "us", "GB/s", "copy", "ratio", "issue", "limit");
+    if (bench->csv != NULL)
+        fprintf(bench->csv, "device,dtype,bits,operation,mib,bytes,us,gb_per_s,copy_gb_per_s,ratio,"
+                            "issue_ratio,limit\n");
+}
+
+int main(int argc, char *argv[])
+{
+    static struct bench bench = {.slots.coding.bucket_size = BUCKET_SIZE};
+    struct options options;
+    int status = 0;
+
+    if (!parse(argc, argv, &options)) {
+        fprintf(stderr, "usage: codec --device [--bits LIST] [--dtype LIST] [--size LIST] "
+                        "[--instructions FILE] [CSV]\n");
+        return 2;
+    }
+    if (!bench_device_open(&bench.slots.device, 0))
+        return 77;
+    if (options.instructions != NULL && !read_instructions(&bench, options.instructions))
+        return 1;
+    if (cgx_cuda_module_load(&bench.slots.module) != CGX_OK) {
+        fprintf(stderr, "the kernels do not run on %s\n", bench.slots.device.name);
+        return 1;
+    }
+    bench_must(bench.slots.device.cuda->cuEventCreate(&bench.start, 0), "cuEventCreate");
+    bench_must(bench.slots.device.cuda->cuEventCreate(&bench.end, 0), "cuEventCreate");
+    if (bench.slots.device.soft) /* which takes a second for a MiB */
+        options.sizes = "1";
+    else if (options.csv != NULL && (bench.csv = fopen(options.csv, "w")) == NULL) {
+        perror(options.csv);
+        return 1;
+    }
+    print_heads(&bench);
+    run(&bench, &options);
+    if (bench.held > 0)
+        printf("%u of %u limits met\n", bench.met, bench.held);
+    if (bench.csv != NULL && fclose(bench.csv) != 0) {
+        perror(options.csv);
+        status = 1;
+    }
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The kernels with data to work on: several slots of the same, used in turn, so that little of what
+ * a kernel reads is in the cache. */
+#ifndef BENCH_SLOTS_H
+#define BENCH_SLOTS_H
+
+#include "codec/codec.h"
+#include "cuda/module.h"
+#include "device.h"
+
+#define MIB ((size_t)1 << 20)
+#define SOURCES 8
+#define BUCKET_SIZE 512
+
+enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
+
+/* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
+struct slots {
+    struct bench_device device;
+    struct cgx_cuda_module module;
+    struct cgx_coding coding;
+    struct cgx_piece piece;
+    size_t bytes;  /* of the elements of a slot, a multiple of a MiB */
+    size_t stride; /* of payloads, of which a slot has SOURCES + 1, the result last */
+    unsigned count;
+    CUdeviceptr elements, results, payloads, tables;
+};
+
+/* Gets memory and fills it, for slots of the BYTES, type and COUNT that are set, and all widths. */
+void slots_allocate(struct slots *slots);
+void slots_release(const struct slots *slots);
+
+/* All payloads are then those of BITS. */
+void slots_encode(struct slots *slots, unsigned bits);
+
+/* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode reads elements,
+ * decode and decode-add write results, reduce sums all payloads but the last. */
+void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
+                  unsigned payload);
+
+/* Whether the kernels' sum of the last slot is that of the host codec. */
+bool slots_are_right(const struct slots *slots);
+
+#endif

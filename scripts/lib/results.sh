@@ -1,0 +1,34 @@
+# shellcheck shell=sh
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Results of several parts, gathered in the file $results, and what make check left. To be sourced.
+
+# result STATE NAME, where STATE is PASS, FAIL or SKIP, and the name of a skip ends with its reason.
+result() {
+    echo "$1 $2" >>"${results:?}"
+}
+
+count_results() {
+    grep -c "^$1 " "$results" || :
+}
+
+# Shows the results; the last line is for machines.
+summary() {
+    echo
+    grep '^SKIP ' "$results" || :
+    grep '^FAIL ' "$results" || :
+    echo "$(count_results PASS) passed, $(count_results FAIL) failed, $(count_results SKIP) skipped"
+    ! grep -q '^FAIL ' "$results" && grep -q '^PASS ' "$results"
+}
+
+# collect_results DIRECTORY: make check leaves a log for each test program, with a line for each
+# result; there is an ERROR where a program crashed or broke off.
+collect_results() {
+    find "$1" -name '*.trs' | sort | while read -r file; do
+        test=${file#"$1/"}
+        test=${test%.trs}
+        sed -n "s!^\(PASS\|SKIP\): \(${test}[. ].*\)!\1 \2!p
+            s!^\(FAIL\|ERROR\|XFAIL\|XPASS\): \(${test}[. ].*\)!FAIL \2!p" "${file%.trs}.log"
+    done
+}
