@@ -121,9 +121,10 @@ static enum cgx_status drain(const struct cgx_coll *coll)
     enum cgx_status status = CGX_OK;
 
     for (unsigned lane = 0; lane < coll->shape->needs.lanes; lane++) {
-        if (coll->encoder->ops->wait(coll->encoder, lane) != CGX_OK ||
-            (coll->decoder != coll->encoder &&
-             coll->decoder->ops->wait(coll->decoder, lane) != CGX_OK))
+        if (coll->encoder->ops->wait(coll->encoder, lane) != CGX_OK)
+            status = CGX_ERR_DEVICE;
+        if (coll->decoder != coll->encoder &&
+            coll->decoder->ops->wait(coll->decoder, lane) != CGX_OK)
             status = CGX_ERR_DEVICE;
     }
     return status;

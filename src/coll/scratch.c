@@ -16,9 +16,11 @@ static size_t larger(size_t a, size_t b)
 
 void cgx_scratch_release(struct cgx_scratch *scratch)
 {
-    cgx_cuda_backends_free(scratch->devices);
+    bool unpinned = cgx_cuda_backends_free(scratch->devices);
+
     for (unsigned i = 0; i < CGX_LANES; i++) {
-        free(scratch->lanes[i].staging);
+        if (unpinned)
+            free(scratch->lanes[i].staging);
         free(scratch->lanes[i].pieces);
         free(scratch->lanes[i].parts);
     }

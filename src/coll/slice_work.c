@@ -50,7 +50,8 @@ void cgx_slice_settle(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (!slice->withheld && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+    /* Withheld since it was started: what was queued then still writes where headers go. */
+    if (!slice->coll->withheld && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
         withhold(slice);
 }
 

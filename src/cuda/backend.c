@@ -138,6 +138,9 @@ static enum cgx_status settle(struct cgx_cuda_mark *mark)
     if (!mark->pending)
         return CGX_OK;
     mark->pending = false;
+    if (!mark->recorded)
+        return cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(mark->stream),
+                               "cuStreamSynchronize");
     return cgx_cuda_status(cgx_cuda()->cuEventSynchronize(mark->event), "cuEventSynchronize");
 }
 
@@ -193,6 +196,10 @@ static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_
     if (status == CGX_OK)
         status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
                                  "cuMemcpyHtoD");
+    /* From pageable memory it may return before all has arrived. */
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
+                                 "cuStreamSynchronize");
     free(elements);
     return status;
 }
@@ -259,22 +266,21 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
     return CGX_OK;
 }
 
-/* The backend of CONTEXT. One of a context that is gone makes way for its successor. */
+/* The backend of CONTEXT, or NULL. Those of contexts that are gone go too. */
 static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
 {
-    for (struct cgx_cuda_backends **link = all; *link; link = &(*link)->next) {
-        struct cgx_cuda_backends *found = *link;
+    struct cgx_cuda_backends **link = all, *found;
 
-        if (found->work.context != context)
-            continue;
-        if (cgx_cuda_work_enter(&found->work) == CGX_OK) {
-            cgx_cuda_leave();
+    while ((found = *link) != NULL) {
+        if (cgx_cuda_work_is_gone(&found->work)) {
+            *link = found->next;
+            cgx_cuda_work_release(&found->work);
+            free(found);
+        } else if (found->work.context == context) {
             return found;
+        } else {
+            link = &found->next;
         }
-        *link = found->next;
-        found->next = NULL;
-        cgx_cuda_backends_free(found);
-        return NULL;
     }
     return NULL;
 }
@@ -300,13 +306,16 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buf
     return status;
 }
 
-void cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
 {
+    bool unpinned = true;
+
     while (all) {
         struct cgx_cuda_backends *next = all->next;
 
-        cgx_cuda_work_release(&all->work);
+        unpinned &= cgx_cuda_work_release(&all->work);
         free(all);
         all = next;
     }
+    return unpinned;
 }

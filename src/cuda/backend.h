@@ -17,7 +17,8 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buf
                                  const struct cgx_area *area, enum cgx_sync sync,
                                  struct cgx_backend **backend);
 
-/* Nothing may be queued. Contexts may have gone before. */
-void cgx_cuda_backends_free(struct cgx_cuda_backends *all);
+/* Nothing may be queued. Contexts may have gone before. False: the staging memory may still be
+ * pinned in a broken context and must never be freed. */
+bool cgx_cuda_backends_free(struct cgx_cuda_backends *all);
 
 #endif

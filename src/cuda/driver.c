@@ -16,7 +16,7 @@
 
 #include "util/log.h"
 
-/* CUDA 11: the first driver for what the kernels are built for. */
+/* CUDA 11 has all that is called. Whether the driver can run the kernels it says itself. */
 #define OLDEST_VERSION 11000
 
 /* A macro of cuda.h may give a name a version suffix; the driver exports that one. */
@@ -78,8 +78,6 @@ static bool fill_table(void *library)
         }
         memcpy((char *)&table + entries[i].offset, &address, sizeof address);
     }
-    address = dlsym(library, "cuCtxGetId");
-    memcpy(&table.ctx_get_id, &address, sizeof address);
     if (table.cuDriverGetVersion(&version) == CUDA_SUCCESS && version >= OLDEST_VERSION)
         return true;
     cgx_log(CGX_LOG_INFO,
@@ -136,7 +134,35 @@ enum cgx_status cgx_cuda_status(CUresult code, const char *what)
         return CGX_OK;
     table.cuGetErrorName(code, &name);
     cgx_log(CGX_LOG_DEBUG, "%s: %s", what, name);
+    if (code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+        code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        return CGX_ERR_BUSY;
     return code == CUDA_ERROR_OUT_OF_MEMORY ? CGX_ERR_NOMEM : CGX_ERR_DEVICE;
+}
+
+/* Contexts that were entered and not left by this thread, and its mode before the first. */
+static __thread unsigned depth;
+static __thread CUstreamCaptureMode caller_mode;
+
+enum cgx_status cgx_cuda_push(CUcontext context)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    enum cgx_status status = cgx_cuda_status(table.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+
+    if (status == CGX_OK && depth++ == 0) {
+        table.cuThreadExchangeStreamCaptureMode(&mode);
+        caller_mode = mode;
+    }
+    return status;
+}
+
+void cgx_cuda_leave(void)
+{
+    CUcontext context;
+
+    if (--depth == 0)
+        table.cuThreadExchangeStreamCaptureMode(&caller_mode);
+    table.cuCtxPopCurrent(&context);
 }
 
 /* Memory of a pool, or mapped by hand, belongs to a device but to no context. */
@@ -150,7 +176,7 @@ static enum cgx_status push_context_of_device(CUdevice device)
 
     if (table.cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != NULL &&
         table.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device)
-        return cgx_cuda_status(table.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+        return cgx_cuda_push(context);
     /* The program's own use of the primary context keeps it alive: no reference is kept. */
     if (table.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
         return CGX_ERR_DEVICE;
@@ -158,7 +184,7 @@ static enum cgx_status push_context_of_device(CUdevice device)
                              "cuDevicePrimaryCtxRetain");
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_status(table.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    status = cgx_cuda_push(context);
     table.cuDevicePrimaryCtxRelease(device);
     return status;
 }
@@ -175,7 +201,7 @@ enum cgx_status cgx_cuda_enter(const void *pointer, CUcontext *context)
     if (table.cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, address) ==
             CUDA_SUCCESS &&
         found != NULL) {
-        status = cgx_cuda_status(table.cuCtxPushCurrent(found), "cuCtxPushCurrent");
+        status = cgx_cuda_push(found);
     } else {
         status = cgx_cuda_status(
             table.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address),
@@ -186,11 +212,4 @@ enum cgx_status cgx_cuda_enter(const void *pointer, CUcontext *context)
     if (status == CGX_OK)
         table.cuCtxGetCurrent(context);
     return status;
-}
-
-void cgx_cuda_leave(void)
-{
-    CUcontext context;
-
-    table.cuCtxPopCurrent(&context);
 }

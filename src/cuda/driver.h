@@ -47,29 +47,31 @@
     X(cuStreamCreate)             \
     X(cuStreamDestroy)            \
     X(cuStreamSynchronize)        \
-    X(cuStreamWaitEvent)
-
-typedef CUresult cgx_cuda_ctx_get_id(CUcontext context, unsigned long long *id);
+    X(cuStreamWaitEvent)          \
+    X(cuThreadExchangeStreamCaptureMode)
 
 struct cgx_cuda {
 #define CGX_CUDA_FIELD(name) __typeof__(name) *name;
     CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)
 #undef CGX_CUDA_FIELD
-    cgx_cuda_ctx_get_id *ctx_get_id; /* of CUDA 12; NULL where the driver has none */
 };
 
 /* The table, or NULL while the program has loaded no driver, or one too old (said once at info
  * level). For every call of the program: costs less than 0.05 us without a driver. */
 const struct cgx_cuda *cgx_cuda(void);
 
-/* CGX_OK, or CGX_ERR_DEVICE (running out of memory: CGX_ERR_NOMEM), logged at debug level as
- * "WHAT: name of CODE". */
+/* CGX_OK, or CGX_ERR_DEVICE (running out of memory: CGX_ERR_NOMEM; what a stream capture of the
+ * program forbids: CGX_ERR_BUSY), logged at debug level as "WHAT: name of CODE". */
 enum cgx_status cgx_cuda_status(CUresult code, const char *what);
+
+/* Makes CONTEXT current; leave with cgx_cuda_leave. Until then the calling thread does not disturb
+ * streams that other threads capture. */
+enum cgx_status cgx_cuda_push(CUcontext context);
+void cgx_cuda_leave(void);
 
 /* Makes the context that POINTER was allocated in current (for memory that belongs to none: the
  * current one if it is of the same device, else the device's primary one). CGX_OK: leave with
  * cgx_cuda_leave. */
 enum cgx_status cgx_cuda_enter(const void *pointer, CUcontext *context);
-void cgx_cuda_leave(void);
 
 #endif

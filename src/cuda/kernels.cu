@@ -318,11 +318,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
 
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
  * compiler uses. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define CGX_BLOCKS 8 /* of 1024 threads, which is all that it has */
-#else
 #define CGX_BLOCKS 8
-#endif
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
     extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \

@@ -9,8 +9,13 @@
 
 enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream)
 {
+    enum cgx_status status =
+        cgx_cuda_status(cgx_cuda()->cuEventRecord(mark->event, stream), "cuEventRecord");
+
+    mark->stream = stream;
+    mark->recorded = status == CGX_OK;
     mark->pending = true;
-    return cgx_cuda_status(cgx_cuda()->cuEventRecord(mark->event, stream), "cuEventRecord");
+    return status;
 }
 
 enum cgx_status cgx_cuda_order(CUstream stream, CUevent after)
@@ -108,12 +113,12 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane
     size_t changed;
     unsigned tiles;
 
-    if (request->npieces == 0)
-        return CGX_OK;
     if (lane->store_failed) {
         lane->store_failed = false;
-        return CGX_ERR_DEVICE;
+        return request->npieces == 0 ? CGX_OK : CGX_ERR_DEVICE;
     }
+    if (request->npieces == 0)
+        return CGX_OK;
     changed = fill_table(lane, table, request, &tiles);
     if (changed != 0) {
         table->uploaded = 0;

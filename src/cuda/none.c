@@ -30,9 +30,10 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buf
     return CGX_ERR_DEVICE;
 }
 
-void cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
 {
     (void)all;
+    return true;
 }
 
 bool cgx_staged_possible(void)

@@ -18,20 +18,28 @@ static size_t round_up(size_t bytes, size_t multiple)
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
-static unsigned long long context_id(CUcontext context)
+/* Of the memory at ADDRESS, in the whole process; that needs no handle that may be stale. */
+static CUresult memory_id(CUdeviceptr address, unsigned long long *id)
 {
-    unsigned long long id = 0;
-
-    if (cgx_cuda()->ctx_get_id)
-        cgx_cuda()->ctx_get_id(context, &id);
-    return id;
+    return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
 }
 
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
-    if (context_id(work->context) != work->id)
+    unsigned long long id = 0;
+
+    if (work->memory && (memory_id(work->memory, &id) != CUDA_SUCCESS || id != work->id))
         return CGX_ERR_DEVICE;
-    return cgx_cuda_status(cgx_cuda()->cuCtxPushCurrent(work->context), "cuCtxPushCurrent");
+    return cgx_cuda_push(work->context);
+}
+
+bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work)
+{
+    unsigned long long id = 0;
+    CUresult code = memory_id(work->memory, &id);
+
+    return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_DEINITIALIZED ||
+           (code == CUDA_SUCCESS && id != work->id);
 }
 
 static enum cgx_status create_stream(CUstream *stream)
@@ -116,6 +124,12 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
 
     if (status != CGX_OK)
         return status;
+    status = cgx_cuda_status(memory_id(work->memory, &work->id), "cuPointerGetAttribute");
+    if (status != CGX_OK) {
+        cgx_cuda()->cuMemFree(work->memory);
+        work->memory = 0;
+        return status;
+    }
     next = work->memory;
     for (unsigned i = 0; i < lanes; i++) {
         work->lanes[i].mirror = next;
@@ -144,7 +158,6 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
 
     memset(work, 0, sizeof *work);
     work->context = context;
-    work->id = context_id(context);
     work->table_bytes = round_up(area->sources * sizeof(CUdeviceptr), 16) +
                         round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
     for (; lanes < CGX_LANES && area->staging[lanes]; lanes++)
@@ -175,21 +188,30 @@ static void destroy_events(struct cgx_cuda_lane *lane)
     }
 }
 
-/* With a context goes all that was made in it. */
-static void destroy_all(struct cgx_cuda_work *work)
+static bool unpin(void *memory)
+{
+    CUresult code = cgx_cuda()->cuMemHostUnregister(memory);
+
+    return code == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
+           cgx_cuda_status(code, "cuMemHostUnregister") == CGX_OK;
+}
+
+/* False: some of the host's memory may still be pinned. */
+static bool destroy_all(struct cgx_cuda_work *work)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
     CUstream streams[] = {work->compute, work->up, work->down};
+    bool unpinned = true;
 
     for (unsigned i = 0; i < CGX_LANES; i++) {
         destroy_events(&work->lanes[i]);
         if (work->lanes[i].registered)
-            cuda->cuMemHostUnregister(work->lanes[i].host);
+            unpinned &= unpin(work->lanes[i].host);
     }
     if (work->memory)
         cuda->cuMemFree(work->memory);
     if (work->control_registered)
-        cuda->cuMemHostUnregister(work->control);
+        unpinned &= unpin(work->control);
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         if (streams[i])
             cuda->cuStreamDestroy(streams[i]);
@@ -198,14 +220,21 @@ static void destroy_all(struct cgx_cuda_work *work)
         cuda->cuEventDestroy(work->caller);
     if (work->module.module)
         cgx_cuda_module_unload(&work->module);
+    return unpinned;
 }
 
-void cgx_cuda_work_release(struct cgx_cuda_work *work)
+bool cgx_cuda_work_release(struct cgx_cuda_work *work)
 {
+    bool unpinned;
+
     if (cgx_cuda_work_enter(work) == CGX_OK) {
-        destroy_all(work);
+        unpinned = destroy_all(work);
         cgx_cuda_leave();
+    } else {
+        unpinned = work->memory && cgx_cuda_work_is_gone(work);
     }
-    free(work->control);
+    if (unpinned)
+        free(work->control);
     memset(work, 0, sizeof *work);
+    return unpinned;
 }

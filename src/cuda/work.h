@@ -21,10 +21,13 @@ struct cgx_cuda_table {
 
 enum cgx_cuda_operation { CGX_CUDA_ENCODE, CGX_CUDA_REDUCE, CGX_CUDA_DECODE, CGX_CUDA_OPERATIONS };
 
-/* An event, and whether something is queued before it that was not waited for. */
+/* A place in STREAM: the event, or where that could not be recorded, the end of all that is queued
+ * there. */
 struct cgx_cuda_mark {
     CUevent event;
-    bool pending;
+    CUstream stream;
+    bool recorded;
+    bool pending; /* what is before it was not waited for */
 };
 
 struct cgx_cuda_lane {
@@ -38,12 +41,12 @@ struct cgx_cuda_lane {
 
 struct cgx_cuda_work {
     CUcontext context;
-    unsigned long long id; /* of the context: its address may be used again */
     size_t table_bytes;
     struct cgx_cuda_module module;
     CUstream compute, up, down; /* kernels; copies to the device and from it */
     CUevent caller;             /* what the caller has queued */
     CUdeviceptr memory;         /* mirrors and tables */
+    unsigned long long id;      /* of this memory: it goes with the context */
     unsigned char *control;     /* pinned: the host's side of tables and status */
     bool control_registered;
     struct cgx_cuda_lane lanes[CGX_LANES];
@@ -53,9 +56,14 @@ struct cgx_cuda_work {
 enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
                                      struct cgx_cuda_work *work);
 
-/* CGX_OK: the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: it is gone. */
+/* CGX_OK: the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: it is gone or
+ * broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
 
-void cgx_cuda_work_release(struct cgx_cuda_work *work);
+/* Whether the context is gone, and with it all that was made in it. */
+bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
+
+/* False: the staging memory may still be pinned and must never be freed. */
+bool cgx_cuda_work_release(struct cgx_cuda_work *work);
 
 #endif

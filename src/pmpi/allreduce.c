@@ -59,7 +59,7 @@ static const void *input_of(const struct cgx_call *call)
 /* Whether a context is broken, or its device lost: then a call cannot be exact either. */
 static bool is_dead(const void *buffer)
 {
-    return cgx_cuda_memory(buffer) != CGX_MEMORY_HOST && cgx_staged_wait(buffer) != CGX_OK;
+    return cgx_cuda_memory(buffer) != CGX_MEMORY_HOST && cgx_staged_wait(buffer) == CGX_ERR_DEVICE;
 }
 
 /* Gets the backends of the call's buffers, unless there is a refusal; it may become one. */

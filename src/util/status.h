@@ -13,6 +13,7 @@ enum cgx_status {
     CGX_ERR_FORMAT,  /* a message or payload is not what the schedule expects */
     CGX_ERR_MPI,     /* a call of the MPI library failed */
     CGX_ERR_DEVICE,  /* a call of the CUDA driver failed */
+    CGX_ERR_BUSY,    /* the CUDA driver cannot do it while the program captures a stream */
 };
 
 #endif

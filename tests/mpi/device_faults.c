@@ -75,6 +75,9 @@ const struct cgx_cuda *__wrap_cgx_cuda(void)
 
 /* ---- one fault ---- */
 
+/* Calls of the driver by which a context is left, less one. */
+#define LEAVING 1
+
 /* An operation of the device, or an allocation on the host. */
 #define HOST SOFTCUDA_KINDS
 
@@ -82,7 +85,7 @@ static struct {
     enum softcuda_kind kind;
     unsigned left; /* operations in calls up to the one that fails; 0: there was none, or it was */
     unsigned long long before;
-    bool decoding; /* it came in the last slice's decode, or with the last operation before */
+    bool decoding; /* it came in the last slice's decode, or as the context was left before */
 } fault;
 
 static unsigned long long host_allocations;
@@ -151,7 +154,7 @@ static bool disarm(void)
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
 {
     if (slice->number + 1 == slices)
-        fault.decoding = operations() - fault.before <= fault.left;
+        fault.decoding = operations() - fault.before <= fault.left + LEAVING;
     return __real_cgx_slice_decode(slice);
 }
 

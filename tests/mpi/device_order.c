@@ -102,8 +102,31 @@ static void test_after(enum place from_place, enum place to_place)
     place_free(to_place, to);
 }
 
+/* A decode that the device refuses is done by the processor; it is complete too. */
+static void test_refused(void *reader)
+{
+    void *from = device_clone(later, BYTES), *to = device_alloc(BYTES);
+    bool good = refer();
+    struct softcuda_counts counts = device_count();
+    unsigned launches;
+
+    good = sum(from, to, 0) == 0 && good;
+    launches = (unsigned)(device_count().launches - counts.launches);
+    device_upload(to, stale, BYTES);
+    device_fail(SOFTCUDA_LAUNCH, launches, false); /* the last of as many */
+    good = sum(from, to, 0) == 0 && refer() && good;
+    device_download_on(reader, result, to, BYTES);
+    check(good && memcmp(result, wanted, BYTES) == 0,
+          "nothing is left to do either where the processor decodes");
+    device_fail(SOFTCUDA_LAUNCH, 0, false);
+    device_free(from);
+    device_free(to);
+}
+
 int main(int argc, char **argv)
 {
+    void *reader;
+
     MPI_Init(&argc, &argv);
     check_begin();
     if (!check_everywhere(device_open(check_rank), MPI_COMM_WORLD)) {
@@ -113,6 +136,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < 2; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    reader = device_stream();
     stream = argc > 1 && strcmp(argv[1], "other") == 0 ? device_stream() : NULL;
     result = check_memory(BYTES);
     wanted = check_memory(BYTES);
@@ -127,6 +151,8 @@ int main(int argc, char **argv)
     for (int from = 0; from < PLACES; from++)
         for (int to = 0; to < PLACES; to++)
             test_after((enum place)from, (enum place)to);
+    if (device_is_soft())
+        test_refused(reader);
     place_free(PLACE_PINNED, stale);
     place_free(PLACE_PINNED, later);
     free(result);

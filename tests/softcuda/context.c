@@ -310,3 +310,18 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
     }
     return softcuda_leave(code);
 }
+
+/* ---- stream capture: there is none, but threads have a mode ---- */
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static __thread CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    CUstreamCaptureMode before = current;
+    CUresult code = softcuda_enter();
+
+    if (code == CUDA_SUCCESS) {
+        current = *mode;
+        *mode = before;
+    }
+    return softcuda_leave(code);
+}

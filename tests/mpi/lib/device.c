@@ -29,6 +29,7 @@ static struct {
     int (*to_device)(address device, const void *host, size_t bytes);
     int (*to_device_async)(address device, const void *host, size_t bytes, void *stream);
     int (*to_host)(void *host, address device, size_t bytes);
+    int (*to_host_async)(void *host, address device, size_t bytes, void *stream);
     int (*host_register)(void *host, size_t bytes, unsigned flags);
     int (*host_unregister)(void *host);
     int (*stream_create)(void **stream, unsigned flags);
@@ -55,6 +56,7 @@ static const struct {
     {"cuMemcpyHtoD_v2", &driver.to_device, false},
     {"cuMemcpyHtoDAsync_v2", &driver.to_device_async, false},
     {"cuMemcpyDtoH_v2", &driver.to_host, false},
+    {"cuMemcpyDtoHAsync_v2", &driver.to_host_async, false},
     {"cuMemHostRegister_v2", &driver.host_register, false},
     {"cuMemHostUnregister", &driver.host_unregister, false},
     {"cuStreamCreate", &driver.stream_create, false},
@@ -175,6 +177,12 @@ void *device_clone(const void *host, size_t bytes)
 
     device_upload(device, host, bytes);
     return device;
+}
+
+void device_download_on(void *stream, void *host, const void *device, size_t bytes)
+{
+    must(driver.to_host_async(host, (address)device, bytes, stream), "cuMemcpyDtoHAsync");
+    must(driver.stream_synchronize(stream), "cuStreamSynchronize");
 }
 
 void *device_stream(void)

@@ -38,6 +38,9 @@ void device_free(void *memory);
 void device_upload(void *device, const void *host, size_t bytes);
 void device_download(void *host, const void *device, size_t bytes);
 
+/* The same on STREAM alone: what is still queued elsewhere is not waited for. */
+void device_download_on(void *stream, void *host, const void *device, size_t bytes);
+
 /* A device buffer of the BYTES at HOST. */
 void *device_clone(const void *host, size_t bytes);
 
