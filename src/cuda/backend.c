@@ -269,9 +269,11 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
 /* The backend of CONTEXT, or NULL. Those of contexts that are gone go too. */
 static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
 {
-    struct cgx_cuda_backends **link = all, *found;
+    struct cgx_cuda_backends **link = all;
 
-    while ((found = *link) != NULL) {
+    while (*link) {
+        struct cgx_cuda_backends *found = *link;
+
         if (cgx_cuda_work_is_gone(&found->work)) {
             *link = found->next;
             cgx_cuda_work_release(&found->work);
