@@ -22,8 +22,9 @@ struct cgx_area {
 
 struct cgx_backend;
 
-/* Payloads, sources and ranges are addresses in the lane's staging memory. What encode, reduce and
- * decode do is what struct cgx_codec says. An operation may have been carried out when it returns,
+/* Payloads, sources, samples and ranges are addresses in the lane's staging memory, samples aligned
+ * to 16 bytes like payloads. What encode, reduce, decode and measure do is what struct cgx_codec
+ * says. An operation may have been carried out when it returns,
  * or be queued: then PIECES and SOURCES have been copied, but the buffers must stay until
  * wait. An operation that returns an error has queued nothing. */
 struct cgx_backend_ops {
@@ -43,13 +44,17 @@ struct cgx_backend_ops {
     enum cgx_status (*decode)(struct cgx_backend *backend, unsigned lane,
                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *payload, void *buffer);
+    enum cgx_status (*measure)(struct cgx_backend *backend, unsigned lane,
+                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *const *sources, size_t nsources,
+                               const void *buffer, struct cgx_sample *samples);
 
-    /* Brings BYTES of what was encoded or reduced to the staging memory. */
+    /* Brings BYTES of what was encoded, reduced or measured to the staging memory. */
     enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned lane, unsigned char *data,
                              size_t bytes);
 
     /* Takes BYTES of the staging memory for the next reduce or decode, which returns the error if
-     * this fails. */
+     * this fails; a measure in between returns it too. */
     void (*store)(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
                   size_t bytes);
 

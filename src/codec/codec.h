@@ -8,6 +8,8 @@
 
 #include "codec/format.h"
 
+struct cgx_sample;
+
 /* What all pieces of a call have in common. */
 struct cgx_coding {
     enum cgx_dtype dtype;
@@ -46,6 +48,15 @@ struct cgx_codec {
     enum cgx_status (*reduce)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *const *sources, size_t nsources,
                               const void *buffer, unsigned char *payload);
+
+    /* Sums SOURCES as reduce does and measures what quantising the sum would cost: writes, for
+     * every sampled bucket (measure.h) of every piece whose width is not CGX_BITS_EXACT, one after
+     * the other, what struct cgx_sample says, for all widths and the rounding of CODING. The widths
+     * of PIECES are those of the sources alone. A bucket is poisoned if the sum itself is, whatever
+     * the steps of its sources. CGX_ERR_FORMAT as for decode, for the buckets that are sampled. */
+    enum cgx_status (*measure)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *const *sources, size_t nsources,
+                               const void *buffer, struct cgx_sample *samples);
 };
 
 /* The host backend with the fastest kernels that this processor has. */

@@ -78,6 +78,7 @@ struct cgx_piece {
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its slices */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
 #define CGX_SLICES 3
+#define CGX_SPREAD_BYTES 4 /* of each piece, behind all pieces, where widths are adaptive */
 
 /* Bits per element in slice I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such slice. */
 static inline unsigned cgx_slice_width(unsigned bits, int i)

@@ -35,6 +35,15 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
     return cgx_codec_host()->decode(coding, pieces, npieces, payload, buffer);
 }
 
+static enum cgx_status measure(struct cgx_backend *backend, unsigned lane,
+                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *const *sources, size_t nsources,
+                               const void *buffer, struct cgx_sample *samples)
+{
+    (void)backend, (void)lane;
+    return cgx_codec_host()->measure(coding, pieces, npieces, sources, nsources, buffer, samples);
+}
+
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned lane, unsigned char *data,
                              size_t bytes)
 {
@@ -67,6 +76,7 @@ struct cgx_backend *cgx_backend_host(void)
                                                .encode = encode,
                                                .reduce = reduce,
                                                .decode = decode,
+                                               .measure = measure,
                                                .fetch = fetch,
                                                .store = store,
                                                .wait = wait,

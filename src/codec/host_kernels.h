@@ -59,6 +59,12 @@ struct cgx_host_kernels {
                    float u, int32_t z, cgx_float32 *values);
     void (*decode_add)(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
                        float u, int32_t z, cgx_float32 *values);
+
+    /* Of struct cgx_sample, the element of SQUARES for that grid; for stochastic rounding it does
+     * not depend on BITS. */
+    uint32_t (*squares_nearest)(const float *values, size_t count, struct cgx_grid grid,
+                                unsigned bits);
+    uint32_t (*squares_stochastic)(const float *values, size_t count, struct cgx_grid grid);
 };
 
 /* A codec and the kernels under it; the name of a set is the codec's: "portable", "avx2" or
@@ -123,6 +129,10 @@ enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels,
                                 const struct cgx_coding *coding, const struct cgx_piece *pieces,
                                 size_t npieces, const unsigned char *const *sources,
                                 size_t nsources, const void *buffer, unsigned char *payload);
+enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
+                                 const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                                 size_t npieces, const unsigned char *const *sources,
+                                 size_t nsources, const void *buffer, struct cgx_sample *samples);
 
 /* ---- the processor: host_x86.c or host_generic.c ---- */
 

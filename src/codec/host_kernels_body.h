@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "codec/measure.h"
+
 /* Codes pass through the first-level cache as bytes, so many at a time. */
 #define BLOCK 512
 
@@ -245,6 +247,27 @@ static void decode_add(const unsigned char *const codes[CGX_SLICES], size_t coun
     }
 }
 
+/* ---- errors ---- */
+
+static uint32_t squares_nearest(const float *values, size_t count, struct cgx_grid grid,
+                                unsigned bits)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += cgx_square_nearest(values[i], grid, bits);
+    return sum;
+}
+
+static uint32_t squares_stochastic(const float *values, size_t count, struct cgx_grid grid)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += cgx_square_stochastic(values[i], grid);
+    return sum;
+}
+
 /* ---- the set ---- */
 
 static enum cgx_status encode_pieces(const struct cgx_coding *coding,
@@ -270,8 +293,17 @@ static enum cgx_status reduce_pieces(const struct cgx_coding *coding,
                            buffer, payload);
 }
 
+static enum cgx_status measure_pieces(const struct cgx_coding *coding,
+                                      const struct cgx_piece *pieces, size_t npieces,
+                                      const unsigned char *const *sources, size_t nsources,
+                                      const void *buffer, struct cgx_sample *samples)
+{
+    return cgx_host_measure(&CGX_HOST_SET.kernels, coding, pieces, npieces, sources, nsources,
+                            buffer, samples);
+}
+
 const struct cgx_host_set CGX_HOST_SET = {
-    .codec = {CGX_HOST_NAME, encode_pieces, decode_pieces, reduce_pieces},
+    .codec = {CGX_HOST_NAME, encode_pieces, decode_pieces, reduce_pieces, measure_pieces},
     .kernels =
         {
             .widen = {widen_float32, widen_float16, widen_bfloat16},
@@ -282,5 +314,7 @@ const struct cgx_host_set CGX_HOST_SET = {
             .encode_stochastic = encode_stochastic,
             .decode = decode,
             .decode_add = decode_add,
+            .squares_nearest = squares_nearest,
+            .squares_stochastic = squares_stochastic,
         },
 };

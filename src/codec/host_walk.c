@@ -153,3 +153,59 @@ void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     else
         walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, values);
 }
+
+void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, size_t count,
+                           bool is_first, struct cgx_sum *sum)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+
+    if (is_first) {
+        walk->kernels->widen[dtype](elements, count, sum->values);
+    } else if (dtype == CGX_FLOAT32) {
+        walk->kernels->add(elements, count, sum->values);
+    } else {
+        walk->kernels->widen[dtype](elements, count, sum->addend);
+        walk->kernels->add(sum->addend, count, sum->values);
+    }
+}
+
+/* The step of a poisoned bucket is NaN, and so become its levels and the sum. */
+static enum cgx_status add_payload(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                   const unsigned char *source, bool is_first, struct cgx_sum *sum)
+{
+    const unsigned char *codes[CGX_SLICES];
+    struct cgx_scale scale;
+
+    if (cgx_walk_scale(bucket, source, &scale) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    sum->steps += scale.u;
+    if (is_first || scale.kind == CGX_SCALE_CONSTANT) {
+        float *values = is_first ? sum->values : sum->addend;
+
+        cgx_walk_levels(walk, bucket, &scale, source, values);
+        if (!is_first)
+            walk->kernels->add(values, bucket->count, sum->values);
+    } else {
+        for (int i = 0; i < CGX_SLICES; i++)
+            codes[i] = source + bucket->codes[i];
+        walk->kernels->decode_add(codes, bucket->count, walk->piece->bits, scale.u, scale.z,
+                                  sum->values);
+    }
+    return CGX_OK;
+}
+
+enum cgx_status cgx_walk_sum(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                             struct cgx_sum *sum)
+{
+    sum->steps = 0;
+    for (size_t p = 0; p < sum->nsources; p++) {
+        const unsigned char *source = sum->sources[p];
+
+        if (source == NULL)
+            cgx_walk_add_elements(walk, cgx_walk_element(walk, sum->buffer, bucket->first),
+                                  bucket->count, p == 0, sum);
+        else if (add_payload(walk, bucket, source, p == 0, sum) != CGX_OK)
+            return CGX_ERR_FORMAT;
+    }
+    return CGX_OK;
+}

@@ -35,6 +35,16 @@ struct cgx_scale {
 
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
 
+/* What is summed, and the sum of one bucket. */
+struct cgx_sum {
+    const unsigned char *const *sources;
+    size_t nsources;
+    const void *buffer;
+    float steps; /* of the sources so far */
+    cgx_bucket_values values;
+    cgx_bucket_values addend;
+};
+
 /* Asks for the elements of a later bucket, BYTES like the one at ELEMENTS, from memory. What the
  * processor does by itself stops at the end of a page and comes late for what is to be written. */
 static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
@@ -74,5 +84,13 @@ enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned c
 void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                      const struct cgx_scale *scale, const unsigned char *payload,
                      cgx_float32 *values);
+
+/* Adds COUNT unquantised elements; those of the first source are the sum. */
+void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, size_t count,
+                           bool is_first, struct cgx_sum *sum);
+
+/* Sums the sources of a bucket, NaN where one is poisoned. CGX_ERR_FORMAT as cgx_walk_scale. */
+enum cgx_status cgx_walk_sum(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                             struct cgx_sum *sum);
 
 #endif

@@ -5,7 +5,23 @@
 
 #include "coll/slice.h"
 #include "coll/split.h"
+#include "coll/tally.h"
 #include "util/hash.h"
+
+/* What the widths that PLAN may come to have need beyond those it has: parts are alike in the bytes
+ * of their buckets, but pieces are rounded up, and narrow parts have more of them. And samples. */
+static size_t adaptive_needs(const struct cgx_plan *plan, unsigned ranks, size_t payloads)
+{
+    enum { ROUNDING = 64 };
+    size_t pieces = plan->nsegments + ranks;
+    size_t buckets = payloads / cgx_split_least_bucket(plan) + ranks;
+    size_t widest = plan->bucket_size * sizeof(float) + CGX_BUCKET_HEADER_BYTES;
+
+    if (!plan->adaptive)
+        return 0;
+    return 2 * (pieces * ROUNDING + ranks * widest) +
+           (buckets / CGX_SAMPLE_GROUP + pieces) * sizeof(struct cgx_sample) + ROUNDING;
+}
 
 /* Staging memory, and pieces, of the largest slices when the chunks are cut into SLICES, of which
  * two are under way at a time. */
@@ -20,17 +36,17 @@ static struct cgx_needs needs_of(const struct cgx_plan *plan, enum cgx_reduction
     size_t largest = 0;
 
     for (unsigned owner = 0; owner < ranks; owner++) {
-        struct cgx_range chunk = cgx_split_chunk(plan, ranks, owner);
         size_t most = 0;
 
         for (unsigned slice = 0; slice < slices; slice++) {
-            size_t bytes = cgx_split_bytes(plan, cgx_split_slice(chunk, slices, slice));
+            size_t bytes = cgx_split_bytes(plan, cgx_split_part(plan, ranks, owner, slices, slice));
 
             most = bytes > most ? bytes : most;
         }
         needs.staging += CGX_MESSAGE_HEADER_BYTES + most;
         largest = most > largest ? most : largest;
     }
+    needs.staging += adaptive_needs(plan, ranks, needs.staging);
     if (reduction == CGX_REDUCTION_SRA)
         needs.staging += cgx_rsag_extra(ranks, CGX_MESSAGE_HEADER_BYTES + largest);
     return needs;
@@ -72,6 +88,12 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction 
     return shape;
 }
 
+void cgx_coll_follow(struct cgx_shape *shape, const struct cgx_plan *plan)
+{
+    shape->plan = plan;
+    shape->hash = hash_shape(shape);
+}
+
 static void begin(struct cgx_coll *coll)
 {
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
@@ -111,6 +133,7 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice, bo
         return CGX_OUTCOME_HOPELESS;
     if (slice->withheld)
         return slice->number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
+    cgx_tally_spreads(slice);
     *failed = slice->failed || cgx_slice_decode(slice) != CGX_OK;
     return CGX_OUTCOME_DONE;
 }
@@ -137,6 +160,7 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
     bool used = !coll->withheld, failed = false;
 
     coll->sent = 0;
+    cgx_tally_begin(coll);
     begin(coll);
     start(coll, 0, &slices[0]);
     for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->shape->slices; n++) {

@@ -12,11 +12,13 @@
 #ifndef CGX_COLL_COLL_H
 #define CGX_COLL_COLL_H
 
+#include "codec/measure.h"
 #include "coll/scratch.h"
 #include "policy/plan.h"
 #include "util/mpi.h"
 
-/* What is the same in every call with one plan on one communicator. */
+/* What is the same in every call with one plan on one communicator, and but for plan and hash with
+ * all that the plan may become. */
 struct cgx_shape {
     const struct cgx_plan *plan;
     enum cgx_reduction reduction;
@@ -27,10 +29,24 @@ struct cgx_shape {
 };
 
 /* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
- * as much on the device. Where even slices of one bucket
- * need more, they are used all the same. A ring that would not keep the contract becomes SRA. */
+ * as much on the device. Where even slices of one bucket need more, they are used all the same. A
+ * ring that would not keep the contract becomes SRA. For an adaptive plan: that of cgx_plan_widest,
+ * and then cgx_coll_follow. */
 struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
                                 unsigned ranks, size_t staging);
+
+/* Takes SHAPE to a plan that differs in widths, or to that plan after they have changed. */
+void cgx_coll_follow(struct cgx_shape *shape, const struct cgx_plan *plan);
+
+/* What a call shows of the segments of an adaptive plan. */
+struct cgx_tally {
+    /* By segment: the sum of n u^2 over the buckets of n elements of all quantisations of the call,
+     * the same on all ranks; NaN where a bucket was poisoned. */
+    double *spreads;
+    /* By segment: the squared error that this rank's quantisations would have at each width, from a
+     * sample; NaN where it is not known. NULL: is not measured. */
+    double (*errors)[CGX_WIDTHS];
+};
 
 struct cgx_coll {
     const struct cgx_mpi *mpi;
@@ -46,7 +62,8 @@ struct cgx_coll {
     void *output;
     bool withheld; /* this rank cannot serve the call; its buffers and backends are not used */
     bool hopeless; /* WITHHELD, and it cannot serve the call exactly either */
-    size_t sent;   /* set: bytes of the messages sent */
+    struct cgx_tally *tally; /* set where all ranks have a result; NULL: the plan is not adaptive */
+    size_t sent;             /* set: bytes of the messages sent */
 };
 
 enum cgx_outcome {

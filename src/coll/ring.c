@@ -10,6 +10,7 @@
  * could hide in those before; and a partial sum of an exact segment is rounded to its type at every
  * rank. cgx_ring_serves says where neither matters. */
 #include "coll/slice.h"
+#include "coll/tally.h"
 
 /* With all partial sums below 2^125, each of P - 1 steps is at most 2^126 / N, and all that they
  * hide at most c * (1 + 2^-7) * (P - 1) * 2^126 / N; below 2^127 no sum beyond float32's 2^128 is
@@ -18,7 +19,8 @@
 static bool hides_nothing(const struct cgx_plan *plan, const struct cgx_segment *segment,
                           unsigned ranks)
 {
-    unsigned steps = (1u << segment->bits) - 1;
+    unsigned least = segment->least < segment->bits ? segment->least : segment->bits;
+    unsigned steps = (1u << least) - 1;
 
     return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps - 1);
 }
@@ -83,6 +85,7 @@ enum cgx_status cgx_ring_slice(struct cgx_slice *slice)
     unsigned step = slice->number * CGX_RING_STEPS(ranks);
 
     cgx_slice_settle(slice);
+    cgx_tally_seal(slice, &slice->lane->parts[modulo(rank, 1, ranks)], NULL, 0);
     for (unsigned t = 0; t + 1 < ranks; t++, step++) {
         unsigned in = modulo(rank, t + 2, ranks);
         enum cgx_status status = pass_on(slice, modulo(rank, t + 1, ranks), in, step);

@@ -5,6 +5,7 @@
  * rank order, his own elements unquantised, and sends the sum to all (torch_cgx's scatter-reduce
  * and allgather). An element is quantised P - 1 times as input and once as sum. */
 #include "coll/slice.h"
+#include "coll/tally.h"
 
 size_t cgx_rsag_extra(unsigned ranks, size_t largest)
 {
@@ -98,6 +99,10 @@ enum cgx_status cgx_rsag_slice(struct cgx_slice *slice)
     enum cgx_status status;
 
     cgx_slice_settle(slice);
+    for (unsigned owner = 0; owner < slice->coll->shape->ranks; owner++) {
+        if (owner != slice->coll->rank)
+            cgx_tally_seal(slice, &slice->lane->parts[owner], NULL, 0);
+    }
     status = scatter(slice, step);
     if (status != CGX_OK)
         return status;

@@ -20,6 +20,7 @@ struct cgx_needs {
 /* One chunk's part of a slice: its message in the staging memory and its pieces. */
 struct cgx_part {
     size_t message; /* offset of the header, a multiple of 16; the payload follows it */
+    size_t spreads; /* offset of the spreads, which follow the pieces in the payload */
     size_t bytes;   /* of the payload */
     size_t first_piece;
     size_t npieces;

@@ -10,8 +10,8 @@ static void lay_part(struct cgx_slice *slice, unsigned owner)
 {
     const struct cgx_shape *shape = slice->coll->shape;
     struct cgx_lane *lane = slice->lane;
-    struct cgx_range chunk = cgx_split_chunk(shape->plan, shape->ranks, owner);
-    struct cgx_range range = cgx_split_slice(chunk, shape->slices, slice->number);
+    struct cgx_range range =
+        cgx_split_part(shape->plan, shape->ranks, owner, shape->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_part *part = &lane->parts[owner];
 
@@ -19,6 +19,8 @@ static void lay_part(struct cgx_slice *slice, unsigned owner)
     part->first_piece = slice->pieces;
     part->npieces =
         cgx_split_pieces(shape->plan, range, payload, lane->pieces + slice->pieces, &slice->end);
+    part->spreads = slice->end;
+    slice->end += cgx_split_spreads(shape->plan, part->npieces);
     part->bytes = slice->end - payload;
     slice->pieces += part->npieces;
 }
@@ -44,6 +46,10 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
             lay_part(slice, owner);
     }
     lay_part(slice, coll->rank);
+    slice->samples = slice->end;
+    if (coll->shape->reduction == CGX_REDUCTION_SRA)
+        slice->samples += cgx_rsag_extra(
+            coll->shape->ranks, CGX_MESSAGE_HEADER_BYTES + slice->lane->parts[coll->rank].bytes);
 }
 
 static uint8_t flags_of(const struct cgx_slice *slice)

@@ -9,6 +9,14 @@
 
 #include "coll/coll.h"
 
+/* What is measured while a lane's work is queued. */
+struct cgx_measuring {
+    const struct cgx_piece *pieces;
+    size_t npieces;               /* 0: nothing is */
+    const unsigned char *payload; /* that they are encoded into */
+    bool failed;
+};
+
 struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned lane_number;
@@ -17,6 +25,8 @@ struct cgx_slice {
     unsigned number;
     size_t pieces; /* of all parts */
     size_t end;    /* of the parts' messages in the staging memory */
+    struct cgx_measuring measuring;
+    size_t samples; /* where they come to in the staging memory */
     /* Set by the algorithm. */
     bool withheld; /* some rank cannot serve: all ranks know by the end of the slice */
     bool hopeless; /* and cannot serve exactly either */

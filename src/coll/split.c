@@ -22,15 +22,14 @@ static size_t segment_buckets(const struct cgx_plan *plan, const struct cgx_segm
 
 /* The first bucket before which at least NUMERATOR / DENOMINATOR of the encoded bytes lie, every
  * bucket counted as whole. */
-static size_t bucket_at(const struct cgx_plan *plan, unsigned numerator, unsigned denominator)
+static size_t bucket_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t denominator)
 {
     size_t total = 0, before = 0, target, bucket = 0;
 
     for (size_t i = 0; i < plan->nsegments; i++)
         total +=
             segment_buckets(plan, &plan->segments[i]) * bucket_bytes(plan, plan->segments[i].bits);
-    target = total / denominator * numerator +
-             round_up_division(total % denominator * numerator, denominator);
+    target = (size_t)(((unsigned __int128)total * numerator + denominator - 1) / denominator);
     for (size_t i = 0; i < plan->nsegments; i++) {
         size_t each = bucket_bytes(plan, plan->segments[i].bits);
         size_t here = segment_buckets(plan, &plan->segments[i]);
@@ -44,36 +43,13 @@ static size_t bucket_at(const struct cgx_plan *plan, unsigned numerator, unsigne
     return bucket;
 }
 
-struct cgx_range cgx_split_chunk(const struct cgx_plan *plan, unsigned ranks, unsigned owner)
+struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned ranks, unsigned owner,
+                                unsigned slices, unsigned slice)
 {
-    return (struct cgx_range){.first = bucket_at(plan, owner, ranks),
-                              .end = bucket_at(plan, owner + 1, ranks)};
-}
+    uint64_t parts = (uint64_t)ranks * slices, part = (uint64_t)owner * slices + slice;
 
-struct cgx_range cgx_split_slice(struct cgx_range chunk, unsigned slices, unsigned slice)
-{
-    size_t buckets = chunk.end - chunk.first;
-    size_t whole = buckets / slices, rest = buckets % slices;
-    size_t first = whole * slice + (slice < rest ? slice : rest);
-
-    return (struct cgx_range){.first = chunk.first + first,
-                              .end = chunk.first + first + whole + (slice < rest)};
-}
-
-/* The last segment that begins at ELEMENT or before. */
-static size_t segment_of(const struct cgx_plan *plan, size_t element)
-{
-    size_t low = 0, high = plan->nsegments;
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (plan->segments[middle].first <= element)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return (struct cgx_range){.first = bucket_at(plan, part, parts),
+                              .end = bucket_at(plan, part + 1, parts)};
 }
 
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
@@ -85,7 +61,7 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
 
     if (stop > plan->count)
         stop = plan->count;
-    for (size_t i = segment_of(plan, element); element < stop; i++) {
+    for (size_t i = cgx_plan_segment(plan, element); element < stop; i++) {
         const struct cgx_segment *segment = &plan->segments[i];
         size_t segment_end = segment->first + segment->count;
         size_t count = (segment_end < stop ? segment_end : stop) - element;
@@ -102,10 +78,30 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
     return npieces;
 }
 
+size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces)
+{
+    return plan->adaptive ? round_up_division(npieces * CGX_SPREAD_BYTES, CGX_PIECE_ALIGNMENT) *
+                                CGX_PIECE_ALIGNMENT
+                          : 0;
+}
+
 size_t cgx_split_bytes(const struct cgx_plan *plan, struct cgx_range range)
 {
-    size_t bytes;
+    size_t bytes, npieces = cgx_split_pieces(plan, range, 0, NULL, &bytes);
 
-    cgx_split_pieces(plan, range, 0, NULL, &bytes);
-    return bytes;
+    return bytes + cgx_split_spreads(plan, npieces);
+}
+
+size_t cgx_split_least_bucket(const struct cgx_plan *plan)
+{
+    size_t least = bucket_bytes(plan, CGX_BITS_EXACT);
+
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        size_t bytes = bucket_bytes(plan, plan->segments[i].least < plan->segments[i].bits
+                                              ? plan->segments[i].least
+                                              : plan->segments[i].bits);
+
+        least = bytes < least ? bytes : least;
+    }
+    return least;
 }

@@ -3,8 +3,8 @@
 
 /* How a buffer is cut. Chunks: one per rank, the buckets that it owns, alike in encoded bytes to
  * within a bucket; a function of the plan and the number of ranks alone. Slices: each chunk is cut
- * into the same number of parts, so that the parts with the same number, one of every chunk, fit
- * the staging memory. Pieces: what the plan's segments make of such a part. */
+ * into the same number of parts, alike in the same way, so that the parts with the same number, one
+ * of every chunk, fit the staging memory. Pieces: what the plan's segments make of such a part. */
 #ifndef CGX_COLL_SPLIT_H
 #define CGX_COLL_SPLIT_H
 
@@ -16,15 +16,22 @@ struct cgx_range {
     size_t end;
 };
 
-struct cgx_range cgx_split_chunk(const struct cgx_plan *plan, unsigned ranks, unsigned owner);
-struct cgx_range cgx_split_slice(struct cgx_range chunk, unsigned slices, unsigned slice);
+/* What OWNER has of slice number SLICE of SLICES. */
+struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned ranks, unsigned owner,
+                                unsigned slices, unsigned slice);
 
 /* The pieces of RANGE, the first at byte OFFSET, and their number, at most the plan's segments.
  * PIECES of NULL: counts only. *END, where END is not NULL: the byte after the last piece. */
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end);
 
+/* Bytes behind the pieces of a payload, where the plan is adaptive: the spread of each. */
+size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces);
+
 /* Bytes of the payload that holds RANGE. */
 size_t cgx_split_bytes(const struct cgx_plan *plan, struct cgx_range range);
+
+/* Bytes of the smallest bucket that the plan's segments may come to have. */
+size_t cgx_split_least_bucket(const struct cgx_plan *plan);
 
 #endif

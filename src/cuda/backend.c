@@ -86,6 +86,22 @@ static enum cgx_status reduce(struct cgx_backend *backend, unsigned lane,
                                           .payload = payload});
 }
 
+static enum cgx_status measure(struct cgx_backend *backend, unsigned lane,
+                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *const *sources, size_t nsources,
+                               const void *buffer, struct cgx_sample *samples)
+{
+    return run(backend, lane,
+               &(struct cgx_cuda_request){.operation = CGX_CUDA_MEASURE,
+                                          .coding = coding,
+                                          .pieces = pieces,
+                                          .npieces = npieces,
+                                          .sources = sources,
+                                          .nsources = nsources,
+                                          .buffer = buffer,
+                                          .payload = (const unsigned char *)samples});
+}
+
 /* ---- copies and waiting ---- */
 
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
@@ -241,6 +257,7 @@ static const struct cgx_backend_ops ops = {.name = "cuda",
                                            .encode = encode,
                                            .reduce = reduce,
                                            .decode = decode,
+                                           .measure = measure,
                                            .fetch = fetch,
                                            .store = store,
                                            .wait = wait,

@@ -71,6 +71,7 @@ CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place,
 {
     __shared__ struct cgx_range warps[CGX_KERNEL_THREADS / 32];
     uint32_t lanes = place->threads < 32 ? place->threads : 32;
+    uint32_t first = (threadIdx.x - place->thread) / 32; /* warp of the bucket */
     struct cgx_range range, other;
 
     if (place->is_whole)
@@ -91,7 +92,7 @@ CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place,
     __syncthreads();
 #pragma unroll 1
     for (uint32_t i = 0; i < place->threads / 32; i++)
-        range = range_with(range, warps[place->bucket * (place->threads / 32) + i]);
+        range = range_with(range, warps[first + i]);
     return range;
 }
 

@@ -5,6 +5,7 @@
 #include "cuda/kernels.h"
 
 #include "cuda/encode.cuh"
+#include "cuda/measure.cuh"
 #include "cuda/tile.cuh"
 
 /* ---- encode ---- */
@@ -314,6 +315,23 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
     write_padding(tile, bucket_size, args.payload);
 }
 
+/* ---- measure ---- */
+
+template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_kernel_args &args)
+{
+    const struct cgx_samples *samples = find_samples(args, sizeof(typename Type::element));
+    uint32_t bucket_size = args.bucket_size, number = find_bucket(bucket_size);
+    uint32_t bucket =
+        (uint32_t)(cgx_sample_bucket(samples->first + number) - samples->first * CGX_SAMPLE_GROUP);
+    const struct cgx_place place = place_in(&samples->tile, bucket_size, bucket);
+    float sums[CGX_GROUPS][CGX_GROUP] = {};
+
+    if (place.count > 0)
+        sum_sources<Type>(args, &samples->tile, &place, sums);
+    write_sample<STOCHASTIC>(&place, sums,
+                             (struct cgx_sample *)args.payload + samples->at + number);
+}
+
 /* ---- the kernels ---- */
 
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
@@ -333,7 +351,9 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
     CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, false>)             \
     CGX_KERNEL(cgx_decode_add_##type, 5, decode<cgx_type_##type, true>)                   \
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                      \
-    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)
+    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)          \
+    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \
+    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)
 
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)

@@ -5,19 +5,22 @@
  * and bfloat16 each:
  *
  *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
+ *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic
  *   cgx_decode_TYPE                                 cgx_decode_add_TYPE
  *
  * They do what codec/codec.h says of these operations, with the same bytes; decode_add adds the
  * levels to the elements of the buffer in float32, rounded to the type (NaN: the canonical one).
  * Each takes one struct cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one
- * block for each tile. */
+ * block for each tile; measure takes tiles of CGX_KERNEL_MEASURED elements, and none of pieces of
+ * width 32, and its samples are the payload. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
-#include <stdint.h>
+#include "codec/measure.h"
 
 #define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements: whole buckets of one piece */
+#define CGX_KERNEL_MEASURED (CGX_KERNEL_TILE * CGX_SAMPLE_GROUP)
 
 /* A struct cgx_piece; TILE is the number of tiles of the pieces before it. */
 struct cgx_kernel_piece {
@@ -28,10 +31,18 @@ struct cgx_kernel_piece {
     uint32_t tile;
 };
 
+/* The blocks that PIECE has. */
+static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece, bool is_measured)
+{
+    uint64_t tile = is_measured ? CGX_KERNEL_MEASURED : CGX_KERNEL_TILE;
+
+    return is_measured && piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
+}
+
 /* All pointers are the device's. */
 struct cgx_kernel_args {
     const struct cgx_kernel_piece *pieces;
-    const unsigned char *const *sources; /* reduce: payloads, aligned to 16; NULL: the buffer */
+    const unsigned char *const *sources; /* payloads, aligned to 16; NULL: the buffer */
     void *buffer;                        /* may be misaligned, for its elements too */
     unsigned char *payload;              /* aligned to 16 */
     uint32_t *status;                    /* CGX_KERNEL_BAD_HEADER is or'ed in */

@@ -60,7 +60,7 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
                                                .tile = (uint32_t)total};
 
         changed |= put(table, at, &entry, sizeof entry);
-        total += (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
+        total += cgx_kernel_tiles(piece, request->operation == CGX_CUDA_MEASURE);
     }
     *tiles = (unsigned)total;
     return changed ? at : 0;
@@ -75,6 +75,8 @@ static enum cgx_kernel kernel_of(const struct cgx_cuda_request *request)
         return stochastic ? CGX_KERNEL_ENCODE_STOCHASTIC : CGX_KERNEL_ENCODE;
     case CGX_CUDA_REDUCE:
         return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
+    case CGX_CUDA_MEASURE:
+        return stochastic ? CGX_KERNEL_MEASURE_STOCHASTIC : CGX_KERNEL_MEASURE;
     default:
         return CGX_KERNEL_DECODE;
     }
@@ -114,14 +116,18 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane
     unsigned tiles;
 
     if (lane->store_failed) {
-        lane->store_failed = false;
+        /* What is measured is not what is sent: the next operation must know too. */
+        lane->store_failed = request->operation == CGX_CUDA_MEASURE;
         return request->npieces == 0 ? CGX_OK : CGX_ERR_DEVICE;
     }
     if (request->npieces == 0)
         return CGX_OK;
     changed = fill_table(lane, table, request, &tiles);
-    if (changed != 0) {
+    if (changed != 0)
         table->uploaded = 0;
+    if (tiles == 0)
+        return CGX_OK;
+    if (changed != 0) {
         status = cgx_cuda_status(
             cgx_cuda()->cuMemcpyHtoDAsync(table->device, table->host, changed, work->compute),
             "cuMemcpyHtoDAsync");

@@ -16,7 +16,7 @@ struct cgx_cuda_request {
     const unsigned char *const *sources;
     size_t nsources;
     const void *buffer;
-    const unsigned char *payload;
+    const unsigned char *payload; /* of measure: the samples */
 };
 
 /* Queues REQUEST behind what was stored on LANE. The context is current. */

@@ -22,9 +22,14 @@ extern const unsigned char cgx_cuda_image[] __attribute__((visibility("hidden"))
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
     static const char *const operations[CGX_KERNELS] = {
-        [CGX_KERNEL_ENCODE] = "encode_%s", [CGX_KERNEL_ENCODE_STOCHASTIC] = "encode_%s_stochastic",
-        [CGX_KERNEL_REDUCE] = "reduce_%s", [CGX_KERNEL_REDUCE_STOCHASTIC] = "reduce_%s_stochastic",
-        [CGX_KERNEL_DECODE] = "decode_%s", [CGX_KERNEL_DECODE_ADD] = "decode_add_%s"};
+        [CGX_KERNEL_ENCODE] = "encode_%s",
+        [CGX_KERNEL_ENCODE_STOCHASTIC] = "encode_%s_stochastic",
+        [CGX_KERNEL_REDUCE] = "reduce_%s",
+        [CGX_KERNEL_REDUCE_STOCHASTIC] = "reduce_%s_stochastic",
+        [CGX_KERNEL_DECODE] = "decode_%s",
+        [CGX_KERNEL_DECODE_ADD] = "decode_add_%s",
+        [CGX_KERNEL_MEASURE] = "measure_%s",
+        [CGX_KERNEL_MEASURE_STOCHASTIC] = "measure_%s_stochastic"};
     static const char *const types[] = {"float32", "float16", "bfloat16"};
 
     for (int kernel = 0; kernel < CGX_KERNELS; kernel++) {

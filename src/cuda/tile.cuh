@@ -62,20 +62,21 @@ CGX_DEVICE uint32_t find_piece(const struct cgx_kernel_piece *pieces, uint32_t n
     return first;
 }
 
-/* The layout of a piece is that of cgx_piece_layout. */
-CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t bucket_size, uint32_t size,
-                        struct cgx_tile *tile)
+/* Tile INDEX of a piece, of SPAN elements. The layout of a piece is that of cgx_piece_layout. */
+template <uint32_t SPAN>
+CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t bucket_size,
+                        uint32_t size, struct cgx_tile *tile)
 {
-    uint64_t start = (uint64_t)(blockIdx.x - piece->tile) * CGX_KERNEL_TILE;
+    uint64_t start = (uint64_t)index * SPAN;
     uint64_t left = piece->count - start;
     uint64_t elements = round_up(piece->count, CGX_CODES_MULTIPLE);
     int shift = __ffs((int)bucket_size) - 1;
     uint64_t buckets = (piece->count + bucket_size - 1) >> shift;
     uint32_t bits = piece->bits;
-    bool is_last = left <= CGX_KERNEL_TILE;
+    bool is_last = left <= SPAN;
 
     tile->first = piece->first + start;
-    tile->count = is_last ? (uint32_t)left : CGX_KERNEL_TILE;
+    tile->count = is_last ? (uint32_t)left : SPAN;
     tile->bits = bits;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
     tile->slice_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
@@ -101,7 +102,8 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
         uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
 
         if (threadIdx.x == 0)
-            lay_out(&args.pieces[piece], args.bucket_size, size, &found);
+            lay_out<CGX_KERNEL_TILE>(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile,
+                                     args.bucket_size, size, &found);
     }
     __syncthreads();
     return &found;
@@ -114,14 +116,21 @@ CGX_DEVICE uint32_t limit(uint32_t start, uint32_t end, uint32_t most)
     return count < most ? count : most;
 }
 
-CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t bucket_size)
+/* Which of the block's buckets this thread has a part of. */
+CGX_DEVICE uint32_t find_bucket(uint32_t bucket_size)
+{
+    return threadIdx.x >> (__ffs((int)(bucket_size / (CGX_GROUPS * CGX_GROUP))) - 1);
+}
+
+/* In bucket BUCKET of the tile. */
+CGX_DEVICE struct cgx_place place_in(const struct cgx_tile *tile, uint32_t bucket_size,
+                                     uint32_t bucket)
 {
     struct cgx_place place;
-    uint32_t shift = (uint32_t)__ffs((int)(bucket_size / (CGX_GROUPS * CGX_GROUP))) - 1;
 
-    place.threads = 1u << shift;
+    place.threads = bucket_size / (CGX_GROUPS * CGX_GROUP);
     place.thread = threadIdx.x & (place.threads - 1);
-    place.bucket = threadIdx.x >> shift;
+    place.bucket = bucket;
     place.stride = bucket_size / CGX_GROUPS;
     place.count = bucket_size;
     place.is_whole = tile->count >= (place.bucket + 1) * bucket_size;
@@ -147,6 +156,11 @@ CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t buc
         }
     }
     return place;
+}
+
+CGX_DEVICE struct cgx_place find_place(const struct cgx_tile *tile, uint32_t bucket_size)
+{
+    return place_in(tile, bucket_size, find_bucket(bucket_size));
 }
 
 /* ---- the elements of a place ---- */

@@ -19,7 +19,13 @@ struct cgx_cuda_table {
     CUdeviceptr reported; /* its address there */
 };
 
-enum cgx_cuda_operation { CGX_CUDA_ENCODE, CGX_CUDA_REDUCE, CGX_CUDA_DECODE, CGX_CUDA_OPERATIONS };
+enum cgx_cuda_operation {
+    CGX_CUDA_ENCODE,
+    CGX_CUDA_REDUCE,
+    CGX_CUDA_DECODE,
+    CGX_CUDA_MEASURE,
+    CGX_CUDA_OPERATIONS
+};
 
 /* A place in STREAM: the event, or where that could not be recorded, the end of all that is queued
  * there. */

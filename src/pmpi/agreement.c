@@ -15,6 +15,9 @@
 #define RECORD_VERSION 1
 enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
 #define RECORD_WORDS (WORD_SETTINGS + CGX_SETTINGS_WORDS)
+/* The last slots are not for settings. */
+#define WORD_HINTS (RECORD_WORDS - 1)
+#define WORD_NAME (RECORD_WORDS - 2)
 
 /* One reduction gives the least of each word and, from the complements, the greatest. */
 struct record {
@@ -22,13 +25,15 @@ struct record {
     uint32_t complements[RECORD_WORDS];
 };
 
-static void fill_record(struct record *record, const struct cgx_settings *settings, bool ready)
+static void fill_record(struct record *record, const struct cgx_agreement *agreement)
 {
     memset(record, 0, sizeof *record);
     record->words[WORD_RECORD] = RECORD_VERSION;
     record->words[WORD_LIBRARY] = cgx_hash(CGX_HASH_START, PACKAGE_VERSION, sizeof PACKAGE_VERSION);
-    record->words[WORD_READY] = ready;
-    cgx_settings_words(settings, record->words + WORD_SETTINGS);
+    record->words[WORD_READY] = agreement->ready;
+    cgx_settings_words(agreement->settings, record->words + WORD_SETTINGS);
+    record->words[WORD_HINTS] = agreement->hints;
+    record->words[WORD_NAME] = agreement->name;
     for (size_t i = 0; i < RECORD_WORDS; i++)
         record->complements[i] = ~record->words[i];
 }
@@ -37,6 +42,10 @@ static const char *word_name(size_t word)
 {
     const char *name;
 
+    if (word == WORD_HINTS)
+        return "hints (MPI_Comm_set_info)";
+    if (word == WORD_NAME)
+        return "the communicator's name";
     if (word >= WORD_SETTINGS) {
         name = cgx_settings_slot_name(word - WORD_SETTINGS);
         return name ? name : "a setting of another version";
@@ -84,12 +93,13 @@ static bool is_plausible(const struct record *record)
 }
 
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
-                       const struct cgx_settings *settings, bool ready, bool *equal)
+                       const struct cgx_agreement *agreement, bool *equal)
 {
     struct record record;
     int code, rank;
 
-    fill_record(&record, settings, ready);
+    *equal = false;
+    fill_record(&record, agreement);
     code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
     if (code != MPI_SUCCESS) {
         cgx_mpi_log_error(
@@ -109,7 +119,7 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
     code = mpi->Comm_rank(comm, &rank);
     if (!*equal && rank == 0)
         name_differences(&record);
-    *equal = *equal && ready;
+    *equal = *equal && agreement->ready;
     return code;
 }
 

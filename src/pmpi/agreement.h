@@ -12,12 +12,21 @@
 #include "util/mpi.h"
 #include "util/settings.h"
 
-/* In the first call on COMM that some setting could make compressed: *EQUAL if all ranks have the
- * same version and settings and are READY. If they differ, rank 0 of COMM names the variables.
- * A rank without this library takes the record for the program's own all-reduce; MPI then mostly
- * finds it too short, which is reported as an error. */
+/* What ranks compare. */
+struct cgx_agreement {
+    const struct cgx_settings *settings;
+    uint32_t hints; /* hash of what the program has said of the communicator */
+    uint32_t name;  /* hash of its name, where rules ask for it */
+    bool ready;     /* this rank has the memory that it needs */
+};
+
+/* In the first call on COMM that some setting could make compressed, and in the first after a hint:
+ * *EQUAL if all ranks have the same version, settings and hints and are ready. If they differ, rank
+ * 0 of COMM names the variables; *EQUAL is false after an error too. A rank without this library
+ * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
+ * reported as an error. */
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
-                       const struct cgx_settings *settings, bool ready, bool *equal);
+                       const struct cgx_agreement *agreement, bool *equal);
 
 /* What a rank can do with a call; the least of all ranks counts. */
 enum cgx_ability {

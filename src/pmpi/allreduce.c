@@ -10,26 +10,32 @@
 #include "pmpi/eligible.h"
 #include "pmpi/errors.h"
 #include "pmpi/exact.h"
+#include "pmpi/layers.h"
 #include "pmpi/report.h"
 #include "pmpi/start.h"
 #include "util/log.h"
 
-static uint64_t key_of(const struct cgx_call *call, enum cgx_type_class type)
-{
-    return (uint64_t)call->count << 4 | (uint64_t)type;
-}
+/* A call that belongs to a step that has gone by often enough. */
+struct recurrence {
+    struct cgx_signature *signature; /* NULL: the call is exact */
+    size_t position;
+    struct cgx_say say;
+};
 
-/* The call's signature if it belongs to a step that has gone by often enough, else NULL. */
-static struct cgx_signature *recurring(struct cgx_comm *state, const struct cgx_call *call,
-                                       enum cgx_type_class type)
+static struct recurrence recurring(struct cgx_comm *state, const struct cgx_call *call,
+                                   enum cgx_type_class type)
 {
-    uint64_t key = key_of(call, type);
+    uint64_t key = cgx_comm_key(call->count, type);
+    struct recurrence found = {.signature = NULL};
+    bool recurs = cgx_step_recurs(state->step, key);
 
-    if (state->step && !cgx_step_recurs(state->step, key))
-        return NULL;
-    if ((uint64_t)call->count < cgx_start()->minimal_size)
-        return NULL;
-    return cgx_signatures_find(state->signatures, key);
+    found.position = cgx_step_position(state->step);
+    if (!recurs || (uint64_t)call->count < cgx_start()->minimal_size)
+        return found;
+    found.say = cgx_comm_say(state, key, found.position);
+    if (!found.say.exact)
+        found.signature = cgx_signatures_find(state->signatures, key, found.say.rule);
+    return found;
 }
 
 /* How this rank would serve a call. */
@@ -77,39 +83,54 @@ static void get_backends(struct cgx_comm *state, const struct cgx_call *call, st
     offer->hopeless = is_dead(input) || is_dead(call->recvbuf);
 }
 
-/* Gets ready what this rank needs for SIGNATURE; why it cannot be had goes into OFFER. */
-static void prepare(struct cgx_comm *state, struct cgx_signature *signature,
-                    const struct cgx_call *call, struct offer *offer)
+/* Makes the plan of SIGNATURE, and its shape for all that the plan may become. */
+static bool make_plan(const struct cgx_comm *state, struct cgx_signature *signature,
+                      const struct cgx_say *say, enum cgx_dtype dtype, size_t count)
 {
     const struct cgx_settings *settings = cgx_start();
+    struct cgx_plan *widest;
+
+    signature->plan = cgx_plan_create(settings, say, dtype, count);
+    widest = signature->plan ? cgx_plan_widest(signature->plan) : NULL;
+    if (!widest)
+        return false;
+    signature->shape = cgx_coll_shape(widest, settings->cross_reduction, (unsigned)state->size,
+                                      settings->fusion_buffer_bytes);
+    cgx_coll_follow(&signature->shape, signature->plan);
+    cgx_plan_free(widest);
+    return true;
+}
+
+/* Gets ready what this rank needs for SIGNATURE; why it cannot be had goes into OFFER. */
+static void prepare(struct cgx_comm *state, const struct recurrence *recurrence,
+                    const struct cgx_call *call, struct offer *offer)
+{
+    struct cgx_signature *signature = recurrence->signature;
 
     if (offer->refusal)
         return;
-    signature->plan = cgx_plan_uniform(settings, offer->dtype, (size_t)call->count);
-    if (!signature->plan) {
+    if (!make_plan(state, signature, &recurrence->say, offer->dtype, (size_t)call->count) ||
+        cgx_scratch_reserve(&state->scratch, &signature->shape.needs) != CGX_OK) {
         offer->refusal = "out of memory";
         return;
     }
-    signature->shape = cgx_coll_shape(signature->plan, settings->cross_reduction,
-                                      (unsigned)state->size, settings->fusion_buffer_bytes);
-    if (cgx_scratch_reserve(&state->scratch, &signature->shape.needs) != CGX_OK)
-        offer->refusal = "out of memory";
     get_backends(state, call, offer);
     if (!offer->refusal && state->own == MPI_COMM_NULL && !cgx_comm_reserve())
         offer->refusal = "too many communicators with compressed calls";
 }
 
-/* Ranks decide together whether calls with SIGNATURE are compressed from now on, this one included.
- * Returns MPI's code. */
+/* Ranks decide together whether calls with a signature are compressed from now on, this one
+ * included. Returns MPI's code. */
 static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                  struct cgx_comm *state, struct cgx_signature *signature)
+                  struct cgx_comm *state, const struct recurrence *recurrence)
 {
+    struct cgx_signature *signature = recurrence->signature;
     struct offer offer = look_at(call, type);
     enum cgx_ability all;
     bool agreed;
     int code;
 
-    prepare(state, signature, call, &offer);
+    prepare(state, recurrence, call, &offer);
     code = cgx_agree_call(mpi, call->comm,
                           offer.hopeless  ? CGX_HOPELESS
                           : offer.refusal ? CGX_UNABLE
@@ -143,9 +164,11 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
 
 static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
-                    struct cgx_signature *signature)
+                    const struct recurrence *recurrence)
 {
+    struct cgx_signature *signature = recurrence->signature;
     struct offer offer = look_at(call, type);
+    struct cgx_tally tally;
     struct cgx_coll coll = {.mpi = mpi,
                             .comm = state->own,
                             .rank = (unsigned)state->rank,
@@ -156,6 +179,8 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                             .input = input_of(call),
                             .output = call->recvbuf};
 
+    if (cgx_layers_find(state, recurrence->position, signature->plan, &coll.shape, &tally))
+        coll.tally = &tally;
     get_backends(state, call, &offer);
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
@@ -190,7 +215,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
 int cgx_allreduce(const struct cgx_call *call)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    struct cgx_signature *signature;
+    struct recurrence recurrence;
     enum cgx_type_class type;
     struct cgx_comm *state;
     int code;
@@ -204,15 +229,17 @@ int cgx_allreduce(const struct cgx_call *call)
         return cgx_errors_raise(mpi, call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
         return cgx_exact(mpi, call, type);
-    signature = recurring(state, call, type);
-    if (!signature)
+    recurrence = recurring(state, call, type);
+    if (recurrence.position == 0 && cgx_layers_step(mpi, state) != MPI_SUCCESS)
+        return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
+    if (!recurrence.signature)
         return cgx_exact(mpi, call, type);
-    if (!signature->agreed && cgx_signature_due(signature)) {
-        code = decide(mpi, call, type, state, signature);
+    if (!recurrence.signature->agreed && cgx_signature_due(recurrence.signature)) {
+        code = decide(mpi, call, type, state, &recurrence);
         if (code != MPI_SUCCESS)
             return code;
     }
-    if (!signature->agreed)
+    if (!recurrence.signature->agreed)
         return cgx_exact(mpi, call, type);
-    return compress(mpi, call, type, state, signature);
+    return compress(mpi, call, type, state, &recurrence);
 }

@@ -6,11 +6,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/memory.h"
 #include "pmpi/agreement.h"
 #include "pmpi/errors.h"
+#include "pmpi/layers.h"
 #include "pmpi/start.h"
+#include "util/hash.h"
 #include "util/log.h"
 
 /* MPICH has about two thousand communicators for a process; a program that makes two thousand
@@ -33,14 +36,17 @@ void cgx_comm_return(void)
 }
 
 /* Stands for the state of a communicator where memory is short. */
-static struct cgx_comm no_state = {.refusal = "memory is short", .own = MPI_COMM_NULL};
+static struct cgx_comm no_state = {
+    .agreed = true, .final = true, .refusal = "memory is short", .own = MPI_COMM_NULL};
 
 static void free_state(struct cgx_comm *state)
 {
     if (state == &no_state)
         return;
+    cgx_layers_free(state->layers);
     cgx_step_free(state->step);
     cgx_signatures_free(state->signatures);
+    cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
     if (!state->broken)
         cgx_scratch_release(&state->scratch);
@@ -147,7 +153,8 @@ static const char *refuse_alone(const struct cgx_mpi *mpi, MPI_Comm comm, struct
     return NULL;
 }
 
-static const char *refuse_by_settings(const struct cgx_settings *settings)
+static const char *refuse_by_settings(const struct cgx_settings *settings,
+                                      const struct cgx_comm *state)
 {
     if (!settings->valid)
         return "a setting was refused";
@@ -155,59 +162,103 @@ static const char *refuse_by_settings(const struct cgx_settings *settings)
         return "CGX_ENABLE=0";
     if (settings->profile == CGX_PROFILE_EXACT)
         return "CGX_PROFILE=exact";
-    if (settings->bits == CGX_BITS_EXACT)
+    if (state->hints_refused)
+        return "a hint was refused";
+    if (!cgx_hints_enable(state->hints))
+        return "the hint cgx_enable";
+    if (settings->bits == CGX_BITS_EXACT && !cgx_rules() && !state->hints)
         return "CGX_COMPRESSION_QUANTIZATION_BITS=32";
     return NULL;
 }
 
-/* The tables, had before ranks agree, so that no rank lacks them afterwards. */
+/* The tables, empty, had before ranks agree, so that no rank lacks them afterwards. */
 static bool have_tables(struct cgx_comm *state, const struct cgx_settings *settings)
 {
-    if (refuse_by_settings(settings))
+    if (refuse_by_settings(settings, state))
         return true;
-    state->signatures = cgx_signatures_create();
-    if (settings->warmup > 0)
+    if (!state->signatures)
+        state->signatures = cgx_signatures_create();
+    else
+        cgx_signatures_clear(state->signatures);
+    if (!state->step)
         state->step = cgx_step_create(settings->warmup);
-    return state->signatures && (state->step || settings->warmup == 0);
+    return state->signatures && state->step;
 }
 
-/* READY: whether this rank could keep STATE at all. */
-static int fill_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool ready)
+/* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
+ * keep STATE at all. */
+static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool ready)
 {
     const struct cgx_settings *settings = cgx_start();
+    struct cgx_agreement agreement = {.settings = settings};
     bool equal;
-    int code;
+    int code, length;
 
-    state->refusal = refuse_alone(mpi, comm, state);
-    if (state->refusal)
-        return MPI_SUCCESS;
-    ready = ready && have_tables(state, settings);
-    code = cgx_agree_settings(mpi, comm, settings, ready, &equal);
-    if (code != MPI_SUCCESS)
-        state->broken = true;
-    else
-        state->refusal = equal ? refuse_by_settings(settings) : "ranks differ";
+    cgx_layers_free(state->layers);
+    state->layers = NULL;
+    if (cgx_rules_name_communicators(cgx_rules()) &&
+        mpi->Comm_get_name(comm, state->name, &length) != MPI_SUCCESS)
+        state->name[0] = '\0';
+    agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
+    agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
+    agreement.ready = ready && have_tables(state, settings);
+    code = cgx_agree_settings(mpi, comm, &agreement, &equal);
+    state->agreed = code == MPI_SUCCESS;
+    state->broken = code != MPI_SUCCESS;
+    state->final = !equal;
+    state->refusal = equal ? refuse_by_settings(settings, state) : "ranks differ";
+    if (code == MPI_SUCCESS && state->refusal)
+        cgx_log(CGX_LOG_DEBUG, "a communicator of %d ranks: exact: %s", state->size,
+                state->refusal);
+    return code;
+}
+
+/* Makes the state of COMM, without communication. *KEPT: it is an attribute now; otherwise NULL or
+ * the caller's to free. */
+static struct cgx_comm *make_state(const struct cgx_mpi *mpi, MPI_Comm comm, bool *kept)
+{
+    struct cgx_comm *made = calloc(1, sizeof *made);
+
+    if (made) {
+        made->own = MPI_COMM_NULL;
+        made->refusal = refuse_alone(mpi, comm, made);
+        made->agreed = made->final = made->refusal != NULL;
+    }
+    *kept = keep_state(mpi, comm, made ? made : &no_state) == MPI_SUCCESS;
+    return made;
+}
+
+static int find_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
+{
+    int key = atomic_load_explicit(&keyval, memory_order_relaxed);
+    int found = 0, code = MPI_SUCCESS;
+
+    *state = NULL;
+    if (key != MPI_KEYVAL_INVALID)
+        code = mpi->Comm_get_attr(comm, key, state, &found);
+    if (!found)
+        *state = NULL;
     return code;
 }
 
 /* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
  * same, so that all ranks come to know. */
-static int make_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
+static int begin_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
 {
     static atomic_bool lost;
     struct cgx_comm local = {.own = MPI_COMM_NULL};
-    struct cgx_comm *made = calloc(1, sizeof *made);
+    struct cgx_comm *made;
     bool kept;
-    int code;
+    int code = MPI_SUCCESS;
 
-    if (atomic_load(&lost)) {
-        free(made);
+    if (atomic_load(&lost))
         return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
-    }
-    if (made)
-        made->own = MPI_COMM_NULL;
-    kept = keep_state(mpi, comm, made ? made : &no_state) == MPI_SUCCESS;
-    code = fill_state(mpi, comm, made ? made : &local, made && kept);
+    made = make_state(mpi, comm, &kept);
+    if (!made)
+        local.refusal = refuse_alone(mpi, comm, &local);
+    *state = made ? made : &local;
+    if (!(*state)->refusal)
+        code = agree(mpi, comm, *state, made && kept);
     if (!kept) {
         /* What was agreed for this communicator cannot be looked up in the next call. */
         atomic_store(&lost, true);
@@ -215,23 +266,43 @@ static int make_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm 
             free_state(made);
         return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
     }
-    *state = made ? made : &no_state;
-    if (code == MPI_SUCCESS && (*state)->refusal)
-        cgx_log(CGX_LOG_DEBUG, "a communicator of %d ranks: exact: %s", (*state)->size,
-                (*state)->refusal);
+    if (!made)
+        *state = &no_state;
     return code;
 }
 
 int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
 {
-    int key = atomic_load_explicit(&keyval, memory_order_relaxed);
-    int found = 0, code = MPI_SUCCESS;
+    int code = find_state(mpi, comm, state);
 
-    if (key != MPI_KEYVAL_INVALID)
-        code = mpi->Comm_get_attr(comm, key, state, &found);
-    if (code != MPI_SUCCESS || found)
+    if (code != MPI_SUCCESS)
         return code;
-    return make_state(mpi, comm, state);
+    if (!*state)
+        return begin_state(mpi, comm, state);
+    return (*state)->agreed || (*state)->broken ? MPI_SUCCESS : agree(mpi, comm, *state, true);
+}
+
+int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info)
+{
+    struct cgx_comm *state;
+    bool kept = true;
+    int code = find_state(mpi, comm, &state);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!state)
+        state = make_state(mpi, comm, &kept);
+    if (!kept || !state) {
+        /* What it said is missing here when ranks compare it. */
+        if (state)
+            free_state(state);
+        return MPI_SUCCESS;
+    }
+    if (state->final)
+        return MPI_SUCCESS;
+    state->agreed = false;
+    cgx_comm_take_hints(mpi, info, state);
+    return MPI_SUCCESS;
 }
 
 /* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. */

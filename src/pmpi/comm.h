@@ -11,23 +11,51 @@
 
 #include "coll/scratch.h"
 #include "pmpi/signatures.h"
+#include "pmpi/types.h"
+#include "policy/rules.h"
 #include "policy/step.h"
 
+struct cgx_layers;
+
 struct cgx_comm {
-    const char *refusal; /* why every call is exact, for ever; NULL: calls may be compressed */
+    bool agreed;         /* settings and hints have been compared */
+    bool final;          /* and need not be again, whatever hints come */
+    const char *refusal; /* why every call is exact; NULL: calls may be compressed */
     int rank;
     int size;
     MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
     bool broken;  /* MPI failed: what was agreed, or is under way on OWN, is lost */
-    struct cgx_step *step; /* NULL: no warm-up, every call recurs */
+    struct cgx_hints *hints; /* NULL: none */
+    bool hints_refused;
+    char name[MPI_MAX_OBJECT_NAME]; /* where rules ask for it */
+    struct cgx_step *step;
     struct cgx_signatures *signatures;
+    struct cgx_layers *layers; /* of the present step; NULL: none */
+    unsigned layers_wait;      /* steps until a rank may have memory for them */
     struct cgx_scratch scratch;
     uint32_t calls; /* compressed so far */
 };
 
-/* The state of COMM. Its first call on a communicator holds the agreement about settings. Returns
- * MPI's code; *STATE is set on success. */
+/* The state of COMM. Its first call on a communicator, and the first after a hint, holds the
+ * agreement about settings. Returns MPI's code; *STATE is set on success. */
 int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state);
+
+/* Takes what INFO, which MPI_Comm_set_info has accepted, says to this library. Returns MPI's
+ * code. */
+int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info);
+
+/* The same for STATE, which may be compared again. */
+void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state);
+
+/* What identifies equal calls to the step and to signatures. */
+static inline uint64_t cgx_comm_key(MPI_Count count, enum cgx_type_class type)
+{
+    return (uint64_t)count << 4 | (uint64_t)type;
+}
+
+/* What rules and hints say of a call with KEY at POSITION of the step (CGX_STEP_NOWHERE: not
+ * known), the settings included: EXACT, where no width is said and the settings have none. */
+struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position);
 
 /* The backend for BUFFER, made where it must be; the scratch memory has been reserved. */
 enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "pmpi/allreduce.h"
+#include "pmpi/comm.h"
 #include "pmpi/op_large.h"
 #include "pmpi/ops.h"
 #include "util/log.h"
@@ -30,6 +31,7 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_O
     EXPORT("MPI_Op_create_c");
 int cgx_export_op_free(MPI_Op *op) EXPORT("MPI_Op_free");
 int cgx_export_type_free(MPI_Datatype *datatype) EXPORT("MPI_Type_free");
+int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
 
 /* The object that a function of this file was called from. */
 #define CALLER __builtin_return_address(0)
@@ -157,4 +159,21 @@ int cgx_export_type_free(MPI_Datatype *datatype)
     if (mpi->abi == CGX_MPI_ABI_OURS && datatype != NULL)
         cgx_op_type_freed(*datatype);
     return mpi->Type_free(datatype);
+}
+
+/* ---- hints ---- */
+
+typedef int comm_set_info_words(word comm, word info);
+
+int cgx_export_comm_set_info(word comm, word info)
+{
+    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
+    int error;
+
+    if (mpi->Comm_set_info == NULL)
+        return MPI_ERR_OTHER;
+    error = ((comm_set_info_words *)(any_function *)mpi->Comm_set_info)(comm, info);
+    if (error == MPI_SUCCESS && mpi->abi == CGX_MPI_ABI_OURS)
+        error = cgx_comm_hint(mpi, (MPI_Comm)comm, (MPI_Info)info);
+    return error;
 }

@@ -14,6 +14,7 @@
 
 struct cgx_signature {
     uint64_t key;
+    unsigned rule; /* of CGX_RULES that the calls follow; 0: none */
     uint64_t used; /* look-up number; 0: this place is empty */
     bool agreed;   /* to be compressed, as SHAPE says */
     /* Otherwise it is exact for WAIT more calls; then ranks ask each other again. */
@@ -27,8 +28,16 @@ struct cgx_signatures;
 struct cgx_signatures *cgx_signatures_create(void); /* NULL if memory is short */
 void cgx_signatures_free(struct cgx_signatures *table);
 
-/* The entry for KEY, new if there is none. Valid until the next look-up. */
-struct cgx_signature *cgx_signatures_find(struct cgx_signatures *table, uint64_t key);
+/* The entry for KEY and RULE, new if there is none. Valid until the next look-up. */
+struct cgx_signature *cgx_signatures_find(struct cgx_signatures *table, uint64_t key,
+                                          unsigned rule);
+
+/* The entry, or NULL if there is none; is no look-up. */
+const struct cgx_signature *cgx_signatures_peek(const struct cgx_signatures *table, uint64_t key,
+                                                unsigned rule);
+
+/* Empties the table. */
+void cgx_signatures_clear(struct cgx_signatures *table);
 
 /* Ranks ask each other about SIGNATURE in the next call with it. */
 void cgx_signature_forget(struct cgx_signature *signature);

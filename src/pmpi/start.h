@@ -8,10 +8,14 @@
 
 #include <stdbool.h>
 
+#include "policy/rules.h"
 #include "util/settings.h"
 
 /* The settings of this process. The first call reads them; MPI must be initialised. */
 const struct cgx_settings *cgx_start(void);
+
+/* The rules of CGX_RULES, once settings have been read; NULL: there are none. */
+const struct cgx_rules *cgx_rules(void);
 
 /* False in a program that so far uses MPI sessions alone: there even touching MPI_COMM_WORLD or
  * MPI_COMM_SELF aborts. The first true answer sets the rank in log lines and has MPI_Finalize

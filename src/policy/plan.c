@@ -4,6 +4,7 @@
 #include "policy/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/hash.h"
 
@@ -19,6 +20,7 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
     hash = hash_word(hash, plan->dtype);
     hash = hash_word(hash, plan->bucket_size);
     hash = hash_word(hash, plan->rounding);
+    hash = hash_word(hash, plan->adaptive);
     hash = hash_word(hash, plan->count);
     for (size_t i = 0; i < plan->nsegments; i++) {
         hash = hash_word(hash, plan->segments[i].first);
@@ -27,28 +29,212 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
     return hash;
 }
 
-struct cgx_plan *cgx_plan_uniform(const struct cgx_settings *settings, enum cgx_dtype dtype,
-                                  size_t count)
-{
-    size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
-    size_t whole = count - tail;
-    struct cgx_plan *plan = malloc(sizeof *plan + 2 * sizeof plan->segments[0]);
+/* ---- widths ---- */
 
-    if (!plan)
+static uint8_t between(unsigned value, unsigned least, unsigned most)
+{
+    return (uint8_t)(value < least ? least : value > most ? most : value);
+}
+
+/* The least width that rounding allows. */
+static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
+{
+    return bits == 1 && settings->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : bits;
+}
+
+static struct cgx_segment fixed(unsigned bits)
+{
+    return (struct cgx_segment){
+        .bits = (uint8_t)bits, .least = (uint8_t)bits, .most = (uint8_t)bits};
+}
+
+/* The widths of what nothing more is said about. */
+static struct cgx_segment default_widths(const struct cgx_settings *settings,
+                                         const struct cgx_say *say)
+{
+    unsigned base = (unsigned)settings->bits;
+    unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
+    bool said = say && say->least > 0;
+
+    if (say && say->exact)
+        return fixed(CGX_BITS_EXACT);
+    if (said) {
+        least = allowed(settings, say->least);
+        most = allowed(settings, say->most);
+    }
+    if (!said && (!settings->adaptive || base == CGX_BITS_EXACT))
+        return fixed(base);
+    if (!settings->adaptive)
+        return fixed(between(base, least, most));
+    return (struct cgx_segment){.bits = said ? between(base, least, most) : (uint8_t)base,
+                                .least = (uint8_t)least,
+                                .most = (uint8_t)most};
+}
+
+/* ---- segments ---- */
+
+/* A run of buckets with the same widths, while segments are made of it. */
+struct run {
+    size_t first, end; /* buckets */
+    struct cgx_segment widths;
+};
+
+/* Appends the layer's buckets: one that it shares with the layer before it goes to the one with
+ * more bits. */
+static void append_run(struct run *runs, size_t *nruns, struct run layer)
+{
+    while (*nruns > 0 && runs[*nruns - 1].end > layer.first &&
+           layer.widths.bits > runs[*nruns - 1].widths.bits) {
+        runs[*nruns - 1].end = layer.first;
+        if (runs[*nruns - 1].first < layer.first)
+            break;
+        --*nruns;
+    }
+    if (*nruns > 0 && runs[*nruns - 1].end > layer.first)
+        layer.first = runs[*nruns - 1].end;
+    if (layer.first < layer.end)
+        runs[(*nruns)++] = layer;
+}
+
+static size_t collect_runs(const struct cgx_settings *settings, const struct cgx_say *say,
+                           size_t count, struct run *runs)
+{
+    struct cgx_segment widths = default_widths(settings, say);
+    unsigned bucket_size = settings->bucket_size;
+    size_t nruns = 0, element = 0;
+
+    if (!say || !say->layers) {
+        runs[0] = (struct run){0, (count + bucket_size - 1) / bucket_size, widths};
+        return 1;
+    }
+    for (size_t i = 0; i < say->layers->nlayers; i++) {
+        const struct cgx_layer_size *layer = &say->layers->layers[i];
+        size_t end = element + layer->count;
+
+        append_run(runs, &nruns,
+                   (struct run){element / bucket_size, (end + bucket_size - 1) / bucket_size,
+                                layer->bits == 0 ? widths : fixed(allowed(settings, layer->bits))});
+        element = end;
+    }
+    return nruns;
+}
+
+static bool is_fixed(const struct cgx_segment *segment)
+{
+    return segment->least == segment->most;
+}
+
+static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
+{
+    struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
+
+    if (last && is_fixed(last) && is_fixed(&segment) && last->bits == segment.bits) {
+        last->count += segment.count;
+        return;
+    }
+    plan->adaptive = plan->adaptive || !is_fixed(&segment);
+    plan->segments[plan->nsegments++] = segment;
+}
+
+/* Elements from the first of RUN to its end or END, in segments. */
+static void append_segments(struct cgx_plan *plan, const struct run *run, size_t end)
+{
+    struct cgx_segment segment = run->widths;
+    size_t stop = run->end * plan->bucket_size;
+
+    if (stop > end)
+        stop = end;
+    for (segment.first = run->first * plan->bucket_size; segment.first < stop;
+         segment.first += segment.count) {
+        segment.count = stop - segment.first;
+        if (!is_fixed(&segment) && segment.count > CGX_SEGMENT_ELEMENTS)
+            segment.count = CGX_SEGMENT_ELEMENTS;
+        append_segment(plan, segment);
+    }
+}
+
+static struct cgx_plan *allocate(size_t nsegments)
+{
+    return malloc(sizeof(struct cgx_plan) + nsegments * sizeof(struct cgx_segment));
+}
+
+struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
+                                 enum cgx_dtype dtype, size_t count)
+{
+    size_t nlayers = say && say->layers ? say->layers->nlayers : 1;
+    size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
+    struct run *runs = malloc(nlayers * sizeof *runs);
+    struct cgx_plan *plan = allocate(count / CGX_SEGMENT_ELEMENTS + nlayers + 2);
+    size_t nruns;
+
+    if (!plan || !runs) {
+        free(plan);
+        free(runs);
         return NULL;
+    }
     plan->dtype = dtype;
     plan->bucket_size = settings->bucket_size;
     plan->rounding = settings->rounding;
+    plan->adaptive = false;
     plan->count = count;
     plan->nsegments = 0;
-    if (whole > 0)
-        plan->segments[plan->nsegments++] =
-            (struct cgx_segment){.first = 0, .count = whole, .bits = (unsigned)settings->bits};
-    if (tail > 0)
-        plan->segments[plan->nsegments++] =
-            (struct cgx_segment){.first = whole, .count = tail, .bits = CGX_BITS_EXACT};
+    nruns = collect_runs(settings, say, count, runs);
+    for (size_t i = 0; i < nruns; i++)
+        append_segments(plan, &runs[i], count - tail);
+    if (tail > 0) {
+        struct cgx_segment segment = fixed(CGX_BITS_EXACT);
+
+        segment.first = count - tail;
+        segment.count = tail;
+        append_segment(plan, segment);
+    }
+    free(runs);
     plan->hash = hash_plan(plan);
     return plan;
+}
+
+struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
+{
+    struct cgx_plan *copy = allocate(plan->nsegments);
+
+    if (copy)
+        memcpy(copy, plan, sizeof *plan + plan->nsegments * sizeof plan->segments[0]);
+    return copy;
+}
+
+struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
+{
+    struct cgx_plan *widest = cgx_plan_copy(plan);
+
+    for (size_t i = 0; widest && i < widest->nsegments; i++) {
+        struct cgx_segment *segment = &widest->segments[i];
+
+        if (segment->most > segment->bits)
+            segment->bits = segment->most;
+    }
+    return widest;
+}
+
+void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths)
+{
+    for (size_t i = 0; i < plan->nsegments; i++)
+        plan->segments[i].bits = widths[i];
+    plan->hash = hash_plan(plan);
+}
+
+size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element)
+{
+    size_t low = 0, high = plan->nsegments;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (plan->segments[middle].first <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void cgx_plan_free(struct cgx_plan *plan)

@@ -7,29 +7,49 @@
 #define CGX_POLICY_PLAN_H
 
 #include "codec/format.h"
+#include "policy/rules.h"
+
+/* Elements of a segment whose width is chosen, unless its layer is smaller: frameworks fuse many
+ * tensors into one buffer, and this finds their boundaries without being told. A multiple of every
+ * bucket size. */
+#define CGX_SEGMENT_ELEMENTS 65536
 
 /* Elements [first, first + count). FIRST is a multiple of the bucket size, and so is COUNT but in
  * the last segment. */
 struct cgx_segment {
     size_t first;
     size_t count;
-    unsigned bits; /* 1-8, or CGX_BITS_EXACT */
+    uint8_t bits;        /* 1-8, or CGX_BITS_EXACT */
+    uint8_t least, most; /* what BITS may become; equal: fixed */
 };
 
 struct cgx_plan {
     enum cgx_dtype dtype;
     unsigned bucket_size;
     enum cgx_rounding rounding;
-    size_t count; /* elements of the buffer, at least 1 */
+    bool adaptive; /* some width may change: payloads carry what the policy watches */
+    size_t count;  /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t nsegments;
     struct cgx_segment segments[]; /* in order, without gaps */
 };
 
-/* The plan of settings without a policy: one width, and an exact tail where incomplete buckets are
- * skipped. NULL if memory is short; free with cgx_plan_free. */
-struct cgx_plan *cgx_plan_uniform(const struct cgx_settings *settings, enum cgx_dtype dtype,
-                                  size_t count);
+/* The plan before anything was measured: base widths, what SAY says (NULL: nothing), and an exact
+ * tail where incomplete buckets are skipped. A bucket on the boundary of two layers of SAY belongs
+ * to the one that is sent with more bits. NULL if memory is short; free with cgx_plan_free. */
+struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
+                                 enum cgx_dtype dtype, size_t count);
+
+struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan); /* NULL if memory is short */
+
+/* The plan whose staging memory suffices for all that PLAN may become. NULL if memory is short. */
+struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
+
+/* Gives the segments these widths, which they may have. */
+void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths);
+
+/* The segment that ELEMENT is in. */
+size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element);
 
 void cgx_plan_free(struct cgx_plan *plan);
 

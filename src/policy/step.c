@@ -17,6 +17,8 @@
 
 struct cgx_step {
     unsigned warmup;
+    size_t last;         /* position of the last call */
+    uint64_t generation; /* of the pattern */
     size_t period;   /* 0: none is believed */
     size_t position; /* of the next call within the pattern */
     size_t run;      /* calls that the period has explained, the first step included */
@@ -36,7 +38,8 @@ struct cgx_step *cgx_step_create(unsigned warmup)
 
     if (!step)
         return NULL;
-    step->warmup = warmup < 2 ? 2 : warmup;
+    step->warmup = warmup == 1 ? 2 : warmup;
+    step->last = CGX_STEP_NOWHERE;
     step->search = true;
     return step;
 }
@@ -49,6 +52,21 @@ void cgx_step_free(struct cgx_step *step)
 size_t cgx_step_period(const struct cgx_step *step)
 {
     return step->period;
+}
+
+size_t cgx_step_position(const struct cgx_step *step)
+{
+    return step->last;
+}
+
+uint64_t cgx_step_generation(const struct cgx_step *step)
+{
+    return step->generation;
+}
+
+uint64_t cgx_step_expects(const struct cgx_step *step, size_t position)
+{
+    return step->pattern[position];
 }
 
 static void remember(struct cgx_step *step, uint64_t signature)
@@ -116,6 +134,8 @@ static void search_period(struct cgx_step *step)
     step->search = false;
     if (best == step->period && in_phase(step))
         return;
+    step->generation++;
+    step->last = CGX_STEP_NOWHERE;
     step->period = best;
     step->position = 0;
     step->run = best_run;
@@ -126,6 +146,7 @@ static void search_period(struct cgx_step *step)
 /* True if the call is the one that the pattern expects. */
 static bool follow(struct cgx_step *step, uint64_t signature)
 {
+    step->last = CGX_STEP_NOWHERE;
     if (step->period == 0)
         return false;
     if (signature != step->pattern[step->position]) {
@@ -135,6 +156,7 @@ static bool follow(struct cgx_step *step, uint64_t signature)
         return false;
     }
     step->strays = 0;
+    step->last = step->position;
     step->position = (step->position + 1) % step->period;
     step->run++;
     return true;
@@ -151,5 +173,5 @@ bool cgx_step_recurs(struct cgx_step *step, uint64_t signature)
         step->since_search = 0;
         search_period(step);
     }
-    return expected && warm;
+    return warm && (expected || step->warmup == 0);
 }

@@ -18,10 +18,13 @@
  * reductions alike are no step. */
 #define CGX_STEP_EVIDENCE 12
 
+/* The position of a call that the step does not expect. */
+#define CGX_STEP_NOWHERE SIZE_MAX
+
 struct cgx_step;
 
-/* WARMUP: how many steps must have gone by before a call of the step recurs. One cannot be told
- * from none, so 1 acts as 2. NULL if memory is short. */
+/* WARMUP: how many steps must have gone by before a call of the step recurs; 0: every call does. One
+ * cannot be told from none, so 1 acts as 2. NULL if memory is short. */
 struct cgx_step *cgx_step_create(unsigned warmup);
 void cgx_step_free(struct cgx_step *step);
 
@@ -29,6 +32,15 @@ void cgx_step_free(struct cgx_step *step);
  * step expects and the step has gone by often enough. A call that the step does not expect is
  * passed over: the step goes on after it. */
 bool cgx_step_recurs(struct cgx_step *step, uint64_t signature);
+
+/* Where in the step the last call was, from 0. Position 0 begins a step. */
+size_t cgx_step_position(const struct cgx_step *step);
+
+/* Changes when positions get another meaning. */
+uint64_t cgx_step_generation(const struct cgx_step *step);
+
+/* The signature of the call at POSITION, below the period. */
+uint64_t cgx_step_expects(const struct cgx_step *step, size_t position);
 
 /* The period that is believed now, in calls; 0: none. */
 size_t cgx_step_period(const struct cgx_step *step);

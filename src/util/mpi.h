@@ -15,16 +15,19 @@
     X(Allreduce)             \
     X(Add_error_code)        \
     X(Add_error_string)      \
+    X(Bcast)                 \
     X(Comm_call_errhandler)  \
     X(Comm_create_keyval)    \
     X(Comm_free)             \
     X(Comm_free_keyval)      \
     X(Comm_get_attr)         \
     X(Comm_get_errhandler)   \
+    X(Comm_get_name)         \
     X(Comm_group)            \
     X(Comm_rank)             \
     X(Comm_set_attr)         \
     X(Comm_set_errhandler)   \
+    X(Comm_set_info)         \
     X(Comm_size)             \
     X(Comm_split)            \
     X(Comm_test_inter)       \
@@ -34,11 +37,13 @@
     X(Get_library_version)   \
     X(Group_free)            \
     X(Group_translate_ranks) \
+    X(Info_get)              \
     X(Initialized)           \
     X(Irecv)                 \
     X(Isend)                 \
     X(Op_create)             \
     X(Op_free)               \
+    X(Reduce)                \
     X(Testsome)              \
     X(Type_free)             \
     X(Type_get_contents)     \

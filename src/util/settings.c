@@ -19,7 +19,9 @@ struct row {
     uint64_t least, most;
     uint64_t also;   /* one more integer that is allowed, or 0 */
     const char *now; /* without effect yet: a value that, besides the default, tells the truth */
-    size_t offset, size; /* of the field in struct cgx_settings; size 0: there is none */
+    const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
+    size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
+    size_t path;          /* of the field for the text itself; 0: there is none */
 };
 
 static bool parse_integer(const struct row *row, const char *text, uint64_t *value)
@@ -109,7 +111,7 @@ static bool parse_content(const struct row *row, const char *text, uint64_t *val
     uint32_t hash = 0;
 
     (void)row;
-    if (*text != '\0' && !cgx_hash_file(text, &hash))
+    if (strlen(text) >= CGX_SETTINGS_PATH_BYTES || (*text != '\0' && !cgx_hash_file(text, &hash)))
         return false;
     *value = hash;
     return true;
@@ -119,7 +121,7 @@ static bool parse_path(const struct row *row, const char *text, uint64_t *value)
 {
     (void)row;
     *value = *text != '\0';
-    return true;
+    return strlen(text) < CGX_SETTINGS_PATH_BYTES;
 }
 
 /* clang-format off */
@@ -127,21 +129,28 @@ static bool parse_path(const struct row *row, const char *text, uint64_t *value)
 #define FIELD(member) \
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
+#define PATH(member) .path = offsetof(struct cgx_settings, member)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
 static const struct row rows[] = {
+    /* It comes first: the defaults of the others depend on it. */
+    {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
+      "a set of defaults; bytegrad: those of Bagua's ByteGrad; exact: every call is exact", NULL,
+      22},
+     parse_choice, FIELD(profile)},
     {{"CGX_ENABLE", "0, 1", "1",
       "0: every call is exact", NULL, 1},
      parse_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
-      "bits to an element; 32: exact", NULL, 2},
-     parse_integer, 1, 8, CGX_BITS_EXACT, FIELD(bits)},
+      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact",
+      NULL, 2},
+     parse_integer, 1, 8, CGX_BITS_EXACT, .bytegrad = "8", FIELD(bits)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", NULL, 3},
      parse_power, 64, 4096, FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "a number of elements", "16384",
       "smaller calls are exact; values below 1024 mean 1024", NULL, 4},
-     parse_elements, 1024, FIELD(minimal_size)},
+     parse_elements, 1024, .bytegrad = "1024", FIELD(minimal_size)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
       "1: the tail that does not fill a bucket is sent exact", NULL, 5},
      parse_choice, FIELD(skip_incomplete_buckets)},
@@ -159,23 +168,22 @@ static const struct row rows[] = {
     {{"CGX_SEED", "an integer below 2^64", "0",
       "stochastic rounding is a function of seed, call, rank and element alone", NULL, 9},
      parse_integer, 0, UINT64_MAX, FIELD(seed)},
-    {{"CGX_ADAPTIVE", "0, 1", "0",
-      "1: choose widths layer by layer; will be the default once it is there",
-      "every layer has the same width", 10},
-     parse_choice, FIELD(adaptive)},
+    {{"CGX_ADAPTIVE", "0, 1", "1",
+      "1: choose widths layer by layer, at no more error than one width for all", NULL, 10},
+     parse_choice, .bytegrad = "0", FIELD(adaptive)},
     {{"CGX_ADAPTIVE_BITS", "MIN:MAX, each 1-8", "3:8",
-      "widths that it may choose", "every layer has the same width", 11},
+      "widths that it may choose", NULL, 11},
      parse_widths, 1, 8, FIELD(adaptive_bits)},
     {{"CGX_ADAPTIVE_BUDGET", "a positive number", "1.0",
-      "total error allowed, relative to that of the same width for all",
-      "every layer has the same width", 12},
+      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all",
+      NULL, 12},
      parse_real, FIELD(adaptive_budget)},
     {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
-      "steps after which the widths are chosen anew", "every layer has the same width", 13},
+      "steps after which the widths are chosen anew", NULL, 13},
      parse_integer, 1, 1000000, FIELD(adaptive_period)},
     {{"CGX_RULES", "a file that can be read", "",
-      "overrides for single calls", "every call follows the other settings", 14},
-     parse_content, FIELD(rules)},
+      "rules for single calls: exact, bits, layers", NULL, 14},
+     parse_content, FIELD(rules), PATH(rules_path)},
     {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
       "MiB: upper bound on the staging memory of one call; larger calls go in slices", NULL, 15},
      parse_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
@@ -196,14 +204,11 @@ static const struct row rows[] = {
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
       "1: one leader of each node exchanges data with other nodes",
       "every rank counts as a node of its own", 20},
-     parse_choice, FIELD(intra_broadcast)},
+     parse_choice, .bytegrad = "1", FIELD(intra_broadcast)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes and ranks per node: as found, none, or N nodes of L ranks",
       "every rank counts as a node of its own", 21},
      parse_topology, 1, INT32_MAX, .now = "flat", FIELD(topology)},
-    {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
-      "a set of defaults; exact: every call is exact", "the defaults are those listed here", 22},
-     parse_choice, .now = "exact", FIELD(profile)},
     {{"CGX_SYNC", "stream, none, device", "stream",
       "what is waited for before a device buffer is read", NULL, 0},
      parse_choice, FIELD(sync)},
@@ -211,14 +216,13 @@ static const struct row rows[] = {
       "how much is written to stderr", NULL, 0},
      parse_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
-      "statistics at the end", "CGX_LOG=info prints totals", 0},
-     parse_path, NO_FIELD},
+      "statistics at the end: JSON; -: a table on stderr", NULL, 0},
+     parse_path, NO_FIELD, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", "no timeline is written", 0},
      parse_path, NO_FIELD},
     {{"CGX_CHECK", "0, 1", "0",
-      "1: every compressed call is also done exactly and compared with its bound",
-      "nothing is compared", 23},
+      "1: every compressed call is also done exactly and compared with its bound", NULL, 23},
      parse_choice, FIELD(check)},
 };
 /* clang-format on */
@@ -229,17 +233,17 @@ const struct cgx_setting *cgx_settings_row(size_t index)
     return index < NROWS ? &rows[index].about : NULL;
 }
 
+const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
+{
+    const struct row *row = &rows[index];
+
+    return profile == CGX_PROFILE_BYTEGRAD && row->bytegrad != NULL ? row->bytegrad
+                                                                    : row->about.initial;
+}
+
 static bool accepted(const struct row *row, const char *text, uint64_t *value)
 {
     return *text != '\0' && row->parse(row, text, value);
-}
-
-static uint64_t initial_value(const struct row *row)
-{
-    uint64_t value = 0;
-
-    row->parse(row, row->about.initial, &value);
-    return value;
 }
 
 /* Fields are bool, 32 bits or 64 bits. */
@@ -279,20 +283,25 @@ static uint64_t load(const struct row *row, const struct cgx_settings *settings)
 
 enum verdict { ACCEPTED, REFUSED, WITHOUT_EFFECT };
 
-static enum verdict read_row(const struct row *row, const char *text, struct cgx_settings *settings)
+/* A variable may say the default of the library, or what happens now, without a warning. */
+static enum verdict read_row(const struct row *row, const char *initial, const char *text,
+                             struct cgx_settings *settings)
 {
-    uint64_t initial = initial_value(row);
-    uint64_t value, now;
+    uint64_t value = 0, other;
 
-    store(row, initial, settings);
+    row->parse(row, initial, &value);
+    store(row, value, settings);
     if (text == NULL)
         return ACCEPTED;
     if (!accepted(row, text, &value))
         return REFUSED;
     store(row, value, settings);
-    if (row->about.instead == NULL || value == initial)
+    if (row->path != 0)
+        strcpy((char *)settings + row->path, text);
+    if (row->about.instead == NULL ||
+        (row->parse(row, row->about.initial, &other) && value == other))
         return ACCEPTED;
-    if (row->now != NULL && accepted(row, row->now, &now) && value == now)
+    if (row->now != NULL && accepted(row, row->now, &other) && value == other)
         return ACCEPTED;
     return WITHOUT_EFFECT;
 }
@@ -313,14 +322,27 @@ static void report_row(const struct cgx_setting *about, enum verdict verdict, co
     }
 }
 
+/* Stochastic rounding has no grid of 1 bit. Returns what to say where it would need one. */
+static const char *refuse_together(struct cgx_settings *settings)
+{
+    if (settings->rounding != CGX_ROUNDING_STOCHASTIC)
+        return NULL;
+    if (settings->bits == 1)
+        return "CGX_ROUNDING=\"stochastic\" refused: allowed with "
+               "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8, 32; every call is exact";
+    if (settings->adaptive && cgx_settings_least(settings) == 1)
+        return "CGX_ROUNDING=\"stochastic\" refused: allowed with CGX_ADAPTIVE_BITS: MIN:MAX, "
+               "each 2-8; every call is exact";
+    return NULL;
+}
+
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
     enum verdict verdicts[NROWS];
-    const char *texts[NROWS];
+    const char *texts[NROWS], *together;
     char message[512];
-    bool together = true;
 
     if (environment == NULL) /* what clearenv leaves in environ */
         environment = empty;
@@ -328,19 +350,19 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     settings->valid = true;
     for (size_t i = 0; i < NROWS; i++) {
         texts[i] = cgx_environment_find(environment, rows[i].about.name);
-        verdicts[i] = read_row(&rows[i], texts[i], settings);
+        verdicts[i] =
+            read_row(&rows[i], cgx_settings_initial(i, settings->profile), texts[i], settings);
         settings->valid = settings->valid && verdicts[i] != REFUSED;
     }
-    if (settings->rounding == CGX_ROUNDING_STOCHASTIC && settings->bits == 1) {
+    together = refuse_together(settings);
+    if (together != NULL) {
         settings->rounding = CGX_ROUNDING_NEAREST;
-        settings->valid = together = false;
+        settings->valid = false;
     }
     for (size_t i = 0; i < NROWS; i++)
         report_row(&rows[i].about, verdicts[i], texts[i], report, context);
-    if (!together)
-        report(context, CGX_LOG_ERROR,
-               "CGX_ROUNDING=\"stochastic\" refused: allowed with "
-               "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8, 32; every call is exact");
+    if (together != NULL)
+        report(context, CGX_LOG_ERROR, together);
     for (size_t i = 0; environment[i] != NULL; i++)
         if (cgx_names_explain(environment[i], message, sizeof message))
             report(context, CGX_LOG_WARN, message);

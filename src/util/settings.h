@@ -23,6 +23,9 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 /* Width of a call or segment that is sent as it is. */
 #define CGX_BITS_EXACT 32
 
+/* Of CGX_RULES and CGX_STATS, with the end of the string; a longer one is refused. */
+#define CGX_SETTINGS_PATH_BYTES 4096
+
 /* Of topology; other values are nodes << 32 | ranks per node. */
 #define CGX_TOPOLOGY_AUTO 0
 #define CGX_TOPOLOGY_FLAT 1
@@ -39,30 +42,45 @@ struct cgx_settings {
     uint64_t seed;
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction cross_reduction;
+    bool adaptive;
+    uint32_t adaptive_bits;   /* cgx_settings_least, _most */
+    double adaptive_budget;   /* allowed error, relative to that of bits for all */
+    unsigned adaptive_period; /* steps */
+    uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
+    enum cgx_profile profile; /* its defaults are those of the other fields already */
+    enum cgx_sync sync;
+    bool check;
     int log_level; /* enum cgx_log_level */
     bool valid;    /* false: some value was refused; everything is exact */
 
+    /* As they were written: relative ones are to the working directory. "": not set. */
+    char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];
+
     /* Not in effect in this version; ranks compare them all the same. */
-    bool adaptive;
-    uint32_t adaptive_bits; /* least << 16 | most */
-    double adaptive_budget;
-    unsigned adaptive_period; /* steps */
-    uint32_t rules;           /* hash of the file's content; 0: no file */
     enum cgx_transport inner_transport;
     enum cgx_reduction inner_reduction;
     enum cgx_intra intra_compress;
     bool intra_broadcast;
     uint64_t topology;
-    enum cgx_profile profile;
-    enum cgx_sync sync;
-    bool check;
 };
+
+/* Widths that may be chosen where the library is adaptive. */
+static inline unsigned cgx_settings_least(const struct cgx_settings *settings)
+{
+    return settings->adaptive_bits >> 16;
+}
+
+static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
+{
+    return settings->adaptive_bits & 0xFFFF;
+}
 
 /* What the table says about a variable. */
 struct cgx_setting {
     const char *name;
     const char *values;  /* what is allowed, for people */
-    const char *initial; /* the default as one would write it; "" is to leave the variable unset */
+    const char *initial; /* the default as one would write it; "" is to leave the variable unset;
+                            cgx_settings_initial has those of other profiles */
     const char *meaning;
     const char *instead; /* NULL, or: it has no effect in this version, and this is done instead */
     unsigned slot;       /* 0: it changes no results and need not be the same on all ranks */
@@ -71,15 +89,18 @@ struct cgx_setting {
 /* The rows of the table in order, NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
 
+/* The default of a row of the table where CGX_PROFILE is PROFILE. */
+const char *cgx_settings_initial(size_t index, enum cgx_profile profile);
+
 /* Sink for messages of cgx_settings_parse, one call a message, no newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn for names unknown, retired or without effect. When
  * the first message comes, *SETTINGS is complete, the log level in it too. */
 typedef void cgx_settings_report(void *context, int level, const char *message);
 
 /* Reads every "CGX_NAME=value" of ENVIRONMENT (NULL-terminated or NULL, as environ; of two with one
- * name the first counts, as in getenv). Always fills *SETTINGS: a variable that is absent has its
- * default, and so has one whose value is refused, with valid = false. No global state is read or
- * written; the file that CGX_RULES names is read. */
+ * name the first counts, as in getenv). Always fills *SETTINGS: a variable that is absent has the
+ * default of the profile, and so has one whose value is refused, with valid = false. No global
+ * state is read or written; the file that CGX_RULES names is read. */
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings);
 

@@ -24,27 +24,40 @@ static bool accepted(const char *name, const char *text)
     return settings.valid;
 }
 
-static void print_row(FILE *out, const struct cgx_setting *row, char *const environment[])
+static const char *shown(const char *initial)
 {
+    return *initial == '\0' ? "unset" : initial;
+}
+
+static void print_row(FILE *out, size_t index, char *const environment[], enum cgx_profile profile)
+{
+    const struct cgx_setting *row = cgx_settings_row(index);
+    const char *bytegrad = cgx_settings_initial(index, CGX_PROFILE_BYTEGRAD);
     const char *text = environment == NULL ? NULL : cgx_environment_find(environment, row->name);
     char copy[CGX_PRINTABLE_BYTES];
 
     fprintf(out, "%s\n    %s\n", row->name, row->meaning);
-    fprintf(out, "    values: %s; default: %s\n", row->values,
-            *row->initial == '\0' ? "unset" : row->initial);
+    fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
+    if (bytegrad != row->initial)
+        fprintf(out, "; with CGX_PROFILE=bytegrad: %s", shown(bytegrad));
+    fputc('\n', out);
     if (row->instead != NULL)
         fprintf(out, "    no effect in this version: %s\n", row->instead);
     if (text != NULL)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
                 accepted(row->name, text) ? "" : " (refused)");
     else if (environment != NULL)
-        fprintf(out, "    now: the default\n");
+        fprintf(out, "    now: the default%s\n",
+                bytegrad != row->initial && profile == CGX_PROFILE_BYTEGRAD
+                    ? " with CGX_PROFILE=bytegrad"
+                    : "");
 }
 
 void cgx_settings_print(FILE *out, char *const environment[])
 {
-    const struct cgx_setting *row;
+    struct cgx_settings settings;
 
-    for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++)
-        print_row(out, row, environment);
+    cgx_settings_parse(environment, ignore, NULL, &settings);
+    for (size_t i = 0; cgx_settings_row(i) != NULL; i++)
+        print_row(out, i, environment, settings.profile);
 }

@@ -54,10 +54,21 @@ static enum cgx_status reduce(const struct cgx_coding *coding, const struct cgx_
                                            payload);
 }
 
+static enum cgx_status measure(const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *const *sources, size_t nsources,
+                               const void *buffer, struct cgx_sample *samples)
+{
+    return __real_cgx_codec_host()->measure(coding, pieces, npieces, sources, nsources, buffer,
+                                            samples);
+}
+
 const struct cgx_codec *__wrap_cgx_codec_host(void)
 {
-    static const struct cgx_codec codec = {
-        .name = "faulty", .encode = encode, .decode = decode, .reduce = reduce};
+    static const struct cgx_codec codec = {.name = "faulty",
+                                           .encode = encode,
+                                           .decode = decode,
+                                           .reduce = reduce,
+                                           .measure = measure};
 
     return &codec;
 }

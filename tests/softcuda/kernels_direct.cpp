@@ -30,12 +30,13 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job)
             SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_stochastic, cgx_kernel_args) \
     }
     static softcuda_kernel *const kernels[CGX_KERNELS][CGX_BFLOAT16 + 1] = {
-        TYPES(encode),      STOCHASTIC(encode), TYPES(reduce),
-        STOCHASTIC(reduce), TYPES(decode),      TYPES(decode_add)};
+        TYPES(encode), STOCHASTIC(encode), TYPES(reduce),  STOCHASTIC(reduce),
+        TYPES(decode), TYPES(decode_add),  TYPES(measure), STOCHASTIC(measure)};
     int kernel = job->kernel;
 
     if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC &&
-        (kernel == CGX_KERNEL_ENCODE || kernel == CGX_KERNEL_REDUCE))
+        (kernel == CGX_KERNEL_ENCODE || kernel == CGX_KERNEL_REDUCE ||
+         kernel == CGX_KERNEL_MEASURE))
         kernel++;
     return kernels[kernel][job->coding->dtype];
 }
@@ -53,7 +54,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
         const struct cgx_piece *piece = &job->pieces[i];
 
         pieces[i] = {piece->first, piece->count, piece->offset, piece->bits, tiles};
-        tiles += (uint32_t)((piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
+        tiles += (uint32_t)cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE);
     }
     args.pieces = pieces;
     args.sources = job->sources;

@@ -102,6 +102,8 @@ int main(void)
         test_kernel(CGX_KERNEL_DECODE_ADD, "decode_add", type, CGX_ROUNDING_NEAREST);
         test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST);
         test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_STOCHASTIC);
+        test_kernel(CGX_KERNEL_MEASURE, "measure", type, CGX_ROUNDING_NEAREST);
+        test_kernel(CGX_KERNEL_MEASURE, "measure", type, CGX_ROUNDING_STOCHASTIC);
     }
     test_many_pieces();
     return done_testing();

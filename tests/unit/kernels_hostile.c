@@ -99,6 +99,7 @@ static void test_any_codes(enum cgx_dtype dtype)
             fill_payload(&scene, source, &state);
         for (int k = 0; k < 3 && same; k++)
             same = scene_is_same(&scene, readers[k]) && scene_status() == CGX_OK;
+        same = same && scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
     }
     ok(same, "%s: any grids, constants, codes and padding", data_dtypes[dtype]);
 }

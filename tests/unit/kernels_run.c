@@ -48,7 +48,7 @@ static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *
                                                       .offset = piece->offset,
                                                       .bits = piece->bits,
                                                       .tile = tiles};
-        tiles += (uint32_t)((piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
+        tiles += (uint32_t)cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE);
     }
     for (size_t i = 0; i < job->nsources; i++)
         tables->sources[i] =
@@ -64,6 +64,8 @@ static CUfunction kernel_of(const struct kernels_job *job)
         kernel = CGX_KERNEL_ENCODE_STOCHASTIC;
     if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_REDUCE)
         kernel = CGX_KERNEL_REDUCE_STOCHASTIC;
+    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_MEASURE)
+        kernel = CGX_KERNEL_MEASURE_STOCHASTIC;
     return module.kernels[kernel][job->coding->dtype];
 }
 

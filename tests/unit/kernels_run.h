@@ -10,14 +10,14 @@
 
 /* Arguments of an operation of struct cgx_codec; stochastic rounding chooses the kernel. */
 struct kernels_job {
-    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE or DECODE_ADD */
+    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE, DECODE_ADD or MEASURE */
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
     const unsigned char *const *sources;
     size_t nsources;
     unsigned char *buffer;
-    unsigned char *payload;
+    unsigned char *payload; /* of MEASURE: the samples */
 };
 
 /* False: there is no device. */

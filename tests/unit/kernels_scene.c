@@ -5,13 +5,16 @@
 
 #include <string.h>
 
+#include "codec/measure.h"
 #include "codec_data.h"
 #include "lib/tap.h"
 
 #define GUARD 256 /* before the buffer and between payloads */
 #define BUFFER_BYTES (1u << 20)
 #define PAYLOAD_BYTES (1u << 19)
-#define MEMORY_BYTES (GUARD + BUFFER_BYTES + SCENE_SOURCES * PAYLOAD_BYTES)
+#define SAMPLES_BYTES (1u << 14) /* before the payloads */
+#define PAYLOADS (GUARD + BUFFER_BYTES + SAMPLES_BYTES)
+#define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES)
 #define ELEMENTS (BUFFER_BYTES / 4 - 64)
 
 /* As made; where the host codec works; where the kernels do. */
@@ -33,7 +36,12 @@ static unsigned char *buffer_in(const struct scene *scene, unsigned char *memory
 
 static unsigned char *payload_in(unsigned char *memory, size_t source)
 {
-    return memory + GUARD + BUFFER_BYTES + source * PAYLOAD_BYTES;
+    return memory + PAYLOADS + source * PAYLOAD_BYTES;
+}
+
+static unsigned char *samples_in(unsigned char *memory)
+{
+    return memory + GUARD + BUFFER_BYTES;
 }
 
 static size_t used_bytes(const struct scene *scene)
@@ -181,6 +189,9 @@ static enum cgx_status run_on_host(const struct kernels_job *job, const struct s
     case CGX_KERNEL_REDUCE:
         return codec->reduce(job->coding, job->pieces, job->npieces, job->sources, job->nsources,
                              job->buffer, job->payload);
+    case CGX_KERNEL_MEASURE:
+        return codec->measure(job->coding, job->pieces, job->npieces, job->sources, job->nsources,
+                              job->buffer, (struct cgx_sample *)(void *)job->payload);
     case CGX_KERNEL_DECODE:
         return codec->decode(job->coding, job->pieces, job->npieces, job->payload, job->buffer);
     default:
@@ -195,6 +206,10 @@ static enum cgx_status run_on_host(const struct kernels_job *job, const struct s
 /* Makes equal what an operation that failed may have left different. */
 static void forgive_destination(const struct scene *scene, const struct kernels_job *job)
 {
+    if (job->kernel == CGX_KERNEL_MEASURE) {
+        memcpy(samples_in(expected), samples_in(actual), SAMPLES_BYTES);
+        return;
+    }
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
         size_t bytes = piece->count * element_size(scene);
@@ -225,13 +240,16 @@ static void tell_difference(const struct scene *scene, const struct kernels_job 
         got, wanted, at, bytes);
     if (at == bytes)
         return;
-    if (at < GUARD + BUFFER_BYTES)
+    if (at >= GUARD + BUFFER_BYTES && at < PAYLOADS)
+        diag("byte %zu of sample %zu", (at - GUARD - BUFFER_BYTES) % sizeof(struct cgx_sample),
+             (at - GUARD - BUFFER_BYTES) / sizeof(struct cgx_sample));
+    else if (at < GUARD + BUFFER_BYTES)
         diag("element %zd of the buffer",
              ((ptrdiff_t)at - GUARD - (ptrdiff_t)scene->plan.misalignment) /
                  (ptrdiff_t)element_size(scene));
     else
-        diag("byte %zu of payload %zu", (at - GUARD - BUFFER_BYTES) % PAYLOAD_BYTES,
-             (at - GUARD - BUFFER_BYTES) / PAYLOAD_BYTES);
+        diag("byte %zu of payload %zu", (at - PAYLOADS) % PAYLOAD_BYTES,
+             (at - PAYLOADS) / PAYLOAD_BYTES);
     for (size_t i = 0; i < scene->plan.npieces; i++)
         diag("piece %zu: %zu elements from %zu at %u bits, offset %zu", i, scene->pieces[i].count,
              scene->pieces[i].first, scene->pieces[i].bits, scene->pieces[i].offset);
@@ -255,6 +273,8 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_kernel kern
     /* The place of the sum: one of the sources, or where no source is. */
     if (kernel == CGX_KERNEL_REDUCE)
         job.payload = payload_in(memory, plan->own_source);
+    if (kernel == CGX_KERNEL_MEASURE)
+        job.payload = samples_in(memory);
     return job;
 }
 

@@ -10,6 +10,11 @@
  *     Values: VALUES
  *     .br
  *     Default: DEFAULT
+ *
+ * and, where the profile has another default,
+ *
+ *     .br
+ *     With CGX_PROFILE=bytegrad: DEFAULT
  */
 
 #include <stdio.h>
@@ -113,6 +118,7 @@ int main(void)
         bail_out("the sections of the page are not as expected");
     for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++) {
         bool in_effect = row->instead == NULL;
+        const char *bytegrad = cgx_settings_initial(i, CGX_PROFILE_BYTEGRAD);
         size_t item = find_item(in_effect ? begin : pending, in_effect ? pending : end, row->name);
 
         ok(item != 0, "%s is listed once, with the variables that %s effect", row->name,
@@ -121,6 +127,9 @@ int main(void)
            row->name);
         ok(item != 0 && item_says(item, "Default", *row->initial == '\0' ? "unset" : row->initial),
            "%s has the default of the table", row->name);
+        if (strcmp(bytegrad, row->initial) != 0)
+            ok(item != 0 && item_says(item, "With CGX_PROFILE=bytegrad", bytegrad),
+               "%s has the profile's default of the table", row->name);
     }
     for (size_t i = begin; i < end; i++)
         if (strcmp(lines[i], ".TP") == 0)

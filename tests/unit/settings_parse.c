@@ -95,13 +95,15 @@ static void test_fields(void)
            s.log_level == CGX_LOG_TRACE && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
-    s = parse("CGX_ADAPTIVE_BITS=2:6\nCGX_ADAPTIVE_BUDGET=0.25\nCGX_TOPOLOGY=4x2\n"
-              "CGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_COMPRESS=1\nCGX_PROFILE=exact\n"
-              "CGX_SYNC=device\nCGX_ADAPTIVE=1");
-    ok(s.adaptive_bits == (2u << 16 | 6u) && s.adaptive_budget == 0.25 &&
-           s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
-           s.intra_compress == CGX_INTRA_ON && s.profile == CGX_PROFILE_EXACT &&
-           s.sync == CGX_SYNC_DEVICE && s.adaptive && s.valid,
+    s = parse("CGX_ADAPTIVE=0\nCGX_ADAPTIVE_BITS=2:6\nCGX_ADAPTIVE_BUDGET=0.25\n"
+              "CGX_ADAPTIVE_PERIOD=7\nCGX_PROFILE=exact\nCGX_SYNC=device\nCGX_CHECK=1");
+    ok(!s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
+           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.profile == CGX_PROFILE_EXACT &&
+           s.sync == CGX_SYNC_DEVICE && s.check && silent(),
+       "the policy's settings reach their fields");
+    s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_COMPRESS=1");
+    ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
+           s.intra_compress == CGX_INTRA_ON && s.valid,
        "settings not in effect reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
     ok(parse("CGX_COMPRESSION_MINIMAL_SIZE=5").minimal_size == 1024,
@@ -157,16 +159,54 @@ static void test_rules(void)
     char entries[3][64];
     char *path;
 
-    rules_file("count=4096 bits=8\n", entries[0]);
-    rules_file("count=4096 bits=8\n", entries[1]);
-    rules_file("count=4096 bits=7\n", entries[2]);
+    rules_file("count=4096 -> bits=8\n", entries[0]);
+    rules_file("count=4096 -> bits=8\n", entries[1]);
+    rules_file("count=4096 -> bits=7\n", entries[2]);
     ok(parse(entries[0]).valid && parse(entries[0]).rules != 0, "CGX_RULES takes a file");
     ok(same_words(entries[0], entries[1]), "rules of the same content in two files are the same");
     ok(!same_words(entries[0], entries[2]), "rules are compared by content");
+    ok(strcmp(parse(entries[0]).rules_path, strchr(entries[0], '/')) == 0,
+       "the path of the rules is kept");
     for (int i = 0; i < 3; i++) {
         path = strchr(entries[i], '/');
         unlink(path);
     }
+}
+
+static void test_paths(void)
+{
+    char entry[] = "CGX_STATS=out/stats.json", path[CGX_SETTINGS_PATH_BYTES + 16] = "CGX_STATS=";
+    char *environment[] = {entry, NULL}, *longest[] = {path, NULL};
+    struct cgx_settings settings;
+    size_t begin = strlen(path);
+
+    cgx_settings_parse(environment, collect, &messages, &settings);
+    memset(entry, 'x', sizeof entry - 1);
+    ok(strcmp(settings.stats_path, "out/stats.json") == 0,
+       "the path of the statistics is kept when the environment changes");
+    memset(path + begin, 'x', CGX_SETTINGS_PATH_BYTES - 1);
+    cgx_settings_parse(longest, collect, &messages, &settings);
+    ok(settings.valid && strcmp(settings.stats_path, path + begin) == 0,
+       "a path may be as long as there is room");
+    path[begin + CGX_SETTINGS_PATH_BYTES - 1] = 'x';
+    messages.settings = &settings;
+    cgx_settings_parse(longest, collect, &messages, &settings);
+    ok(!settings.valid && *settings.stats_path == '\0', "a longer one is refused, not cut");
+}
+
+static void test_stochastic(void)
+{
+    ok(!parse("CGX_ROUNDING=stochastic\nCGX_COMPRESSION_QUANTIZATION_BITS=1").valid &&
+           messages.errors == 1 && strstr(messages.text, "CGX_ROUNDING") != NULL &&
+           strstr(messages.text, "CGX_COMPRESSION_QUANTIZATION_BITS") != NULL,
+       "stochastic rounding to one bit is refused, and both variables are named");
+    ok(!parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE_BITS=1:8").valid && messages.errors == 1 &&
+           strstr(messages.text, "CGX_ROUNDING") != NULL &&
+           strstr(messages.text, "CGX_ADAPTIVE_BITS") != NULL,
+       "so it is where one bit may be chosen");
+    ok(parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE_BITS=1:8\nCGX_ADAPTIVE=0").valid &&
+           parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE_BITS=2:8").valid && silent(),
+       "it is not where none is chosen, or two bits at least");
 }
 
 static void test_messages(void)
@@ -174,21 +214,17 @@ static void test_messages(void)
     static const char with_controls[] = "CGX_SEED=1\t2\033[31m";
     char entry[512];
 
-    parse("CGX_ADAPTIVE=1");
-    ok(said(0, 1,
-            "CGX_ADAPTIVE=\"1\" has no effect in this version: every layer has the same "
-            "width\n"),
+    parse("CGX_TRACE=t.json");
+    ok(said(0, 1, "CGX_TRACE=\"t.json\" has no effect in this version: no timeline is written\n"),
        "a setting without effect is warned of");
-    parse("CGX_ADAPTIVE=0\nCGX_ADAPTIVE_BITS=3:8\nCGX_ADAPTIVE_BUDGET=1\nCGX_TOPOLOGY=auto\n"
-          "CGX_PROFILE=cgx\nCGX_CHECK=0\nCGX_INNER_REDUCTION_TYPE=SRA");
+    parse("CGX_TOPOLOGY=auto\nCGX_INTRA_COMPRESS=auto\nCGX_INTRA_BROADCAST=0\n"
+          "CGX_INNER_REDUCTION_TYPE=SRA");
     ok(silent(), "a setting without effect may say what its default is");
     parse("CGX_TOPOLOGY=flat\nCGX_INNER_COMMUNICATOR_TYPE=MPI");
     ok(silent(), "a setting without effect may say what this version does");
-    ok(!parse("CGX_ROUNDING=stochastic\nCGX_COMPRESSION_QUANTIZATION_BITS=1").valid &&
-           messages.errors == 1 && strstr(messages.text, "CGX_ROUNDING") != NULL &&
-           strstr(messages.text, "CGX_COMPRESSION_QUANTIZATION_BITS") != NULL,
-       "stochastic rounding to one bit is refused, and both variables are named");
-    parse("CGX_LOG=error\nCGX_ADAPTIVE=1");
+    parse("CGX_PROFILE=bytegrad\nCGX_INTRA_BROADCAST=0");
+    ok(silent(), "so it may where the profile's default is another");
+    parse("CGX_LOG=error\nCGX_INTRA_BROADCAST=1");
     ok(messages.log_level == CGX_LOG_ERROR, "the log level is known before the first message");
     parse("CGX_WARMUP=x\nCGX_SEED=y\nCGX_SED=1");
     ok(messages.errors == 2 && messages.warnings == 1, "each problem has its message");
@@ -272,6 +308,15 @@ static void test_print(void)
            strstr(text, "now: the default\n") != NULL,
        "the table shows what is set, and what is refused");
     free(text);
+    environment[0] = "CGX_PROFILE=bytegrad";
+    out = open_memstream(&text, &size);
+    cgx_settings_print(out, environment);
+    fclose(out);
+    ok(strstr(text, "default: 16384; with CGX_PROFILE=bytegrad: 1024\n"
+                    "    now: the default with CGX_PROFILE=bytegrad\n") != NULL &&
+           strstr(text, "now: the default\n") != NULL,
+       "the table shows the profile's defaults");
+    free(text);
 }
 
 int main(void)
@@ -279,6 +324,8 @@ int main(void)
     test_fields();
     test_words();
     test_rules();
+    test_paths();
+    test_stochastic();
     test_messages();
     test_names();
     test_surroundings();

@@ -67,7 +67,8 @@ static bool differ_in(const struct cgx_settings *a, const struct cgx_settings *b
 
 static const struct variable {
     const char *name;
-    const char *good[8]; /* none of them means the default; files are tested elsewhere */
+    const char
+        *good[8]; /* none of them means the default; files and profiles are tested elsewhere */
     const char *bad[12];
 } variables[] = {
     {"CGX_ENABLE", {"0"}, {"2", "yes", "01", "-0", " 1", "1 "}},
@@ -87,7 +88,7 @@ static const struct variable {
     {"CGX_SEED",
      {"1", "4294967295", "4294967296", "18446744073709551615"},
      {"18446744073709551616", "-1", "0x10", "1 2"}},
-    {"CGX_ADAPTIVE", {"1"}, {"2", "on"}},
+    {"CGX_ADAPTIVE", {"0"}, {"2", "on"}},
     {"CGX_ADAPTIVE_BITS",
      {"1:8", "3:7", "4:4", "8:8"},
      {"0:8", "3:9", "8:3", "3", "3:", ":8", "3-8", "3:8:1", "3: 8", "3:+8"}},
@@ -105,7 +106,7 @@ static const struct variable {
     {"CGX_TOPOLOGY",
      {"flat", "4x2", "1x1", "2147483647x1"},
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
-    {"CGX_PROFILE", {"bytegrad", "exact"}, {"fast", "cgx,exact"}},
+    {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug", "trace"}, {"warning", "3", "verbose"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
@@ -175,14 +176,48 @@ static void test_defaults(void)
            !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_SRA &&
-           s.log_level == CGX_LOG_WARN,
+           s.log_level == CGX_LOG_WARN && s.sync == CGX_SYNC_STREAM && !s.check &&
+           s.profile == CGX_PROFILE_CGX && *s.stats_path == '\0',
        "the settings in effect have their defaults");
-    ok(!s.adaptive && s.adaptive_bits == (3u << 16 | 8u) && s.adaptive_budget == 1.0 &&
-           s.adaptive_period == 100 && s.rules == 0 && s.inner_transport == CGX_TRANSPORT_AUTO &&
-           s.inner_reduction == CGX_REDUCTION_SRA && s.intra_compress == CGX_INTRA_AUTO &&
-           !s.intra_broadcast && s.topology == CGX_TOPOLOGY_AUTO && s.profile == CGX_PROFILE_CGX &&
-           s.sync == CGX_SYNC_STREAM && !s.check,
+    ok(s.adaptive && cgx_settings_least(&s) == 3 && cgx_settings_most(&s) == 8 &&
+           s.adaptive_budget == 1.0 && s.adaptive_period == 100 && s.rules == 0 &&
+           *s.rules_path == '\0',
+       "widths are chosen within the budget, from 3 to 8, and there are no rules");
+    ok(s.inner_transport == CGX_TRANSPORT_AUTO && s.inner_reduction == CGX_REDUCTION_SRA &&
+           s.intra_compress == CGX_INTRA_AUTO && !s.intra_broadcast &&
+           s.topology == CGX_TOPOLOGY_AUTO,
        "the settings not in effect have their defaults");
+}
+
+/* The row's default under the profile is what the words are without the variable. */
+static void test_profiles(void)
+{
+    struct messages messages;
+    struct cgx_settings s = parse("CGX_PROFILE=bytegrad", NULL, &messages);
+    struct cgx_settings told = parse("CGX_PROFILE=bytegrad", "CGX_ADAPTIVE=0", &messages);
+    struct cgx_settings plain = defaults();
+
+    ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
+           s.intra_broadcast && s.minimal_size == 1024,
+       "bytegrad: 8 bits, not adaptive, leaders, from 1024 elements on");
+    ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
+    s.profile = plain.profile;
+    s.bits = plain.bits;
+    s.adaptive = plain.adaptive;
+    s.intra_broadcast = plain.intra_broadcast;
+    s.minimal_size = plain.minimal_size;
+    ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
+    s = parse("CGX_PROFILE=bytegrad", NULL, &messages);
+    ok(messages.errors + messages.warnings == 0, "nothing is said of a profile's defaults");
+    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=4", "CGX_PROFILE=bytegrad", &messages);
+    ok(s.bits == 4 && s.minimal_size == 1024,
+       "a variable that is set counts, whatever the profile");
+    s = parse("CGX_ADAPTIVE=1", "CGX_PROFILE=ByteGrad", &messages);
+    ok(s.adaptive && s.bits == 8, "even where it is set to the usual default");
+    s = parse("CGX_PROFILE=bytegrad", "CGX_COMPRESSION_QUANTIZATION_BITS=9", &messages);
+    ok(!s.valid && s.bits == 8, "a refused value leaves the profile's default");
+    s = parse("CGX_PROFILE=bytegrads", NULL, &messages);
+    ok(!s.valid && s.bits == 4, "a refused profile leaves the usual defaults");
 }
 
 int main(void)
@@ -190,6 +225,7 @@ int main(void)
     size_t rows = 0;
 
     test_defaults();
+    test_profiles();
     for (size_t i = 0; i < NVARIABLES; i++)
         test_variable(&variables[i]);
     while (cgx_settings_row(rows) != NULL)

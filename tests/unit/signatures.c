@@ -12,17 +12,17 @@ static void test_memory(void)
     unsigned kept = 0;
 
     for (uint64_t key = 1; key <= 300; key++)
-        cgx_signatures_find(table, key << 14)->agreed = true;
+        cgx_signatures_find(table, key << 14, 0)->agreed = true;
     for (uint64_t key = 1; key <= 300; key++)
-        kept += cgx_signatures_find(table, key << 14)->agreed;
+        kept += cgx_signatures_find(table, key << 14, 0)->agreed;
     ok(kept == 300, "three hundred signatures are remembered");
 
     for (uint64_t key = 1000; key < 200000; key++) {
-        cgx_signatures_find(table, key);
-        cgx_signatures_find(table, (uint64_t)7 << 14);
+        cgx_signatures_find(table, key, 0);
+        cgx_signatures_find(table, (uint64_t)7 << 14, 0);
     }
-    ok(cgx_signatures_find(table, (uint64_t)7 << 14)->agreed, "one in use is never forgotten");
-    ok(!cgx_signatures_find(table, (uint64_t)8 << 14)->agreed,
+    ok(cgx_signatures_find(table, (uint64_t)7 << 14, 0)->agreed, "one in use is never forgotten");
+    ok(!cgx_signatures_find(table, (uint64_t)8 << 14, 0)->agreed,
        "one long unused is, and comes back as new");
     cgx_signatures_free(table);
 }
@@ -30,7 +30,7 @@ static void test_memory(void)
 static void test_waits(void)
 {
     struct cgx_signatures *table = cgx_signatures_create();
-    struct cgx_signature *signature = cgx_signatures_find(table, 42);
+    struct cgx_signature *signature = cgx_signatures_find(table, 42, 0);
     unsigned waits[4];
 
     ok(cgx_signature_due(signature), "ranks ask each other in the first call");

@@ -40,12 +40,12 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
     size_t bucket = 0, element = 0;
 
     for (unsigned rank = 0; rank < ranks; rank++) {
-        struct cgx_range chunk = cgx_split_chunk(plan, ranks, rank);
+        struct cgx_range chunk = cgx_split_part(plan, ranks, rank, 1, 0);
 
         if (chunk.first != bucket || chunk.end < chunk.first)
             return false;
         for (unsigned s = 0; s < slices; s++) {
-            struct cgx_range range = cgx_split_slice(chunk, slices, s);
+            struct cgx_range range = cgx_split_part(plan, ranks, rank, slices, s);
             size_t end, count = cgx_split_pieces(plan, range, 48, pieces, &end);
 
             if (range.first != bucket || cgx_split_bytes(plan, range) != end - 48)
@@ -68,8 +68,8 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
 static void test_uniform_plan(void)
 {
     struct cgx_settings skip = fixed;
-    struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, 1000);
-    struct cgx_plan *other = cgx_plan_uniform(&fixed, CGX_FLOAT16, 1000);
+    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1000);
+    struct cgx_plan *other = cgx_plan_create(&fixed, NULL, CGX_FLOAT16, 1000);
 
     ok(plan->nsegments == 1 && plan->segments[0].count == 1000 && plan->segments[0].bits == 4,
        "a uniform plan is one segment");
@@ -78,12 +78,12 @@ static void test_uniform_plan(void)
     cgx_plan_free(plan);
 
     skip.skip_incomplete_buckets = true;
-    plan = cgx_plan_uniform(&skip, CGX_FLOAT32, 1000);
+    plan = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1000);
     ok(plan->nsegments == 2 && plan->segments[1].first == 512 && plan->segments[1].count == 488 &&
            plan->segments[1].bits == CGX_BITS_EXACT,
        "a tail that fills no bucket is exact where such buckets are skipped");
     cgx_plan_free(plan);
-    plan = cgx_plan_uniform(&skip, CGX_FLOAT32, 1024);
+    plan = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1024);
     ok(plan->nsegments == 1, "where all are filled there is no such tail");
     cgx_plan_free(plan);
 }
@@ -96,7 +96,7 @@ static void test_cover(void)
     for (unsigned ranks = 1; ranks <= 9; ranks++) {
         for (unsigned slices = 1; slices <= 5; slices++) {
             for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-                struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, counts[i]);
+                struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, counts[i]);
 
                 uniform = uniform && covers(plan, ranks, slices);
                 cgx_plan_free(plan);
@@ -122,7 +122,7 @@ static void test_balance(void)
         size_t most = 0, fewest = SIZE_MAX;
 
         for (unsigned rank = 0; rank < ranks; rank++) {
-            size_t bytes = cgx_split_bytes(plan, cgx_split_chunk(plan, ranks, rank));
+            size_t bytes = cgx_split_bytes(plan, cgx_split_part(plan, ranks, rank, 1, 0));
 
             most = bytes > most ? bytes : most;
             fewest = least(fewest, bytes);
@@ -137,7 +137,7 @@ static void test_balance(void)
 static bool is_ring(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding, unsigned ranks)
 {
     const struct cgx_settings settings = {.bits = bits, .bucket_size = 512, .rounding = rounding};
-    struct cgx_plan *plan = cgx_plan_uniform(&settings, dtype, 1 << 16);
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
     struct cgx_shape shape = cgx_coll_shape(plan, CGX_REDUCTION_RING, ranks, (size_t)1 << 30);
 
     cgx_plan_free(plan);
@@ -159,7 +159,7 @@ static void test_ring(void)
 
 static void test_shape(void)
 {
-    struct cgx_plan *plan = cgx_plan_uniform(&fixed, CGX_FLOAT32, 64u << 20);
+    struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 64u << 20);
     struct cgx_shape one = cgx_coll_shape(plan, CGX_REDUCTION_SRA, 4, (size_t)1 << 30);
     struct cgx_shape sra = cgx_coll_shape(plan, CGX_REDUCTION_SRA, 4, (size_t)1 << 20);
     struct cgx_shape ring = cgx_coll_shape(plan, CGX_REDUCTION_RING, 4, (size_t)1 << 20);

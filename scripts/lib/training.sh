@@ -1,0 +1,66 @@
+# shellcheck shell=sh
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# What scripts/demo and bench/train share: training an example, and reading what it and the library
+# print. To be sourced in the top directory, after setup.sh, where top_builddir is a directory that
+# has been built in, $ranks is set, and $logs is a directory for out and err.
+
+RUN_MPI_TIMEOUT=${RUN_MPI_TIMEOUT:-900}
+export RUN_MPI_TIMEOUT
+
+# build_examples DIRECTORY: builds in it all that train needs.
+build_examples() {
+    install_missing to_build "$logs/packages.log"
+    build "$1" "$logs/build.log"
+    make -C "$1" tests/lib/yield.la >>"$logs/build.log" 2>&1
+}
+
+# train "EXAMPLE ARGUMENTS" SEED RUN-MPI-ARGUMENTS...: leaves its output in $logs/out and $logs/err.
+train() {
+    program=$1
+    seed=$2
+    shift 2
+    # shellcheck disable=SC2086 # words
+    tests/lib/run-mpi -n "$ranks" "$@" -- "$top_builddir/examples/"$program \
+        --data "$PWD/examples/data/digits.csv" --seed "$seed" >"$logs/out" 2>"$logs/err" || {
+        cat "$logs/out" "$logs/err"
+        say "the training failed"
+        exit 1
+    }
+}
+
+# field NAME: from the line that the program ends with.
+field() {
+    value=$(sed -n "s/^result.* $1=\([0-9.]*\).*/\1/p" "$logs/out")
+    [ -n "$value" ] || {
+        cat "$logs/out"
+        say "the example printed no '$1='"
+        exit 1
+    }
+    echo "$value"
+}
+
+# The least that a rank sends in uncompressed all-reduces of BYTES.
+uncompressed() {
+    echo $((2 * (ranks - 1) * $1 / ranks))
+}
+
+# What rank 0 has sent in the last run, which was plain.
+sent_plain() {
+    elements=$(field allreduce_elements)
+    uncompressed $((4 * elements))
+}
+
+# ... which was preloaded with CGX_LOG=info: at its end rank 0 says what it sent in compressed calls,
+# and what exact calls reduced.
+sent_preloaded() {
+    counts=$(sed -n 's/^cgx\[0\]: info: sent \([0-9]*\) bytes .* exact ones, \([0-9]*\) bytes .*/\1 \2/p' \
+        "$logs/err")
+    [ -n "$counts" ] || {
+        cat "$logs/err"
+        say "the library did not say what it sent"
+        exit 1
+    }
+    echo $((${counts% *} + $(uncompressed "${counts#* }")))
+}

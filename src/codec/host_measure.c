@@ -1,0 +1,69 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/host_walk.h"
+#include "codec/measure.h"
+
+static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *values, size_t count)
+{
+    const struct cgx_host_kernels *kernels = walk->kernels;
+    struct cgx_host_range range = kernels->range(values, count);
+    struct cgx_sample sample = {0};
+
+    if (range.poison) {
+        sample.min = sample.max = cgx_bits_float(CGX_NAN_FLOAT32);
+        return sample;
+    }
+    sample.min = range.min + 0.0f; /* -0 becomes +0 */
+    sample.max = range.max + 0.0f;
+    if (sample.min == sample.max)
+        return sample;
+    if (walk->coding->rounding == CGX_ROUNDING_NEAREST)
+        for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
+            sample.squares[bits - 1] = kernels->squares_nearest(
+                values, count, cgx_grid_nearest(range.min, range.max, bits), bits);
+    else
+        for (unsigned bits = 2; bits <= CGX_WIDTHS; bits++)
+            sample.squares[bits - 1] = kernels->squares_stochastic(
+                values, count, cgx_grid_stochastic(range.min, range.max, bits));
+    return sample;
+}
+
+/* *SAMPLES: where the first one of the piece goes, and on return that of the next piece. */
+static enum cgx_status measure_piece(const struct cgx_walk *walk, struct cgx_sum *sum,
+                                     struct cgx_sample **samples)
+{
+    size_t count = cgx_sample_count(walk->layout.buckets);
+
+    for (size_t i = 0; i < count; i++) {
+        struct cgx_bucket bucket = cgx_walk_bucket(walk, cgx_sample_bucket(i));
+
+        if (cgx_walk_sum(walk, &bucket, sum) != CGX_OK)
+            return CGX_ERR_FORMAT;
+        *(*samples)++ = sample_of(walk, sum->values, bucket.count);
+    }
+    return CGX_OK;
+}
+
+enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
+                                 const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                                 size_t npieces, const unsigned char *const *sources,
+                                 size_t nsources, const void *buffer, struct cgx_sample *samples)
+{
+    struct cgx_walk walk = {.kernels = kernels, .coding = coding};
+    struct cgx_sum sum;
+    enum cgx_status status = CGX_OK;
+    union cgx_float_state caller;
+
+    sum.sources = sources;
+    sum.nsources = nsources;
+    sum.buffer = buffer;
+    cgx_float_enter(&caller);
+    for (size_t i = 0; i < npieces && status == CGX_OK; i++) {
+        cgx_walk_piece(&walk, &pieces[i]);
+        if (!cgx_walk_is_exact(&walk))
+            status = measure_piece(&walk, &sum, &samples);
+    }
+    cgx_float_leave(&caller);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/measure.h"
+
+double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits)
+{
+    unsigned steps = (1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1);
+    double u;
+
+    if (!(sample->min <= sample->max))
+        return NAN;
+    if (steps == 0)
+        return INFINITY;
+    u = (double)cgx_step(sample->min, sample->max, steps);
+    return u * u * sample->squares[bits - 1] * 0x1p-20;
+}

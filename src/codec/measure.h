@@ -1,0 +1,79 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What quantising would cost in error at every width: measured on a sample of buckets, not
+ * modelled, since n u^2 / 12 is wrong by up to ten times for sparse and heavy-tailed data. Sums are
+ * of integers, so that every backend gives the same whatever order it adds in. */
+#ifndef CGX_CODEC_MEASURE_H
+#define CGX_CODEC_MEASURE_H
+
+#include "codec/format.h"
+#include "codec/quant.h"
+
+#define CGX_WIDTHS 8 /* 1 to 8 bits */
+
+/* One bucket of each group of this many in a piece is measured, never the same place twice running,
+ * so that rows of a matrix do not alias. The last group may be incomplete and lack it. */
+#define CGX_SAMPLE_GROUP 16
+
+/* The bucket of a piece, counted from its first, that sample INDEX is of. */
+CGX_QUANT size_t cgx_sample_bucket(size_t index)
+{
+    return index * CGX_SAMPLE_GROUP + index * 5 % CGX_SAMPLE_GROUP;
+}
+
+/* Samples of a piece of BUCKETS buckets: at least one. */
+CGX_QUANT size_t cgx_sample_count(size_t buckets)
+{
+    size_t whole = buckets / CGX_SAMPLE_GROUP;
+
+    return whole + (cgx_sample_bucket(whole) < buckets);
+}
+
+/* One measured bucket. With d = fma(x, 1/u, -(q + z)) the distance of an element from its level in
+ * steps, and t = d * 1024 rounded to an integer, halves to even, SQUARES holds the sum of t^2: the
+ * squared error in units of u^2 2^-20. For stochastic rounding it is the expected error: with d the
+ * distance from the nearest integer, the sum of |t| (1024 - |t|), which the fraction of x/u would
+ * give too, and nothing for 1 bit. All zero where the bucket is constant or poisoned. u is that of
+ * cgx_grid_nearest or _stochastic for MIN, MAX. A zero is +0. */
+struct cgx_sample {
+    float min, max;               /* both NaN: the bucket is poisoned at every width */
+    uint32_t squares[CGX_WIDTHS]; /* by width - 1 */
+};
+
+/* The squared error of the bucket at BITS, a sum over its elements; NaN if it is poisoned, and else
+ * INFINITY at 1 bit for stochastic rounding. */
+double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits);
+
+/* ---- what an element adds to SQUARES ---- */
+
+/* t of X at the level u * NEAREST, which is at most 3/4 of a step away. The product has 48
+ * significant bits. Where NEAREST is not 0 it is 1/4 or more, a multiple of 2^-49 therefore, and so
+ * is the difference, of magnitude below 1: double holds both, and either form rounds once. */
+CGX_QUANT int32_t cgx_sample_distance(float x, float inv, int32_t nearest)
+{
+#if defined(__CUDACC__) || defined(__FP_FAST_FMAF)
+    float d = fmaf(x, inv, -(float)nearest);
+#else
+    float d = (float)((double)x * (double)inv - (double)nearest);
+#endif
+    /* As in cgx_round_product_fma; d * 1024 is exact. */
+    return (int32_t)(cgx_float_bits(d * 1024.0f + 0x1.8p23f) - 0x4B400000u);
+}
+
+CGX_QUANT uint32_t cgx_square_nearest(float x, struct cgx_grid grid, unsigned bits)
+{
+    int32_t code = (int32_t)cgx_code_nearest(x, grid, bits);
+    int32_t t = cgx_sample_distance(x, grid.inv, code + grid.z);
+
+    return (uint32_t)(t * t);
+}
+
+CGX_QUANT uint32_t cgx_square_stochastic(float x, struct cgx_grid grid)
+{
+    int32_t t = cgx_sample_distance(x, grid.inv, cgx_round_product(x, grid.inv));
+
+    return (uint32_t)(t < 0 ? -t * (1024 + t) : t * (1024 - t));
+}
+
+#endif

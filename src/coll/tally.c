@@ -1,0 +1,180 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/tally.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
+{
+    return slice->coll->shape->plan;
+}
+
+void cgx_tally_begin(const struct cgx_coll *coll)
+{
+    size_t nsegments = coll->shape->plan->nsegments;
+
+    if (!coll->tally)
+        return;
+    for (size_t i = 0; i < nsegments; i++)
+        coll->tally->spreads[i] = 0;
+    if (coll->tally->errors)
+        memset(coll->tally->errors, 0, nsegments * sizeof coll->tally->errors[0]);
+}
+
+/* ---- sums of n u^2 ---- */
+
+/* Elements of bucket INDEX of PIECE. */
+static size_t bucket_elements(const struct cgx_piece *piece, unsigned bucket_size, size_t index)
+{
+    size_t rest = piece->count - index * bucket_size;
+
+    return rest < bucket_size ? rest : bucket_size;
+}
+
+/* Of the piece's own quantisation. */
+static double piece_spread(const struct cgx_piece *piece, unsigned bucket_size,
+                           const unsigned char *headers)
+{
+    size_t buckets = (piece->count + bucket_size - 1) / bucket_size;
+    double sum = 0;
+
+    if (piece->bits == CGX_BITS_EXACT)
+        return 0;
+    for (size_t i = 0; i < buckets; i++) {
+        uint32_t header;
+        double u;
+
+        memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);
+        u = cgx_header_step(header);
+        sum += (double)bucket_elements(piece, bucket_size, i) * u * u;
+    }
+    return sum;
+}
+
+/* In a message it has the upper half of a float64: sums of squares of all float32. */
+static double spread_at(const unsigned char *spreads, size_t index)
+{
+    uint32_t half;
+    uint64_t bits;
+    double spread;
+
+    memcpy(&half, spreads + index * sizeof half, sizeof half);
+    bits = (uint64_t)half << 32;
+    memcpy(&spread, &bits, sizeof spread);
+    return spread;
+}
+
+static void write_spread(double spread, unsigned char *spreads, size_t index)
+{
+    uint64_t bits;
+    uint32_t half;
+
+    memcpy(&bits, &spread, sizeof bits);
+    half = (uint32_t)(bits >> 32);
+    memcpy(spreads + index * sizeof half, &half, sizeof half);
+}
+
+void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
+                    const unsigned char *const *sources, size_t nsources)
+{
+    const struct cgx_plan *plan = plan_of(slice);
+    unsigned char *staging = slice->lane->staging;
+    unsigned char *spreads = staging + part->spreads;
+    size_t behind = part->spreads - part->message - CGX_MESSAGE_HEADER_BYTES;
+
+    if (!plan->adaptive || slice->withheld)
+        return;
+    for (size_t i = 0; i < part->npieces; i++) {
+        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+        double sum = piece_spread(piece, plan->bucket_size, staging + piece->offset);
+
+        for (size_t p = 0; p < nsources; p++)
+            sum += sources[p] ? spread_at(sources[p] + behind, i) : 0;
+        write_spread(sum, spreads, i);
+    }
+    memset(spreads + part->npieces * CGX_SPREAD_BYTES, 0,
+           part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes - part->spreads -
+               part->npieces * CGX_SPREAD_BYTES);
+}
+
+void cgx_tally_spreads(const struct cgx_slice *slice)
+{
+    const struct cgx_coll *coll = slice->coll;
+
+    if (!coll->tally)
+        return;
+    for (unsigned owner = 0; owner < coll->shape->ranks; owner++) {
+        const struct cgx_part *part = &slice->lane->parts[owner];
+
+        for (size_t i = 0; i < part->npieces; i++) {
+            size_t first = slice->lane->pieces[part->first_piece + i].first;
+
+            coll->tally->spreads[cgx_plan_segment(plan_of(slice), first)] +=
+                spread_at(slice->lane->staging + part->spreads, i);
+        }
+    }
+}
+
+/* ---- measured errors ---- */
+
+/* What the encoder made of the bucket of COUNT elements that SAMPLE is of. */
+static double sample_spread(const struct cgx_sample *sample, enum cgx_rounding rounding,
+                            unsigned bits, size_t count)
+{
+    unsigned steps = (1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1);
+    double u;
+
+    if (sample->min == sample->max)
+        return 0;
+    u = cgx_step(sample->min, sample->max, steps);
+    return (double)count * u * u;
+}
+
+/* Adds the errors of PIECE, of which there are SAMPLES; returns how many. The headers of all its
+ * buckets are known: the sample says how the error goes with n u^2, and not how large that is, so
+ * that a bucket which it misses does not go unseen. */
+static size_t add_errors(const struct cgx_plan *plan, const struct cgx_piece *piece,
+                         const unsigned char *headers, const struct cgx_sample *samples,
+                         double *errors)
+{
+    size_t count = cgx_sample_count((piece->count + plan->bucket_size - 1) / plan->bucket_size);
+    double whole = piece_spread(piece, plan->bucket_size, headers), part = 0;
+    unsigned least = plan->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
+    double sums[CGX_WIDTHS] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        size_t elements = bucket_elements(piece, plan->bucket_size, cgx_sample_bucket(i));
+
+        part += sample_spread(&samples[i], plan->rounding, piece->bits, elements);
+        for (unsigned bits = least; bits <= CGX_WIDTHS; bits++)
+            sums[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
+    }
+    /* A sample of constant buckets says nothing of the others. */
+    if (part == 0 && whole > 0)
+        errors[0] = NAN;
+    for (unsigned bits = least; bits <= CGX_WIDTHS && !(part == 0); bits++)
+        errors[bits - 1] += sums[bits - 1] * (whole / part);
+    return count;
+}
+
+void cgx_tally_errors(const struct cgx_slice *slice)
+{
+    const struct cgx_plan *plan = plan_of(slice);
+    const struct cgx_measuring *measuring = &slice->measuring;
+    const struct cgx_sample *samples =
+        (const struct cgx_sample *)(const void *)(slice->lane->staging + slice->samples);
+
+    for (size_t i = 0; i < measuring->npieces; i++) {
+        const struct cgx_piece *piece = &measuring->pieces[i];
+        double *errors = slice->coll->tally->errors[cgx_plan_segment(plan, piece->first)];
+
+        if (piece->bits == CGX_BITS_EXACT)
+            continue;
+        if (measuring->failed)
+            errors[0] = NAN;
+        else
+            samples += add_errors(plan, piece, measuring->payload + piece->offset, samples, errors);
+    }
+}

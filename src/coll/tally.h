@@ -1,0 +1,28 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What a call shows of the segments of an adaptive plan, for struct cgx_tally. Behind the pieces of
+ * a payload there is the spread of each, the sum of n u^2 over the buckets, of n elements and step
+ * u, of every quantisation that went into it; NaN if one was poisoned. So all ranks see the same
+ * without a message more. */
+#ifndef CGX_COLL_TALLY_H
+#define CGX_COLL_TALLY_H
+
+#include "coll/slice.h"
+
+/* Empties the tally. */
+void cgx_tally_begin(const struct cgx_coll *coll);
+
+/* Writes the spreads of PART, whose payload is in the staging memory; SOURCES are the NSOURCES
+ * payloads that were summed, as for reduce, or there are none. */
+void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
+                    const unsigned char *const *sources, size_t nsources);
+
+/* Adds the spreads of all parts, which have arrived. */
+void cgx_tally_spreads(const struct cgx_slice *slice);
+
+/* Adds the errors of what the slice has measured, which has been waited for with what was encoded
+ * of it. */
+void cgx_tally_errors(const struct cgx_slice *slice);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What quantising the sampled buckets of a piece would cost. A block has as many samples as buckets
+ * fit in its threads, of as many groups of CGX_SAMPLE_GROUP buckets: its tile is these groups. */
+#ifndef CGX_CUDA_MEASURE_CUH
+#define CGX_CUDA_MEASURE_CUH
+
+#include "codec/measure.h"
+#include "cuda/encode.cuh"
+
+/* What a block works on. */
+struct cgx_samples {
+    struct cgx_tile tile;
+    uint64_t first; /* sample of its piece */
+    uint64_t at;    /* which of all samples that is */
+};
+
+/* Samples of the pieces before PIECE, counted by one warp. */
+CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_piece *pieces, uint32_t piece,
+                                   uint32_t bucket_size)
+{
+    int shift = __ffs((int)bucket_size) - 1;
+    uint64_t samples = 0;
+
+    for (uint32_t i = threadIdx.x; i < piece; i += 32)
+        if (pieces[i].bits != CGX_BITS_EXACT)
+            samples += cgx_sample_count((pieces[i].count + bucket_size - 1) >> shift);
+    for (int distance = 1; distance < 32; distance *= 2)
+        samples += __shfl_xor_sync(0xFFFFFFFFu, (unsigned long long)samples, distance);
+    return samples;
+}
+
+/* Those of this block, found by one warp for all. */
+CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &args, uint32_t size)
+{
+    __shared__ struct cgx_samples found;
+
+    if (threadIdx.x < 32) {
+        uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
+        uint32_t index = blockIdx.x - args.pieces[piece].tile;
+        uint64_t before = samples_before(args.pieces, piece, args.bucket_size);
+
+        if (threadIdx.x == 0) {
+            lay_out<CGX_KERNEL_MEASURED>(&args.pieces[piece], index, args.bucket_size, size,
+                                         &found.tile);
+            found.first = (uint64_t)index * (CGX_KERNEL_TILE / args.bucket_size);
+            found.at = before + found.first;
+        }
+    }
+    __syncthreads();
+    return &found;
+}
+
+/* What the thread's elements that are there add to the squares at BITS. */
+template <bool STOCHASTIC>
+CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_range range,
+                                   uint32_t bits, const float values[CGX_GROUPS][CGX_GROUP])
+{
+    struct cgx_grid grid = STOCHASTIC ? cgx_grid_stochastic(range.min, range.max, bits)
+                                      : cgx_grid_nearest(range.min, range.max, bits);
+    uint32_t squares = 0;
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
+        float value = values[i / CGX_GROUP][i % CGX_GROUP];
+        uint32_t square =
+            STOCHASTIC ? cgx_square_stochastic(value, grid) : cgx_square_nearest(value, grid, bits);
+
+        squares += (uint32_t)(i % CGX_GROUP) < place->counts[i / CGX_GROUP] ? square : 0;
+    }
+    return squares;
+}
+
+/* Adds up what the lanes of a bucket have; with more than a warp, what those of each warp have. */
+CGX_DEVICE uint32_t lanes_sum(const struct cgx_place *place, uint32_t value)
+{
+    uint32_t lanes = place->threads < 32 ? place->threads : 32;
+
+    for (uint32_t distance = 1; distance < lanes; distance *= 2)
+        value += __shfl_xor_sync(0xFFFFFFFFu, value, (int)distance);
+    return value;
+}
+
+/* Writes SAMPLE of the bucket whose values the threads hold. All threads of the block call it. */
+template <bool STOCHASTIC>
+CGX_DEVICE void write_sample(const struct cgx_place *place,
+                             const float values[CGX_GROUPS][CGX_GROUP], struct cgx_sample *sample)
+{
+    __shared__ uint32_t warps[CGX_KERNEL_THREADS / 32][CGX_WIDTHS];
+    struct cgx_range range = bucket_range(place, values);
+    bool is_poisoned = !(range.max < 0x1p125f && range.min > -0x1p125f);
+    bool is_grid = place->count > 0 && !is_poisoned && range.min != range.max;
+    uint32_t first = (threadIdx.x - place->thread) / 32; /* warp of the bucket */
+
+#pragma unroll 1
+    for (uint32_t bits = 1; bits <= CGX_WIDTHS; bits++) {
+        uint32_t squares = 0;
+
+        if (is_grid && (!STOCHASTIC || bits > 1))
+            squares = thread_squares<STOCHASTIC>(place, range, bits, values);
+        squares = lanes_sum(place, squares);
+        if (place->threads > 32 && threadIdx.x % 32 == 0)
+            warps[threadIdx.x / 32][bits - 1] = squares;
+        else if (place->threads <= 32 && place->thread == 0 && place->count > 0)
+            sample->squares[bits - 1] = squares;
+    }
+    __syncthreads();
+    if (place->thread != 0 || place->count == 0)
+        return;
+    sample->min = is_poisoned ? cgx_bits_float(CGX_NAN_FLOAT32) : range.min + 0.0f; /* no -0 */
+    sample->max = is_poisoned ? cgx_bits_float(CGX_NAN_FLOAT32) : range.max + 0.0f;
+    if (place->threads > 32)
+        for (uint32_t width = 0; width < CGX_WIDTHS; width++) {
+            uint32_t squares = 0;
+
+            for (uint32_t i = 0; i < place->threads / 32; i++)
+                squares += warps[first + i][width];
+            sample->squares[width] = squares;
+        }
+}
+
+#endif

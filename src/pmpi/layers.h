@@ -1,0 +1,25 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The recurring buffers of a communicator, by position in the step, each with a plan of its own
+ * whose widths are chosen by policy/adapt.h. At the beginning of a step ranks exchange what is due:
+ * by collectives on the private communicator, in which all are, since what is due follows from what
+ * they share. */
+#ifndef CGX_PMPI_LAYERS_H
+#define CGX_PMPI_LAYERS_H
+
+#include "pmpi/comm.h"
+
+/* To be called before the call at position 0 of the step is served. Returns MPI's code; after an
+ * error the communicator is broken. */
+int cgx_layers_step(const struct cgx_mpi *mpi, struct cgx_comm *state);
+
+/* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SHAPE is its, and TALLY
+ * where the call's findings go. False: there is none. */
+bool cgx_layers_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
+                     const struct cgx_shape **shape, struct cgx_tally *tally);
+
+/* NULL is allowed. */
+void cgx_layers_free(struct cgx_layers *layers);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the user and the program say of a communicator's calls: rules and hints. */
+#include <stdio.h>
+#include <string.h>
+
+#include "pmpi/comm.h"
+#include "pmpi/start.h"
+#include "util/log.h"
+
+static enum cgx_dtype dtype_of(enum cgx_type_class type)
+{
+    return type == CGX_TYPE_FLOAT32    ? CGX_FLOAT32
+           : type == CGX_TYPE_BFLOAT16 ? CGX_BFLOAT16
+                                       : CGX_FLOAT16;
+}
+
+struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position)
+{
+    const struct cgx_rules_call call = {.count = key >> 4,
+                                        .dtype = dtype_of((enum cgx_type_class)(key & 15)),
+                                        .communicator = state->name,
+                                        .position =
+                                            position == CGX_STEP_NOWHERE ? UINT64_MAX : position};
+    struct cgx_say say = {0};
+
+    if (state->hints || cgx_rules())
+        say = cgx_say(state->hints, cgx_rules(), &call);
+    if (cgx_start()->bits == CGX_BITS_EXACT && say.least == 0 && !say.layers)
+        say.exact = true;
+    return say;
+}
+
+/* The value of KEY in INFO, or NULL. */
+static const char *value_of(const struct cgx_mpi *mpi, MPI_Info info, const char *key,
+                            char value[MPI_MAX_INFO_VAL + 1])
+{
+    int found = 0;
+
+    if (mpi->Info_get(info, key, MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || !found)
+        return NULL;
+    value[MPI_MAX_INFO_VAL] = '\0';
+    return value;
+}
+
+void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state)
+{
+    char enable[MPI_MAX_INFO_VAL + 1], bits[MPI_MAX_INFO_VAL + 1], layers[MPI_MAX_INFO_VAL + 1];
+    struct cgx_rules_error error;
+    struct cgx_hints *hints = cgx_hints_parse(
+        state->hints, value_of(mpi, info, "cgx_enable", enable),
+        value_of(mpi, info, "cgx_bits", bits), value_of(mpi, info, "cgx_layers", layers), &error);
+
+    state->hints_refused = hints == NULL;
+    if (hints)
+        state->hints = hints;
+    else if (state->rank == 0)
+        cgx_log(CGX_LOG_ERROR,
+                "a hint was refused, at column %u: %s; calls on this communicator are exact",
+                error.column, error.message);
+}

@@ -1,0 +1,190 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/say_parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/parse.h"
+
+static bool is_blank(char character)
+{
+    return character == ' ' || character == '\t';
+}
+
+bool cgx_scan_fail(struct cgx_scan *scan, const char *at, const char *format, ...)
+{
+    struct cgx_rules_error *error = scan->error;
+    int used = 0;
+    va_list arguments;
+
+    error->line = scan->line;
+    error->column = (unsigned)(at - scan->begin) + 1;
+    if (scan->key != NULL)
+        used = snprintf(error->message, sizeof error->message, "%s: ", scan->key);
+    va_start(arguments, format);
+    vsnprintf(error->message + used, sizeof error->message - (size_t)used, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool cgx_scan_refuse(struct cgx_scan *scan, const char *at, const char *allowed)
+{
+    struct cgx_scan rest = *scan;
+    char token[CGX_TOKEN_BYTES];
+
+    rest.at = at;
+    if (at == scan->end || is_blank(*at))
+        return cgx_scan_fail(scan, at, "something is missing here: allowed: %s", allowed);
+    cgx_scan_token(&rest, "", token);
+    if (*token == '\0') /* it ends words */
+        snprintf(token, sizeof token, "%.*s", cgx_scan_arrow(&rest) ? 2 : 1, at);
+    return cgx_scan_fail(scan, at, "\"%s\" refused: allowed: %s", token, allowed);
+}
+
+void cgx_scan_blanks(struct cgx_scan *scan)
+{
+    while (scan->at < scan->end && is_blank(*scan->at))
+        scan->at++;
+}
+
+bool cgx_scan_over(const struct cgx_scan *scan)
+{
+    return scan->at == scan->end || *scan->at == '#';
+}
+
+bool cgx_scan_arrow(const struct cgx_scan *scan)
+{
+    return scan->end - scan->at >= 2 && memcmp(scan->at, "->", 2) == 0;
+}
+
+bool cgx_scan_ends(const struct cgx_scan *scan)
+{
+    return cgx_scan_over(scan) || is_blank(*scan->at) || cgx_scan_arrow(scan);
+}
+
+void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOKEN_BYTES])
+{
+    static const char cut[] = "...";
+    size_t length = 0;
+
+    for (; !cgx_scan_ends(scan) && *scan->at != '"'; scan->at++) {
+        unsigned char byte = (unsigned char)*scan->at;
+        bool control = byte < ' ' || byte == 0x7F;
+
+        if (!control && strchr(stops, byte) != NULL)
+            break;
+        if (length < CGX_TOKEN_BYTES - 1)
+            token[length] = (char)(control ? '?' : byte);
+        length++;
+    }
+    if (length < CGX_TOKEN_BYTES)
+        token[length] = '\0';
+    else
+        strcpy(token + CGX_TOKEN_BYTES - sizeof cut, cut);
+}
+
+static bool parse_width(const char *text, unsigned *bits)
+{
+    uint64_t number;
+
+    if (cgx_parse_choice(text, "exact", &number)) {
+        *bits = CGX_BITS_EXACT;
+        return true;
+    }
+    if (!cgx_parse_unsigned(text, &number) ||
+        ((number < 1 || number > 8) && number != CGX_BITS_EXACT))
+        return false;
+    *bits = (unsigned)number;
+    return true;
+}
+
+bool cgx_scan_widths(struct cgx_scan *scan, unsigned *least, unsigned *most)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+    uint64_t first, second;
+    unsigned bits;
+
+    cgx_scan_token(scan, "", token);
+    if (parse_width(token, &bits)) {
+        *least = *most = bits;
+        return true;
+    }
+    if (!cgx_parse_pair(token, ':', &first, &second) || first < 1 || second > 8 || first > second)
+        return cgx_scan_refuse(scan, at, "1-8, MIN:MAX with both 1-8, 32, exact");
+    *least = (unsigned)first;
+    *most = (unsigned)second;
+    return true;
+}
+
+static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+    char *colon;
+    bool good = true;
+
+    cgx_scan_token(scan, ",;", token);
+    colon = strchr(token, ':');
+    layer->bits = 0;
+    if (colon != NULL) {
+        *colon = '\0';
+        good = parse_width(colon + 1, &layer->bits);
+    }
+    if (good && cgx_parse_unsigned(token, &layer->count) && layer->count > 0)
+        return true;
+    return cgx_scan_refuse(scan, at, "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, 32, exact");
+}
+
+/* Makes place in *LIST, NULL at first, for layer number N from 0. */
+static bool make_place(struct cgx_layer_list **list, size_t n)
+{
+    struct cgx_layer_list *larger;
+    size_t bytes;
+
+    if ((n & (n - 1)) != 0) /* places are doubled at powers of two */
+        return true;
+    if (__builtin_mul_overflow(n == 0 ? 1 : 2 * n, sizeof larger->layers[0], &bytes))
+        return false;
+    larger = realloc(*list, sizeof *larger + bytes);
+    if (larger == NULL)
+        return false;
+    if (*list == NULL)
+        *larger = (struct cgx_layer_list){.total = 0};
+    *list = larger;
+    return true;
+}
+
+bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_layer_list **list)
+{
+    struct cgx_layer_list *layers = NULL;
+    struct cgx_layer_size layer;
+    const char *at;
+
+    for (;;) {
+        at = scan->at;
+        if (!read_layer(scan, &layer))
+            break;
+        if (!make_place(&layers, layers == NULL ? 0 : layers->nlayers)) {
+            cgx_scan_fail(scan, at, "out of memory");
+            break;
+        }
+        if (__builtin_add_overflow(layers->total, layer.count, &layers->total)) {
+            cgx_scan_fail(scan, at, "the sizes add up to 2^64 or more");
+            break;
+        }
+        layers->layers[layers->nlayers++] = layer;
+        if (scan->at == scan->end || *scan->at != ',') {
+            *list = layers;
+            return true;
+        }
+        scan->at++;
+        cgx_scan_blanks(scan);
+    }
+    free(layers);
+    return false;
+}

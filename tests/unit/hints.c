@@ -1,0 +1,259 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Hints of a communicator, and what they and rules say together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "policy/rules.h"
+
+static struct cgx_rules_error error;
+
+static struct cgx_hints *add(struct cgx_hints *hints, const char *enable, const char *bits,
+                             const char *layers)
+{
+    struct cgx_hints *more = cgx_hints_parse(hints, enable, bits, layers, &error);
+
+    if (more == NULL)
+        bail_out("column %u: %s", error.column, error.message);
+    return more;
+}
+
+static struct cgx_hints *hints_of(const char *enable, const char *bits, const char *layers)
+{
+    return add(NULL, enable, bits, layers);
+}
+
+/* What HINTS and the rules of TEXT, or NULL, say of a call of COUNT elements, but its layers'
+ * list, which is gone: NLAYERS of them, of LAYER_BITS the first. */
+static struct {
+    struct cgx_say say;
+    size_t nlayers;
+    unsigned layer_bits;
+} said;
+
+static void ask(const struct cgx_hints *hints, const char *text, uint64_t count)
+{
+    struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
+    struct cgx_rules *rules = NULL;
+
+    if (text != NULL && !(rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error)))
+        bail_out("%s: %s", text, error.message);
+    said.say = cgx_say(hints, rules, &call);
+    said.nlayers = said.say.layers == NULL ? 0 : said.say.layers->nlayers;
+    said.layer_bits = said.nlayers == 0 ? 0 : said.say.layers->layers[0].bits;
+    cgx_rules_free(rules);
+}
+
+static bool says_widths(unsigned least, unsigned most)
+{
+    return !said.say.exact && said.say.least == least && said.say.most == most;
+}
+
+static bool enables(const char *value)
+{
+    struct cgx_hints *hints = hints_of(value, NULL, NULL);
+    bool enabled = cgx_hints_enable(hints);
+
+    cgx_hints_free(hints);
+    return enabled;
+}
+
+static uint32_t hash_of(const char *enable, const char *bits, const char *layers)
+{
+    struct cgx_hints *hints = hints_of(enable, bits, layers);
+    uint32_t hash = cgx_hints_hash(hints);
+
+    cgx_hints_free(hints);
+    return hash;
+}
+
+static void test_enable(void)
+{
+    struct cgx_hints *hints = hints_of("0", "4", "5");
+
+    ok(!enables("0") && !enables("false") && !enables(" FALSE "), "0 and false switch it off");
+    ok(enables("1") && enables("true") && enables(""), "1 and true switch it on");
+    ok(cgx_hints_enable(NULL), "it is on where nothing is said");
+    ask(hints, "-> bits=3", 5);
+    ok(said.say.exact && said.nlayers == 0, "off is exact, whatever else is said");
+    cgx_hints_free(hints);
+}
+
+static void test_bits(void)
+{
+    struct cgx_hints *hints = hints_of(NULL, "3:6", NULL);
+
+    ask(hints, NULL, 7);
+    ok(says_widths(3, 6), "two widths are a choice");
+    hints = add(hints, NULL, " 5", NULL);
+    ask(hints, NULL, 7);
+    ok(says_widths(5, 5), "one width is fixed, and takes the place of what was said before");
+    hints = add(hints, NULL, "32", NULL);
+    ask(hints, NULL, 7);
+    ok(said.say.exact && said.say.least == 0, "32 bits are exact");
+    hints = add(hints, NULL, "exact", "7:4");
+    ask(hints, NULL, 7);
+    ok(said.say.exact && said.nlayers == 0, "an exact call has no layers");
+    cgx_hints_free(hints);
+}
+
+static void test_layers(void)
+{
+    struct cgx_hints *hints = hints_of(NULL, NULL, "4096,1048576:8,512:32; 10:exact,\t10 ");
+
+    ask(hints, NULL, 4096 + 1048576 + 512);
+    ok(said.nlayers == 3 && said.layer_bits == 0 && said.say.layers != NULL,
+       "a list is for buffers of as many elements as it adds up to");
+    ask(hints, NULL, 20);
+    ok(said.nlayers == 2 && said.layer_bits == CGX_BITS_EXACT, "there may be several lists");
+    ask(hints, NULL, 21);
+    ok(said.nlayers == 0, "other buffers have no list");
+    hints = add(hints, NULL, NULL, "20");
+    ask(hints, NULL, 4096 + 1048576 + 512);
+    ok(said.nlayers == 0, "new lists take the place of all before");
+    cgx_hints_free(hints);
+}
+
+static void test_memory(void)
+{
+    struct cgx_hints *hints = hints_of("0", "5", "20");
+
+    hints = add(hints, "1", NULL, NULL);
+    ask(hints, NULL, 20);
+    ok(says_widths(5, 5) && said.nlayers == 1, "what other keys said before stays");
+    ok(cgx_hints_parse(hints, "1", "6", "20,", &error) == NULL, "a mistake in one key refuses all");
+    ask(hints, NULL, 20);
+    ok(says_widths(5, 5) && said.nlayers == 1, "and what was said before stays");
+    hints = add(hints, NULL, "", " ");
+    ask(hints, NULL, 20);
+    ok(says_widths(0, 0) && said.nlayers == 0, "an empty value takes back what its key said");
+    cgx_hints_free(hints);
+    hints = hints_of(NULL, NULL, NULL);
+    ok(hints != NULL && cgx_hints_hash(hints) == 0, "no keys at all say nothing");
+    cgx_hints_free(hints);
+}
+
+static void test_hash(void)
+{
+    ok(cgx_hints_hash(NULL) == 0 && hash_of("", "", "") == 0, "nothing said has no hash");
+    ok(hash_of("1", "4", "5:4,6") == hash_of("true", " 4", "5:4, 6 ") &&
+           hash_of("1", NULL, NULL) != 0,
+       "the same content has the same hash");
+    ok(hash_of("1", NULL, NULL) != hash_of("0", NULL, NULL) &&
+           hash_of(NULL, "4", NULL) != hash_of(NULL, "4:5", NULL) &&
+           hash_of(NULL, "3:5", NULL) != hash_of(NULL, "4:5", NULL) &&
+           hash_of(NULL, NULL, "5,6") != hash_of(NULL, NULL, "6,5") &&
+           hash_of(NULL, NULL, "5,6:3") != hash_of(NULL, NULL, "5,6:4") &&
+           hash_of(NULL, NULL, "5,6") != hash_of(NULL, NULL, "5;6"),
+       "any difference shows in the hash");
+}
+
+static void test_together(void)
+{
+    struct cgx_hints *hints = hints_of(NULL, "5", "10,10:3");
+
+    ask(NULL, NULL, 20);
+    ok(says_widths(0, 0) && said.say.rule == 0, "neither says nothing");
+    ask(hints, "-> bits=2:7", 20);
+    ok(says_widths(2, 7) && said.nlayers == 2 && said.say.rule == 1,
+       "a rule's widths count, with the hints' layers");
+    ask(hints, "-> layers=7:2,7,6", 20);
+    ok(says_widths(5, 5) && said.nlayers == 3 && said.layer_bits == 2,
+       "a rule's layers count, with the hints' widths");
+    ask(hints, "-> layers=7:2,7", 20);
+    ok(says_widths(5, 5) && said.nlayers == 2 && said.layer_bits == 0,
+       "a rule's layers for another count leave those of the hints");
+    ask(hints, "count=20 -> exact", 20);
+    ok(said.say.exact && said.say.least == 0 && said.nlayers == 0, "an exact rule counts");
+    ask(hints, "count=21 -> exact", 20);
+    ok(says_widths(5, 5) && said.say.rule == 0, "a rule for other calls does not");
+    hints = add(hints, NULL, "exact", NULL);
+    ask(hints, "-> bits=4", 20);
+    ok(says_widths(4, 4) && said.nlayers == 2, "a rule's widths count where the hints say exact");
+    cgx_hints_free(hints);
+}
+
+static void test_mistakes(void)
+{
+    static const struct {
+        const char *enable, *bits, *layers;
+        unsigned column;
+        const char *message; /* how it begins */
+    } cases[] = {
+        {"yes", NULL, NULL, 1, "cgx_enable: \"yes\" refused: allowed: 0, 1, false, true"},
+        {" 1 1", NULL, NULL, 4, "cgx_enable: \"1\" refused: allowed: one of 0, 1, false, true"},
+        {"\"1\"", NULL, NULL, 1, "cgx_enable: \"\"\" refused: "},
+        {"->", NULL, NULL, 1, "cgx_enable: \"->\" refused: "},
+        {NULL, "9", NULL, 1,
+         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
+        {NULL, "4 # wide", NULL, 3, "cgx_bits: \"#\" refused: allowed: one value"},
+        {NULL, "4,5", NULL, 1, "cgx_bits: \"4,5\" refused: "},
+        {NULL, "\x80\xff\n", NULL, 1, "cgx_bits: \"\x80\xff?\" refused: "},
+        {NULL, NULL, "0", 1, "cgx_layers: \"0\" refused: allowed: SIZE[:BITS],... "},
+        {NULL, NULL, "4;", 3, "cgx_layers: something is missing here: allowed: SIZE[:BITS]"},
+        {NULL, NULL, "4,#", 3, "cgx_layers: \"#\" refused: allowed: SIZE[:BITS]"},
+        {NULL, NULL, "4 5", 3, "cgx_layers: \"5\" refused: allowed: a comma and a size, or "},
+        {NULL, NULL, "1,3; 2,2", 6, "cgx_layers: refused: two lists add up to the same number"},
+        {NULL, NULL, "1,18446744073709551615", 3, "cgx_layers: the sizes add up to 2^64 or more"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cgx_hints *hints;
+        bool right;
+
+        memset(&error, 0, sizeof error);
+        hints = cgx_hints_parse(NULL, cases[i].enable, cases[i].bits, cases[i].layers, &error);
+        right = hints == NULL && error.line == 1 && error.column == cases[i].column &&
+                strncmp(error.message, cases[i].message, strlen(cases[i].message)) == 0;
+        if (!right)
+            diag("column %u: %s", error.column, error.message);
+        ok(right, "mistake %zu is refused with key, column and what is allowed", i + 1);
+        cgx_hints_free(hints);
+    }
+}
+
+/* Junk of every kind, in values that were right. */
+static void test_mutations(void)
+{
+    static const char seed[] = "4096:8, 1048576:exact,512;77:32,1;3:6";
+    static const char pieces[] = ":;, #\"->\t\n\x1b\xff\x30\x39";
+    uint64_t state = 88172645463325252u;
+    unsigned refused = 0, taken = 0, wrong = 0;
+
+    for (unsigned round = 0; round < 20000; round++) {
+        char value[sizeof seed];
+        struct cgx_hints *hints;
+
+        strcpy(value, seed);
+        for (unsigned edits = 0; edits < 2; edits++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            value[(state >> 33) % (sizeof seed - 1)] = pieces[(state >> 48) % (sizeof pieces - 1)];
+        }
+        value[(state >> 20) % sizeof seed] = '\0';
+        hints = cgx_hints_parse(NULL, value, NULL, NULL, &error);
+        cgx_hints_free(hints);
+        hints = cgx_hints_parse(NULL, NULL, value, NULL, &error);
+        cgx_hints_free(hints);
+        hints = cgx_hints_parse(NULL, NULL, NULL, value, &error);
+        *(hints != NULL ? &taken : &refused) += 1;
+        wrong += hints == NULL && (error.column < 1 || error.column > strlen(value) + 1);
+        cgx_hints_free(hints);
+    }
+    ok(taken > 1000 && refused > 1000 && wrong == 0,
+       "any value is taken, or refused with a place within it");
+}
+
+int main(void)
+{
+    test_enable();
+    test_bits();
+    test_layers();
+    test_memory();
+    test_hash();
+    test_together();
+    test_mistakes();
+    test_mutations();
+    return done_testing();
+}

@@ -1,0 +1,219 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The kernels measure the bytes that the host codec does, of elements and of sums, for pieces of
+ * all widths in one launch, all bucket sizes and incomplete buckets; so does the device backend. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/measure.h"
+#include "codec_data.h"
+#include "cuda/backend.h"
+#include "cuda/kernels.h"
+#include "kernels_scene.h"
+#include "lib/tap.h"
+#include "mpi/lib/device.h"
+
+/* Pieces of all widths; samples that are there and that are not: pieces of less than a group, of
+ * more than a block's samples, and of all remainders. */
+static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding rounding,
+                                   unsigned bucket_size, unsigned i)
+{
+    unsigned least = rounding == CGX_ROUNDING_NEAREST ? 1 : 2, widths = 10 - least;
+    struct scene_plan plan = {
+        .coding = {.dtype = dtype, .bucket_size = bucket_size, .rounding = rounding, .call = i},
+        .npieces = widths,
+        .misalignment = i % 4 * 2,
+        .nsources = 1 + i % 4,
+        .seed = i * 64 + bucket_size};
+    size_t most = 5 * CGX_KERNEL_MEASURED / 4 / bucket_size; /* buckets, of two blocks */
+
+    for (unsigned p = 0; p < widths; p++) {
+        unsigned bits = least + (p + i) % widths;
+
+        plan.bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
+        plan.counts[p] = (size_t)bucket_size * (1 + (p + i) % 3);
+    }
+    plan.counts[i % (widths - 1)] = (most - i * 3 % most) * bucket_size;
+    plan.counts[widths - 1] = (size_t)bucket_size * (i % 18) + 1 + i * 29 % bucket_size;
+    plan.buffer_source = i % 5 < plan.nsources ? i % 5 : SCENE_NO_SOURCE;
+    return plan;
+}
+
+static void test_pieces(enum cgx_dtype dtype, enum cgx_rounding rounding)
+{
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
+         bucket_size *= 2) {
+        for (unsigned i = 0; i < 18 && same; i++) {
+            struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
+
+            scene_make(&scene, &plan);
+            same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
+        }
+    }
+    ok(same, "%s, %s: the samples of the host codec", data_dtypes[dtype],
+       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+}
+
+/* Sums of three payloads and of the own elements. */
+static void test_random(enum cgx_dtype dtype, enum cgx_rounding rounding)
+{
+    enum { BUCKETS = 2048, TIMES = 16 };
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned time = 0; time < TIMES && same; time++) {
+        struct scene_plan plan = {
+            .coding = {.dtype = dtype, .bucket_size = 64, .rounding = rounding, .call = time},
+            .npieces = 1,
+            .counts = {BUCKETS * 64},
+            .bits = {2 + time % 7},
+            .nsources = 4,
+            .buffer_source = time % 4,
+            .seed = (uint64_t)dtype << 32 | time};
+
+        scene_make(&scene, &plan);
+        same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
+    }
+    ok(same, "%s, %s: %d random buckets, summed", data_dtypes[dtype],
+       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic",
+       TIMES * BUCKETS / CGX_SAMPLE_GROUP);
+}
+
+/* Of a bucket that is sampled, in the last source. */
+static void test_refused(enum cgx_dtype dtype)
+{
+    static struct scene scene;
+    const uint32_t header = 0x7F800000;
+    struct scene_plan plan = make_plan(dtype, CGX_ROUNDING_NEAREST, 128, 3);
+
+    plan.buffer_source = 0;
+    plan.bits[2] = 5;
+    scene_make(&scene, &plan);
+    memcpy(scene_payload(&scene, plan.nsources - 1) + scene.pieces[2].offset, &header,
+           sizeof header);
+    ok(scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_ERR_FORMAT,
+       "%s: a step that no encoder writes is refused", data_dtypes[dtype]);
+}
+
+/* ---- the backend ---- */
+
+enum { ELEMENTS = 40000, STAGING = 1 << 20, SAMPLES_AT = 1 << 19 };
+
+static float elements[ELEMENTS];
+static const struct cgx_coding coding = {.bucket_size = 256};
+/* Of 80 and 32 buckets, so that there are 5 and 2 samples. */
+static const struct cgx_piece pieces[] = {
+    {.count = 512, .bits = CGX_BITS_EXACT},
+    {.first = 512, .count = 20480, .bits = 3, .offset = 2048},
+    {.first = 20992, .count = 8192, .bits = 6, .offset = 65536}};
+enum { PIECES = 3, SAMPLES = 7 };
+
+static struct cgx_backend *open_backend(unsigned char *staging, struct cgx_cuda_backends **all,
+                                        const void *buffer)
+{
+    const struct cgx_area area = {
+        .staging = {staging}, .bytes = STAGING, .pieces = PIECES, .sources = 2};
+    struct cgx_backend *backend;
+
+    if (cgx_cuda_backend(all, buffer, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
+        bail_out("there is no backend");
+    return backend;
+}
+
+static void test_backend(void)
+{
+    struct cgx_cuda_backends *all = NULL;
+    unsigned char *staging = aligned_alloc(4096, STAGING);
+    struct cgx_sample *samples = (struct cgx_sample *)(void *)(staging + SAMPLES_AT);
+    struct cgx_sample expected[SAMPLES];
+    const unsigned char *sources[] = {staging, NULL};
+    struct cgx_backend *backend;
+    void *buffer;
+    bool good;
+
+    data_fill(DATA_HEAVY_TAILED, 7, elements, ELEMENTS);
+    memset(staging, 0, STAGING);
+    cgx_codec_host()->encode(&coding, pieces, PIECES, elements, staging);
+    cgx_codec_host()->measure(&coding, pieces, PIECES, sources, 2, elements, expected);
+    buffer = device_clone(elements, sizeof elements);
+    backend = open_backend(staging, &all, buffer);
+    good = backend->ops->begin(backend) == CGX_OK;
+    backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    good = good &&
+           backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
+                                 samples) == CGX_OK &&
+           backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
+           backend->ops->wait(backend, 0) == CGX_OK;
+    ok(good && memcmp(samples, expected, sizeof expected) == 0,
+       "the device backend fetches the samples of the host codec");
+    ok(backend->ops->measure(backend, 0, &coding, pieces, 1, sources, 2, buffer, samples) ==
+               CGX_OK &&
+           backend->ops->wait(backend, 0) == CGX_OK,
+       "exact pieces alone have no samples");
+    /* The first piece's entry is not that which the device has. */
+    cgx_codec_host()->measure(&coding, pieces + 1, 2, sources, 2, elements, expected);
+    good = backend->ops->measure(backend, 0, &coding, pieces + 1, 2, sources, 2, buffer, samples) ==
+               CGX_OK &&
+           backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
+           backend->ops->wait(backend, 0) == CGX_OK;
+    ok(good && memcmp(samples, expected, sizeof expected) == 0, "then others are measured");
+    cgx_cuda_backends_free(all);
+    device_free(buffer);
+    free(staging);
+}
+
+/* A reduce must never work on what has not arrived, whatever was asked before it. */
+static void test_store_fails(void)
+{
+    static const char name[] = "when a store fails, measure and the reduce after it say so";
+    struct cgx_cuda_backends *all = NULL;
+    unsigned char *staging;
+    const unsigned char *sources[] = {NULL, NULL};
+    struct cgx_backend *backend;
+    enum cgx_status measured, reduced;
+    void *buffer;
+
+    if (!device_is_soft()) {
+        skip(name, "a real driver");
+        return;
+    }
+    staging = aligned_alloc(4096, STAGING);
+    sources[0] = staging;
+    buffer = device_clone(elements, sizeof elements);
+    backend = open_backend(staging, &all, buffer);
+    memset(staging, 0, STAGING);
+    device_fail(SOFTCUDA_COPY, 1, false);
+    backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    measured = backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
+                                     (struct cgx_sample *)(void *)(staging + SAMPLES_AT));
+    reduced =
+        backend->ops->reduce(backend, 0, &coding, pieces, PIECES, sources, 2, buffer, staging);
+    ok(measured == CGX_ERR_DEVICE && reduced == CGX_ERR_DEVICE, name);
+    backend->ops->wait(backend, 0);
+    cgx_cuda_backends_free(all);
+    device_free(buffer);
+    free(staging);
+}
+
+int main(void)
+{
+    if (!kernels_open()) {
+        skip("the kernels", "no device");
+        return done_testing();
+    }
+    for (int dtype = 0; dtype < 3; dtype++)
+        for (int rounding = 0; rounding < 2; rounding++) {
+            test_pieces((enum cgx_dtype)dtype, (enum cgx_rounding)rounding);
+            test_random((enum cgx_dtype)dtype, (enum cgx_rounding)rounding);
+        }
+    for (int dtype = 0; dtype < 3; dtype++)
+        test_refused((enum cgx_dtype)dtype);
+    test_backend();
+    test_store_fails();
+    return done_testing();
+}

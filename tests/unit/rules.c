@@ -1,0 +1,260 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The file of CGX_RULES: what it says of calls. */
+#include "policy/rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+
+static struct cgx_rules_error error;
+
+static struct {
+    unsigned count, line;
+    char message[160];
+} warnings;
+
+static void collect(void *context, unsigned line, const char *message)
+{
+    (void)context;
+    warnings.count++;
+    warnings.line = line;
+    snprintf(warnings.message, sizeof warnings.message, "%s", message);
+}
+
+static struct cgx_rules *parse_bytes(const char *text, size_t length)
+{
+    memset(&error, 0, sizeof error);
+    memset(&warnings, 0, sizeof warnings);
+    return cgx_rules_parse(text, length, collect, NULL, &error);
+}
+
+static struct cgx_rules *parse(const char *text)
+{
+    struct cgx_rules *rules = parse_bytes(text, strlen(text));
+
+    if (rules == NULL)
+        bail_out("line %u, column %u: %s: %s", error.line, error.column, error.message, text);
+    return rules;
+}
+
+static struct cgx_rules_call call_of(uint64_t count)
+{
+    return (struct cgx_rules_call){.count = count, .communicator = "", .position = UINT64_MAX};
+}
+
+static struct cgx_say say_of(const struct cgx_rules *rules, uint64_t count)
+{
+    struct cgx_rules_call call = call_of(count);
+
+    return cgx_rules_say(rules, &call);
+}
+
+/* Whether the one rule of TEXT is for CALL. */
+static bool is_for(const char *text, struct cgx_rules_call call)
+{
+    struct cgx_rules *rules = parse(text);
+    bool found = cgx_rules_say(rules, &call).rule == 1;
+
+    cgx_rules_free(rules);
+    return found;
+}
+
+static bool is_for_count(const char *text, uint64_t count)
+{
+    return is_for(text, call_of(count));
+}
+
+static bool is_for_position(const char *text, uint64_t position)
+{
+    struct cgx_rules_call call = call_of(1);
+
+    call.position = position;
+    return is_for(text, call);
+}
+
+static bool is_for_communicator(const char *text, const char *name)
+{
+    struct cgx_rules_call call = call_of(1);
+
+    call.communicator = name;
+    return is_for(text, call);
+}
+
+static bool is_for_type(const char *text, enum cgx_dtype dtype)
+{
+    struct cgx_rules_call call = call_of(1);
+
+    call.dtype = dtype;
+    return is_for(text, call);
+}
+
+static void test_counts(void)
+{
+    ok(is_for_count("count=7 -> exact", 7) && !is_for_count("count=7 -> exact", 8),
+       "a count is for calls of that count");
+    ok(!is_for_count("count=7-9 -> exact", 6) && is_for_count("count=7-9 -> exact", 7) &&
+           is_for_count("count=7-9 -> exact", 9) && !is_for_count("count=7-9 -> exact", 10),
+       "a range of counts has both its ends");
+    ok(!is_for_count("count=7- -> exact", 6) && is_for_count("count=7- -> exact", UINT64_MAX),
+       "an open range has no end");
+    ok(is_for_count("count=5-->exact", 6) && !is_for_count("count=5->exact", 6),
+       "blanks around the arrow may be left out");
+    ok(is_for_count("count=18446744073709551615 -> exact", UINT64_MAX), "counts go up to 2^64 - 1");
+}
+
+static void test_other_conditions(void)
+{
+    ok(is_for_position("position=0-3 -> exact", 0) && is_for_position("position=0-3 -> exact", 3) &&
+           !is_for_position("position=0-3 -> exact", 4),
+       "positions are a range");
+    ok(!is_for_position("position=0- -> exact", UINT64_MAX) &&
+           is_for_position("->exact", UINT64_MAX),
+       "no condition holds for a position that is not known");
+    ok(is_for_type("type=float32 -> exact", CGX_FLOAT32) &&
+           is_for_type("type=float16 -> exact", CGX_FLOAT16) &&
+           is_for_type("type=bfloat16 -> exact", CGX_BFLOAT16) &&
+           !is_for_type("type=float16 -> exact", CGX_FLOAT32) &&
+           !is_for_type("type=float16 -> exact", CGX_BFLOAT16),
+       "types are told apart");
+    ok(is_for_communicator("comm=world -> exact", "world") &&
+           !is_for_communicator("comm=world -> exact", "World") &&
+           !is_for_communicator("comm=world -> exact", "worlds"),
+       "a communicator's name is compared whole");
+    ok(is_for_communicator("comm=\"data # parallel -> 1\" -> exact", "data # parallel -> 1"),
+       "a name in quotes may have blanks, arrows and hashes");
+    ok(is_for_communicator("comm=\"\" -> exact", "") &&
+           !is_for_communicator("comm=\"\" -> exact", "x"),
+       "a communicator without a name can be meant");
+    ok(is_for_count("  ->  exact  # every call", 1), "a rule without conditions is for every call");
+}
+
+static void test_actions(void)
+{
+    struct cgx_rules *rules = parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
+                                    "count=4 -> bits=32\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n"
+                                    "-> bits=2");
+    struct cgx_say say = say_of(rules, 1);
+
+    ok(say.exact && say.least == 0 && say.most == 0 && say.layers == NULL, "exact is exact");
+    say = say_of(rules, 2);
+    ok(!say.exact && say.least == 5 && say.most == 5, "one width is fixed");
+    say = say_of(rules, 3);
+    ok(!say.exact && say.least == 3 && say.most == 6, "two widths are a choice");
+    ok(say_of(rules, 4).exact && say_of(rules, 5).exact, "bits=32 and bits=exact are exact");
+    ok(say_of(rules, 5).rule == 5, "words may be in upper or lower case");
+    ok(say_of(rules, 3).rule == 3 && say_of(rules, 9).rule == 6,
+       "the first rule that holds counts");
+    cgx_rules_free(rules);
+    say = say_of(NULL, 1);
+    ok(!say.exact && say.least == 0 && say.most == 0 && say.layers == NULL && say.rule == 0,
+       "no rules say nothing");
+    rules = parse("count=7 -> exact");
+    ok(say_of(rules, 8).rule == 0 && !say_of(rules, 8).exact, "nothing is said of other calls");
+    cgx_rules_free(rules);
+}
+
+static void test_layers(void)
+{
+    struct cgx_rules *rules = parse("-> bits=3:6 layers=4096:32,1000,500:2, 4:exact");
+    const struct cgx_layer_list *list = say_of(rules, 5600).layers;
+    struct cgx_say other = say_of(rules, 5601);
+
+    ok(list != NULL && list->total == 5600 && list->nlayers == 4 && list->layers[0].count == 4096 &&
+           list->layers[0].bits == CGX_BITS_EXACT && list->layers[1].count == 1000 &&
+           list->layers[1].bits == 0 && list->layers[2].count == 500 && list->layers[2].bits == 2 &&
+           list->layers[3].count == 4 && list->layers[3].bits == CGX_BITS_EXACT,
+       "layers have sizes and widths, in order");
+    ok(other.layers == NULL && other.least == 3 && other.most == 6 && other.rule == 1,
+       "of a call of another count the rule says all but the layers");
+    ok(warnings.count == 0, "layers of a rule for several counts are nothing to warn of");
+    cgx_rules_free(rules);
+    rules = parse("-> layers=18446744073709551614,1");
+    ok(say_of(rules, UINT64_MAX).layers != NULL, "layers add up to as much as 2^64 - 1");
+    cgx_rules_free(rules);
+}
+
+static void test_text(void)
+{
+    static const char with_mark[] = "\xEF\xBB\xBF-> exact", with_nul[] = "# \0\n-> exact # \0";
+    struct cgx_rules *rules = parse("\n  # nothing\r\n\t\r\ncount=1 -> exact\r\n\r\n-> bits=4\r\n");
+
+    ok(say_of(rules, 1).exact && say_of(rules, 2).least == 4,
+       "lines may end as in DOS, be blank, or hold a comment alone");
+    cgx_rules_free(rules);
+    ok(is_for_count(with_mark, 1), "the byte order mark of an editor is passed over");
+    rules = parse_bytes(with_nul, sizeof with_nul - 1);
+    ok(rules != NULL && say_of(rules, 1).exact, "comments may have any bytes");
+    cgx_rules_free(rules);
+    rules = parse_bytes(NULL, 0);
+    ok(rules != NULL && say_of(rules, 1).rule == 0 && !cgx_rules_name_communicators(rules),
+       "an empty file has no rules");
+    cgx_rules_free(rules);
+    rules = parse("count=1 -> exact\ncomm=a -> exact");
+    ok(cgx_rules_name_communicators(rules) && !cgx_rules_name_communicators(NULL),
+       "it is known whether names are asked for");
+    cgx_rules_free(rules);
+}
+
+static void test_warnings(void)
+{
+    struct cgx_rules *rules = parse("count=10-20 -> bits=4\n\ncount=12-20 type=float16 -> exact");
+
+    ok(warnings.count == 1 && warnings.line == 3 &&
+           strcmp(warnings.message,
+                  "the rule is never reached: the one of line 1 is for all of its calls") == 0,
+       "a rule that an earlier one hides is warned of");
+    ok(say_of(rules, 12).rule == 1, "and it has no effect");
+    cgx_rules_free(rules);
+    cgx_rules_free(parse("count=10-20 -> bits=4\ncount=9-20 -> exact\ncount=10-21 -> exact\n"
+                         "type=float16 -> exact\ntype=float32 -> exact\ncomm=a -> exact\n"
+                         "comm=b -> exact\nposition=0- -> exact\n -> exact"));
+    ok(warnings.count == 0, "rules that overlap in part, or whose conditions differ, are not");
+    cgx_rules_free(parse("comm=a -> exact\nposition=3 comm=a -> exact"));
+    ok(warnings.count == 1, "names are compared for that");
+    cgx_rules_free(parse("count=100 -> layers=50,51"));
+    ok(warnings.count == 1 && warnings.line == 1 &&
+           strstr(warnings.message, "they add up to 101") != NULL,
+       "layers that cannot add up to the rule's count are warned of");
+    cgx_rules_free(parse("count=100-101 -> layers=50,51"));
+    ok(warnings.count == 0, "layers that can are not");
+    rules = cgx_rules_parse("-> exact\n-> exact", 17, NULL, NULL, &error);
+    ok(rules != NULL, "warnings need not be taken");
+    cgx_rules_free(rules);
+}
+
+static void test_many_rules(void)
+{
+    enum { RULES = 10000 };
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct cgx_rules *rules;
+
+    if (out == NULL)
+        bail_out("out of memory");
+    for (unsigned i = 1; i <= RULES; i++)
+        fprintf(out, "count=%u -> bits=4 layers=%u\n", i, i);
+    fclose(out);
+    rules = parse_bytes(text, size);
+    free(text);
+    ok(rules != NULL && warnings.count == 0 && say_of(rules, RULES).rule == RULES &&
+           say_of(rules, RULES).layers->total == RULES && say_of(rules, RULES + 1).rule == 0,
+       "ten thousand rules are read, and the last is found");
+    cgx_rules_free(rules);
+}
+
+int main(void)
+{
+    test_counts();
+    test_other_conditions();
+    test_actions();
+    test_layers();
+    test_text();
+    test_warnings();
+    test_many_rules();
+    return done_testing();
+}
