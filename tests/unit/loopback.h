@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Ranks that are threads of this process, and as much of MPI between them as src/coll needs: Isend,
+ * Irecv, Testsome and Get_count, of bytes. */
+#ifndef CGX_TESTS_LOOPBACK_H
+#define CGX_TESTS_LOOPBACK_H
+
+#include "util/mpi.h"
+
+/* The table of these functions. Communicators and tags are ignored: messages between two ranks are
+ * taken in the order in which they were sent. */
+extern const struct cgx_mpi loopback_mpi;
+
+/* Calls BODY as each of RANKS ranks and returns when all have returned. Aborts if memory or threads
+ * are short, or if messages are left over. */
+void loopback_run(unsigned ranks, void (*body)(void *context, unsigned rank), void *context);
+
+#endif

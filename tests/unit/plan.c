@@ -1,0 +1,143 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What plans make of settings, rules and hints. */
+#include "policy/plan.h"
+
+#include <stdlib.h>
+
+#include "lib/tap.h"
+
+static const struct cgx_settings settings = {
+    .bits = 4, .bucket_size = 512, .adaptive = true, .adaptive_bits = 3u << 16 | 8u};
+
+/* The segments in order, without gaps, each but the last of whole buckets. */
+static bool covers(const struct cgx_plan *plan)
+{
+    size_t element = 0;
+
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        const struct cgx_segment *segment = &plan->segments[i];
+
+        if (segment->first != element || segment->count == 0 ||
+            segment->first % plan->bucket_size != 0)
+            return false;
+        element += segment->count;
+    }
+    return element == plan->count;
+}
+
+static bool segment_is(const struct cgx_plan *plan, size_t index, size_t count, unsigned least,
+                       unsigned bits, unsigned most)
+{
+    const struct cgx_segment *segment = &plan->segments[index];
+
+    return index < plan->nsegments && segment->count == count && segment->least == least &&
+           segment->bits == bits && segment->most == most;
+}
+
+static void test_adaptive(void)
+{
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
+
+    ok(covers(plan) && plan->nsegments == 3 && plan->adaptive &&
+           segment_is(plan, 0, 65536, 3, 4, 8) && segment_is(plan, 2, 150000 - 131072, 3, 4, 8),
+       "segments of 65536 elements begin at the base width");
+    cgx_plan_free(plan);
+}
+
+static void test_said_widths(void)
+{
+    struct cgx_settings fixed = settings;
+    struct cgx_say say = {.least = 5, .most = 7};
+    struct cgx_plan *plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, 2048);
+
+    ok(segment_is(plan, 0, 2048, 5, 5, 7), "a range that is said counts, and the base is within");
+    cgx_plan_free(plan);
+    fixed.adaptive = false;
+    plan = cgx_plan_create(&fixed, &say, CGX_FLOAT32, 150000);
+    ok(plan->nsegments == 1 && !plan->adaptive && segment_is(plan, 0, 150000, 5, 5, 5),
+       "where nothing is adaptive it is one width for all");
+    cgx_plan_free(plan);
+    say = (struct cgx_say){.least = 1, .most = 1};
+    fixed.rounding = CGX_ROUNDING_STOCHASTIC;
+    plan = cgx_plan_create(&fixed, &say, CGX_FLOAT32, 2048);
+    ok(segment_is(plan, 0, 2048, 2, 2, 2), "1 bit means 2 where rounding is stochastic");
+    cgx_plan_free(plan);
+}
+
+static struct cgx_layer_list *list_of(const struct cgx_layer_size *layers, size_t nlayers)
+{
+    struct cgx_layer_list *list = malloc(sizeof *list + nlayers * sizeof list->layers[0]);
+
+    list->total = 0;
+    list->nlayers = nlayers;
+    for (size_t i = 0; i < nlayers; i++) {
+        list->layers[i] = layers[i];
+        list->total += layers[i].count;
+    }
+    return list;
+}
+
+static void test_layers(void)
+{
+    static const struct cgx_layer_size aligned[] = {{512, 32}, {70144, 0}, {1024, 8}};
+    static const struct cgx_layer_size odd[] = {{100, 32}, {1000, 0}, {10, 32}, {5, 2}, {2000, 2}};
+    static const struct cgx_layer_size tiny[] = {{1, 3}, {1, 8}, {1, 3}, {600, 5}};
+    struct cgx_layer_list *list = list_of(aligned, 3);
+    struct cgx_say say = {.layers = list};
+    struct cgx_plan *plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, list->total);
+
+    ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32, 32, 32) &&
+           segment_is(plan, 1, 65536, 3, 4, 8) && segment_is(plan, 2, 70144 - 65536, 3, 4, 8) &&
+           segment_is(plan, 3, 1024, 8, 8, 8),
+       "layers that are said are followed, and cut from their first element on");
+    cgx_plan_free(plan);
+    free(list);
+
+    /* Elements 0-99 exact, 100-1099 adaptive, 1100-1109 exact, 1110-3114 2 bits. */
+    say.layers = list = list_of(odd, 5);
+    plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, list->total);
+    ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32, 32, 32) &&
+           segment_is(plan, 1, 512, 3, 4, 8) && segment_is(plan, 2, 512, 32, 32, 32) &&
+           segment_is(plan, 3, 3115 - 1536, 2, 2, 2),
+       "a bucket of several layers has the most bits of them, and layers alike become one segment");
+    cgx_plan_free(plan);
+    free(list);
+
+    say.layers = list = list_of(tiny, 4);
+    plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, list->total);
+    ok(covers(plan) && plan->nsegments == 2 && segment_is(plan, 0, 512, 8, 8, 8) &&
+           segment_is(plan, 1, 603 - 512, 5, 5, 5),
+       "layers within one bucket do not make segments of their own");
+    cgx_plan_free(plan);
+    free(list);
+}
+
+static void test_change(void)
+{
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
+    struct cgx_plan *copy = cgx_plan_copy(plan), *widest = cgx_plan_widest(plan);
+    const uint8_t widths[] = {3, 8, 5};
+
+    ok(copy->hash == plan->hash, "a copy has the hash of its plan");
+    cgx_plan_set(copy, widths);
+    ok(copy->hash != plan->hash && segment_is(copy, 1, 65536, 3, 8, 8),
+       "with other widths another");
+    ok(widest->segments[0].bits == 8 && widest->segments[2].bits == 8, "the widest has the most");
+    ok(cgx_plan_segment(plan, 0) == 0 && cgx_plan_segment(plan, 65535) == 0 &&
+           cgx_plan_segment(plan, 65536) == 1 && cgx_plan_segment(plan, 149999) == 2,
+       "elements are found in their segments");
+    cgx_plan_free(plan);
+    cgx_plan_free(copy);
+    cgx_plan_free(widest);
+}
+
+int main(void)
+{
+    test_adaptive();
+    test_said_widths();
+    test_layers();
+    test_change();
+    return done_testing();
+}
