@@ -141,8 +141,38 @@ static void test_long_steps(void)
     cgx_step_free(step);
 }
 
+static void test_positions(void)
+{
+    struct cgx_step *step = cgx_step_create(2);
+    uint64_t generation;
+    bool in_order = true;
+
+    feed(step, "ABCDEF", 2);
+    generation = cgx_step_generation(step);
+    for (const char *call = "ABCDEF"; *call; call++) {
+        cgx_step_recurs(step, (uint64_t)*call);
+        in_order = in_order && cgx_step_position(step) == (size_t)(*call - 'A') &&
+                   cgx_step_expects(step, cgx_step_position(step)) == (uint64_t)*call;
+    }
+    ok(in_order, "calls of the step have their positions in it");
+    feed(step, "ABX", 1);
+    ok(cgx_step_position(step) == CGX_STEP_NOWHERE, "one that it does not expect has none");
+    feed(step, "CDEF", 1);
+    ok(cgx_step_position(step) == 5 && cgx_step_generation(step) == generation,
+       "and leaves those of the others as they were");
+    feed(step, "GHIJKLMN", 4);
+    ok(cgx_step_generation(step) != generation, "another step is another generation");
+    cgx_step_free(step);
+
+    step = cgx_step_create(0);
+    ok(feed(step, "ABCDEF", 4) == 24 && cgx_step_position(step) == 5,
+       "without a warm-up every call recurs, and has a position once there is a step");
+    cgx_step_free(step);
+}
+
 int main(void)
 {
+    test_positions();
     test_one_off_calls();
     test_warmup();
     test_strays();
