@@ -63,7 +63,11 @@ struct cgx_coll {
     bool withheld; /* this rank cannot serve the call; its buffers and backends are not used */
     bool hopeless; /* WITHHELD, and it cannot serve the call exactly either */
     struct cgx_tally *tally; /* set where all ranks have a result; NULL: the plan is not adaptive */
-    size_t sent;             /* set: bytes of the messages sent */
+    /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the steps of what
+     * this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks these
+     * are the steps of all quantisations of the bucket. */
+    float *steps;
+    size_t sent; /* set: bytes of the messages sent */
 };
 
 enum cgx_outcome {

@@ -13,8 +13,12 @@ static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 
 void cgx_tally_begin(const struct cgx_coll *coll)
 {
-    size_t nsegments = coll->shape->plan->nsegments;
+    const struct cgx_plan *plan = coll->shape->plan;
+    size_t nsegments = plan->nsegments;
 
+    if (coll->steps)
+        memset(coll->steps, 0,
+               (plan->count + plan->bucket_size - 1) / plan->bucket_size * sizeof coll->steps[0]);
     if (!coll->tally)
         return;
     for (size_t i = 0; i < nsegments; i++)
@@ -53,6 +57,22 @@ static double piece_spread(const struct cgx_piece *piece, unsigned bucket_size,
     return sum;
 }
 
+/* Adds the steps of PIECE to those of the buffer's buckets. */
+static void add_steps(const struct cgx_piece *piece, unsigned bucket_size,
+                      const unsigned char *headers, float *steps)
+{
+    size_t buckets = (piece->count + bucket_size - 1) / bucket_size;
+
+    if (piece->bits == CGX_BITS_EXACT)
+        return;
+    for (size_t i = 0; i < buckets; i++) {
+        uint32_t header;
+
+        memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);
+        steps[piece->first / bucket_size + i] += cgx_header_step(header);
+    }
+}
+
 /* In a message it has the upper half of a float64: sums of squares of all float32. */
 static double spread_at(const unsigned char *spreads, size_t index)
 {
@@ -84,7 +104,14 @@ void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
     unsigned char *spreads = staging + part->spreads;
     size_t behind = part->spreads - part->message - CGX_MESSAGE_HEADER_BYTES;
 
-    if (!plan->adaptive || slice->withheld)
+    if (slice->withheld)
+        return;
+    for (size_t i = 0; slice->coll->steps && i < part->npieces; i++) {
+        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+
+        add_steps(piece, plan->bucket_size, staging + piece->offset, slice->coll->steps);
+    }
+    if (!plan->adaptive)
         return;
     for (size_t i = 0; i < part->npieces; i++) {
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];

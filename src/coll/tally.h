@@ -10,11 +10,12 @@
 
 #include "coll/slice.h"
 
-/* Empties the tally. */
+/* Empties the tally, and the steps. */
 void cgx_tally_begin(const struct cgx_coll *coll);
 
-/* Writes the spreads of PART, whose payload is in the staging memory; SOURCES are the NSOURCES
- * payloads that were summed, as for reduce, or there are none. */
+/* To be called for every quantisation by this rank: PART, whose payload is in the staging memory;
+ * SOURCES are the NSOURCES payloads that were summed, as for reduce, or there are none. Writes the
+ * spreads, where widths are adaptive, and takes note of the steps, where they are wanted. */
 void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
                     const unsigned char *const *sources, size_t nsources);
 

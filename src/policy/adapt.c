@@ -267,6 +267,25 @@ static double cost_of(const struct choice *choice)
     return cost;
 }
 
+/* Where base widths cost less they are the choice: their error is the budget, of which the margin
+ * leaves a part unspent. */
+static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
+{
+    double base = 0;
+
+    for (size_t i = 0; i < choice->nshares; i++) {
+        const struct cgx_share *share = &choice->shares[i];
+
+        if (share->base < share->least || share->base > share->most)
+            return;
+        base += share->cost * share->base;
+    }
+    if (adapt->alpha < 1 || base > cost_of(choice))
+        return;
+    for (size_t i = 0; i < choice->nshares; i++)
+        choice->shares[i].bits = choice->shares[i].base;
+}
+
 /* The chosen widths go to the block, in the order of add_share. */
 static void set_widths(struct cgx_adapt *adapt, const struct choice *choice)
 {
@@ -295,6 +314,7 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
     if (!isfinite(choice->budget) ||
         cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
         return;
+    prefer_base(adapt, choice);
     if (adapt->choices == 0 || choice->error > choice->budget ||
         cost_of(choice) < CGX_ADAPT_GAIN * choice->cost)
         set_widths(adapt, choice);

@@ -125,6 +125,16 @@ static void test_first(void)
     cgx_adapt_free(adapt);
 }
 
+static void test_alike(void)
+{
+    static const double alike[SEGMENTS] = {1, 1.01, 1, 0.99, 1, 1, 1.02, 1};
+    struct cgx_adapt *adapt = create();
+
+    steps(adapt, alike, CGX_ADAPT_FIRST);
+    ok(mean_bits(adapt) == 4, "segments alike keep the base width: none costs more");
+    cgx_adapt_free(adapt);
+}
+
 static void test_period(void)
 {
     struct cgx_adapt *adapt = create();
@@ -247,6 +257,7 @@ static void test_out_of_reach(void)
 int main(void)
 {
     test_first();
+    test_alike();
     test_period();
     test_flutter();
     test_guard();
