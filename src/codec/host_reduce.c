@@ -7,8 +7,8 @@
 
 /* The arguments of the operation, and the sum of one bucket. */
 struct reduction {
-    struct cgx_walk walk;
     struct cgx_sum sum;
+    struct cgx_walk walk;
     unsigned char *payload;
 };
 

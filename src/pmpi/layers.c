@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "pmpi/start.h"
+#include "pmpi/stats.h"
 #include "policy/adapt.h"
 #include "util/log.h"
 
@@ -24,6 +25,15 @@ void cgx_layers_free(struct cgx_layers *layers)
     if (layers)
         cgx_adapt_free(layers->adapt);
     free(layers);
+}
+
+/* The shapes are those of the layers' plans as they are now. */
+static void follow_plans(struct cgx_layers *layers)
+{
+    for (size_t i = 0; i < layers->nshapes; i++) {
+        if (layers->adapt->layers[i].plan)
+            cgx_coll_follow(&layers->shapes[i], layers->adapt->layers[i].plan);
+    }
 }
 
 /* ---- making them ---- */
@@ -50,28 +60,33 @@ static bool are_complete(const struct cgx_comm *state)
     return true;
 }
 
-static bool fill(const struct cgx_comm *state, struct cgx_layers *layers)
+/* The layers of the present step, of which at least one call was agreed. NULL if memory is short.
+ */
+static struct cgx_layers *create(const struct cgx_comm *state)
 {
-    const struct cgx_plan **plans = calloc(layers->nshapes, sizeof *plans);
-    bool any = false;
+    size_t period = cgx_step_period(state->step);
+    struct cgx_layers *layers = calloc(1, sizeof *layers + period * sizeof layers->shapes[0]);
+    const struct cgx_plan **plans = calloc(period, sizeof *plans);
 
-    for (size_t i = 0; plans && i < layers->nshapes; i++) {
+    for (size_t i = 0; layers && plans && i < period; i++) {
         const struct cgx_signature *signature = agreed_at(state, i);
 
         if (!signature)
             continue;
-        any = true;
         plans[i] = signature->plan;
         layers->shapes[i] = signature->shape;
     }
-    if (any)
-        layers->adapt = cgx_adapt_create(cgx_start(), plans, layers->nshapes);
+    if (layers && plans)
+        layers->adapt = cgx_adapt_create(cgx_start(), plans, period);
     free(plans);
-    for (size_t i = 0; layers->adapt && i < layers->nshapes; i++) {
-        if (layers->adapt->layers[i].plan)
-            cgx_coll_follow(&layers->shapes[i], layers->adapt->layers[i].plan);
+    if (!layers || !layers->adapt) {
+        free(layers);
+        return NULL;
     }
-    return layers->adapt != NULL;
+    layers->generation = cgx_step_generation(state->step);
+    layers->nshapes = period;
+    follow_plans(layers);
+    return layers;
 }
 
 /* True if some call may have a layer. */
@@ -87,18 +102,13 @@ static bool any_agreed(const struct cgx_comm *state)
 /* Makes the layers of the present step, on all ranks or none. */
 static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
 {
-    size_t period = cgx_step_period(state->step);
-    struct cgx_layers *layers = calloc(1, sizeof *layers + period * sizeof layers->shapes[0]);
-    int all, code;
+    struct cgx_layers *layers = create(state);
+    int all = layers != NULL;
+    int code = mpi->Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, state->own);
 
-    if (layers)
-        layers->nshapes = period;
-    all = layers && fill(state, layers);
-    code = mpi->Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, state->own);
-    if (code == MPI_SUCCESS && all) {
-        layers->generation = cgx_step_generation(state->step);
+    if (layers && code == MPI_SUCCESS && all) {
         state->layers = layers;
-        cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", period,
+        cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->nshapes,
                 layers->adapt->nsegments);
         return code;
     }
@@ -129,10 +139,8 @@ static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_ad
     if (cgx_adapt_take(adapt, due))
         cgx_log(CGX_LOG_DEBUG, "step %llu: new widths%s", (unsigned long long)adapt->steps,
                 due == CGX_ADAPT_SCALED ? ": the error grew" : "");
-    for (size_t i = 0; i < state->layers->nshapes; i++) {
-        if (adapt->layers[i].plan)
-            cgx_coll_follow(&state->layers->shapes[i], adapt->layers[i].plan);
-    }
+    cgx_stats_plan(state->stats, state->step, adapt, due);
+    follow_plans(state->layers);
     return code;
 }
 

@@ -84,7 +84,7 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
         had = adapt->layers[i].plan != NULL;
         adapt->nsegments += plans[i]->nsegments;
     }
-    if (had && give_memory(adapt))
+    if (had && adapt->nsegments > 0 && give_memory(adapt))
         return adapt;
     cgx_adapt_free(adapt);
     return NULL;

@@ -53,8 +53,8 @@ struct cgx_adapt {
     struct cgx_adapt_layer layers[];
 };
 
-/* For the adaptive ones among PLANS, which are copied, by position; others may be NULL. NULL if
- * memory is short. */
+/* For the adaptive ones among PLANS, at least one, which are copied, by position; others may be
+ * NULL. NULL if memory is short. */
 struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
                                    const struct cgx_plan *const *plans, size_t nplans);
 void cgx_adapt_free(struct cgx_adapt *adapt);
