@@ -19,11 +19,11 @@ struct cgx_step {
     unsigned warmup;
     size_t last;         /* position of the last call */
     uint64_t generation; /* of the pattern */
-    size_t period;   /* 0: none is believed */
-    size_t position; /* of the next call within the pattern */
-    size_t run;      /* calls that the period has explained, the first step included */
-    size_t strays;   /* calls in a row that were not expected */
-    bool search;     /* something has come that the period does not explain */
+    size_t period;       /* 0: none is believed */
+    size_t position;     /* of the next call within the pattern */
+    size_t run;          /* calls that the period has explained, the first step included */
+    size_t strays;       /* calls in a row that were not expected */
+    bool search;         /* something has come that the period does not explain */
     size_t since_search;
 
     size_t length;                      /* of history */

@@ -23,8 +23,8 @@
 
 struct cgx_step;
 
-/* WARMUP: how many steps must have gone by before a call of the step recurs; 0: every call does. One
- * cannot be told from none, so 1 acts as 2. NULL if memory is short. */
+/* WARMUP: how many steps must have gone by before a call of the step recurs; 0: every call does.
+ * One cannot be told from none, so 1 acts as 2. NULL if memory is short. */
 struct cgx_step *cgx_step_create(unsigned warmup);
 void cgx_step_free(struct cgx_step *step);
 

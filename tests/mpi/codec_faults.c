@@ -64,11 +64,8 @@ static enum cgx_status measure(const struct cgx_coding *coding, const struct cgx
 
 const struct cgx_codec *__wrap_cgx_codec_host(void)
 {
-    static const struct cgx_codec codec = {.name = "faulty",
-                                           .encode = encode,
-                                           .decode = decode,
-                                           .reduce = reduce,
-                                           .measure = measure};
+    static const struct cgx_codec codec = {
+        .name = "faulty", .encode = encode, .decode = decode, .reduce = reduce, .measure = measure};
 
     return &codec;
 }
