@@ -6,6 +6,7 @@
 #include "cuda/memory.h"
 #include "cuda/staged.h"
 #include "pmpi/agreement.h"
+#include "pmpi/check.h"
 #include "pmpi/comm.h"
 #include "pmpi/eligible.h"
 #include "pmpi/errors.h"
@@ -13,11 +14,13 @@
 #include "pmpi/layers.h"
 #include "pmpi/report.h"
 #include "pmpi/start.h"
+#include "pmpi/stats.h"
 #include "util/log.h"
 
 /* A call that belongs to a step that has gone by often enough. */
 struct recurrence {
     struct cgx_signature *signature; /* NULL: the call is exact */
+    bool recurs;
     size_t position;
     struct cgx_say say;
 };
@@ -29,6 +32,7 @@ static struct recurrence recurring(struct cgx_comm *state, const struct cgx_call
     struct recurrence found = {.signature = NULL};
     bool recurs = cgx_step_recurs(state->step, key);
 
+    found.recurs = recurs;
     found.position = cgx_step_position(state->step);
     if (!recurs || (uint64_t)call->count < cgx_start()->minimal_size)
         return found;
@@ -162,12 +166,72 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     return MPI_SUCCESS;
 }
 
+/* What the caller gets of a call that was run with OUTCOME. */
+static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                    enum cgx_type_class type, struct cgx_comm *state,
+                    struct cgx_signature *signature, const struct offer *offer,
+                    enum cgx_outcome outcome)
+{
+    switch (outcome) {
+    case CGX_OUTCOME_DONE:
+        return MPI_SUCCESS;
+    case CGX_OUTCOME_REDO:
+        cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
+                (long long)call->count, state->size,
+                offer->refusal ? offer->refusal : "a rank could not serve one");
+        cgx_signature_refuse(signature);
+        return cgx_exact(mpi, call, type);
+    case CGX_OUTCOME_LOST:
+        cgx_signature_refuse(signature);
+        return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
+    case CGX_OUTCOME_HOPELESS:
+        /* The next call is tried too: as an exact one it would be an error on that rank alone. */
+        return cgx_errors_raise(mpi, call->comm,
+                                offer->hopeless ? offer->refusal : "a rank cannot use its buffers");
+    case CGX_OUTCOME_FAILED:
+        return cgx_errors_raise(mpi, call->comm, "this rank has no result");
+    case CGX_OUTCOME_BROKEN:
+        state->broken = true;
+        return cgx_errors_raise(mpi, call->comm, "MPI could not move the data");
+    }
+    return MPI_ERR_INTERN;
+}
+
+/* Runs COLL, compares what came of it if that is wanted, and counts. */
+static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struct cgx_stats_key key)
+{
+    struct cgx_check *check;
+    struct cgx_checked checked;
+    enum cgx_outcome outcome;
+    double begun, seconds;
+
+    if (cgx_check_begin(coll, &check) != MPI_SUCCESS)
+        return CGX_OUTCOME_BROKEN;
+    begun = cgx_stats_clock(state->stats);
+    outcome = cgx_coll_run(coll);
+    seconds = cgx_stats_clock(state->stats) - begun;
+    if (cgx_check_end(check, outcome, &checked) != MPI_SUCCESS)
+        outcome = CGX_OUTCOME_BROKEN;
+    cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
+    if (outcome == CGX_OUTCOME_DONE)
+        cgx_report_compressed(coll->sent);
+    return outcome;
+}
+
+static struct cgx_stats_key stats_key(const struct cgx_call *call, enum cgx_type_class type,
+                                      const struct recurrence *recurrence)
+{
+    return (struct cgx_stats_key){recurrence->position, cgx_comm_key(call->count, type),
+                                  recurrence->say.rule};
+}
+
 static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
                     const struct recurrence *recurrence)
 {
     struct cgx_signature *signature = recurrence->signature;
     struct offer offer = look_at(call, type);
+    enum cgx_outcome outcome;
     struct cgx_tally tally;
     struct cgx_coll coll = {.mpi = mpi,
                             .comm = state->own,
@@ -186,30 +250,20 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     coll.decoder = offer.decoder;
     coll.withheld = offer.refusal || offer.dtype != signature->plan->dtype;
     coll.hopeless = offer.hopeless;
-    switch (cgx_coll_run(&coll)) {
-    case CGX_OUTCOME_DONE:
-        cgx_report_compressed(coll.sent);
-        return MPI_SUCCESS;
-    case CGX_OUTCOME_REDO:
-        cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
-                (long long)call->count, state->size,
-                offer.refusal ? offer.refusal : "a rank could not serve one");
-        cgx_signature_refuse(signature);
-        return cgx_exact(mpi, call, type);
-    case CGX_OUTCOME_LOST:
-        cgx_signature_refuse(signature);
-        return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
-    case CGX_OUTCOME_HOPELESS:
-        /* The next call is tried too: as an exact one it would be an error on that rank alone. */
-        return cgx_errors_raise(mpi, call->comm,
-                                offer.hopeless ? offer.refusal : "a rank cannot use its buffers");
-    case CGX_OUTCOME_FAILED:
-        return cgx_errors_raise(mpi, call->comm, "this rank has no result");
-    case CGX_OUTCOME_BROKEN:
-        state->broken = true;
-        return cgx_errors_raise(mpi, call->comm, "MPI could not move the data");
-    }
-    return MPI_ERR_INTERN;
+    outcome = run(state, &coll, stats_key(call, type, recurrence));
+    return conclude(mpi, call, type, state, signature, &offer, outcome);
+}
+
+/* A call on a communicator whose calls may be compressed, but this one is not. */
+static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                       enum cgx_type_class type, struct cgx_comm *state,
+                       const struct recurrence *recurrence)
+{
+    if (recurrence->recurs)
+        cgx_stats_exact(state->stats, stats_key(call, type, recurrence));
+    else
+        cgx_stats_passing(state->stats);
+    return cgx_exact(mpi, call, type);
 }
 
 int cgx_allreduce(const struct cgx_call *call)
@@ -233,13 +287,13 @@ int cgx_allreduce(const struct cgx_call *call)
     if (recurrence.position == 0 && cgx_layers_step(mpi, state) != MPI_SUCCESS)
         return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
     if (!recurrence.signature)
-        return cgx_exact(mpi, call, type);
+        return leave_exact(mpi, call, type, state, &recurrence);
     if (!recurrence.signature->agreed && cgx_signature_due(recurrence.signature)) {
         code = decide(mpi, call, type, state, &recurrence);
         if (code != MPI_SUCCESS)
             return code;
     }
     if (!recurrence.signature->agreed)
-        return cgx_exact(mpi, call, type);
+        return leave_exact(mpi, call, type, state, &recurrence);
     return compress(mpi, call, type, state, &recurrence);
 }

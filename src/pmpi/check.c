@@ -17,7 +17,7 @@
 #include "util/log.h"
 
 /* Elements that are reduced and compared at a time: whole buckets. */
-#define BLOCK ((size_t)16 * CGX_BUCKET_SIZE_MAX)
+#define BLOCK ((size_t)8 * CGX_BUCKET_SIZE_MAX)
 #define BLOCK_BUCKETS (BLOCK / CGX_BUCKET_SIZE_MIN)
 
 /* An element that is not within its bound. */
@@ -32,9 +32,9 @@ struct cgx_check {
     void *copy;        /* of the input, or NULL: it stays as it is */
     const char *input; /* host memory */
     float *steps;
-    /* Of a block: exact sums, sums of magnitudes, steps of the buckets. */
-    double *sums;
-    char *result;
+    /* Of a block: elements, magnitudes, steps of the buckets; and the sums of all ranks'. */
+    double *own, *sums;
+    void *result;
     bool lost; /* this rank has no result */
     uint32_t hash;
     uint64_t beyond;
@@ -48,6 +48,7 @@ static void free_check(struct cgx_check *check)
 {
     free(check->copy);
     free(check->steps);
+    free(check->own);
     free(check->sums);
     free(check->result);
     free(check);
@@ -93,9 +94,10 @@ static struct cgx_check *create(const struct cgx_coll *coll)
     check->plan = plan;
     check->hash = CGX_HASH_START;
     check->steps = calloc(buckets, sizeof *check->steps);
+    check->own = malloc((2 * BLOCK + BLOCK_BUCKETS) * sizeof *check->own);
     check->sums = malloc((2 * BLOCK + BLOCK_BUCKETS) * sizeof *check->sums);
     check->result = malloc(BLOCK * sizeof(float));
-    if (check->steps && check->sums && check->result && take_input(check))
+    if (check->steps && check->own && check->sums && check->result && take_input(check))
         return check;
     free_check(check);
     return NULL;
@@ -143,9 +145,7 @@ static double load(enum cgx_dtype dtype, const char *elements, size_t index)
 /* The least magnitude that the type rounds to infinity. */
 static double overflow_of(enum cgx_dtype dtype)
 {
-    return dtype == CGX_FLOAT32   ? 0x1.ffffffp127
-           : dtype == CGX_FLOAT16 ? 65520
-                                  : 0x1.ffp127;
+    return dtype == CGX_FLOAT32 ? 0x1.ffffffp127 : dtype == CGX_FLOAT16 ? 65520 : 0x1.ffp127;
 }
 
 static double half_ulp(enum cgx_dtype dtype, double value)
@@ -161,8 +161,8 @@ static double half_ulp(enum cgx_dtype dtype, double value)
 static double bound_of(const struct cgx_check *check, double exact, double magnitude, double steps)
 {
     double share = check->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
-    double bound = share * (1 + 0x1p-8) * steps +
-                   check->coll->shape->ranks * 0x1p-24 * (magnitude + steps);
+    double bound =
+        share * (1 + 0x1p-8) * steps + check->coll->shape->ranks * 0x1p-24 * (magnitude + steps);
 
     return bound + half_ulp(check->plan->dtype, fabs(exact) + bound);
 }
@@ -184,12 +184,13 @@ struct block {
     double *exact, *magnitude, *steps;
 };
 
-static struct block block_at(const struct cgx_check *check, size_t first, size_t end)
+static struct block block_at(const struct cgx_check *check, size_t first, size_t end,
+                             double *memory)
 {
     struct block block = {.first = first, .count = end - first < BLOCK ? end - first : BLOCK};
 
     block.buckets = (block.count + check->plan->bucket_size - 1) / check->plan->bucket_size;
-    block.exact = check->sums;
+    block.exact = memory;
     block.magnitude = block.exact + block.count;
     block.steps = block.magnitude + block.count;
     return block;
@@ -209,8 +210,9 @@ static void fill(struct cgx_check *check, const struct block *block)
     }
     for (size_t i = 0; i < block->buckets; i++)
         block->steps[i] = check->steps[block->first / plan->bucket_size + i];
-    if (!check->lost && !fetch(check->result, (const char *)check->coll->output + block->first * size,
-                               block->count * size))
+    if (!check->lost &&
+        !fetch(check->result, (const char *)check->coll->output + block->first * size,
+               block->count * size))
         check->lost = true;
     if (!check->lost)
         check->hash = cgx_hash(check->hash, check->result, block->count * size);
@@ -287,21 +289,21 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
     const struct cgx_coll *coll = check->coll;
     struct cgx_range range = cgx_split_part(check->plan, coll->shape->ranks, owner, 1, 0);
     size_t end = range.end * check->plan->bucket_size;
-    bool own = owner == coll->rank;
     int code = MPI_SUCCESS;
 
     if (end > check->plan->count)
         end = check->plan->count;
     for (size_t first = range.first * check->plan->bucket_size; first < end; first += BLOCK) {
-        struct block block = block_at(check, first, end);
+        struct block block = block_at(check, first, end, check->own);
 
         fill(check, &block);
-        code = coll->mpi->Reduce(own ? MPI_IN_PLACE : check->sums, check->sums,
-                                 (int)(2 * block.count + block.buckets), MPI_DOUBLE, MPI_SUM,
-                                 (int)owner, coll->comm);
+        /* Not in place: MPICH 4.0.2 reads from MPI_IN_PLACE where the root is not rank 0. */
+        code = coll->mpi->Reduce(check->own, check->sums, (int)(2 * block.count + block.buckets),
+                                 MPI_DOUBLE, MPI_SUM, (int)owner, coll->comm);
         if (code != MPI_SUCCESS)
             return code;
-        if (own && !check->lost)
+        block = block_at(check, first, end, check->sums);
+        if (owner == coll->rank && !check->lost)
             compare(check, &block);
     }
     return code;
@@ -316,7 +318,8 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
     int code = coll->mpi->Allreduce(MPI_IN_PLACE, &from, 1, MPI_INT, MPI_MIN, coll->comm);
 
     if (code == MPI_SUCCESS)
-        code = coll->mpi->Bcast(&worst, sizeof worst / sizeof(double), MPI_DOUBLE, from, coll->comm);
+        code =
+            coll->mpi->Bcast(&worst, sizeof worst / sizeof(double), MPI_DOUBLE, from, coll->comm);
     if (code == MPI_SUCCESS && coll->rank == 0)
         cgx_log(CGX_LOG_ERROR,
                 "CGX_CHECK: %llu of %zu elements of a sum are not within their bound; the worst is "

@@ -13,6 +13,7 @@
 #include "pmpi/errors.h"
 #include "pmpi/layers.h"
 #include "pmpi/start.h"
+#include "pmpi/stats.h"
 #include "util/hash.h"
 #include "util/log.h"
 
@@ -43,6 +44,7 @@ static void free_state(struct cgx_comm *state)
 {
     if (state == &no_state)
         return;
+    cgx_stats_end(state->stats);
     cgx_layers_free(state->layers);
     cgx_step_free(state->step);
     cgx_signatures_free(state->signatures);
@@ -207,6 +209,8 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
     state->broken = code != MPI_SUCCESS;
     state->final = !equal;
     state->refusal = equal ? refuse_by_settings(settings, state) : "ranks differ";
+    if (ready && !state->refusal && !state->stats)
+        state->stats = cgx_stats_create(mpi, comm, state->rank, state->size);
     if (code == MPI_SUCCESS && state->refusal)
         cgx_log(CGX_LOG_DEBUG, "a communicator of %d ranks: exact: %s", state->size,
                 state->refusal);

@@ -16,6 +16,7 @@
 #include "policy/step.h"
 
 struct cgx_layers;
+struct cgx_stats;
 
 struct cgx_comm {
     bool agreed;         /* settings and hints have been compared */
@@ -33,7 +34,8 @@ struct cgx_comm {
     struct cgx_layers *layers; /* of the present step; NULL: none */
     unsigned layers_wait;      /* steps until a rank may have memory for them */
     struct cgx_scratch scratch;
-    uint32_t calls; /* compressed so far */
+    uint32_t calls;          /* compressed so far */
+    struct cgx_stats *stats; /* NULL: none are kept */
 };
 
 /* The state of COMM. Its first call on a communicator, and the first after a hint, holds the

@@ -22,6 +22,14 @@ void cgx_report_compressed(size_t sent)
     atomic_fetch_add_explicit(&bytes_sent, sent, memory_order_relaxed);
 }
 
+struct cgx_report_totals cgx_report_totals(void)
+{
+    return (struct cgx_report_totals){.exact_calls = atomic_load(&exact_calls),
+                                      .exact_bytes = atomic_load(&exact_bytes),
+                                      .compressed_calls = atomic_load(&compressed_calls),
+                                      .bytes_sent = atomic_load(&bytes_sent)};
+}
+
 void cgx_report_log(void)
 {
     cgx_log(CGX_LOG_INFO,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "pmpi/report.h"
+#include "pmpi/stats.h"
 #include "util/hash.h"
 #include "util/log.h"
 #include "util/mpi.h"
@@ -34,9 +35,13 @@ static void report(void *context, int level, const char *message)
 /* MPI_Finalize deletes the attributes of MPI_COMM_SELF before it does anything else. */
 static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
 {
+    int size = 0;
+
     (void)comm, (void)keyval, (void)value, (void)extra;
     atomic_store(&finalizing, true);
     cgx_report_log();
+    cgx_mpi()->Comm_size(MPI_COMM_WORLD, &size);
+    cgx_stats_write(world_rank, size);
     return MPI_SUCCESS;
 }
 

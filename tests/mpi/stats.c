@@ -1,0 +1,85 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Programs for CGX_STATS:
+ *   "stats steps N"     N steps of three buffers, the first with segments of different scales, on
+ *                       MPI_COMM_WORLD; then of one on a named communicator, which is freed
+ *   "stats restless N"  N steps whose segments change places, so that every plan is another
+ *   "stats many N"      N communicators, one after the other, of one buffer each
+ *   "stats counts N"    N calls of different counts */
+
+#include <locale.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/check.h"
+#include "lib/data.h"
+
+#define SEGMENT 65536
+
+static bool all_succeed = true;
+
+/* Sums COUNT elements; those of segment s are 4^s apart in scale, counted from segment FIRST. */
+static void reduce(MPI_Comm comm, size_t count, unsigned step, unsigned first)
+{
+    size_t segments = count / SEGMENT + 1;
+    float *buffer = check_memory(count * sizeof *buffer);
+
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, step, check_rank, count, buffer);
+    for (size_t i = 0; i < count; i++)
+        buffer[i] *= (float)ldexp(1, 2 * (int)((i / SEGMENT + first) % segments));
+    all_succeed =
+        MPI_Allreduce(MPI_IN_PLACE, buffer, (int)count, MPI_FLOAT, MPI_SUM, comm) == MPI_SUCCESS &&
+        all_succeed;
+    free(buffer);
+}
+
+static void take_steps(unsigned steps)
+{
+    MPI_Comm comm;
+
+    for (unsigned i = 0; i < steps; i++) {
+        reduce(MPI_COMM_WORLD, 3 * SEGMENT + 100, i, 0);
+        reduce(MPI_COMM_WORLD, 30000, i, 0);
+        reduce(MPI_COMM_WORLD, 2000, i, 0);
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_name(comm, "a \"pair\" \\ of\tranks \xC3\xA9 \xE9");
+    for (unsigned i = 0; i < steps; i++)
+        reduce(comm, 50000, i, 0);
+    MPI_Comm_free(&comm);
+}
+
+static void make_many(unsigned communicators)
+{
+    for (unsigned i = 0; i < communicators; i++) {
+        MPI_Comm comm;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        reduce(comm, 2048, i, 0);
+        MPI_Comm_free(&comm);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned times = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    const char *what = argc > 1 ? argv[1] : "";
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    /* Numbers of this program may have commas. */
+    setlocale(LC_ALL, "");
+    if (strcmp(what, "steps") == 0)
+        take_steps(times);
+    else if (strcmp(what, "many") == 0)
+        make_many(times);
+    for (unsigned i = 0; strcmp(what, "restless") == 0 && i < times; i++)
+        reduce(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 2);
+    for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
+        reduce(MPI_COMM_WORLD, 1024 + i, i, 0);
+    check(all_succeed, "all calls succeed");
+    return check_end();
+}
