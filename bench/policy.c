@@ -4,7 +4,7 @@
 /* The choice of widths: what it saves, how near to the optimum it is, how long it takes.
  *
  *   policy [CSV]
- *   policy --replay FILE [--segment N] [--fused] [--period STEPS] [--base BITS] [--alpha A] [CSV]
+ *   policy --replay FILE [--fused] [--period STEPS] [--base BITS] [--alpha A] [CSV]
  *
  * The first form makes segments of 64 Ki Gaussian elements whose variances are log-normal. Their
  * errors are those that the host codec makes of Gaussian buckets of 512. The saving is in bits of
@@ -23,8 +23,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "codec/codec.h"
 #include "coll/split.h"
 #include "policy.h"
+#include "policy/allocate.h"
 #include "unit/allocate_exact.h"
 #include "unit/codec_data.h"
 
@@ -43,23 +45,43 @@ struct bench {
     FILE *csv;
 };
 
+/* The squared error of quantising COUNT values with BITS. PAYLOAD is large enough for 8. */
+static double quantise(const float *values, size_t count, unsigned bits, unsigned char *payload,
+                       float *decoded)
+{
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32, .bucket_size = POLICY_BUCKET};
+    const struct cgx_piece piece = {.count = count, .bits = bits};
+    double error = 0;
+
+    cgx_codec_host()->encode(&coding, &piece, 1, values, payload);
+    cgx_codec_host()->decode(&coding, &piece, 1, payload, decoded);
+    for (size_t i = 0; i < count; i++) {
+        double difference = (double)decoded[i] - (double)values[i];
+
+        error += difference * difference;
+    }
+    return error;
+}
+
 static int measure_gaussian(struct bench *bench)
 {
     size_t count = (size_t)4096 * POLICY_BUCKET;
-    struct policy_meter *meter = policy_meter_create(1, count);
-    float *values = malloc(count * sizeof *values);
+    size_t bytes = cgx_piece_layout(count, CGX_WIDTHS, POLICY_BUCKET, CGX_FLOAT32).bytes;
+    unsigned char *payload = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    float *values = malloc(2 * count * sizeof *values);
     uint64_t state = 1;
     int status = 1;
 
-    if (meter && values) {
+    if (payload && values) {
         for (size_t i = 0; i < count; i++)
             values[i] = (float)data_gaussian(&state);
         for (unsigned b = 1; b <= CGX_WIDTHS; b++)
-            bench->gaussian[b - 1] = policy_quantise(meter, values, count, b) / (double)count;
+            bench->gaussian[b - 1] =
+                quantise(values, count, b, payload, values + count) / (double)count;
         status = 0;
     }
     free(values);
-    policy_meter_free(meter);
+    free(payload);
     return status;
 }
 
@@ -223,22 +245,16 @@ static int run(FILE *csv)
 
 static int parse(int argc, char *argv[], struct policy_replay *replay)
 {
-    static const struct option table[] = {{"replay", required_argument, NULL, 'r'},
-                                          {"segment", required_argument, NULL, 's'},
-                                          {"fused", no_argument, NULL, 'f'},
-                                          {"period", required_argument, NULL, 'p'},
-                                          {"base", required_argument, NULL, 'b'},
-                                          {"alpha", required_argument, NULL, 'a'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"replay", required_argument, NULL, 'r'}, {"fused", no_argument, NULL, 'f'},
+        {"period", required_argument, NULL, 'p'}, {"base", required_argument, NULL, 'b'},
+        {"alpha", required_argument, NULL, 'a'},  {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", table, NULL)) != -1)
         switch (c) {
         case 'r':
             replay->path = optarg;
-            break;
-        case 's':
-            replay->segment = strtoul(optarg, NULL, 10);
             break;
         case 'f':
             replay->fused = true;
@@ -255,22 +271,22 @@ static int parse(int argc, char *argv[], struct policy_replay *replay)
         default:
             return 2;
         }
-    return replay->segment == 0 || replay->segment % POLICY_BUCKET != 0 || replay->period == 0 ||
-                   replay->base < 1 || replay->base > CGX_WIDTHS || !(replay->alpha > 0)
+    return replay->period == 0 || replay->base < 1 || replay->base > CGX_WIDTHS ||
+                   !(replay->alpha > 0)
                ? 2
                : 0;
 }
 
 int main(int argc, char *argv[])
 {
-    struct policy_replay replay = {.segment = ELEMENTS, .period = 100, .base = 4, .alpha = 1};
+    struct policy_replay replay = {.period = 100, .base = 4, .alpha = 1};
     int status;
 
     if (parse(argc, argv, &replay) != 0) {
         fprintf(stderr,
-                "usage: %s [--replay FILE [--segment ELEMENTS, a multiple of %d] [--fused] "
-                "[--period STEPS] [--base BITS] [--alpha A]] [CSV]\n",
-                argv[0], POLICY_BUCKET);
+                "usage: %s [--replay FILE [--fused] [--period STEPS] [--base BITS] [--alpha A]] "
+                "[CSV]\n",
+                argv[0]);
         return 2;
     }
     if (argv[optind] && !(replay.csv = fopen(argv[optind], "w"))) {

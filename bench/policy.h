@@ -9,42 +9,35 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "policy/allocate.h"
-
 #define POLICY_BUCKET 512
-
-/* ---- policy_data.c: what widths cost in error, measured with the host codec ---- */
-
-/* The sums of RANKS vectors of at most COUNT float32 elements; the vectors lie STRIDE apart. */
-struct policy_meter;
-
-struct policy_meter *policy_meter_create(unsigned ranks, size_t count);
-void policy_meter_free(struct policy_meter *meter);
-
-/* The squared error of quantising COUNT values once. */
-double policy_quantise(struct policy_meter *meter, const float *values, size_t count,
-                       unsigned bits);
-
-/* The squared error of the compressed sum of all ranks' COUNT values, as the flat algorithm forms
- * it: all but OWNER's are quantised, then the sum. */
-double policy_reduce(struct policy_meter *meter, const float *values, size_t stride, size_t count,
-                     unsigned owner, unsigned bits);
-
-/* The library's estimate of that, from its sample of buckets: the sum over all quantisations. */
-double policy_sample(struct policy_meter *meter, const float *values, size_t stride, size_t count,
-                     unsigned owner, unsigned bits);
-
-/* ---- policy_replay.c ---- */
 
 struct policy_replay {
     const char *path;
-    size_t segment;  /* elements */
     unsigned period; /* steps of a plan */
     unsigned base;   /* width */
     double alpha;    /* budget over the error of uniform base width */
     bool fused;      /* the tensors of a step are one buffer */
     FILE *csv;       /* may be NULL */
 };
+
+/* ---- policy_tape.c: recorded gradients ---- */
+
+struct policy_tape {
+    FILE *file;
+    uint32_t ranks, steps, tensors;
+    uint64_t *sizes; /* of tensors, elements */
+    size_t elements; /* of one rank's step */
+    float *values;   /* of all ranks, rank by rank */
+};
+
+/* NULL, or what is wrong. To be closed in either case. */
+const char *policy_tape_open(struct policy_tape *tape, const char *path);
+
+/* The next step's values; false: there are no more. */
+bool policy_tape_read(struct policy_tape *tape);
+void policy_tape_close(struct policy_tape *tape);
+
+/* ---- policy_replay.c ---- */
 
 /* The program's exit status. */
 int policy_replay(const struct policy_replay *replay);

@@ -14,7 +14,7 @@
 
 /* One bucket of each group of this many in a piece is measured, never the same place twice running,
  * so that rows of a matrix do not alias. The last group may be incomplete and lack it. */
-#define CGX_SAMPLE_GROUP 16
+#define CGX_SAMPLE_GROUP 4
 
 /* The bucket of a piece, counted from its first, that sample INDEX is of. */
 CGX_QUANT size_t cgx_sample_bucket(size_t index)

@@ -8,19 +8,28 @@
 #include "coll/tally.h"
 #include "util/hash.h"
 
-/* What the widths that PLAN may come to have need beyond those it has: parts are alike in the bytes
- * of their buckets, but pieces are rounded up, and narrow parts have more of them. And samples. */
-static size_t adaptive_needs(const struct cgx_plan *plan, unsigned ranks, size_t payloads)
+/* By how much a part of BYTES may grow with the widths that PLAN may come to have: parts are alike
+ * in the bytes of their buckets, to one of these, but pieces are rounded up and have spreads, and
+ * narrow parts have more of them. */
+static size_t part_growth(const struct cgx_plan *plan, size_t bytes)
 {
     enum { ROUNDING = 64 };
-    size_t pieces = plan->nsegments + ranks;
-    size_t buckets = payloads / cgx_split_least_bucket(plan) + ranks;
+    size_t pieces = bytes / cgx_split_least_bucket(plan) + 2;
     size_t widest = plan->bucket_size * sizeof(float) + CGX_BUCKET_HEADER_BYTES;
 
     if (!plan->adaptive)
         return 0;
-    return 2 * (pieces * ROUNDING + ranks * widest) +
-           (buckets / CGX_SAMPLE_GROUP + pieces) * sizeof(struct cgx_sample) + ROUNDING;
+    return (pieces < plan->nsegments ? pieces : plan->nsegments) * ROUNDING + 2 * widest;
+}
+
+/* The samples of a slice whose parts have BYTES in all, and their alignment. */
+static size_t samples_bytes(const struct cgx_plan *plan, unsigned ranks, size_t bytes)
+{
+    size_t buckets = bytes / cgx_split_least_bucket(plan) + ranks;
+
+    if (!plan->adaptive)
+        return 0;
+    return (buckets / CGX_SAMPLE_GROUP + plan->nsegments + ranks + 1) * sizeof(struct cgx_sample);
 }
 
 /* Staging memory, and pieces, of the largest slices when the chunks are cut into SLICES, of which
@@ -43,10 +52,11 @@ static struct cgx_needs needs_of(const struct cgx_plan *plan, enum cgx_reduction
 
             most = bytes > most ? bytes : most;
         }
+        most += part_growth(plan, most);
         needs.staging += CGX_MESSAGE_HEADER_BYTES + most;
         largest = most > largest ? most : largest;
     }
-    needs.staging += adaptive_needs(plan, ranks, needs.staging);
+    needs.staging += samples_bytes(plan, ranks, needs.staging);
     if (reduction == CGX_REDUCTION_SRA)
         needs.staging += cgx_rsag_extra(ranks, CGX_MESSAGE_HEADER_BYTES + largest);
     return needs;

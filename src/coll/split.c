@@ -8,39 +8,28 @@ static size_t round_up_division(size_t value, size_t divisor)
     return value / divisor + (value % divisor != 0);
 }
 
-static size_t bucket_bytes(const struct cgx_plan *plan, unsigned bits)
-{
-    if (bits == CGX_BITS_EXACT)
-        return plan->bucket_size * cgx_dtype_size(plan->dtype);
-    return plan->bucket_size * bits / 8 + CGX_BUCKET_HEADER_BYTES;
-}
-
-static size_t segment_buckets(const struct cgx_plan *plan, const struct cgx_segment *segment)
-{
-    return round_up_division(segment->count, plan->bucket_size);
-}
-
 /* The first bucket before which at least NUMERATOR / DENOMINATOR of the encoded bytes lie, every
  * bucket counted as whole. */
 static size_t bucket_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t denominator)
 {
-    size_t total = 0, before = 0, target, bucket = 0;
+    size_t target =
+        (size_t)(((unsigned __int128)plan->bytes * numerator + denominator - 1) / denominator);
+    size_t low = 0, high = plan->nsegments;
+    const struct cgx_segment *segment;
 
-    for (size_t i = 0; i < plan->nsegments; i++)
-        total +=
-            segment_buckets(plan, &plan->segments[i]) * bucket_bytes(plan, plan->segments[i].bits);
-    target = (size_t)(((unsigned __int128)total * numerator + denominator - 1) / denominator);
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        size_t each = bucket_bytes(plan, plan->segments[i].bits);
-        size_t here = segment_buckets(plan, &plan->segments[i]);
-        size_t need = before >= target ? 0 : round_up_division(target - before, each);
+    if (target == 0)
+        return 0;
+    while (high - low > 1) { /* the last segment with fewer bytes before it */
+        size_t middle = low + (high - low) / 2;
 
-        if (need <= here)
-            return bucket + need;
-        before += here * each;
-        bucket += here;
+        if (plan->segments[middle].before < target)
+            low = middle;
+        else
+            high = middle;
     }
-    return bucket;
+    segment = &plan->segments[low];
+    return segment->first / plan->bucket_size +
+           round_up_division(target - segment->before, cgx_plan_bucket_bytes(plan, segment->bits));
 }
 
 struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned ranks, unsigned owner,
@@ -94,12 +83,12 @@ size_t cgx_split_bytes(const struct cgx_plan *plan, struct cgx_range range)
 
 size_t cgx_split_least_bucket(const struct cgx_plan *plan)
 {
-    size_t least = bucket_bytes(plan, CGX_BITS_EXACT);
+    size_t least = cgx_plan_bucket_bytes(plan, CGX_BITS_EXACT);
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        size_t bytes = bucket_bytes(plan, plan->segments[i].least < plan->segments[i].bits
-                                              ? plan->segments[i].least
-                                              : plan->segments[i].bits);
+        size_t bytes = cgx_plan_bucket_bytes(plan, plan->segments[i].least < plan->segments[i].bits
+                                                       ? plan->segments[i].least
+                                                       : plan->segments[i].bits);
 
         least = bytes < least ? bytes : least;
     }

@@ -138,8 +138,9 @@ void cgx_tally_spreads(const struct cgx_slice *slice)
         for (size_t i = 0; i < part->npieces; i++) {
             size_t first = slice->lane->pieces[part->first_piece + i].first;
 
+            /* What did not come is not known. */
             coll->tally->spreads[cgx_plan_segment(plan_of(slice), first)] +=
-                spread_at(slice->lane->staging + part->spreads, i);
+                slice->failed ? NAN : spread_at(slice->lane->staging + part->spreads, i);
         }
     }
 }

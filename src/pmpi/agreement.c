@@ -93,12 +93,12 @@ static bool is_plausible(const struct record *record)
 }
 
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
-                       const struct cgx_agreement *agreement, bool *equal)
+                       const struct cgx_agreement *agreement, bool *equal, bool *final)
 {
     struct record record;
     int code, rank;
 
-    *equal = false;
+    *equal = *final = false;
     fill_record(&record, agreement);
     code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
     if (code != MPI_SUCCESS) {
@@ -114,11 +114,16 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
         return cgx_errors_raise(mpi, comm,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;
-    for (size_t i = 0; i < RECORD_WORDS; i++)
-        *equal = *equal && record.words[i] == ~record.complements[i];
+    for (size_t i = 0; i < RECORD_WORDS; i++) {
+        bool differs = record.words[i] != ~record.complements[i];
+
+        *equal = *equal && !differs;
+        *final = *final || (differs && i != WORD_HINTS);
+    }
     code = mpi->Comm_rank(comm, &rank);
     if (!*equal && rank == 0)
         name_differences(&record);
+    *final = *final || (*equal && !agreement->ready);
     *equal = *equal && agreement->ready;
     return code;
 }

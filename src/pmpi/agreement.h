@@ -21,12 +21,13 @@ struct cgx_agreement {
 };
 
 /* In the first call on COMM that some setting could make compressed, and in the first after a hint:
- * *EQUAL if all ranks have the same version, settings and hints and are ready. If they differ, rank
- * 0 of COMM names the variables; *EQUAL is false after an error too. A rank without this library
+ * *EQUAL if all ranks have the same version, settings and hints and are ready; *FINAL if they are
+ * not for another reason than hints, which may yet change. If they differ, rank 0 of COMM names the
+ * variables; *EQUAL is false after an error too. A rank without this library
  * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
  * reported as an error. */
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
-                       const struct cgx_agreement *agreement, bool *equal);
+                       const struct cgx_agreement *agreement, bool *equal, bool *final);
 
 /* What a rank can do with a call; the least of all ranks counts. */
 enum cgx_ability {

@@ -173,18 +173,25 @@ static const char *refuse_by_settings(const struct cgx_settings *settings,
     return NULL;
 }
 
-/* The tables, empty, had before ranks agree, so that no rank lacks them afterwards. */
+/* The tables, had before ranks agree, so that no rank lacks them afterwards. */
 static bool have_tables(struct cgx_comm *state, const struct cgx_settings *settings)
 {
     if (refuse_by_settings(settings, state))
         return true;
     if (!state->signatures)
         state->signatures = cgx_signatures_create();
-    else
-        cgx_signatures_clear(state->signatures);
     if (!state->step)
         state->step = cgx_step_create(settings->warmup);
     return state->signatures && state->step;
+}
+
+/* Plans that were made for other hints. */
+static void forget_plans(struct cgx_comm *state)
+{
+    cgx_layers_free(state->layers);
+    state->layers = NULL;
+    if (state->signatures)
+        cgx_signatures_clear(state->signatures);
 }
 
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
@@ -196,19 +203,20 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
     bool equal;
     int code, length;
 
-    cgx_layers_free(state->layers);
-    state->layers = NULL;
     if (cgx_rules_name_communicators(cgx_rules()) &&
         mpi->Comm_get_name(comm, state->name, &length) != MPI_SUCCESS)
         state->name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
     agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
     agreement.ready = ready && have_tables(state, settings);
-    code = cgx_agree_settings(mpi, comm, &agreement, &equal);
+    code = cgx_agree_settings(mpi, comm, &agreement, &equal, &state->final);
     state->agreed = code == MPI_SUCCESS;
     state->broken = code != MPI_SUCCESS;
-    state->final = !equal;
     state->refusal = equal ? refuse_by_settings(settings, state) : "ranks differ";
+    if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
+        forget_plans(state);
+    state->hints_agreed = agreement.hints;
+    state->name_agreed = agreement.name;
     if (ready && !state->refusal && !state->stats)
         state->stats = cgx_stats_create(mpi, comm, state->rank, state->size);
     if (code == MPI_SUCCESS && state->refusal)
@@ -217,18 +225,16 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
     return code;
 }
 
-/* Makes the state of COMM, without communication. *KEPT: it is an attribute now; otherwise NULL or
- * the caller's to free. */
-static struct cgx_comm *make_state(const struct cgx_mpi *mpi, MPI_Comm comm, bool *kept)
+/* The state of COMM, without communication; NULL if memory is short. */
+static struct cgx_comm *make_state(const struct cgx_mpi *mpi, MPI_Comm comm)
 {
     struct cgx_comm *made = calloc(1, sizeof *made);
 
-    if (made) {
-        made->own = MPI_COMM_NULL;
-        made->refusal = refuse_alone(mpi, comm, made);
-        made->agreed = made->final = made->refusal != NULL;
-    }
-    *kept = keep_state(mpi, comm, made ? made : &no_state) == MPI_SUCCESS;
+    if (!made)
+        return NULL;
+    made->own = MPI_COMM_NULL;
+    made->refusal = refuse_alone(mpi, comm, made);
+    made->agreed = made->final = made->refusal != NULL;
     return made;
 }
 
@@ -257,7 +263,8 @@ static int begin_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm
 
     if (atomic_load(&lost))
         return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
-    made = make_state(mpi, comm, &kept);
+    made = make_state(mpi, comm);
+    kept = keep_state(mpi, comm, made ? made : &no_state) == MPI_SUCCESS;
     if (!made)
         local.refusal = refuse_alone(mpi, comm, &local);
     *state = made ? made : &local;
@@ -289,18 +296,19 @@ int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **sta
 int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info)
 {
     struct cgx_comm *state;
-    bool kept = true;
     int code = find_state(mpi, comm, &state);
 
     if (code != MPI_SUCCESS)
         return code;
-    if (!state)
-        state = make_state(mpi, comm, &kept);
-    if (!kept || !state) {
-        /* What it said is missing here when ranks compare it. */
-        if (state)
-            free_state(state);
-        return MPI_SUCCESS;
+    if (!state) {
+        state = make_state(mpi, comm);
+        /* Without a state the first call makes one, and what was said here is missing when ranks
+         * compare it. */
+        if (!state || keep_state(mpi, comm, state) != MPI_SUCCESS) {
+            if (state)
+                free_state(state);
+            return MPI_SUCCESS;
+        }
     }
     if (state->final)
         return MPI_SUCCESS;

@@ -28,7 +28,8 @@ struct cgx_comm {
     bool broken;  /* MPI failed: what was agreed, or is under way on OWN, is lost */
     struct cgx_hints *hints; /* NULL: none */
     bool hints_refused;
-    char name[MPI_MAX_OBJECT_NAME]; /* where rules ask for it */
+    uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
+    char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
     struct cgx_step *step;
     struct cgx_signatures *signatures;
     struct cgx_layers *layers; /* of the present step; NULL: none */

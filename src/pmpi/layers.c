@@ -48,13 +48,14 @@ static const struct cgx_signature *agreed_at(const struct cgx_comm *state, size_
     return found && found->agreed && found->plan->adaptive ? found : NULL;
 }
 
-/* Whether the layers are those of the present step, and all calls that were agreed have one. */
+/* Whether the calls that have a layer are those that are agreed: one that went back to exact must
+ * not stay in the budget. */
 static bool are_complete(const struct cgx_comm *state)
 {
     const struct cgx_layers *layers = state->layers;
 
     for (size_t i = 0; i < layers->nshapes; i++) {
-        if (!layers->adapt->layers[i].plan && agreed_at(state, i))
+        if ((layers->adapt->layers[i].plan != NULL) != (agreed_at(state, i) != NULL))
             return false;
     }
     return true;
@@ -123,17 +124,15 @@ static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
 static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_adapt_due due)
 {
     struct cgx_adapt *adapt = state->layers->adapt;
-    void *measured = adapt->measured;
     int code = MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
-        code =
-            mpi->Reduce(state->rank == 0 ? MPI_IN_PLACE : measured, measured,
-                        (int)(adapt->nsegments * CGX_WIDTHS), MPI_DOUBLE, MPI_SUM, 0, state->own);
+        code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_WIDTHS),
+                           MPI_DOUBLE, MPI_SUM, 0, state->own);
     if (code == MPI_SUCCESS && state->rank == 0)
         cgx_adapt_choose(adapt, due);
     if (code == MPI_SUCCESS)
-        code = mpi->Bcast(measured, (int)cgx_adapt_block(adapt), MPI_BYTE, 0, state->own);
+        code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), MPI_BYTE, 0, state->own);
     if (code != MPI_SUCCESS)
         return code;
     if (cgx_adapt_take(adapt, due))

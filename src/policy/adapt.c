@@ -34,14 +34,15 @@ static void *take(unsigned char **memory, size_t places, size_t row)
 static bool give_memory(struct cgx_adapt *adapt)
 {
     const size_t row = sizeof adapt->measured[0], n = adapt->nsegments;
-    unsigned char *errors = calloc(n, row + 3 * sizeof(double));
+    unsigned char *memory = calloc(n, 2 * row + 3 * sizeof(double));
     unsigned char *block = calloc(n, row + 1);
     size_t first = 0;
 
-    adapt->own = errors;
-    adapt->measured = (void *)block;
-    if (!errors || !block)
+    adapt->measured = (void *)memory;
+    adapt->summed = (void *)block;
+    if (!memory || !block)
         return false;
+    memory += n * row;
     adapt->widths = block + n * row;
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
@@ -50,10 +51,11 @@ static bool give_memory(struct cgx_adapt *adapt)
         if (!layer->plan)
             continue;
         layer->measured = adapt->measured + first;
-        layer->errors = take(&errors, nsegments, row);
-        layer->spreads = take(&errors, nsegments, sizeof(double));
-        layer->reference = take(&errors, nsegments, sizeof(double));
-        layer->scale = take(&errors, nsegments, sizeof(double));
+        layer->summed = adapt->summed + first;
+        layer->errors = take(&memory, nsegments, row);
+        layer->spreads = take(&memory, nsegments, sizeof(double));
+        layer->reference = take(&memory, nsegments, sizeof(double));
+        layer->scale = take(&memory, nsegments, sizeof(double));
         for (size_t s = 0; s < nsegments; s++) {
             adapt->widths[first + s] = layer->plan->segments[s].bits;
             layer->errors[s][0] = NAN;
@@ -96,8 +98,8 @@ void cgx_adapt_free(struct cgx_adapt *adapt)
         return;
     for (size_t i = 0; i < adapt->nlayers; i++)
         cgx_plan_free(adapt->layers[i].plan);
-    free(adapt->own);
     free(adapt->measured);
+    free(adapt->summed);
     free(adapt);
 }
 
@@ -193,6 +195,17 @@ bool cgx_adapt_measures(const struct cgx_adapt *adapt)
     return adapt->left == 1;
 }
 
+/* What was measured says nothing of values on quite another scale: steps have a least size. */
+static bool is_outgrown(const struct cgx_adapt_layer *layer)
+{
+    for (size_t i = 0; layer->plan && i < layer->plan->nsegments; i++) {
+        if (is_variable(&layer->plan->segments[i]) && layer->reference[i] > 0 &&
+            layer->scale[i] > CGX_ADAPT_OUTGROWN)
+            return true;
+    }
+    return false;
+}
+
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 {
     adapt->steps++;
@@ -200,12 +213,14 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
     for (size_t i = 0; i < adapt->nlayers; i++) {
         if (adapt->layers[i].plan)
             follow_spreads(&adapt->layers[i]);
+        if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(&adapt->layers[i]))
+            adapt->left = 1;
     }
     if (adapt->left == 0) {
         adapt->left = adapt->period;
         return CGX_ADAPT_MEASURED;
     }
-    if (adapt->choices == 0 || !(over_budget(adapt) > CGX_ADAPT_EXCEEDED * adapt->allowed))
+    if (adapt->choices == 0 || !(over_budget(adapt) > adapt->allowed))
         return CGX_ADAPT_NOTHING;
     adapt->left = 1;
     return CGX_ADAPT_SCALED;
@@ -218,10 +233,10 @@ static void take_errors(struct cgx_adapt_layer *layer)
         bool finite = is_variable(&layer->plan->segments[i]) && isfinite(range_squared(layer, i));
 
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            finite = finite && isfinite(layer->measured[i][w]);
+            finite = finite && isfinite(layer->summed[i][w]);
         if (!finite)
             continue;
-        memcpy(layer->errors[i], layer->measured[i], sizeof layer->errors[i]);
+        memcpy(layer->errors[i], layer->summed[i], sizeof layer->errors[i]);
         layer->reference[i] = range_squared(layer, i);
         layer->scale[i] = layer->reference[i] > 0 ? 1 : 0;
     }
@@ -320,7 +335,7 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
         set_widths(adapt, choice);
 }
 
-static void take_measured(struct cgx_adapt *adapt, enum cgx_adapt_due due)
+static void take_summed(struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
     for (size_t i = 0; due == CGX_ADAPT_MEASURED && i < adapt->nlayers; i++) {
         if (adapt->layers[i].plan)
@@ -333,7 +348,7 @@ void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
                             .errors = calloc(adapt->nsegments, sizeof(double[CGX_WIDTHS]))};
 
-    take_measured(adapt, due);
+    take_summed(adapt, due);
     if (choice.shares && choice.errors)
         choose(adapt, &choice);
     free(choice.shares);
@@ -346,7 +361,7 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     bool changed = false;
     double over;
 
-    take_measured(adapt, due);
+    take_summed(adapt, due);
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_plan *plan = adapt->layers[i].plan;
         uint32_t hash;
@@ -358,8 +373,11 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
         widths += plan->nsegments;
         changed = changed || plan->hash != hash;
     }
+    /* A call that is not compressed in the next measured step must not count with this one. */
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        adapt->measured[i][0] = NAN;
     adapt->choices++;
     over = over_budget(adapt);
-    adapt->allowed = over > 1 ? over : 1;
+    adapt->allowed = over > 1 ? CGX_ADAPT_EXCEEDED * over : 1;
     return changed;
 }

@@ -17,8 +17,12 @@
 /* Compressed steps at the base width before the first choice. */
 #define CGX_ADAPT_FIRST 3
 
-/* Estimated error over budget beyond which widths are chosen at once. */
+/* Where a choice does not keep the budget: growth of the estimated error over budget beyond which
+ * widths are chosen at once. */
 #define CGX_ADAPT_EXCEEDED 1.1
+
+/* Growth of a segment's spread, since it was measured, after which the next step is measured. */
+#define CGX_ADAPT_OUTGROWN 1e6
 
 /* Part of the budget that a choice spends: what was measured is a sample of a step that is over. */
 #define CGX_ADAPT_MARGIN 0.95
@@ -31,8 +35,9 @@
 struct cgx_adapt_layer {
     struct cgx_plan *plan;          /* NULL: the position has none; owned */
     double *spreads;                /* for struct cgx_tally, as are the errors that ... */
-    double (*measured)[CGX_WIDTHS]; /* ... this rank measures and, after a reduction, all have */
-    double (*errors)[CGX_WIDTHS];   /* of all ranks at the last measurement; NaN: never known */
+    double (*measured)[CGX_WIDTHS]; /* ... this rank measures */
+    double (*summed)[CGX_WIDTHS];   /* and those of all ranks, added up */
+    double (*errors)[CGX_WIDTHS];   /* ... when they were last finite; NaN: never */
     double *reference;              /* what the spreads were then, as if with steps of 1 bit */
     double *scale;                  /* of the errors since */
 };
@@ -43,12 +48,12 @@ struct cgx_adapt {
     uint64_t steps;   /* that have gone by */
     uint64_t choices; /* that have been made */
     unsigned left;    /* steps up to the next choice from a measurement */
-    double allowed;   /* estimated error over budget that the last choice came to, at least 1 */
+    double allowed;   /* estimated error over budget beyond which widths are chosen at once */
     size_t nsegments; /* of all layers */
-    /* What is sent when widths are chosen, in one block: measured errors, then widths. */
-    double (*measured)[CGX_WIDTHS];
+    double (*measured)[CGX_WIDTHS]; /* of all segments, in one piece */
+    /* What the root sends, in one block: the sums of the ranks' measurements, then widths. */
+    double (*summed)[CGX_WIDTHS];
     uint8_t *widths;
-    void *own;      /* memory of what is not sent */
     size_t nlayers; /* positions of the step */
     struct cgx_adapt_layer layers[];
 };
@@ -65,19 +70,19 @@ bool cgx_adapt_measures(const struct cgx_adapt *adapt);
 /* A step has gone by. What ranks have to do now, before the next: */
 enum cgx_adapt_due {
     CGX_ADAPT_NOTHING,
-    CGX_ADAPT_MEASURED, /* add MEASURED up, then as for scaled */
+    CGX_ADAPT_MEASURED, /* add all ranks' MEASURED up into the root's SUMMED, then as for scaled */
     CGX_ADAPT_SCALED,   /* the root chooses, all take its block */
 };
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt);
 
-/* On the root, which has the sum of all ranks' measurements: sets WIDTHS. If memory is short the
+/* On the root, which has SUMMED: sets WIDTHS. If memory is short the
  * present ones stay. */
 void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due);
 
 /* On all ranks, which have the root's block: sets the widths of the plans. True if any changed. */
 bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due);
 
-/* Bytes of the block from MEASURED on. */
+/* Bytes of the block from SUMMED on. */
 size_t cgx_adapt_block(const struct cgx_adapt *adapt);
 
 /* Estimated squared errors of LAYER, all ranks': with its present widths and with the base width;

@@ -29,6 +29,27 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
     return hash;
 }
 
+size_t cgx_plan_bucket_bytes(const struct cgx_plan *plan, unsigned bits)
+{
+    if (bits == CGX_BITS_EXACT)
+        return plan->bucket_size * cgx_dtype_size(plan->dtype);
+    return plan->bucket_size * bits / 8 + CGX_BUCKET_HEADER_BYTES;
+}
+
+/* Sets what follows from the segments. */
+static void finish(struct cgx_plan *plan)
+{
+    plan->bytes = 0;
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        struct cgx_segment *segment = &plan->segments[i];
+        size_t buckets = (segment->count + plan->bucket_size - 1) / plan->bucket_size;
+
+        segment->before = plan->bytes;
+        plan->bytes += buckets * cgx_plan_bucket_bytes(plan, segment->bits);
+    }
+    plan->hash = hash_plan(plan);
+}
+
 /* ---- widths ---- */
 
 static uint8_t between(unsigned value, unsigned least, unsigned most)
@@ -66,6 +87,8 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
         return fixed(base);
     if (!settings->adaptive)
         return fixed(between(base, least, most));
+    /* Where there is nothing to choose the width is had from the start. */
+    said = said || least == most;
     return (struct cgx_segment){.bits = said ? between(base, least, most) : (uint8_t)base,
                                 .least = (uint8_t)least,
                                 .most = (uint8_t)most};
@@ -189,7 +212,7 @@ struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const stru
         append_segment(plan, segment);
     }
     free(runs);
-    plan->hash = hash_plan(plan);
+    finish(plan);
     return plan;
 }
 
@@ -212,6 +235,8 @@ struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
         if (segment->most > segment->bits)
             segment->bits = segment->most;
     }
+    if (widest)
+        finish(widest);
     return widest;
 }
 
@@ -219,7 +244,7 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths)
 {
     for (size_t i = 0; i < plan->nsegments; i++)
         plan->segments[i].bits = widths[i];
-    plan->hash = hash_plan(plan);
+    finish(plan);
 }
 
 size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element)

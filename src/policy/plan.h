@@ -21,6 +21,7 @@ struct cgx_segment {
     size_t count;
     uint8_t bits;        /* 1-8, or CGX_BITS_EXACT */
     uint8_t least, most; /* what BITS may become; equal: fixed */
+    size_t before;       /* encoded bytes of the whole buckets before it */
 };
 
 struct cgx_plan {
@@ -30,6 +31,7 @@ struct cgx_plan {
     bool adaptive; /* some width may change: payloads carry what the policy watches */
     size_t count;  /* elements of the buffer, at least 1 */
     uint32_t hash;
+    size_t bytes; /* encoded, every bucket counted as whole */
     size_t nsegments;
     struct cgx_segment segments[]; /* in order, without gaps */
 };
@@ -45,7 +47,10 @@ struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan); /* NULL if memory i
 /* The plan whose staging memory suffices for all that PLAN may become. NULL if memory is short. */
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
 
-/* Gives the segments these widths, which they may have. */
+/* Bytes of a whole bucket at BITS, its header included. */
+size_t cgx_plan_bucket_bytes(const struct cgx_plan *plan, unsigned bits);
+
+/* Gives the segments these widths, which they may have, and all that follows from them. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths);
 
 /* The segment that ELEMENT is in. */

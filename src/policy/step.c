@@ -15,6 +15,9 @@
 #define SHORT_HISTORY 256
 #define SEARCH_PART 32
 
+/* A call that comes once in more steps than this is not of the step. */
+#define RARE 3
+
 struct cgx_step {
     unsigned warmup;
     size_t last;         /* position of the last call */
@@ -133,6 +136,9 @@ static void search_period(struct cgx_step *step)
         return;
     step->search = false;
     if (best == step->period && in_phase(step))
+        return;
+    /* Steps with a rare call between them, which would make one of many: it is passed over. */
+    if (best > RARE * step->period && step->period > step->strays)
         return;
     step->generation++;
     step->last = CGX_STEP_NOWHERE;

@@ -61,6 +61,7 @@ static void carry_out(struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
     if (due == CGX_ADAPT_NOTHING)
         return;
+    memcpy(adapt->summed, adapt->measured, adapt->nsegments * sizeof adapt->measured[0]);
     cgx_adapt_choose(adapt, due);
     cgx_adapt_take(adapt, due);
 }

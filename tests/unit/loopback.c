@@ -151,8 +151,7 @@ static int loopback_receive(void *data, int count, MPI_Datatype type, int from, 
         self->requests[request] = (struct request){COMPLETE, message.bytes};
         free(message.data);
     } else {
-        append(way, true,
-               (struct entry){.bytes = (size_t)count, .data = data, .request = request});
+        append(way, true, (struct entry){.bytes = (size_t)count, .data = data, .request = request});
     }
     pthread_mutex_unlock(&self->world->lock);
     return MPI_SUCCESS;

@@ -243,10 +243,11 @@ static void add_measurements(struct replay *replay)
 {
     struct cgx_adapt *root = replay->actors[0].adapt;
 
+    memcpy(root->summed, root->measured, root->nsegments * sizeof root->measured[0]);
     for (unsigned r = 1; r < replay->ranks; r++) {
         for (size_t s = 0; s < root->nsegments; s++) {
             for (unsigned w = 0; w < CGX_WIDTHS; w++)
-                root->measured[s][w] += replay->actors[r].adapt->measured[s][w];
+                root->summed[s][w] += replay->actors[r].adapt->measured[s][w];
         }
     }
 }
@@ -259,7 +260,7 @@ static void follow_root(struct replay *replay, struct replay_result *result)
         struct actor *actor = &replay->actors[r];
 
         if (r > 0)
-            memcpy(actor->adapt->measured, root->measured, cgx_adapt_block(root));
+            memcpy(actor->adapt->summed, root->summed, cgx_adapt_block(root));
         cgx_adapt_take(actor->adapt, result->due);
         for (size_t i = 0; i < replay->ncounts; i++) {
             if (!actor->adapt->layers[i].plan)

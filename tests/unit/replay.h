@@ -23,16 +23,18 @@ struct replay_result {
     double sent;  /* bytes of all ranks' messages */
     /* After the step. */
     enum cgx_adapt_due due;
-    double predicted; /* what the policy takes ERROR for, and ... */
-    double base;      /* ... what it would be at the base width */
+    double predicted;          /* what the policy takes ERROR for, and ... */
+    double base;               /* ... what it would be at the base width */
     double widths[CGX_WIDTHS]; /* and at each width, if the step was measured */
 };
 
 /* GRADIENTS: those of rank 0, rank 1, ... False: a call failed. */
 bool replay_step(struct replay *replay, const float *gradients, struct replay_result *result);
 
-/* The squared error of each layer in the last step, with the next step's plans, by segment. */
+/* Rank 0's; NULL where no width can change. */
 const struct cgx_adapt *replay_adapt(const struct replay *replay);
+
+/* The part of COUNT elements from FIRST on in the last step's error. */
 double replay_segment_error(const struct replay *replay, size_t first, size_t count);
 
 /* Of the results of all steps; the same for the same steps. */

@@ -1,0 +1,318 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What users say of single calls, with host buffers and CGX_COMPRESSION_MINIMAL_SIZE=1024:
+ *
+ *   adaptive_rules rules [name=NAME] [type=TYPE] EXPECTED ...
+ *   adaptive_rules refused
+ *   adaptive_rules hints | junk | differ
+ *   adaptive_rules both, with a rule that gives 5 bits to 8192 elements
+ *
+ * EXPECTED, one for each part: exact (the call is), order (the part is summed exactly in the order
+ * of ranks), N or MIN:MAX (bits), any. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/tap.h"
+#include "lib/check.h"
+#include "lib/steps.h"
+
+/* Six buffers of values of one scale, the last of three tensors. */
+#define BUFFERS 6
+#define PARTS 8
+
+static void begin(struct steps *steps)
+{
+    static const struct steps_part parts[PARTS] = {
+        {4096, DATA_GAUSSIAN, 1, 0, false},  {8192, DATA_GAUSSIAN, 1, 0, false},
+        {8192, DATA_GAUSSIAN, 1, 0, false},  {12288, DATA_GAUSSIAN, 1, 0, false},
+        {16384, DATA_GAUSSIAN, 1, 0, false}, {8000, DATA_GAUSSIAN, 1, 0, false},
+        {300, DATA_GAUSSIAN, 1, 0, true},    {12000, DATA_GAUSSIAN, 1, 0, true}};
+
+    steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
+    steps->least = 1;
+}
+
+/* Of Gaussian values in buckets of 512, whose squared range is 38 on average, from their error: P -
+ * 1 quantisations of inputs, and one of the sum, whose square is P times theirs. */
+static double width_of(const struct steps *steps, size_t part)
+{
+    double squares = 38.0 / 12 * (2 * check_size - 1) * (double)steps->parts[part].count;
+
+    return log2(1 + sqrt(squares / steps->found[part].square));
+}
+
+static bool is_as(const struct steps *steps, size_t part, const char *expected)
+{
+    const char *colon = strchr(expected, ':');
+    double width = width_of(steps, part);
+    int least, most;
+
+    if (strcmp(expected, "any") == 0)
+        return true;
+    if (strcmp(expected, "exact") == 0)
+        return steps->found[part].exact;
+    if (strcmp(expected, "order") == 0)
+        return steps->found[part].ordered;
+    least = atoi(expected);
+    most = colon ? atoi(colon + 1) : least;
+    return width > least - 0.4 && width < most + 0.4;
+}
+
+static bool all_as(const struct steps *steps, const char *expected)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < PARTS; i++)
+        all = all && is_as(steps, i, expected);
+    return all;
+}
+
+/* ---- rules ---- */
+
+static void test_rules(int argc, char **argv)
+{
+    struct steps steps;
+    bool right;
+    int at = 0;
+
+    begin(&steps);
+    for (; at < argc && strchr(argv[at], '='); at++) {
+        const char *value = strchr(argv[at], '=') + 1;
+
+        if (strncmp(argv[at], "name=", 5) == 0)
+            MPI_Comm_set_name(steps.comm, value);
+        else
+            element_parse(value, &steps.type);
+    }
+    if (element_datatype(steps.type) == MPI_DATATYPE_NULL) {
+        if (check_rank == 0)
+            skip("the type", "the MPI has none");
+        return;
+    }
+    right = steps_take_all(&steps, 8);
+    check(right, "right, and the same on all ranks");
+    for (size_t i = 0; at < argc; at++, i++) {
+        check(is_as(&steps, i, argv[at]), "part %zu is as expected: %s", i, argv[at]);
+        check_note("part %zu: %.2f bits%s", i, width_of(&steps, i),
+                   steps.found[i].exact ? ", exact" : "");
+    }
+    steps_end(&steps);
+}
+
+static bool all_exact(struct steps *steps, int n)
+{
+    bool right = true;
+
+    for (int i = 0; i < n; i++)
+        right = steps_take(steps) && steps->messages == 0 && steps_exact(steps) == PARTS && right;
+    return right;
+}
+
+static void test_refused(void)
+{
+    struct steps steps;
+
+    begin(&steps);
+    check(all_exact(&steps, 6), "every call is exact");
+    steps_end(&steps);
+}
+
+/* ---- hints ---- */
+
+static int hint(MPI_Comm comm, const char *key, const char *value)
+{
+    MPI_Info info;
+    int code;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    code = MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+    return code;
+}
+
+static void test_said_first(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps);
+    hint(steps.comm, "cgx_bits", "7");
+    right = steps_take_all(&steps, 5);
+    check(right && all_as(&steps, "7"), "on a communicator never used: counts");
+    steps_end(&steps);
+    begin(&steps);
+    hint(steps.comm, "cgx_enable", "0");
+    check(all_exact(&steps, 5), "cgx_enable=0 at once: exact");
+    hint(steps.comm, "cgx_enable", "true");
+    right = steps_take_all(&steps, 8);
+    check(right && all_as(&steps, "3:6"), "cgx_enable=true later: compressed");
+    steps_end(&steps);
+}
+
+static void test_said_later(void)
+{
+    struct steps steps;
+    bool right;
+    uint64_t collectives;
+
+    begin(&steps);
+    right = steps_take_all(&steps, 8);
+    check(right && all_as(&steps, "3:6"), "without a hint: compressed");
+    hint(steps.comm, "cgx_enable", "0");
+    check(all_exact(&steps, 3), "cgx_enable=0 in mid-run: exact");
+    hint(steps.comm, "cgx_enable", "1");
+    right = steps_take_all(&steps, 8);
+    check(right && all_as(&steps, "3:6"), "cgx_enable=1: compressed again");
+    hint(steps.comm, "cgx_bits", "8");
+    right = steps_take(&steps);
+    check(right && all_as(&steps, "8"), "cgx_bits=8 in mid-run: the next call has 8 bits");
+    hint(steps.comm, "cgx_bits", "exact");
+    check(all_exact(&steps, 2), "cgx_bits=exact: exact");
+    hint(steps.comm, "cgx_bits", "6:7");
+    right = steps_take_all(&steps, 8);
+    check(right && all_as(&steps, "6:7"), "cgx_bits=6:7: widths between these");
+    hint(steps.comm, "other_key", "1");
+    right = steps_take(&steps);
+    check(right && all_as(&steps, "6:7"), "another key: what was said before stays");
+    hint(steps.comm, "cgx_bits", " ");
+    right = steps_take_all(&steps, 8);
+    collectives = steps.collectives;
+    check(right && all_as(&steps, "3:6"), "an empty value: taken back");
+    check(collectives == 0, "without hints nothing is agreed again");
+    steps_end(&steps);
+}
+
+static void test_layers(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps);
+    hint(steps.comm, "cgx_layers", "4096:6; 8000:8, 300:exact, 12000:2;8000,192:exact");
+    right = steps_take_all(&steps, 8);
+    check(right, "cgx_layers: right");
+    check(is_as(&steps, 0, "6"), "cgx_layers: for a whole buffer");
+    check(is_as(&steps, 5, "8") && is_as(&steps, 6, "order") && is_as(&steps, 7, "2"),
+          "cgx_layers: for tensors within one");
+    check(is_as(&steps, 3, "3:6") && is_as(&steps, 4, "3:6"),
+          "cgx_layers: not for buffers of other sizes");
+    check(!steps.found[1].ordered && !steps.found[2].ordered,
+          "cgx_layers: buffers of equal size share a list");
+    hint(steps.comm, "cgx_layers", "5000,77");
+    right = steps_take_all(&steps, 8);
+    check(right && all_as(&steps, "3:6"), "cgx_layers that fit no buffer: as without");
+    steps_end(&steps);
+}
+
+/* No information at all: whatever the MPI says to it, calls go on. */
+static void test_null(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps);
+    right = steps_take_all(&steps, 4);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    check_note("MPI_INFO_NULL: code %d", MPI_Comm_set_info(steps.comm, MPI_INFO_NULL));
+    right &= steps_take_all(&steps, 4);
+    check(right && all_as(&steps, "3:6"), "MPI_INFO_NULL: without effect");
+    steps_end(&steps);
+}
+
+/* Values that mean nothing. */
+static void test_junk(void)
+{
+    static const char *const junk[][2] = {
+        {"cgx_enable", "maybe"},       {"cgx_bits", "9"},
+        {"cgx_bits", "5:3"},           {"cgx_bits", "4 bits"},
+        {"cgx_layers", "1,,2"},        {"cgx_layers", "0"},
+        {"cgx_layers", "4096:12"},     {"cgx_layers", "-4"},
+        {"cgx_layers", "10,20;15,15"}, {"cgx_layers", "99999999999999999999"}};
+
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
+        struct steps steps;
+        bool right;
+
+        begin(&steps);
+        right = i % 2 || steps_take_all(&steps, 4);
+        hint(steps.comm, junk[i][0], junk[i][1]);
+        right &= all_exact(&steps, 3);
+        check(right, "%s=%s: exact", junk[i][0], junk[i][1]);
+        hint(steps.comm, junk[i][0], strcmp(junk[i][0], "cgx_enable") == 0 ? "1" : "");
+        right = steps_take_all(&steps, 5);
+        check(right && all_as(&steps, "3:6"), "%s=%s: a good value mends it", junk[i][0],
+              junk[i][1]);
+        steps_end(&steps);
+    }
+}
+
+/* Rank 1 says something else than the others, or nothing. */
+static void test_differ(void)
+{
+    static const char *const values[][3] = {{"cgx_bits", "5", "6"},
+                                            {"cgx_enable", "1", "0"},
+                                            {"cgx_layers", "4096:5", "4096:6"},
+                                            {"cgx_bits", "5", "junk"},
+                                            {"cgx_bits", "5", NULL}};
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const char *value = values[i][check_rank == 1 ? 2 : 1];
+        struct steps steps;
+        bool right;
+
+        begin(&steps);
+        right = i % 2 || steps_take_all(&steps, 4);
+        hint(steps.comm, value ? values[i][0] : "other_key", value ? value : "1");
+        right &= all_exact(&steps, 3);
+        check(right, "%s is %s on one rank and %s on another: exact", values[i][0], values[i][1],
+              values[i][2] ? values[i][2] : "not there");
+        steps_end(&steps);
+    }
+}
+
+/* Rules have the last word, but do not compress what the program excludes. */
+static void test_both(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps);
+    hint(steps.comm, "cgx_bits", "8");
+    right = steps_take_all(&steps, 5);
+    check(right && is_as(&steps, 1, "5") && is_as(&steps, 2, "5"), "the rule counts");
+    check(is_as(&steps, 0, "8") && is_as(&steps, 4, "8"), "the hint counts for other calls");
+    hint(steps.comm, "cgx_enable", "0");
+    check(all_exact(&steps, 2), "cgx_enable=0 counts for all");
+    steps_end(&steps);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    if (strcmp(mode, "rules") == 0) {
+        test_rules(argc - 2, argv + 2);
+    } else if (strcmp(mode, "refused") == 0) {
+        test_refused();
+    } else if (strcmp(mode, "hints") == 0) {
+        test_said_first();
+        test_said_later();
+        test_layers();
+        test_null();
+    } else if (strcmp(mode, "junk") == 0) {
+        test_junk();
+    } else if (strcmp(mode, "differ") == 0) {
+        test_differ();
+    } else if (strcmp(mode, "both") == 0) {
+        test_both();
+    }
+    return check_end();
+}

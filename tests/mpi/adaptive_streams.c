@@ -1,0 +1,320 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Plans in programs whose calls do not come like clockwork, with host buffers,
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE_PERIOD=4: "adaptive_streams [threads]". Every
+ * sum is held to the bound of the least width, so a plan that is applied to the wrong call is seen.
+ */
+
+#include <pthread.h>
+#include <string.h>
+
+#include "../lib/tap.h"
+#include "lib/check.h"
+#include "lib/steps.h"
+
+/* A model of PARTS buffers, from OFFSET elements on; the scales differ, so that widths do. */
+#define PARTS 6
+
+static void begin(struct steps *steps, size_t offset)
+{
+    struct steps_part parts[PARTS];
+
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] =
+            (struct steps_part){4096 + offset + 100 * i, DATA_GAUSSIAN, i % 2 ? 0.03 : 1, 0, false};
+    steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
+}
+
+/* Whether a plan is in force: the buffers of small values have three bits then, and for their scale
+ * five times the error. */
+static bool planned(const struct steps *steps)
+{
+    double large = steps->found[0].square, small = steps->found[1].square;
+
+    return small > 2.5 * large * 0.03 * 0.03;
+}
+
+static void check_planned(const struct steps *steps, bool right, const char *name)
+{
+    check(right, "%s: right, and the same on all ranks", name);
+    check(steps_exact(steps) == 0 && planned(steps), "%s: a plan is in force at the end", name);
+}
+
+/* ---- strays ---- */
+
+/* A metric now and then, between two steps. */
+static void test_metric(void)
+{
+    static const int gaps[] = {4, 7, 5, 4, 6};
+    struct steps steps;
+    bool right, exact = true, kept = true;
+
+    begin(&steps, 0);
+    right = steps_take_all(&steps, 7);
+    for (size_t i = 0; i < 5; i++) {
+        right &= steps_stray(&steps, 5001);
+        exact = exact && steps.found[0].exact;
+        for (int k = 0; k < gaps[i]; k++) {
+            right &= steps_take(&steps);
+            kept = kept && steps_exact(&steps) == 0 && planned(&steps);
+        }
+    }
+    check(exact, "metric: it is exact itself");
+    check(right, "metric: right, and the same on all ranks");
+    check(kept, "metric: the plan stays in force all the time");
+    steps_end(&steps);
+}
+
+/* A metric after every tenth step. */
+static void test_regular_metric(void)
+{
+    struct steps steps;
+    bool right, kept = true;
+
+    begin(&steps, 0);
+    right = steps_take_all(&steps, 7);
+    for (int i = 0; i < 40; i++) {
+        right &= steps_take(&steps);
+        kept = kept && planned(&steps);
+        if (i % 10 == 0)
+            right &= steps_stray(&steps, 5001);
+    }
+    check(right, "regular metric: right, and the same on all ranks");
+    check(kept, "regular metric: a plan is in force all the time");
+    steps_end(&steps);
+}
+
+/* A validation pass: many calls that come at no other time, some as large as those of the step. */
+static void test_validation(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps, 0);
+    right = steps_take_all(&steps, 8);
+    for (int pass = 0; pass < 3; pass++) {
+        for (size_t i = 0; i < 9; i++)
+            right &= steps_stray(&steps, i % 4 == 3 ? steps.parts[i % PARTS].count : 7000 + i);
+        right &= steps_take_all(&steps, 3);
+    }
+    right &= steps_take_all(&steps, 8);
+    check_planned(&steps, right, "validation");
+    steps_end(&steps);
+}
+
+/* Now and then a step ends early, or begins in its middle: also one that is measured. */
+static void test_cut_short(void)
+{
+    struct steps steps;
+    struct steps_part parts[PARTS];
+    bool right;
+
+    begin(&steps, 0);
+    memcpy(parts, steps.parts, sizeof parts);
+    right = steps_take_all(&steps, 8);
+    for (size_t n = 1; n < PARTS; n++) {
+        steps.nparts = n;
+        right &= steps_take(&steps);
+        steps.nparts = PARTS;
+        right &= steps_take_all(&steps, 2);
+        memcpy(steps.parts, parts + n, (PARTS - n) * sizeof parts[0]);
+        steps.nparts = PARTS - n;
+        right &= steps_take(&steps);
+        memcpy(steps.parts, parts, sizeof parts);
+        steps.nparts = PARTS;
+        right &= steps_take_all(&steps, 3);
+    }
+    right &= steps_take_all(&steps, 6);
+    check_planned(&steps, right, "cut short");
+    steps_end(&steps);
+}
+
+/* ---- other beginnings, and changes ---- */
+
+static void test_irregular_first(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps, 0);
+    right = steps_stray(&steps, 9000);
+    for (size_t i = PARTS; i-- > 0;)
+        right &= steps_stray(&steps, steps.parts[i].count);
+    right &= steps_stray(&steps, 4097);
+    right &= steps_take_all(&steps, 9);
+    check_planned(&steps, right, "irregular first step");
+    steps_end(&steps);
+}
+
+static void test_ten_alike(void)
+{
+    struct steps steps;
+    bool right = true, exact = true;
+
+    begin(&steps, 0);
+    for (int i = 0; i < 10; i++) {
+        right &= steps_stray(&steps, 12000);
+        exact = exact && steps.found[0].exact;
+    }
+    right &= steps_take_all(&steps, 9);
+    check(exact, "ten alike first: they are exact");
+    check_planned(&steps, right, "ten alike first");
+    steps_end(&steps);
+}
+
+/* The step changes when a plan is in force: a buffer more, one less, others, one of another size,
+ * the same in another order; there is a new plan for each. */
+static void test_changes(void)
+{
+    static const char *const names[] = {"a buffer more", "one less", "another size",
+                                        "another order", "back again"};
+    struct steps steps;
+    struct steps_part first[PARTS];
+    bool right;
+
+    begin(&steps, 0);
+    memcpy(first, steps.parts, sizeof first);
+    right = steps_take_all(&steps, 8);
+    for (int change = 0; change < 5; change++) {
+        switch (change) {
+        case 0:
+            steps.parts[steps.nparts++] = (struct steps_part){4801, DATA_GAUSSIAN, 1, 0, false};
+            break;
+        case 1:
+            steps.nparts -= 2;
+            break;
+        case 2:
+            steps.parts[1].count = 8333;
+            break;
+        case 3:
+            steps.parts[2] = first[1];
+            steps.parts[3] = first[0];
+            break;
+        default:
+            memcpy(steps.parts, first, sizeof first);
+            steps.nparts = PARTS;
+        }
+        right &= steps_take_all(&steps, 10);
+        check_planned(&steps, right, names[change]);
+    }
+    steps_end(&steps);
+}
+
+/* Two buffers of one size in a step whose values differ: each position has a plan of its own. */
+static void test_same_size(void)
+{
+    struct steps steps;
+    bool right;
+
+    begin(&steps, 0);
+    for (size_t i = 0; i < PARTS; i++)
+        steps.parts[i].count = 5000;
+    steps.parts[PARTS - 1].count = 5001;
+    right = steps_take_all(&steps, 10);
+    check_planned(&steps, right, "buffers of one size");
+    steps_end(&steps);
+}
+
+/* ---- several communicators ---- */
+
+/* Two models take turns, not always one step each. */
+static void test_two_models(void)
+{
+    struct steps one, two;
+    bool right = true;
+
+    begin(&one, 0);
+    begin(&two, 5000);
+    for (int i = 0; i < 10; i++) {
+        right &= steps_take(&one);
+        if (i % 3 != 1)
+            right &= steps_take_all(&two, 2);
+    }
+    check_planned(&one, right, "two models, the first");
+    check_planned(&two, right, "two models, the second");
+    steps_end(&one);
+    steps_end(&two);
+}
+
+/* Of a part of the ranks, and of all; freed while plans are in force, and made again. */
+static void test_subset(void)
+{
+    struct steps all, some;
+    MPI_Comm half;
+    bool right = true;
+
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank > 0, -check_rank, &half);
+    for (int round = 0; round < 2; round++) {
+        begin(&all, 0);
+        steps_begin(&some, half, all.parts, PARTS);
+        for (int i = 0; i < 8; i++) {
+            right &= steps_take(&all);
+            right &= steps_take(&some);
+        }
+        check_planned(&all, right, "sub-communicator, beside it");
+        check(check_rank == 0 || check_size < 3 || planned(&some), "sub-communicator: a plan");
+        steps_end(&some);
+        steps_end(&all);
+    }
+    MPI_Comm_free(&half);
+}
+
+struct worker {
+    pthread_t thread;
+    struct steps steps;
+    bool right;
+};
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+
+    worker->right = steps_take_all(&worker->steps, 14);
+    return NULL;
+}
+
+static void test_threads(int level)
+{
+    struct worker workers[2];
+
+    if (level < MPI_THREAD_MULTIPLE) {
+        if (check_rank == 0)
+            skip("two threads", "the MPI has no MPI_THREAD_MULTIPLE");
+        return;
+    }
+    for (size_t t = 0; t < 2; t++)
+        begin(&workers[t].steps, 3000 * t);
+    for (int t = 0; t < 2; t++)
+        pthread_create(&workers[t].thread, NULL, work, &workers[t]);
+    for (int t = 0; t < 2; t++)
+        pthread_join(workers[t].thread, NULL);
+    for (int t = 0; t < 2; t++) {
+        check_planned(&workers[t].steps, workers[t].right, t ? "thread 1" : "thread 0");
+        steps_end(&workers[t].steps);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;
+    int level;
+
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    check_begin();
+    if (threads) {
+        test_threads(level);
+        return check_end();
+    }
+    test_metric();
+    test_regular_metric();
+    test_validation();
+    test_cut_short();
+    test_irregular_first();
+    test_ten_alike();
+    test_changes();
+    test_same_size();
+    test_two_models();
+    test_subset();
+    return check_end();
+}

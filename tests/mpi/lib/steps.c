@@ -1,0 +1,361 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "steps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bound.h"
+#include "check.h"
+#include "collectives.h"
+#include "traffic.h"
+
+/* The stream of values that ranks have in common. */
+#define COMMON 1000
+
+void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *parts, size_t nparts)
+{
+    const char *widths = getenv("CGX_ADAPTIVE_BITS");
+    const char *base = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
+
+    *steps = (struct steps){.least = widths ? (unsigned)atoi(widths) : 3, .nparts = nparts};
+    if (base && (unsigned)atoi(base) < steps->least)
+        steps->least = (unsigned)atoi(base);
+    memcpy(steps->parts, parts, nparts * sizeof *parts);
+    MPI_Comm_dup(comm, &steps->comm);
+    PMPI_Comm_set_errhandler(steps->comm, MPI_ERRORS_RETURN);
+}
+
+void steps_end(struct steps *steps)
+{
+    MPI_Comm_free(&steps->comm);
+}
+
+/* ---- data ---- */
+
+/* Parts FIRST to END - 1 are one buffer. */
+struct call {
+    size_t first, end, count;
+    uint64_t seed;
+    size_t bytes;
+    unsigned char *input, *result, *exact;
+    unsigned char *all; /* the inputs of all ranks, a record behind each */
+};
+
+/* What a rank has to say of a call of its own. */
+struct record {
+    uint64_t digest; /* of the result */
+    uint64_t good;   /* the call succeeded and did not touch its input */
+    uint64_t messages, bytes, collectives, measurements;
+};
+
+static void fill(const struct steps *steps, const struct call *call, int rank)
+{
+    size_t element = 0;
+
+    for (size_t i = call->first; i < call->end; i++) {
+        const struct steps_part *part = &steps->parts[i];
+        uint64_t seed = call->seed + i;
+
+        for (size_t k = 0; k < part->count; k++) {
+            double value = data_value(part->kind, ELEMENT_FLOAT32, seed, rank, k);
+
+            if (part->common > 0)
+                value += part->common *
+                         (data_value(part->kind, ELEMENT_FLOAT32, seed, COMMON, k) - value);
+            element_store(steps->type, call->input, element++,
+                          element_round(steps->type, (double)(float)(part->scale * value)));
+        }
+    }
+}
+
+static struct call open_call(const struct steps *steps, size_t first, int rank, int ranks)
+{
+    struct call call = {.first = first, .end = first, .seed = steps->taken * 1000};
+
+    do
+        call.count += steps->parts[call.end++].count;
+    while (call.end < steps->nparts && steps->parts[call.end].joined);
+    call.bytes = call.count * element_size(steps->type);
+    call.input = check_memory(call.bytes + sizeof(struct record));
+    call.result = check_memory(call.bytes);
+    call.exact = check_memory(call.bytes);
+    call.all = check_memory((call.bytes + sizeof(struct record)) * (size_t)ranks);
+    fill(steps, &call, rank);
+    return call;
+}
+
+static void close_call(const struct call *call)
+{
+    free(call->input);
+    free(call->result);
+    free(call->exact);
+    free(call->all);
+}
+
+/* The sum that is looked at. */
+static struct record reduce(const struct steps *steps, const struct call *call, bool in_place)
+{
+    void *send = place_make(steps->place, call->input, call->bytes);
+    void *receive = place_make(steps->place, call->input, call->bytes);
+    struct record before = {
+        0, 0, traffic_messages(), traffic_bytes(), collectives_entered(), collectives_of_doubles()};
+    struct record record = {0};
+
+    if (steps->around)
+        steps->around(true);
+    record.good = MPI_Allreduce(in_place ? MPI_IN_PLACE : send, receive, (int)call->count,
+                                element_datatype(steps->type), MPI_SUM, steps->comm) == MPI_SUCCESS;
+    if (steps->around)
+        steps->around(false);
+    record.messages = traffic_messages() - before.messages;
+    record.bytes = traffic_bytes() - before.bytes;
+    record.collectives = collectives_entered() - before.collectives;
+    record.measurements = collectives_of_doubles() - before.measurements;
+    place_read(steps->place, call->result, send, call->bytes);
+    if (memcmp(call->result, call->input, call->bytes) != 0)
+        record.good = false;
+    place_read(steps->place, call->result, receive, call->bytes);
+    record.digest = check_digest(call->result, call->bytes);
+    place_free(steps->place, send);
+    place_free(steps->place, receive);
+    return record;
+}
+
+static bool say(bool holds, int rank, const struct steps *steps, const struct call *call,
+                const char *what)
+{
+    if (!holds && rank == 0)
+        fprintf(stderr, "step %llu, %zu elements from part %zu on: %s\n",
+                (unsigned long long)steps->taken, call->count, call->first, what);
+    return holds;
+}
+
+/* Every rank gets the inputs of all, and what they have to say. */
+static bool exchange(struct steps *steps, const struct call *call, const struct record *own,
+                     int rank, int ranks)
+{
+    int bytes = (int)(call->bytes + sizeof *own);
+    bool good = true, same = true;
+
+    memcpy(call->input + call->bytes, own, sizeof *own);
+    PMPI_Allgather(call->input, bytes, MPI_BYTE, call->all, bytes, MPI_BYTE, steps->comm);
+    for (int p = 0; p < ranks; p++) {
+        struct record record;
+
+        memcpy(&record, call->all + (size_t)bytes * (size_t)p + call->bytes, sizeof record);
+        good = good && record.good;
+        same = same && record.digest == own->digest;
+        steps->messages += record.messages;
+        steps->bytes += record.bytes;
+        steps->collectives += record.collectives;
+        steps->measurements += record.measurements;
+    }
+    steps->digest = steps->digest * 3 ^ own->digest;
+    steps->failed = steps->failed || !good;
+    good = say(good, rank, steps, call, "an error, or the input was changed");
+    return say(same, rank, steps, call, "not the same on all ranks") && good;
+}
+
+/* ---- judging ---- */
+
+/* What one rank finds of its share of the buckets. */
+struct verdict {
+    double squares[STEPS_PARTS];
+    double differs[STEPS_PARTS], disorder[STEPS_PARTS]; /* elements */
+    double laundered, beyond;                           /* elements */
+};
+
+struct judge {
+    const struct steps *steps;
+    const struct call *call;
+    struct scheme scheme;
+    int ranks;
+    struct verdict *verdict;
+};
+
+static double input_at(const struct judge *judge, int rank, size_t element)
+{
+    size_t each = judge->call->bytes + sizeof(struct record);
+
+    return element_load(judge->steps->type, judge->call->all + (size_t)rank * each, element);
+}
+
+/* The sum of the steps of all quantisations of elements FIRST to END - 1, at the most; not finite
+ * where an input is not. */
+static double bucket_steps(const struct judge *judge, size_t first, size_t end)
+{
+    double low = 0, high = 0, inputs = 0, stretch = 1;
+
+    for (int p = 0; p < judge->ranks; p++) {
+        double min = INFINITY, max = -INFINITY;
+
+        for (size_t i = first; i < end; i++) {
+            double input = input_at(judge, p, i);
+
+            if (!isfinite(input))
+                return INFINITY;
+            min = fmin(min, input);
+            max = fmax(max, input);
+        }
+        inputs += bound_step(&judge->scheme, min, max);
+        low += fmin(min, 0);
+        high += fmax(max, 0);
+    }
+    if (!judge->scheme.ring)
+        return inputs + bound_step(&judge->scheme, low - inputs, high + inputs);
+    /* Each quantisation of a partial sum may stretch the range of the next. */
+    for (int p = 0; p < judge->ranks; p++)
+        stretch *= 1 + 2 / (exp2(judge->scheme.bits) - 1);
+    return judge->ranks * bound_step(&judge->scheme, stretch * low, stretch * high);
+}
+
+static void judge_element(const struct judge *judge, size_t element, size_t part, double allowed)
+{
+    const enum element type = judge->steps->type;
+    double sum = 0, magnitude = 0, ordered = 0, error;
+    double result = element_load(type, judge->call->result, element);
+    float running = 0;
+
+    for (int p = 0; p < judge->ranks; p++) {
+        double input = input_at(judge, p, element);
+
+        sum += input;
+        magnitude += fabs(input);
+        running = p == 0 ? (float)input : running + (float)input;
+    }
+    ordered = element_round(type, (double)running);
+    judge->verdict->disorder[part] += !(ordered == result || (isnan(ordered) && isnan(result)));
+    if (type == ELEMENT_FLOAT32)
+        judge->verdict->differs[part] +=
+            element_load(type, judge->call->exact, element) != result && !isnan(result);
+    if (!isfinite(element_round(type, sum))) {
+        judge->verdict->laundered += isfinite(result);
+        return;
+    }
+    if (!isfinite(allowed))
+        return;
+    error = fabs(result - sum);
+    allowed += 2 * magnitude * judge->ranks * 0x1p-24 + element_half_ulp(type, sum);
+    judge->verdict->beyond += !(error <= allowed);
+    judge->verdict->squares[part] += error * error;
+}
+
+/* Each rank judges its share of the buckets. */
+static void judge_all(const struct judge *judge, int rank)
+{
+    size_t bucket = judge->scheme.bucket, part = judge->call->first;
+    size_t part_end = judge->steps->parts[part].count;
+
+    for (size_t first = (size_t)rank * bucket; first < judge->call->count;
+         first += bucket * (size_t)judge->ranks) {
+        size_t end = first + bucket < judge->call->count ? first + bucket : judge->call->count;
+        double allowed = bucket_steps(judge, first, end) * (1 + 0x1p-8);
+
+        for (size_t i = first; i < end; i++) {
+            while (i >= part_end)
+                part_end += judge->steps->parts[++part].count;
+            judge_element(judge, i, part, judge->scheme.stochastic ? allowed : allowed / 2);
+        }
+    }
+}
+
+/* One call, judged into VERDICT. */
+static bool sum(struct steps *steps, const struct call *call, int rank, int ranks,
+                struct verdict *verdict)
+{
+    struct judge judge = {steps, call, scheme_from_environment(steps->type), ranks, verdict};
+    struct record record =
+        reduce(steps, call, (steps->taken + (uint64_t)rank + call->first) % 3 == 0);
+    bool good = exchange(steps, call, &record, rank, ranks);
+
+    judge.scheme.bits = steps->least;
+    if (steps->type == ELEMENT_FLOAT32)
+        PMPI_Allreduce(call->input, call->exact, (int)call->count, MPI_FLOAT, MPI_SUM, steps->comm);
+    judge_all(&judge, rank);
+    return good;
+}
+
+/* ---- steps ---- */
+
+/* Makes the ranks' verdicts one. */
+static bool settle(struct steps *steps, struct verdict *verdict, int rank)
+{
+    PMPI_Allreduce(MPI_IN_PLACE, verdict, sizeof *verdict / sizeof(double), MPI_DOUBLE, MPI_SUM,
+                   steps->comm);
+    for (size_t i = 0; i < steps->nparts; i++) {
+        steps->found[i].square = verdict->squares[i];
+        steps->found[i].exact = steps->type == ELEMENT_FLOAT32 && verdict->differs[i] == 0;
+        steps->found[i].ordered = verdict->disorder[i] == 0;
+        steps->square += verdict->squares[i];
+    }
+    if (rank == 0 && verdict->laundered + verdict->beyond > 0)
+        fprintf(stderr, "step %llu: %g elements finite where the sum is not, %g beyond the bound\n",
+                (unsigned long long)steps->taken, verdict->laundered, verdict->beyond);
+    return verdict->laundered + verdict->beyond == 0;
+}
+
+bool steps_take(struct steps *steps)
+{
+    struct verdict verdict = {.beyond = 0};
+    bool good = true;
+    int rank, ranks;
+
+    PMPI_Comm_rank(steps->comm, &rank);
+    PMPI_Comm_size(steps->comm, &ranks);
+    steps->square = 0;
+    steps->failed = false;
+    steps->messages = steps->bytes = steps->collectives = steps->measurements = 0;
+    for (size_t i = 0; i < steps->nparts;) {
+        struct call call = open_call(steps, i, rank, ranks);
+
+        good &= sum(steps, &call, rank, ranks, &verdict);
+        close_call(&call);
+        i = call.end;
+    }
+    good &= settle(steps, &verdict, rank);
+    steps->taken++;
+    return good;
+}
+
+bool steps_take_all(struct steps *steps, int n)
+{
+    bool good = true;
+
+    for (int i = 0; i < n; i++)
+        good &= steps_take(steps);
+    return good;
+}
+
+bool steps_stray(struct steps *steps, size_t count)
+{
+    struct steps once = *steps;
+    bool good;
+
+    once.nparts = 1;
+    once.parts[0] = (struct steps_part){count, DATA_GAUSSIAN, 1, 0, false};
+    good = steps_take(&once);
+    steps->digest = once.digest;
+    steps->messages = once.messages;
+    steps->found[0] = once.found[0];
+    return good;
+}
+
+size_t steps_exact(const struct steps *steps)
+{
+    size_t exact = 0;
+
+    for (size_t i = 0; i < steps->nparts; i++)
+        exact += steps->found[i].exact;
+    return exact;
+}
+
+double steps_width(const struct steps *steps, const struct steps *other, unsigned bits, size_t part)
+{
+    double levels = exp2(bits) - 1;
+
+    return log2(1 + levels * sqrt(other->found[part].square / steps->found[part].square));
+}
