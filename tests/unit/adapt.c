@@ -177,10 +177,10 @@ static void test_guard(void)
     steps(adapt, various, CGX_ADAPT_FIRST);
     memcpy(ranges, various, sizeof ranges);
     for (size_t s = 0; s < SEGMENTS; s++)
-        ranges[s] *= 1000;
+        ranges[s] *= 500;
     ok(step(adapt, ranges) == CGX_ADAPT_NOTHING, "when all segments grow alike nothing is to do");
     memcpy(ranges, various, sizeof ranges);
-    ranges[7] *= 1000;
+    ranges[7] *= 500;
     due = step(adapt, ranges);
     ok(due == CGX_ADAPT_SCALED && relative_error(adapt, ranges) > 1.1,
        "a small segment that grows is seen at the end of the step");

@@ -179,9 +179,9 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
         size_t bucket_size = coding.bucket_size;
         const struct cgx_piece whole = {
             .first = 2 * bucket_size, .count = (BUCKETS - 2) * bucket_size, .bits = bits};
-        /* The last bucket of the first is sampled: the sixth of its second group. */
+        /* The last bucket of the first is sampled. */
         const struct cgx_piece ends[] = {
-            {.count = (CGX_SAMPLE_GROUP + 5) * bucket_size + 17 + bits, .bits = bits},
+            {.count = cgx_sample_bucket(1) * bucket_size + 17 + bits, .bits = bits},
             {.count = 1 + bits * 7, .bits = bits}};
 
         make_sources(&coding, &whole);
@@ -230,17 +230,18 @@ static void test_largest(const struct cgx_codec *codec, enum cgx_rounding roundi
 static void test_pieces(void)
 {
     const struct cgx_coding coding = {.bucket_size = 64};
+    enum { COUNT = 64 * CGX_SAMPLE_GROUP };
     const struct cgx_piece pieces[] = {
-        {.first = 0, .count = 1024, .bits = 3},
-        {.first = 1024, .count = 2048, .bits = CGX_BITS_EXACT, .offset = 1024},
-        {.first = 3072, .count = 1024, .bits = 7, .offset = 16384}};
+        {.first = 0, .count = COUNT, .bits = 3},
+        {.first = COUNT, .count = 2 * COUNT, .bits = CGX_BITS_EXACT, .offset = 1024},
+        {.first = 3 * COUNT, .count = COUNT, .bits = 7, .offset = 16384}};
     const unsigned char *const own[] = {NULL};
     struct cgx_sample samples[3], first;
 
     data_fill(DATA_GAUSSIAN, 1, values, 4096);
     memset(samples, GUARD_BYTE, sizeof samples);
     cgx_codec_host()->measure(&coding, pieces, 3, own, 1, values, samples);
-    first = expected_sample(CGX_ROUNDING_NEAREST, values + 3072, 64);
+    first = expected_sample(CGX_ROUNDING_NEAREST, values + 3 * COUNT, 64);
     ok(memcmp(&samples[1], &first, sizeof first) == 0 && samples[2].squares[0] == 0xA5A5A5A5,
        "exact pieces have no samples");
 }
@@ -248,7 +249,7 @@ static void test_pieces(void)
 static void test_refused(void)
 {
     const struct cgx_coding coding = {.bucket_size = 64};
-    const struct cgx_piece piece = {.count = 20 * 64, .bits = 4};
+    const struct cgx_piece piece = {.count = (CGX_SAMPLE_GROUP + 4) * 64, .bits = 4};
     const unsigned char *const payload[] = {payloads[0]};
     const uint32_t bad = 0x80000000;
     struct cgx_sample samples[2];
