@@ -123,7 +123,7 @@ static double busiest(const struct bench *bench, unsigned ranks)
         plan->segments[i] = (struct cgx_segment){
             .first = i * ELEMENTS, .count = ELEMENTS, .bits = (uint8_t)bench->shares[i].bits};
     for (unsigned p = 0; p < ranks; p++) {
-        double chunk = (double)cgx_split_bytes(plan, cgx_split_part(plan, ranks, p, 1, 0));
+        double chunk = (double)cgx_split_bytes(plan, false, cgx_split_part(plan, ranks, p, 1, 0));
 
         total += chunk;
         most = fmax(most, chunk);

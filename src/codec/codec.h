@@ -15,6 +15,7 @@ struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size;       /* power of two, 64 to 4096 */
     enum cgx_rounding rounding; /* stochastic only with widths from 2 */
+    bool partial; /* reduce: its sums will be added to others, so the type's range is no limit */
     /* Stochastic rounding only. The random bits of element i are a function of these and i alone;
      * two quantisations of the same element must differ in them. */
     uint64_t seed;
@@ -43,8 +44,8 @@ struct cgx_codec {
     /* Decodes NSOURCES payloads, one or more, sums them in float32 in the order given, and encodes
      * the sum into PAYLOAD, which may be one of the sources. A source of NULL stands for the
      * unquantised elements of BUFFER and may occur at most once. The same PIECES describe every
-     * payload. A sum that may exceed the type's range, given the steps of its sources, poisons
-     * its bucket. CGX_ERR_FORMAT as for decode. */
+     * payload. A sum that may exceed the type's range (a partial one: that of float32), given the
+     * steps of its sources, poisons its bucket. CGX_ERR_FORMAT as for decode. */
     enum cgx_status (*reduce)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *const *sources, size_t nsources,
                               const void *buffer, unsigned char *payload);

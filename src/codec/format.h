@@ -78,7 +78,8 @@ struct cgx_piece {
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its slices */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
 #define CGX_SLICES 3
-#define CGX_SPREAD_BYTES 4 /* of each piece, behind all pieces, where widths are adaptive */
+#define CGX_SPREAD_BYTES 4  /* of each piece, behind all pieces, where widths are adaptive */
+#define CGX_CARRIED_BYTES 2 /* of each bucket, behind those, where sums of sums need it */
 
 /* Bits per element in slice I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such slice. */
 static inline unsigned cgx_slice_width(unsigned bits, int i)

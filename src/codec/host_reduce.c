@@ -21,10 +21,10 @@ static enum cgx_status reduce_bucket(struct reduction *reduction, const struct c
     if (cgx_walk_sum(walk, bucket, sum) != CGX_OK)
         return CGX_ERR_FORMAT;
     range = walk->kernels->range(sum->values, bucket->count);
-    range.poison =
-        range.poison || cgx_may_overflow(range.min, range.max, sum->steps,
-                                         walk->coding->rounding == CGX_ROUNDING_STOCHASTIC,
-                                         walk->coding->dtype == CGX_FLOAT16);
+    range.poison = range.poison ||
+                   cgx_may_overflow(range.min, range.max, sum->steps,
+                                    walk->coding->rounding == CGX_ROUNDING_STOCHASTIC,
+                                    walk->coding->dtype == CGX_FLOAT16 && !walk->coding->partial);
     cgx_walk_encode(walk, bucket, range, sum->values, reduction->payload);
     return CGX_OK;
 }

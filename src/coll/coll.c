@@ -3,106 +3,8 @@
 
 #include "coll/coll.h"
 
-#include "coll/slice.h"
-#include "coll/split.h"
+#include "coll/stages.h"
 #include "coll/tally.h"
-#include "util/hash.h"
-
-/* By how much a part of BYTES may grow with the widths that PLAN may come to have: parts are alike
- * in the bytes of their buckets, to one of these, but pieces are rounded up and have spreads, and
- * narrow parts have more of them. */
-static size_t part_growth(const struct cgx_plan *plan, size_t bytes)
-{
-    enum { ROUNDING = 64 };
-    size_t pieces = bytes / cgx_split_least_bucket(plan) + 2;
-    size_t widest = plan->bucket_size * sizeof(float) + CGX_BUCKET_HEADER_BYTES;
-
-    if (!plan->adaptive)
-        return 0;
-    return (pieces < plan->nsegments ? pieces : plan->nsegments) * ROUNDING + 2 * widest;
-}
-
-/* The samples of a slice whose parts have BYTES in all, and their alignment. */
-static size_t samples_bytes(const struct cgx_plan *plan, unsigned ranks, size_t bytes)
-{
-    size_t buckets = bytes / cgx_split_least_bucket(plan) + ranks;
-
-    if (!plan->adaptive)
-        return 0;
-    return (buckets / CGX_SAMPLE_GROUP + plan->nsegments + ranks + 1) * sizeof(struct cgx_sample);
-}
-
-/* Staging memory, and pieces, of the largest slices when the chunks are cut into SLICES, of which
- * two are under way at a time. */
-static struct cgx_needs needs_of(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                 unsigned ranks, unsigned slices)
-{
-    /* Twice the segments of one part beyond the cuts between parts: the flat algorithm lists its
-     * own part's pieces again. */
-    struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
-                              .pieces = 2 * (plan->nsegments + ranks),
-                              .parts = ranks};
-    size_t largest = 0;
-
-    for (unsigned owner = 0; owner < ranks; owner++) {
-        size_t most = 0;
-
-        for (unsigned slice = 0; slice < slices; slice++) {
-            size_t bytes = cgx_split_bytes(plan, cgx_split_part(plan, ranks, owner, slices, slice));
-
-            most = bytes > most ? bytes : most;
-        }
-        most += part_growth(plan, most);
-        needs.staging += CGX_MESSAGE_HEADER_BYTES + most;
-        largest = most > largest ? most : largest;
-    }
-    needs.staging += samples_bytes(plan, ranks, needs.staging);
-    if (reduction == CGX_REDUCTION_SRA)
-        needs.staging += cgx_rsag_extra(ranks, CGX_MESSAGE_HEADER_BYTES + largest);
-    return needs;
-}
-
-/* The fewest slices that fit STAGING, or somewhat more. */
-static void choose_slices(struct cgx_shape *shape, size_t staging)
-{
-    size_t most = shape->plan->count / shape->plan->bucket_size / shape->ranks + 1;
-
-    for (size_t slices = 1;;) {
-        shape->slices = (unsigned)slices;
-        shape->needs = needs_of(shape->plan, shape->reduction, shape->ranks, shape->slices);
-        if (shape->needs.lanes * shape->needs.staging <= staging || slices >= most)
-            return;
-        slices =
-            slices == 1 ? CGX_LANES * shape->needs.staging / staging + 1 : slices + slices / 8 + 1;
-        if (slices > most)
-            slices = most;
-    }
-}
-
-static uint32_t hash_shape(const struct cgx_shape *shape)
-{
-    const uint64_t words[] = {shape->plan->hash, shape->reduction, shape->ranks, shape->slices};
-
-    return cgx_hash(CGX_HASH_START, words, sizeof words);
-}
-
-struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                unsigned ranks, size_t staging)
-{
-    struct cgx_shape shape = {.plan = plan, .reduction = reduction, .ranks = ranks};
-
-    if (!cgx_ring_serves(plan, ranks))
-        shape.reduction = CGX_REDUCTION_SRA;
-    choose_slices(&shape, staging);
-    shape.hash = hash_shape(&shape);
-    return shape;
-}
-
-void cgx_coll_follow(struct cgx_shape *shape, const struct cgx_plan *plan)
-{
-    shape->plan = plan;
-    shape->hash = hash_shape(shape);
-}
 
 static void begin(struct cgx_coll *coll)
 {
@@ -124,17 +26,13 @@ static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice
     if (!slice->withheld && coll->decoder != coll->encoder &&
         coll->decoder->ops->wait(coll->decoder, slice->lane_number) != CGX_OK)
         slice->withheld = true;
-    if (coll->shape->reduction == CGX_REDUCTION_RING)
-        cgx_ring_start(slice);
-    else
-        cgx_rsag_start(slice);
+    cgx_stages_start(slice);
 }
 
 /* *FAILED: this rank has no result of SLICE, and not all ranks know. */
 static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice, bool *failed)
 {
-    enum cgx_status status = coll->shape->reduction == CGX_REDUCTION_RING ? cgx_ring_slice(slice)
-                                                                          : cgx_rsag_slice(slice);
+    enum cgx_status status = cgx_stages_run(slice);
 
     coll->sent += slice->sent;
     if (status != CGX_OK)

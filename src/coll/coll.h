@@ -15,25 +15,54 @@
 #include "codec/measure.h"
 #include "coll/scratch.h"
 #include "policy/plan.h"
+#include "topo/nodes.h"
 #include "util/mpi.h"
 
+/* How the sums of a communicator are formed. */
+struct cgx_scheme {
+    const struct cgx_nodes *nodes;
+    const struct cgx_nodes *flat; /* the same ranks, each a node of its own */
+    bool leaders;                 /* one rank of each node exchanges data with other nodes */
+    enum cgx_reduction inner;     /* inside a node */
+    enum cgx_reduction cross;     /* between nodes */
+};
+
 /* What is the same in every call with one plan on one communicator, and but for plan and hash with
- * all that the plan may become. */
+ * all that the plan may become.
+ *
+ * The buffer is cut into shards, one for each of the first members of every node, as many as the
+ * smallest node has or, with leaders, one. A shard is cut into chunks, one for each node: chunk
+ * l * nodes + n belongs to member l of node n. */
 struct cgx_shape {
     const struct cgx_plan *plan;
-    enum cgx_reduction reduction;
+    const struct cgx_nodes *nodes;
     unsigned ranks;
+    unsigned shards;
+    enum cgx_reduction inner, cross;
+    bool carries; /* payloads carry the steps of the sums in them (carry.h) */
     unsigned slices;
     uint32_t hash; /* of all of this: in every message */
     struct cgx_needs needs;
 };
 
+static inline unsigned cgx_shape_chunks(const struct cgx_shape *shape)
+{
+    return shape->shards * shape->nodes->nodes;
+}
+
+/* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
+ * summed. */
+static inline size_t cgx_shape_kept(enum cgx_reduction reduction, size_t members)
+{
+    return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
+}
+
 /* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
- * as much on the device. Where even slices of one bucket need more, they are used all the same. A
- * ring that would not keep the contract becomes SRA. For an adaptive plan: that of cgx_plan_widest,
- * and then cgx_coll_follow. */
-struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                unsigned ranks, size_t staging);
+ * as much on the device. Where even slices of one bucket need more, they are used all the same.
+ * Where sums of sums would not keep the contract, SCHEME counts as flat and SRA. Keeps what SCHEME
+ * points to. For an adaptive plan: that of cgx_plan_widest, and then cgx_coll_follow. */
+struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                size_t staging);
 
 /* Takes SHAPE to a plan that differs in widths, or to that plan after they have changed. */
 void cgx_coll_follow(struct cgx_shape *shape, const struct cgx_plan *plan);

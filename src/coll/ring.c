@@ -1,108 +1,92 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ring: partial sums of a chunk travel from the rank after its owner round to the owner, each
- * rank adding its own elements, and the sum travels round once more, verbatim. Sums are in cyclic
- * order. An element is quantised P times, P - 1 of them as a partial sum, so its error is that of
- * P steps which grow along the way.
- *
- * The owner of a sum knows the last of these steps alone, so that an overflow of the exact sum
- * could hide in those before; and a partial sum of an exact segment is rounded to its type at every
- * rank. cgx_ring_serves says where neither matters. */
-#include "coll/slice.h"
-#include "coll/tally.h"
+/* The ring: partial sums of a unit travel from the member after its owner round to the owner, each
+ * member adding what it brings, and the sum travels round once more, verbatim. Sums are in cyclic
+ * order. Each member quantises once more, so that the error is that of steps which grow along the
+ * way. */
+#include <string.h>
 
-/* With all partial sums below 2^125, each of P - 1 steps is at most 2^126 / N, and all that they
- * hide at most c * (1 + 2^-7) * (P - 1) * 2^126 / N; below 2^127 no sum beyond float32's 2^128 is
- * taken for one below 2^125. c is 1/2 for nearest and 1 for stochastic rounding, with N one less.
- */
-static bool hides_nothing(const struct cgx_plan *plan, const struct cgx_segment *segment,
-                          unsigned ranks)
+#include "coll/stages.h"
+
+/* The member BACK places before this one. */
+static unsigned before(const struct cgx_stage *stage, unsigned back)
 {
-    unsigned least = segment->least < segment->bits ? segment->least : segment->bits;
-    unsigned steps = (1u << least) - 1;
-
-    return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps - 1);
+    return (stage->self + 2 * stage->size - back) % stage->size;
 }
 
-bool cgx_ring_serves(const struct cgx_plan *plan, unsigned ranks)
+/* Sends unit OUT to the next member and receives unit IN from the one before at offset AT, as far
+ * as there are such units. */
+static enum cgx_status pass_on(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned out,
+                               unsigned in, size_t at, unsigned step, bool early)
 {
-    if (plan->dtype != CGX_FLOAT32)
-        return false;
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        if (plan->segments[i].bits != CGX_BITS_EXACT &&
-            !hides_nothing(plan, &plan->segments[i], ranks))
-            return false;
-    }
-    return true;
+    size_t count = 0;
+
+    if (in < stage->nunits)
+        cgx_slice_receive(slice, count++, cgx_stage_rank(slice, stage, before(stage, 1)),
+                          &stage->units[in], at);
+    if (out < stage->nunits)
+        cgx_slice_send(slice, count++,
+                       cgx_stage_rank(slice, stage, (stage->self + 1) % stage->size),
+                       &stage->units[out], step);
+    return cgx_slice_exchange(slice, count, step, early);
 }
 
-static unsigned modulo(unsigned rank, unsigned back, unsigned ranks)
+static struct cgx_unit opening(const struct cgx_slice *slice, const struct cgx_stage *stage)
 {
-    return (rank + 2 * ranks - back) % ranks;
+    unsigned unit = before(stage, 1);
+
+    (void)slice;
+    return unit < stage->nunits ? stage->units[unit] : (struct cgx_unit){0};
 }
 
-/* Sends chunk OUT to the next rank and takes chunk IN from the one before. */
-static enum cgx_status pass_on(struct cgx_slice *slice, unsigned out, unsigned in, unsigned step)
+/* What came is the first of the addends. */
+static void prepend_arrived(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
-    const struct cgx_coll *coll = slice->coll;
-    const struct cgx_part *parts = slice->lane->parts;
-    unsigned ranks = coll->shape->ranks;
+    const struct cgx_unit *own = &stage->units[stage->self];
+    const unsigned char **addends = slice->coll->scratch->addends;
 
-    cgx_slice_receive(slice, 0, modulo(coll->rank, 1, ranks), parts[in].message, parts[in].bytes);
-    cgx_slice_send(slice, 1, (coll->rank + 1) % ranks, parts[out].message, parts[out].bytes, step);
-    return cgx_slice_exchange(slice, 2);
+    memmove(addends + 1, addends, slice->naddends * sizeof addends[0]);
+    for (size_t i = 1; i <= slice->naddends; i++)
+        addends[i] = addends[i] ? addends[i] + (own->message - slice->addends_origin) : NULL;
+    addends[0] = slice->lane->staging + stage->incoming;
+    slice->addends_origin = own->message;
+    slice->naddends++;
 }
 
-void cgx_ring_start(struct cgx_slice *slice)
+static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
-    const struct cgx_part *part =
-        &slice->lane->parts[modulo(slice->coll->rank, 1, slice->coll->shape->ranks)];
-
-    cgx_slice_encode(slice, part->first_piece, part->npieces,
-                     part->message + CGX_MESSAGE_HEADER_BYTES, part->bytes);
-}
-
-static void add_own(struct cgx_slice *slice, unsigned chunk)
-{
-    const struct cgx_part *part = &slice->lane->parts[chunk];
-    /* The pieces once more, with offsets from the start of the part's payload. */
-    struct cgx_piece *pieces = slice->lane->pieces + slice->pieces;
-    size_t payload = part->message + CGX_MESSAGE_HEADER_BYTES;
-
-    for (size_t i = 0; i < part->npieces; i++) {
-        pieces[i] = slice->lane->pieces[part->first_piece + i];
-        pieces[i].offset -= payload;
-    }
-    slice->coll->scratch->sources[0] = slice->lane->staging + payload;
-    slice->coll->scratch->sources[1] = NULL;
-    cgx_slice_reduce(slice, part, pieces, 2, payload, part->bytes);
-}
-
-enum cgx_status cgx_ring_slice(struct cgx_slice *slice)
-{
-    unsigned ranks = slice->coll->shape->ranks, rank = slice->coll->rank;
-    unsigned step = slice->number * CGX_RING_STEPS(ranks);
-
-    cgx_slice_settle(slice);
-    cgx_tally_seal(slice, &slice->lane->parts[modulo(rank, 1, ranks)], NULL, 0);
-    for (unsigned t = 0; t + 1 < ranks; t++, step++) {
-        unsigned in = modulo(rank, t + 2, ranks);
-        enum cgx_status status = pass_on(slice, modulo(rank, t + 1, ranks), in, step);
-
-        if (status != CGX_OK)
-            return status;
-        cgx_slice_take(slice, 0, step, true);
-        add_own(slice, in);
-    }
-    /* From here on a fault no longer reaches all ranks: it is passed on as a failure. */
-    for (unsigned t = 0; t + 1 < ranks; t++, step++) {
+    for (unsigned t = 0; t + 1 < stage->size; t++) {
+        unsigned in = before(stage, t + 2);
         enum cgx_status status =
-            pass_on(slice, modulo(rank, t, ranks), modulo(rank, t + 1, ranks), step);
+            pass_on(slice, stage, before(stage, t + 1), in, stage->incoming, stage->step + t, true);
 
         if (status != CGX_OK)
             return status;
-        cgx_slice_take(slice, 0, step, false);
+        if (in >= stage->nunits)
+            continue;
+        cgx_slice_store(slice, stage->incoming, CGX_MESSAGE_HEADER_BYTES + stage->units[in].bytes);
+        if (in == stage->self) {
+            prepend_arrived(slice, stage);
+        } else {
+            slice->coll->scratch->sources[0] = slice->lane->staging + stage->incoming;
+            cgx_stage_sum(slice, &stage->units[in], 1);
+        }
     }
     return CGX_OK;
 }
+
+static enum cgx_status share(struct cgx_slice *slice, const struct cgx_stage *stage)
+{
+    enum cgx_status status = CGX_OK;
+
+    for (unsigned t = 0; status == CGX_OK && t + 1 < stage->size; t++) {
+        unsigned in = before(stage, t + 1);
+
+        status = pass_on(slice, stage, before(stage, t), in,
+                         in < stage->nunits ? stage->units[in].message : 0, stage->step + t, false);
+    }
+    return status;
+}
+
+const struct cgx_stage_ops cgx_ring = {.opening = opening, .collect = collect, .share = share};

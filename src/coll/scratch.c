@@ -22,10 +22,11 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
         if (unpinned)
             free(scratch->lanes[i].staging);
         free(scratch->lanes[i].pieces);
-        free(scratch->lanes[i].parts);
+        free(scratch->lanes[i].units);
     }
     free(scratch->transfers);
     free(scratch->sources);
+    free(scratch->addends);
     cgx_exchange_free(scratch->exchange);
     memset(scratch, 0, sizeof *scratch);
 }
@@ -37,29 +38,30 @@ static bool get_lane(struct cgx_lane *lane, const struct cgx_needs *needs)
     if (posix_memalign(&staging, PAGE, (needs->staging + PAGE - 1) / PAGE * PAGE) == 0)
         lane->staging = staging;
     lane->pieces = calloc(needs->pieces, sizeof *lane->pieces);
-    lane->parts = calloc(needs->parts, sizeof *lane->parts);
-    return lane->staging && lane->pieces && lane->parts;
+    lane->units = calloc(needs->units, sizeof *lane->units);
+    return lane->staging && lane->pieces && lane->units;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
 {
     const struct cgx_needs *holds = &scratch->holds;
-    struct cgx_scratch grown = {
-        .holds = {.lanes = needs->lanes > holds->lanes ? needs->lanes : holds->lanes,
-                  .staging = larger(holds->staging, needs->staging),
-                  .pieces = larger(holds->pieces, needs->pieces),
-                  .parts = larger(holds->parts, needs->parts)}};
+    struct cgx_scratch grown = {.holds = {.lanes = larger(holds->lanes, needs->lanes),
+                                          .staging = larger(holds->staging, needs->staging),
+                                          .pieces = larger(holds->pieces, needs->pieces),
+                                          .units = larger(holds->units, needs->units),
+                                          .sources = larger(holds->sources, needs->sources),
+                                          .transfers = larger(holds->transfers, needs->transfers)}};
     bool had = true;
 
-    if (grown.holds.lanes == holds->lanes && grown.holds.staging == holds->staging &&
-        grown.holds.pieces == holds->pieces && grown.holds.parts == holds->parts)
+    if (memcmp(&grown.holds, holds, sizeof *holds) == 0)
         return CGX_OK;
     for (unsigned i = 0; had && i < CGX_LANES && i < grown.holds.lanes; i++)
         had = get_lane(&grown.lanes[i], &grown.holds);
-    grown.transfers = calloc(2 * grown.holds.parts, sizeof *grown.transfers);
-    grown.sources = calloc(grown.holds.parts, sizeof *grown.sources);
-    grown.exchange = cgx_exchange_create(2 * grown.holds.parts);
-    if (!had || !grown.transfers || !grown.sources || !grown.exchange) {
+    grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
+    grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
+    grown.addends = calloc(grown.holds.sources, sizeof *grown.addends);
+    grown.exchange = cgx_exchange_create(grown.holds.transfers);
+    if (!had || !grown.transfers || !grown.sources || !grown.addends || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }
@@ -72,7 +74,7 @@ struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
 {
     struct cgx_area area = {.bytes = scratch->holds.staging,
                             .pieces = scratch->holds.pieces,
-                            .sources = scratch->holds.parts};
+                            .sources = scratch->holds.sources};
 
     for (unsigned i = 0; i < CGX_LANES; i++)
         area.staging[i] = scratch->lanes[i].staging;

@@ -11,34 +11,41 @@
 #include "cuda/backend.h"
 
 struct cgx_needs {
-    unsigned lanes; /* 1 or CGX_LANES */
+    size_t lanes;   /* 1 or CGX_LANES */
     size_t staging; /* bytes of each lane */
     size_t pieces;  /* of each lane */
-    size_t parts;   /* of each lane: ranks */
+    size_t units;   /* of each lane */
+    size_t sources; /* the most that one sum has */
+    size_t transfers;
 };
 
-/* One chunk's part of a slice: its message in the staging memory and its pieces. */
-struct cgx_part {
+/* Pieces that lie one after the other in the staging memory, with a place for a message's header in
+ * front: a chunk's part of a slice, or several of them, each with its own such place. */
+struct cgx_unit {
     size_t message; /* offset of the header, a multiple of 16; the payload follows it */
-    size_t spreads; /* offset of the spreads, which follow the pieces in the payload */
     size_t bytes;   /* of the payload */
     size_t first_piece;
     size_t npieces;
+    /* Of a part: what follows its pieces, to the end of the payload. */
+    size_t spreads; /* offset of the spreads ... */
+    size_t carried; /* ... and of what is carried for its buckets, the first of which is ... */
+    size_t first_bucket;
 };
 
 /* What one slice works in, while another has its own. */
 struct cgx_lane {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_part *parts;
+    struct cgx_unit *units; /* parts by chunk, then shards */
 };
 
 /* Zero-initialised, it holds nothing. */
 struct cgx_scratch {
     struct cgx_needs holds;
     struct cgx_lane lanes[CGX_LANES];
-    struct cgx_transfer *transfers; /* two per part */
-    const unsigned char **sources;  /* one per part */
+    struct cgx_transfer *transfers;
+    const unsigned char **sources; /* of the sum that is being formed */
+    const unsigned char **addends; /* as many */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* that work on the staging memory */
 };

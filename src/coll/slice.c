@@ -6,32 +6,86 @@
 #include "coll/split.h"
 #include "util/log.h"
 
-static void lay_part(struct cgx_slice *slice, unsigned owner)
+/* The part of CHUNK is laid where the slice ends so far. */
+static void lay_part(struct cgx_slice *slice, unsigned chunk)
 {
     const struct cgx_shape *shape = slice->coll->shape;
     struct cgx_lane *lane = slice->lane;
     struct cgx_range range =
-        cgx_split_part(shape->plan, shape->ranks, owner, shape->slices, slice->number);
+        cgx_split_part(shape->plan, cgx_shape_chunks(shape), chunk, shape->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
-    struct cgx_part *part = &lane->parts[owner];
+    struct cgx_unit *part = &lane->units[chunk];
 
     part->message = slice->end;
     part->first_piece = slice->pieces;
+    part->first_bucket = range.first;
     part->npieces =
-        cgx_split_pieces(shape->plan, range, payload, lane->pieces + slice->pieces, &slice->end);
-    part->spreads = slice->end;
-    slice->end += cgx_split_spreads(shape->plan, part->npieces);
+        cgx_split_pieces(shape->plan, range, payload, lane->pieces + slice->pieces, &part->spreads);
+    part->carried = part->spreads + cgx_split_spreads(shape->plan, part->npieces);
+    slice->end = part->carried + (shape->carries ? cgx_split_carried(range) : 0);
     part->bytes = slice->end - payload;
     slice->pieces += part->npieces;
 }
 
+/* All ranks of a node lay a shard out alike. */
+static void lay_shard(struct cgx_slice *slice, unsigned shard)
+{
+    const struct cgx_shape *shape = slice->coll->shape;
+    unsigned nodes = shape->nodes->nodes;
+    struct cgx_unit *whole = &slice->lane->units[cgx_shape_chunks(shape) + shard];
+
+    *whole = (struct cgx_unit){.message = slice->end, .first_piece = slice->pieces};
+    for (unsigned node = 0; node < nodes; node++) {
+        if (node != slice->node)
+            lay_part(slice, shard * nodes + node);
+    }
+    lay_part(slice, shard * nodes + slice->node);
+    whole->npieces = slice->pieces - whole->first_piece;
+    whole->bytes = slice->end - whole->message - CGX_MESSAGE_HEADER_BYTES;
+}
+
+/* The most bytes of a message with one of UNITS. */
+static size_t longest(const struct cgx_unit *units, size_t count)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = units[i].bytes > most ? units[i].bytes : most;
+    return CGX_MESSAGE_HEADER_BYTES + most;
+}
+
+/* Behind the parts. */
+static void lay_incoming(struct cgx_slice *slice)
+{
+    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_nodes *nodes = shape->nodes;
+    size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
+
+    slice->inner_incoming = slice->cross_incoming = slice->samples = slice->end;
+    /* In a ring parts of other units arrive too. */
+    if (slice->owns || shape->inner == CGX_REDUCTION_RING)
+        slice->cross_incoming +=
+            cgx_shape_kept(shape->inner, members) * longest(slice->shards, shape->shards);
+    slice->samples = slice->cross_incoming;
+    if (slice->owns)
+        slice->samples += cgx_shape_kept(shape->cross, nodes->nodes) *
+                          longest(slice->parts + (size_t)slice->local * nodes->nodes, nodes->nodes);
+}
+
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
 {
-    const struct cgx_plan *plan = coll->shape->plan;
+    const struct cgx_shape *shape = coll->shape;
+    const struct cgx_plan *plan = shape->plan;
+    struct cgx_lane *lane = &coll->scratch->lanes[number % CGX_LANES];
 
     *slice = (struct cgx_slice){.coll = coll,
+                                .node = shape->nodes->node[coll->rank],
+                                .local = shape->nodes->local[coll->rank],
+                                .owns = shape->nodes->local[coll->rank] < shape->shards,
                                 .lane_number = number % CGX_LANES,
-                                .lane = &coll->scratch->lanes[number % CGX_LANES],
+                                .lane = lane,
+                                .parts = lane->units,
+                                .shards = lane->units + cgx_shape_chunks(shape),
                                 .coding = {.dtype = plan->dtype,
                                            .bucket_size = plan->bucket_size,
                                            .rounding = plan->rounding,
@@ -41,16 +95,16 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .number = number,
                                 .withheld = coll->withheld,
                                 .hopeless = coll->hopeless};
-    for (unsigned owner = 0; owner < coll->shape->ranks; owner++) {
-        if (owner != coll->rank)
-            lay_part(slice, owner);
+    for (unsigned shard = 0; shard < shape->shards; shard++) {
+        if (shard != slice->local)
+            lay_shard(slice, shard);
     }
-    lay_part(slice, coll->rank);
-    slice->samples = slice->end;
-    if (coll->shape->reduction == CGX_REDUCTION_SRA)
-        slice->samples += cgx_rsag_extra(
-            coll->shape->ranks, CGX_MESSAGE_HEADER_BYTES + slice->lane->parts[coll->rank].bytes);
+    if (slice->owns)
+        lay_shard(slice, slice->local);
+    lay_incoming(slice);
 }
+
+/* ---- messages ---- */
 
 static uint8_t flags_of(const struct cgx_slice *slice)
 {
@@ -59,43 +113,35 @@ static uint8_t flags_of(const struct cgx_slice *slice)
                      (slice->hopeless ? CGX_MESSAGE_HOPELESS : 0));
 }
 
-void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer, size_t message,
-                    size_t bytes, unsigned step)
+void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
+                    const struct cgx_unit *unit, unsigned step)
 {
-    unsigned char *data = slice->lane->staging + message;
+    unsigned char *data = slice->lane->staging + unit->message;
     bool present = !slice->withheld && !slice->failed;
     const struct cgx_message header = {.flags = flags_of(slice),
                                        .step = (uint16_t)step,
                                        .plan = slice->coll->shape->hash,
-                                       .bytes = present ? bytes : 0};
+                                       .bytes = present ? unit->bytes : 0};
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
 
     cgx_message_write(&header, data);
     transfer->direction = CGX_TRANSFER_SEND;
     transfer->peer = (int)peer;
     transfer->data = data;
-    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + bytes;
+    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + unit->bytes;
     transfer->filled = CGX_MESSAGE_HEADER_BYTES + header.bytes;
     slice->sent += transfer->filled;
 }
 
-void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer, size_t message,
-                       size_t bytes)
+void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
+                       const struct cgx_unit *unit, size_t at)
 {
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
 
     transfer->direction = CGX_TRANSFER_RECEIVE;
     transfer->peer = (int)peer;
-    transfer->data = slice->lane->staging + message;
-    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + bytes;
-}
-
-enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count)
-{
-    const struct cgx_coll *coll = slice->coll;
-
-    return cgx_exchange_run(coll->scratch->exchange, coll->mpi, coll->comm, 0,
-                            coll->scratch->transfers, count);
+    transfer->data = slice->lane->staging + at;
+    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + unit->bytes;
 }
 
 /* True if HEADER and length are those of message STEP, with its payload or flagged. */
@@ -111,9 +157,9 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
-void cgx_slice_take(struct cgx_slice *slice, size_t index, unsigned step, bool early)
+static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, unsigned step,
+                 bool early)
 {
-    const struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
     struct cgx_message header = {0};
     bool expected = is_expected(slice, transfer, step, &header);
     bool fails = !expected || (header.flags & CGX_MESSAGE_FAILED) != 0;
@@ -132,4 +178,18 @@ void cgx_slice_take(struct cgx_slice *slice, size_t index, unsigned step, bool e
         slice->withheld = true;
     else if (fails)
         slice->failed = true;
+}
+
+enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step, bool early)
+{
+    const struct cgx_coll *coll = slice->coll;
+    const struct cgx_transfer *transfers = coll->scratch->transfers;
+    enum cgx_status status = cgx_exchange_run(coll->scratch->exchange, coll->mpi, coll->comm, 0,
+                                              coll->scratch->transfers, count);
+
+    for (size_t i = 0; status == CGX_OK && i < count; i++) {
+        if (transfers[i].direction == CGX_TRANSFER_RECEIVE)
+            take(slice, &transfers[i], step, early);
+    }
+    return status;
 }

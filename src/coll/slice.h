@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* One slice of a compressed all-reduce: what the algorithms share. The staging memory holds a
- * message for every chunk's part, this rank's own last, then what the algorithm adds. slice.c has
- * the messages, slice_work.c what the backends do. */
+/* One slice of a compressed all-reduce: what the stages share. The staging memory holds a message
+ * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
+ * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
+ * what arrives to be summed, and what is measured. slice.c has the messages, slice_work.c what the
+ * backends do. */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
@@ -19,81 +21,75 @@ struct cgx_measuring {
 
 struct cgx_slice {
     const struct cgx_coll *coll;
+    unsigned node, local; /* of this rank */
+    bool owns;            /* this rank owns a shard, and a chunk of it */
     unsigned lane_number;
     struct cgx_lane *lane;
+    const struct cgx_unit *parts, *shards;
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
     size_t end;    /* of the parts' messages in the staging memory */
     struct cgx_measuring measuring;
-    size_t samples; /* where they come to in the staging memory */
-    /* Set by the algorithm. */
+    /* Where in the staging memory arrives what is to be summed inside the node, and between nodes,
+     * and where samples come to. */
+    size_t inner_incoming, cross_incoming, samples;
+    /* What this rank brings to the sum of its shard: so many of the scratch memory's addends, each
+     * with what is ADDENDS_ORIGIN bytes into the staging memory at its start; NULL: elements. */
+    size_t naddends, addends_origin;
+    /* Set by the stages. */
     bool withheld; /* some rank cannot serve: all ranks know by the end of the slice */
     bool hopeless; /* and cannot serve exactly either */
     bool failed;   /* this rank has no result, and not all ranks know */
+    bool changed;  /* the host has written into what a device backend has of the own part */
     size_t sent;   /* bytes */
 };
+
+/* The own part; the slice's rank owns one. */
+static inline const struct cgx_unit *cgx_slice_own(const struct cgx_slice *slice)
+{
+    return &slice->parts[slice->local * slice->coll->shape->nodes->nodes + slice->node];
+}
 
 /* ---- messages ---- */
 
 /* Lays the parts of slice NUMBER out. */
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice);
 
-/* Queues the message whose header lies at MESSAGE (payload of BYTES behind it) as transfer INDEX.
- * Sending writes the header: its flags say what SLICE knows, and then there is no payload. STEP
- * counts the messages between a pair of ranks. */
-void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer, size_t message,
-                    size_t bytes, unsigned step);
-void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer, size_t message,
-                       size_t bytes);
+/* Makes the message of UNIT transfer INDEX. Sending writes the header: its flags say what SLICE
+ * knows, and then there is no payload. STEP counts the messages between a pair of ranks. */
+void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
+                    const struct cgx_unit *unit, unsigned step);
 
-/* Moves transfers 0 to COUNT - 1. */
-enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count);
+/* The message of UNIT is to come to offset AT of the staging memory, or where it belongs. */
+void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
+                       const struct cgx_unit *unit, size_t at);
 
-/* Takes note of the flags of what came in transfer INDEX, and of what is not what the schedule says
- * (logged): that is withheld too while all ranks will still come to know (EARLY), and failed
- * afterwards. */
-void cgx_slice_take(struct cgx_slice *slice, size_t index, unsigned step, bool early);
+/* Moves transfers 0 to COUNT - 1 and takes note of the flags of what came, which has number STEP,
+ * and of what is not what the schedule says (logged): that is withheld too while all ranks will
+ * still come to know (EARLY), and failed afterwards. */
+enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
+                                   bool early);
 
 /* ---- work for the backends ----
  *
  * Where the slice is withheld nothing is done; what goes wrong makes it withheld. */
 
-/* Encodes the NPIECES pieces from FIRST on of the input; the messages that hold them lie in BYTES
- * from MESSAGE on. */
-void cgx_slice_encode(struct cgx_slice *slice, size_t first, size_t npieces, size_t message,
-                      size_t bytes);
+/* Encodes the pieces of UNIT from the input. */
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit);
 
-/* Sums the SOURCES, laid out as PIECES, into PART, and waits. What came from other ranks lies in
- * BYTES from ARRIVED on. */
-void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_part *part,
-                      const struct cgx_piece *pieces, size_t nsources, size_t arrived,
-                      size_t bytes);
+/* Takes BYTES that have arrived at offset AT for the next sums. */
+void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes);
 
-/* Until what was encoded may be sent. */
-void cgx_slice_settle(struct cgx_slice *slice);
+/* Sums NSOURCES of the scratch memory's sources into UNIT, and waits; each source has what is at
+ * UNIT's message at its start. PARTIAL: the sum will be added to others. */
+void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
+                      bool partial);
+
+/* Until what was encoded of UNIT is in the staging memory and may be sent. */
+void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit);
 
 /* Decodes all parts into the output. An error is this rank's alone. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
-
-/* ---- the algorithms ----
- *
- * A start queues what can be done before the slice before has been served. The rest leaves the
- * reduced parts in their messages and sets withheld, hopeless, failed and sent; CGX_ERR_MPI or
- * CGX_OK. */
-void cgx_rsag_start(struct cgx_slice *slice);
-enum cgx_status cgx_rsag_slice(struct cgx_slice *slice);
-void cgx_ring_start(struct cgx_slice *slice);
-enum cgx_status cgx_ring_slice(struct cgx_slice *slice);
-
-/* Whether the ring keeps the contract for this plan; float32 at 4 bits: on up to 46 ranks. */
-bool cgx_ring_serves(const struct cgx_plan *plan, unsigned ranks);
-
-/* Steps that an algorithm counts in a slice. */
-#define CGX_RSAG_STEPS 2
-#define CGX_RING_STEPS(ranks) (2 * (ranks)-2)
-
-/* Staging memory beyond the parts' messages, LARGEST being the largest of these. */
-size_t cgx_rsag_extra(unsigned ranks, size_t largest);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "coll/slice.h"
 
+#include "coll/carry.h"
 #include "coll/tally.h"
 
 /* This rank cannot go on: all come to know. */
@@ -40,46 +41,52 @@ static void measure(struct cgx_slice *slice, const struct cgx_measuring *what, s
                             count * sizeof(struct cgx_sample)) != CGX_OK;
 }
 
-void cgx_slice_encode(struct cgx_slice *slice, size_t first, size_t npieces, size_t message,
-                      size_t bytes)
+/* Completes the parts within UNIT, which are sums of NSOURCES sources or, where there are none, of
+ * elements, by what stands behind their pieces. */
+static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
+                 bool partial)
+{
+    const struct cgx_shape *shape = slice->coll->shape;
+    const unsigned char *const *sources = slice->coll->scratch->sources;
+    size_t end = unit->message + CGX_MESSAGE_HEADER_BYTES + unit->bytes;
+
+    if (slice->withheld || unit->npieces == 0)
+        return;
+    for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
+        const struct cgx_unit *part = &slice->parts[chunk];
+
+        if (part->message < unit->message || part->message >= end)
+            continue;
+        if (shape->carries)
+            cgx_carry_seal(slice, part, sources, nsources, unit->message, !partial,
+                           &slice->changed);
+        cgx_tally_seal(slice, part, sources, nsources, unit->message);
+    }
+}
+
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
     unsigned char *staging = slice->lane->staging;
-    const struct cgx_piece *pieces = slice->lane->pieces + first;
+    const struct cgx_measuring what = {.pieces = slice->lane->pieces + unit->first_piece,
+                                       .npieces = unit->npieces,
+                                       .payload = staging};
 
-    if (slice->withheld)
+    if (slice->withheld || unit->npieces == 0)
         return;
     coll->scratch->sources[0] = NULL;
-    if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, pieces, npieces,
+    if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, what.pieces, what.npieces,
                              coll->input, staging) == CGX_OK &&
-        encoder->ops->fetch(encoder, slice->lane_number, staging + message, bytes) == CGX_OK)
-        measure(slice, &(struct cgx_measuring){pieces, npieces, staging, false}, 1);
+        encoder->ops->fetch(encoder, slice->lane_number,
+                            staging + unit->message + CGX_MESSAGE_HEADER_BYTES,
+                            unit->bytes) == CGX_OK)
+        measure(slice, &what, 1);
     else
         withhold(slice);
 }
 
-void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_part *part,
-                      const struct cgx_piece *pieces, size_t nsources, size_t arrived, size_t bytes)
-{
-    const struct cgx_coll *coll = slice->coll;
-    struct cgx_backend *encoder = coll->encoder;
-    unsigned char *staging = slice->lane->staging;
-    unsigned char *payload = staging + part->message + CGX_MESSAGE_HEADER_BYTES;
-
-    if (slice->withheld)
-        return;
-    encoder->ops->store(encoder, slice->lane_number, staging + arrived, bytes);
-    measure(slice, &(struct cgx_measuring){pieces, part->npieces, payload, false}, nsources);
-    if (encoder->ops->reduce(encoder, slice->lane_number, &slice->coding, pieces, part->npieces,
-                             coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
-        encoder->ops->fetch(encoder, slice->lane_number, payload, part->bytes) != CGX_OK)
-        withhold(slice);
-    cgx_slice_settle(slice);
-    cgx_tally_seal(slice, part, coll->scratch->sources, nsources);
-}
-
-void cgx_slice_settle(struct cgx_slice *slice)
+static void wait_for_work(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
@@ -91,15 +98,57 @@ void cgx_slice_settle(struct cgx_slice *slice)
     slice->measuring.npieces = 0;
 }
 
+void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit)
+{
+    wait_for_work(slice);
+    seal(slice, unit, 0, true);
+}
+
+void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    if (!slice->withheld)
+        encoder->ops->store(encoder, slice->lane_number, slice->lane->staging + at, bytes);
+}
+
+void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
+                      bool partial)
+{
+    const struct cgx_coll *coll = slice->coll;
+    struct cgx_backend *encoder = coll->encoder;
+    unsigned char *payload = slice->lane->staging + unit->message;
+    struct cgx_coding coding = slice->coding;
+    /* The pieces once more, with offsets from the unit's start: all sources share them. */
+    struct cgx_piece *pieces = slice->lane->pieces + slice->pieces;
+
+    if (slice->withheld || unit->npieces == 0)
+        return;
+    coding.partial = partial;
+    for (size_t i = 0; i < unit->npieces; i++) {
+        pieces[i] = slice->lane->pieces[unit->first_piece + i];
+        pieces[i].offset -= unit->message;
+    }
+    measure(slice, &(struct cgx_measuring){pieces, unit->npieces, payload, false}, nsources);
+    if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
+                             coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
+        encoder->ops->fetch(encoder, slice->lane_number, payload + CGX_MESSAGE_HEADER_BYTES,
+                            unit->bytes) != CGX_OK)
+        withhold(slice);
+    wait_for_work(slice);
+    seal(slice, unit, nsources, partial);
+}
+
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *decoder = coll->decoder;
     unsigned char *staging = slice->lane->staging;
     /* The own part, which is the last, was made by the encoder. */
-    size_t bytes = decoder == coll->encoder ? slice->lane->parts[coll->rank].message : slice->end;
+    bool has_own = slice->owns && decoder == coll->encoder && !slice->changed;
 
-    decoder->ops->store(decoder, slice->lane_number, staging, bytes);
+    decoder->ops->store(decoder, slice->lane_number, staging,
+                        has_own ? cgx_slice_own(slice)->message : slice->end);
     return decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,
                                 slice->pieces, staging, coll->output);
 }

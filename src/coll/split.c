@@ -32,10 +32,10 @@ static size_t bucket_at(const struct cgx_plan *plan, uint64_t numerator, uint64_
            round_up_division(target - segment->before, cgx_plan_bucket_bytes(plan, segment->bits));
 }
 
-struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned ranks, unsigned owner,
+struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
                                 unsigned slices, unsigned slice)
 {
-    uint64_t parts = (uint64_t)ranks * slices, part = (uint64_t)owner * slices + slice;
+    uint64_t parts = (uint64_t)chunks * slices, part = (uint64_t)chunk * slices + slice;
 
     return (struct cgx_range){.first = bucket_at(plan, part, parts),
                               .end = bucket_at(plan, part + 1, parts)};
@@ -67,18 +67,26 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
     return npieces;
 }
 
-size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces)
+static size_t aligned(size_t bytes)
 {
-    return plan->adaptive ? round_up_division(npieces * CGX_SPREAD_BYTES, CGX_PIECE_ALIGNMENT) *
-                                CGX_PIECE_ALIGNMENT
-                          : 0;
+    return round_up_division(bytes, CGX_PIECE_ALIGNMENT) * CGX_PIECE_ALIGNMENT;
 }
 
-size_t cgx_split_bytes(const struct cgx_plan *plan, struct cgx_range range)
+size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces)
+{
+    return plan->adaptive ? aligned(npieces * CGX_SPREAD_BYTES) : 0;
+}
+
+size_t cgx_split_carried(struct cgx_range range)
+{
+    return aligned((range.end - range.first) * CGX_CARRIED_BYTES);
+}
+
+size_t cgx_split_bytes(const struct cgx_plan *plan, bool carries, struct cgx_range range)
 {
     size_t bytes, npieces = cgx_split_pieces(plan, range, 0, NULL, &bytes);
 
-    return bytes + cgx_split_spreads(plan, npieces);
+    return bytes + cgx_split_spreads(plan, npieces) + (carries ? cgx_split_carried(range) : 0);
 }
 
 size_t cgx_split_least_bucket(const struct cgx_plan *plan)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How a buffer is cut. Chunks: one per rank, the buckets that it owns, alike in encoded bytes to
- * within a bucket; a function of the plan and the number of ranks alone. Slices: each chunk is cut
+/* How a buffer is cut. Chunks: the buckets that one rank owns, alike in encoded bytes to within a
+ * bucket; a function of the plan and the number of chunks alone. Slices: each chunk is cut
  * into the same number of parts, alike in the same way, so that the parts with the same number, one
  * of every chunk, fit the staging memory. Pieces: what the plan's segments make of such a part. */
 #ifndef CGX_COLL_SPLIT_H
@@ -16,8 +16,8 @@ struct cgx_range {
     size_t end;
 };
 
-/* What OWNER has of slice number SLICE of SLICES. */
-struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned ranks, unsigned owner,
+/* What chunk CHUNK of CHUNKS has of slice number SLICE of SLICES. */
+struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
                                 unsigned slices, unsigned slice);
 
 /* The pieces of RANGE, the first at byte OFFSET, and their number, at most the plan's segments.
@@ -25,11 +25,14 @@ struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned ranks, uns
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end);
 
-/* Bytes behind the pieces of a payload, where the plan is adaptive: the spread of each. */
+/* Bytes behind the pieces of a payload: the spread of each, where the plan is adaptive ... */
 size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces);
 
+/* ... and what is carried for each bucket, where sums of sums need it. */
+size_t cgx_split_carried(struct cgx_range range);
+
 /* Bytes of the payload that holds RANGE. */
-size_t cgx_split_bytes(const struct cgx_plan *plan, struct cgx_range range);
+size_t cgx_split_bytes(const struct cgx_plan *plan, bool carries, struct cgx_range range);
 
 /* Bytes of the smallest bucket that the plan's segments may come to have. */
 size_t cgx_split_least_bucket(const struct cgx_plan *plan);

@@ -96,16 +96,14 @@ static void write_spread(double spread, unsigned char *spreads, size_t index)
     memcpy(spreads + index * sizeof half, &half, sizeof half);
 }
 
-void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
-                    const unsigned char *const *sources, size_t nsources)
+void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
+                    const unsigned char *const *sources, size_t nsources, size_t origin)
 {
     const struct cgx_plan *plan = plan_of(slice);
     unsigned char *staging = slice->lane->staging;
     unsigned char *spreads = staging + part->spreads;
-    size_t behind = part->spreads - part->message - CGX_MESSAGE_HEADER_BYTES;
+    size_t used = part->npieces * CGX_SPREAD_BYTES;
 
-    if (slice->withheld)
-        return;
     for (size_t i = 0; slice->coll->steps && i < part->npieces; i++) {
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
 
@@ -118,12 +116,10 @@ void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
         double sum = piece_spread(piece, plan->bucket_size, staging + piece->offset);
 
         for (size_t p = 0; p < nsources; p++)
-            sum += sources[p] ? spread_at(sources[p] + behind, i) : 0;
+            sum += sources[p] ? spread_at(sources[p] + (part->spreads - origin), i) : 0;
         write_spread(sum, spreads, i);
     }
-    memset(spreads + part->npieces * CGX_SPREAD_BYTES, 0,
-           part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes - part->spreads -
-               part->npieces * CGX_SPREAD_BYTES);
+    memset(spreads + used, 0, part->carried - part->spreads - used);
 }
 
 void cgx_tally_spreads(const struct cgx_slice *slice)
@@ -132,8 +128,8 @@ void cgx_tally_spreads(const struct cgx_slice *slice)
 
     if (!coll->tally)
         return;
-    for (unsigned owner = 0; owner < coll->shape->ranks; owner++) {
-        const struct cgx_part *part = &slice->lane->parts[owner];
+    for (unsigned chunk = 0; chunk < cgx_shape_chunks(coll->shape); chunk++) {
+        const struct cgx_unit *part = &slice->parts[chunk];
 
         for (size_t i = 0; i < part->npieces; i++) {
             size_t first = slice->lane->pieces[part->first_piece + i].first;

@@ -14,10 +14,11 @@
 void cgx_tally_begin(const struct cgx_coll *coll);
 
 /* To be called for every quantisation by this rank: PART, whose payload is in the staging memory;
- * SOURCES are the NSOURCES payloads that were summed, as for reduce, or there are none. Writes the
- * spreads, where widths are adaptive, and takes note of the steps, where they are wanted. */
-void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_part *part,
-                    const unsigned char *const *sources, size_t nsources);
+ * SOURCES are the NSOURCES payloads that were summed, with what is ORIGIN bytes into the staging
+ * memory at their start, NULL for elements; none: elements alone. Writes the spreads, where widths
+ * are adaptive, and takes note of the steps, where they are wanted. */
+void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
+                    const unsigned char *const *sources, size_t nsources, size_t origin);
 
 /* Adds the spreads of all parts, which have arrived. */
 void cgx_tally_spreads(const struct cgx_slice *slice);

@@ -309,9 +309,10 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
     range = bucket_range(&place, sums);
-    encode_bucket<STOCHASTIC>(
-        args, tile, &place,
-        cgx_may_overflow(range.min, range.max, steps, STOCHASTIC, Type::IS_FLOAT16), range, sums);
+    encode_bucket<STOCHASTIC>(args, tile, &place,
+                              cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
+                                               Type::IS_FLOAT16 && args.partial == 0),
+                              range, sums);
     write_padding(tile, bucket_size, args.payload);
 }
 

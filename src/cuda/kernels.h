@@ -52,6 +52,7 @@ struct cgx_kernel_args {
     uint32_t npieces;
     uint32_t nsources;
     uint32_t bucket_size;
+    uint32_t partial; /* reduce: not 0: the sums will be added to others */
 };
 
 /* A bucket header is none that an encoder writes. */

@@ -98,7 +98,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .stream = coding->stream,
         .npieces = (uint32_t)request->npieces,
         .nsources = (uint32_t)request->nsources,
-        .bucket_size = coding->bucket_size};
+        .bucket_size = coding->bucket_size,
+        .partial = coding->partial};
     void *parameters[] = {&args};
 
     return cgx_cuda_status(cgx_cuda()->cuLaunchKernel(

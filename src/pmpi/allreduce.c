@@ -92,14 +92,14 @@ static bool make_plan(const struct cgx_comm *state, struct cgx_signature *signat
                       const struct cgx_say *say, enum cgx_dtype dtype, size_t count)
 {
     const struct cgx_settings *settings = cgx_start();
+    const struct cgx_scheme scheme = cgx_comm_scheme(state);
     struct cgx_plan *widest;
 
     signature->plan = cgx_plan_create(settings, say, dtype, count);
     widest = signature->plan ? cgx_plan_widest(signature->plan) : NULL;
     if (!widest)
         return false;
-    signature->shape = cgx_coll_shape(widest, settings->cross_reduction, (unsigned)state->size,
-                                      settings->fusion_buffer_bytes);
+    signature->shape = cgx_coll_shape(widest, &scheme, settings->fusion_buffer_bytes);
     cgx_coll_follow(&signature->shape, signature->plan);
     cgx_plan_free(widest);
     return true;
@@ -131,9 +131,13 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     struct cgx_signature *signature = recurrence->signature;
     struct offer offer = look_at(call, type);
     enum cgx_ability all;
-    bool agreed;
-    int code;
+    bool agreed, located;
+    int code = cgx_comm_locate(mpi, call->comm, state, &located);
 
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!located && !offer.refusal)
+        offer.refusal = "a rank is out of memory, or MPI cannot tell the nodes";
     prepare(state, recurrence, call, &offer);
     code = cgx_agree_call(mpi, call->comm,
                           offer.hopeless  ? CGX_HOPELESS

@@ -14,6 +14,7 @@
 #include "pmpi/types.h"
 #include "policy/rules.h"
 #include "policy/step.h"
+#include "topo/nodes.h"
 
 struct cgx_layers;
 struct cgx_stats;
@@ -26,7 +27,8 @@ struct cgx_comm {
     int size;
     MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
     bool broken;  /* MPI failed: what was agreed, or is under way on OWN, is lost */
-    struct cgx_hints *hints; /* NULL: none */
+    struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: not yet known */
+    struct cgx_hints *hints;        /* NULL: none */
     bool hints_refused;
     uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
     char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
@@ -63,6 +65,12 @@ struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t p
 /* The backend for BUFFER, made where it must be; the scratch memory has been reserved. */
 enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,
                                  struct cgx_backend **backend);
+
+/* Finds the nodes of COMM's ranks, on all of them or none: *FOUND. Returns MPI's code. */
+int cgx_comm_locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *found);
+
+/* How sums are formed on a communicator whose nodes are known. */
+struct cgx_scheme cgx_comm_scheme(const struct cgx_comm *state);
 
 /* True if this process may have one more private communicator. A true answer reserves it, until
  * cgx_comm_return or the end of the communicator. */

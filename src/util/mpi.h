@@ -12,6 +12,7 @@
 
 /* Entry points that every MPI-3 library of the ABI has ... */
 #define CGX_MPI_REQUIRED(X)  \
+    X(Allgather)             \
     X(Allreduce)             \
     X(Add_error_code)        \
     X(Add_error_string)      \
@@ -30,6 +31,7 @@
     X(Comm_set_info)         \
     X(Comm_size)             \
     X(Comm_split)            \
+    X(Comm_split_type)       \
     X(Comm_test_inter)       \
     X(Errhandler_free)       \
     X(Error_string)          \

@@ -41,7 +41,9 @@ struct cgx_settings {
     enum cgx_rounding rounding;
     uint64_t seed;
     uint64_t fusion_buffer_bytes;
-    enum cgx_reduction cross_reduction;
+    enum cgx_reduction inner_reduction, cross_reduction;
+    bool intra_broadcast;
+    uint64_t topology;
     bool adaptive;
     uint32_t adaptive_bits;   /* cgx_settings_least, _most */
     double adaptive_budget;   /* allowed error, relative to that of bits for all */
@@ -58,10 +60,7 @@ struct cgx_settings {
 
     /* Not in effect in this version; ranks compare them all the same. */
     enum cgx_transport inner_transport;
-    enum cgx_reduction inner_reduction;
     enum cgx_intra intra_compress;
-    bool intra_broadcast;
-    uint64_t topology;
 };
 
 /* Widths that may be chosen where the library is adaptive. */

@@ -184,8 +184,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     check_begin();
     slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    ring = getenv("CGX_CROSS_REDUCTION_TYPE") &&
-           strcmp(getenv("CGX_CROSS_REDUCTION_TYPE"), "RING") == 0;
+    ring = getenv("CGX_INNER_REDUCTION_TYPE") &&
+           strcmp(getenv("CGX_INNER_REDUCTION_TYPE"), "RING") == 0;
     count = slices > 1 ? MOST : 10007;
     input = check_memory(count * sizeof *input);
     exact = check_memory(count * sizeof *exact);

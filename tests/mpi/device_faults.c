@@ -27,22 +27,22 @@ static unsigned slices;
 
 /* ---- the library ---- */
 
-struct cgx_shape __real_cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                       unsigned ranks, size_t staging);
-struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                       unsigned ranks, size_t staging);
+struct cgx_shape __real_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                       size_t staging);
+struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                       size_t staging);
 enum cgx_status __real_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
 
 /* With as little staging memory as makes SLICES slices. */
-struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                       unsigned ranks, size_t staging)
+struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                       size_t staging)
 {
-    struct cgx_shape shape = __real_cgx_coll_shape(plan, reduction, ranks, staging);
+    struct cgx_shape shape = __real_cgx_coll_shape(plan, scheme, staging);
 
     while (shape.slices < slices && staging > 64) {
         staging = staging > 65536 ? 65536 : staging - staging / 32 - 1;
-        shape = __real_cgx_coll_shape(plan, reduction, ranks, staging);
+        shape = __real_cgx_coll_shape(plan, scheme, staging);
     }
     if (shape.slices != slices)
         bail_out("%u slices, not %u", shape.slices, slices);

@@ -358,7 +358,8 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
                 steps += reference_step(coding, piece, sources[p], i);
         }
         if (piece->bits != 32 &&
-            fabsf(sums[i]) + steps * slack >= (coding->dtype == CGX_FLOAT16 ? 65520.0f : 0x1p127f))
+            fabsf(sums[i]) + steps * slack >=
+                (coding->dtype == CGX_FLOAT16 && !coding->partial ? 65520.0f : 0x1p127f))
             sums[i] = NAN;
     }
     if (piece->bits == 32) {

@@ -106,12 +106,12 @@ enum { ELEMENTS = 40000, STAGING = 1 << 20, SAMPLES_AT = 1 << 19 };
 
 static float elements[ELEMENTS];
 static const struct cgx_coding coding = {.bucket_size = 256};
-/* Of 80 and 32 buckets, so that there are 5 and 2 samples. */
+/* Of 80 and 32 buckets, all groups that are sampled whole. */
 static const struct cgx_piece pieces[] = {
     {.count = 512, .bits = CGX_BITS_EXACT},
     {.first = 512, .count = 20480, .bits = 3, .offset = 2048},
     {.first = 20992, .count = 8192, .bits = 6, .offset = 65536}};
-enum { PIECES = 3, SAMPLES = 7 };
+enum { PIECES = 3, SAMPLES = (80 + 32) / CGX_SAMPLE_GROUP };
 
 static struct cgx_backend *open_backend(unsigned char *staging, struct cgx_cuda_backends **all,
                                         const void *buffer)

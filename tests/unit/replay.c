@@ -22,6 +22,7 @@ struct actor {
 struct replay {
     struct cgx_settings settings;
     unsigned ranks;
+    struct cgx_nodes *nodes, *flat;
     uint32_t step;
     size_t ncounts, elements;
     size_t *counts;
@@ -38,11 +39,15 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_shape *
 {
     const struct cgx_plan *plan = replay->plans[layer];
     struct cgx_plan *widest = cgx_plan_widest(plan);
+    const struct cgx_scheme scheme = {.nodes = replay->nodes,
+                                      .flat = replay->flat,
+                                      .leaders = replay->settings.intra_broadcast,
+                                      .inner = replay->settings.inner_reduction,
+                                      .cross = replay->settings.cross_reduction};
 
     if (!widest)
         return false;
-    *shape = cgx_coll_shape(widest, replay->settings.cross_reduction, replay->ranks,
-                            replay->settings.fusion_buffer_bytes);
+    *shape = cgx_coll_shape(widest, &scheme, replay->settings.fusion_buffer_bytes);
     cgx_plan_free(widest);
     cgx_coll_follow(shape, plan);
     return true;
@@ -72,6 +77,20 @@ static bool create_actor(struct replay *replay, struct actor *actor)
     return actor->adapt != NULL;
 }
 
+/* Nodes of so many ranks; 0: of one. */
+static bool create_nodes(struct replay *replay, unsigned per_node)
+{
+    int *keys = calloc(replay->ranks, sizeof *keys);
+
+    for (unsigned r = 0; keys && r < replay->ranks; r++)
+        keys[r] = (int)(per_node > 0 ? r / per_node : r);
+    if (keys)
+        replay->nodes = cgx_nodes_create(keys, replay->ranks);
+    replay->flat = cgx_nodes_create(NULL, replay->ranks);
+    free(keys);
+    return replay->nodes && replay->flat;
+}
+
 struct replay *replay_create(const struct cgx_settings *settings, unsigned ranks,
                              const size_t *counts, size_t ncounts)
 {
@@ -85,7 +104,9 @@ struct replay *replay_create(const struct cgx_settings *settings, unsigned ranks
     replay->ncounts = ncounts;
     replay->counts = calloc(ncounts, sizeof *replay->counts);
     replay->plans = calloc(ncounts, sizeof *replay->plans);
-    had = replay->counts && replay->plans;
+    had = replay->counts && replay->plans &&
+          create_nodes(replay,
+                       settings->topology > CGX_TOPOLOGY_FLAT ? (uint32_t)settings->topology : 0);
     for (size_t i = 0; had && i < ncounts; i++) {
         replay->counts[i] = counts[i];
         replay->elements += counts[i];
@@ -113,6 +134,8 @@ void replay_free(struct replay *replay)
     }
     for (size_t i = 0; replay->plans && i < replay->ncounts; i++)
         cgx_plan_free((struct cgx_plan *)replay->plans[i]);
+    cgx_nodes_free(replay->nodes);
+    cgx_nodes_free(replay->flat);
     free(replay->plans);
     free(replay->counts);
     free(replay->sum);

@@ -10,8 +10,8 @@
 
 struct replay;
 
-/* Float32 buffers of these COUNTS a step, one after the other in the gradients. NULL if memory is
- * short. */
+/* Float32 buffers of these COUNTS a step, one after the other in the gradients. Nodes are as the
+ * topology of SETTINGS says, or of one rank each. NULL if memory is short. */
 struct replay *replay_create(const struct cgx_settings *settings, unsigned ranks,
                              const size_t *counts, size_t ncounts);
 void replay_free(struct replay *replay);

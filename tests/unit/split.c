@@ -50,7 +50,7 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
             struct cgx_range range = cgx_split_part(plan, ranks, rank, slices, s);
             size_t end, count = cgx_split_pieces(plan, range, 48, pieces, &end);
 
-            if (range.first != bucket || cgx_split_bytes(plan, range) != end - 48)
+            if (range.first != bucket || cgx_split_bytes(plan, false, range) != end - 48)
                 return false;
             for (size_t i = 0; i < count; i++) {
                 if (pieces[i].first != element || pieces[i].count == 0 || pieces[i].offset % 16)
@@ -124,7 +124,7 @@ static void test_balance(void)
         size_t most = 0, fewest = SIZE_MAX;
 
         for (unsigned rank = 0; rank < ranks; rank++) {
-            size_t bytes = cgx_split_bytes(plan, cgx_split_part(plan, ranks, rank, 1, 0));
+            size_t bytes = cgx_split_bytes(plan, false, cgx_split_part(plan, ranks, rank, 1, 0));
 
             most = bytes > most ? bytes : most;
             fewest = least(fewest, bytes);
@@ -136,42 +136,91 @@ static void test_balance(void)
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
 }
 
-static bool is_ring(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding, unsigned ranks)
+/* The shape of PLAN on RANKS ranks, so many of them to a node, with REDUCTION everywhere. */
+static struct cgx_shape shape_of(const struct cgx_plan *plan, enum cgx_reduction reduction,
+                                 unsigned ranks, unsigned per_node, size_t staging)
+{
+    static struct cgx_nodes *nodes, *flat;
+    int *keys = calloc(ranks, sizeof *keys);
+    struct cgx_scheme scheme = {.inner = reduction, .cross = reduction};
+
+    for (unsigned r = 0; r < ranks; r++)
+        keys[r] = (int)(r / per_node);
+    cgx_nodes_free(nodes);
+    cgx_nodes_free(flat);
+    scheme.nodes = nodes = cgx_nodes_create(keys, ranks);
+    scheme.flat = flat = cgx_nodes_create(NULL, ranks);
+    free(keys);
+    return cgx_coll_shape(plan, &scheme, staging);
+}
+
+static bool carries(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,
+                    enum cgx_reduction reduction, unsigned ranks, unsigned per_node)
 {
     const struct cgx_settings settings = {.bits = bits, .bucket_size = 512, .rounding = rounding};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
-    struct cgx_shape shape = cgx_coll_shape(plan, CGX_REDUCTION_RING, ranks, (size_t)1 << 30);
+    struct cgx_shape shape = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
 
     cgx_plan_free(plan);
-    return shape.reduction == CGX_REDUCTION_RING;
+    return shape.carries;
 }
 
-static void test_ring(void)
+static void test_carried(void)
 {
-    ok(is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, 46) &&
-           !is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, 47) &&
-           !is_ring(CGX_FLOAT32, 1, CGX_ROUNDING_NEAREST, 5) &&
-           is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, 15) &&
-           !is_ring(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, 16),
-       "there is no ring where steps could hide an overflow");
-    ok(!is_ring(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, 2) &&
-           !is_ring(CGX_BFLOAT16, 8, CGX_ROUNDING_NEAREST, 2),
-       "nor for 16-bit types");
+    enum cgx_reduction sra = CGX_REDUCTION_SRA, ring = CGX_REDUCTION_RING;
+
+    ok(!carries(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 46, 1) &&
+           carries(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 47, 1) &&
+           carries(CGX_FLOAT32, 1, CGX_ROUNDING_NEAREST, ring, 5, 1) &&
+           !carries(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 15, 1) &&
+           carries(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 16, 1),
+       "steps are carried where many could hide an overflow");
+    ok(carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 3, 1) &&
+           carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2) &&
+           !carries(CGX_BFLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2),
+       "and for float16");
+    ok(!carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 1) &&
+           !carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 64) &&
+           !carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 2, 1),
+       "but not where there are no sums of sums");
+}
+
+static void test_exact_segments(void)
+{
+    const struct cgx_settings skip = {
+        .bits = 4, .bucket_size = 512, .skip_incomplete_buckets = true};
+    struct cgx_plan *wide = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1000);
+    struct cgx_plan *half = cgx_plan_create(&skip, NULL, CGX_FLOAT16, 1000);
+    struct cgx_shape one = shape_of(wide, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
+
+    ok(one.nodes->nodes == 2 && one.inner == CGX_REDUCTION_RING,
+       "exact float32 are summed in stages");
+    one = shape_of(half, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
+    ok(one.nodes->nodes == 4 && one.cross == CGX_REDUCTION_SRA,
+       "exact elements of 16 bits all at once: each is rounded once");
+    cgx_plan_free(half);
+    cgx_plan_free(wide);
 }
 
 static void test_shape(void)
 {
+    enum { PER_NODE_END = 3 };
     struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 64u << 20);
-    struct cgx_shape one = cgx_coll_shape(plan, CGX_REDUCTION_SRA, 4, (size_t)1 << 30);
-    struct cgx_shape sra = cgx_coll_shape(plan, CGX_REDUCTION_SRA, 4, (size_t)1 << 20);
-    struct cgx_shape ring = cgx_coll_shape(plan, CGX_REDUCTION_RING, 4, (size_t)1 << 20);
+    struct cgx_shape one = shape_of(plan, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 30);
 
     ok(one.slices == 1, "what fits the staging memory is one slice");
-    ok(sra.slices > 1 && sra.needs.lanes * sra.needs.staging <= (size_t)1 << 20 &&
-           ring.needs.lanes * ring.needs.staging <= (size_t)1 << 20,
-       "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
-    ok(sra.needs.lanes * sra.needs.staging > (size_t)3 << 18, "and not much finer than it must be");
-    ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells shapes apart");
+    for (unsigned per_node = 1; per_node < PER_NODE_END; per_node++) {
+        struct cgx_shape sra = shape_of(plan, CGX_REDUCTION_SRA, 4, per_node, (size_t)1 << 20);
+        struct cgx_shape ring = shape_of(plan, CGX_REDUCTION_RING, 4, per_node, (size_t)1 << 20);
+
+        ok(sra.slices > 1 && sra.needs.lanes * sra.needs.staging <= (size_t)1 << 20 &&
+               ring.needs.lanes * ring.needs.staging <= (size_t)1 << 20,
+           "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
+        ok(sra.needs.lanes * sra.needs.staging > (size_t)3 << 18,
+           "and not much finer than it must be");
+        ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells shapes apart");
+        one = sra;
+    }
     cgx_plan_free(plan);
 }
 
@@ -181,6 +230,7 @@ int main(void)
     test_cover();
     test_balance();
     test_shape();
-    test_ring();
+    test_carried();
+    test_exact_segments();
     return done_testing();
 }

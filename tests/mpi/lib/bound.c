@@ -26,15 +26,17 @@ struct scheme scheme_from_environment(enum element type)
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
     const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
     const char *rounding = getenv("CGX_ROUNDING");
-    const char *reduction = getenv("CGX_CROSS_REDUCTION_TYPE");
+    const char *reduction = getenv("CGX_INNER_REDUCTION_TYPE");
     const char *skip = getenv("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS");
+    const char *nodes = getenv("CGX_TOPOLOGY");
+    const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
         .bucket = bucket ? (size_t)atoi(bucket) : 512,
         .stochastic = rounding && strcmp(rounding, "stochastic") == 0,
-        /* Half-precision sums are never done in a ring. */
-        .ring = type == ELEMENT_FLOAT32 && reduction && strcmp(reduction, "RING") == 0,
+        .ring = reduction && strcmp(reduction, "RING") == 0,
+        .per_node = per_node ? atoi(per_node + 1) : 0,
         .skip_incomplete = skip && strcmp(skip, "1") == 0,
     };
 
@@ -139,6 +141,43 @@ static void study_ring(struct bucket *bucket)
     }
 }
 
+/* Adds up the inputs of node NODE into the partial sum; the sum of their steps. */
+static double sum_node(struct bucket *bucket, int node, double *model)
+{
+    const struct scheme *scheme = bucket->scheme;
+    double total = 0;
+
+    memset(bucket->partial, 0, bucket->count * sizeof(double));
+    for (int p = node * scheme->per_node; p < (node + 1) * scheme->per_node; p++) {
+        const double *input = bucket->inputs + (size_t)p * scheme->bucket;
+        double step = step_near(bucket, input, 0);
+
+        for (size_t i = 0; i < bucket->count; i++)
+            bucket->partial[i] += input[i];
+        total += step;
+        *model += variance(scheme, step) * (scheme->per_node - 1) / scheme->per_node;
+    }
+    return total;
+}
+
+/* Nodes of several ranks each: all inputs, the nodes' sums and the sum of these. */
+static void study_nodes(struct bucket *bucket)
+{
+    const struct scheme *scheme = bucket->scheme;
+    int nodes = bucket->ranks / scheme->per_node;
+    double total = 0;
+
+    for (int node = 0; node < nodes; node++) {
+        double steps = sum_node(bucket, node, &bucket->model);
+
+        bucket->model +=
+            variance(scheme, step_near(bucket, bucket->partial, 0)) * (nodes - 1) / nodes;
+        total += steps + step_near(bucket, bucket->partial, share(scheme) * steps);
+    }
+    bucket->steps = total + step_near(bucket, bucket->sum, share(scheme) * total);
+    bucket->model += variance(scheme, step_near(bucket, bucket->sum, 0));
+}
+
 static void study(struct bucket *bucket)
 {
     memset(bucket->sum, 0, bucket->count * sizeof(double));
@@ -151,7 +190,9 @@ static void study(struct bucket *bucket)
     if (bucket->scheme->bits == 32 ||
         (bucket->scheme->skip_incomplete && bucket->count < bucket->scheme->bucket))
         return;
-    if (bucket->scheme->ring)
+    if (bucket->scheme->per_node > 0)
+        study_nodes(bucket);
+    else if (bucket->scheme->ring)
         study_ring(bucket);
     else
         study_flat(bucket);
@@ -175,11 +216,14 @@ static void compare(const struct bucket *bucket, size_t i, double result, struct
 }
 
 /* True if an element or, within its error, a sum is beyond what the contract keeps finite: 2^125,
- * and for float16 the threshold of overflow. In a ring partial sums count. */
+ * and for float16 the threshold of overflow. Where there are sums of sums these count, and the step
+ * of the last. */
 static bool is_fragile(const struct bucket *bucket)
 {
     const struct scheme *scheme = bucket->scheme;
     double limit = scheme->type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
+    bool has_partial = scheme->ring || scheme->per_node > 0;
+    double slack = share(scheme) * bucket->steps * (has_partial ? 4 : 1);
 
     for (size_t i = 0; i < bucket->count; i++) {
         double sum = fabs(bucket->sum[i]), magnitude = 0;
@@ -191,8 +235,8 @@ static bool is_fragile(const struct bucket *bucket)
                 return true;
             magnitude += x;
         }
-        sum = scheme->ring ? magnitude : sum;
-        if (!(sum + share(scheme) * bucket->steps < limit * (1 - 0x1p-7)))
+        sum = has_partial ? magnitude : sum;
+        if (!(sum + slack < limit * (1 - 0x1p-7)))
             return true;
     }
     return false;

@@ -24,6 +24,7 @@ struct scheme {
     size_t bucket;
     bool stochastic;
     bool ring;
+    int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
     bool skip_incomplete;
 };
 

@@ -1,0 +1,90 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* SRA: every member sends its part of each unit to the unit's owner, who has them all to sum at
+ * once, and then sends the sum to all. */
+#include <string.h>
+
+#include "coll/stages.h"
+
+/* The foreign units, which lie together before the own one. */
+static struct cgx_unit opening(const struct cgx_slice *slice, const struct cgx_stage *stage)
+{
+    const struct cgx_unit *own = stage->self < stage->nunits ? &stage->units[stage->self] : NULL;
+    const struct cgx_unit *first = &stage->units[own && stage->self == 0 ? 1 : 0];
+    size_t end = own ? own->message : slice->end;
+    size_t npieces = own ? own->first_piece : slice->pieces;
+
+    if (own && stage->nunits == 1)
+        return (struct cgx_unit){0};
+    return (struct cgx_unit){.message = first->message,
+                             .bytes = end - first->message - CGX_MESSAGE_HEADER_BYTES,
+                             .first_piece = first->first_piece,
+                             .npieces = npieces - first->first_piece};
+}
+
+/* The addends become one for each member, in order; at the place of this rank its own. */
+static void insert_arrived(struct cgx_slice *slice, const struct cgx_stage *stage)
+{
+    const struct cgx_unit *own = &stage->units[stage->self];
+    const unsigned char **addends = slice->coll->scratch->addends;
+    size_t extent = CGX_MESSAGE_HEADER_BYTES + own->bytes, brought = slice->naddends;
+    unsigned arrived = 0;
+
+    memmove(addends + stage->self, addends, brought * sizeof addends[0]);
+    for (unsigned member = 0; member < stage->size; member++) {
+        size_t place = member < stage->self ? member : member + brought - 1;
+
+        if (member != stage->self)
+            addends[place] = slice->lane->staging + stage->incoming + arrived++ * extent;
+    }
+    for (size_t i = stage->self; i < stage->self + brought; i++)
+        addends[i] = addends[i] ? addends[i] + (own->message - slice->addends_origin) : NULL;
+    slice->addends_origin = own->message;
+    slice->naddends = brought + arrived;
+}
+
+static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *stage)
+{
+    const struct cgx_unit *own = stage->self < stage->nunits ? &stage->units[stage->self] : NULL;
+    size_t extent = own ? CGX_MESSAGE_HEADER_BYTES + own->bytes : 0;
+    size_t count = 0, arrived = 0;
+    enum cgx_status status;
+
+    for (unsigned member = 0; member < stage->size; member++) {
+        unsigned peer = cgx_stage_rank(slice, stage, member);
+
+        if (member == stage->self)
+            continue;
+        if (own)
+            cgx_slice_receive(slice, count++, peer, own, stage->incoming + arrived++ * extent);
+        if (member < stage->nunits)
+            cgx_slice_send(slice, count++, peer, &stage->units[member], stage->step);
+    }
+    status = cgx_slice_exchange(slice, count, stage->step, true);
+    if (status != CGX_OK || !own)
+        return status;
+    cgx_slice_store(slice, stage->incoming, arrived * extent);
+    insert_arrived(slice, stage);
+    return CGX_OK;
+}
+
+static enum cgx_status share(struct cgx_slice *slice, const struct cgx_stage *stage)
+{
+    size_t count = 0;
+
+    for (unsigned member = 0; member < stage->size; member++) {
+        unsigned peer = cgx_stage_rank(slice, stage, member);
+
+        if (member == stage->self)
+            continue;
+        if (member < stage->nunits)
+            cgx_slice_receive(slice, count++, peer, &stage->units[member],
+                              stage->units[member].message);
+        if (stage->self < stage->nunits)
+            cgx_slice_send(slice, count++, peer, &stage->units[stage->self], stage->step);
+    }
+    return cgx_slice_exchange(slice, count, stage->step, false);
+}
+
+const struct cgx_stage_ops cgx_direct = {.opening = opening, .collect = collect, .share = share};

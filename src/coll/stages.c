@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/stages.h"
+
+unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
+                        unsigned member)
+{
+    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+
+    return stage->is_cross ? nodes->members[nodes->first[member] + slice->local]
+                           : nodes->members[nodes->first[slice->node] + member];
+}
+
+void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
+{
+    const struct cgx_scratch *scratch = slice->coll->scratch;
+
+    for (size_t i = 0; i < slice->naddends; i++) {
+        const unsigned char *addend = scratch->addends[i];
+
+        scratch->sources[nsources + i] =
+            addend ? addend + (unit->message - slice->addends_origin) : NULL;
+    }
+    cgx_slice_reduce(slice, unit, nsources + slice->naddends, true);
+}
+
+/* ---- which stages there are ---- */
+
+static struct cgx_stage inner_stage(const struct cgx_slice *slice)
+{
+    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_nodes *nodes = shape->nodes;
+
+    return (struct cgx_stage){.is_first = true,
+                              .size = nodes->first[slice->node + 1] - nodes->first[slice->node],
+                              .self = slice->local,
+                              .nunits = shape->shards,
+                              .units = slice->shards,
+                              .incoming = slice->inner_incoming};
+}
+
+/* Of a rank that owns a shard, behind INNER. */
+static struct cgx_stage cross_stage(const struct cgx_slice *slice, const struct cgx_stage *inner)
+{
+    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+
+    return (struct cgx_stage){.is_cross = true,
+                              .is_first = inner->size == 1,
+                              .size = nodes->nodes,
+                              .self = slice->node,
+                              .nunits = nodes->nodes,
+                              .units = slice->parts + (size_t)slice->local * nodes->nodes,
+                              .incoming = slice->cross_incoming};
+}
+
+static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
+                                          const struct cgx_stage *stage)
+{
+    const struct cgx_shape *shape = slice->coll->shape;
+
+    return (stage->is_cross ? shape->cross : shape->inner) == CGX_REDUCTION_RING ? &cgx_ring
+                                                                                 : &cgx_direct;
+}
+
+/* The stages of SLICE; one of a single member has nothing to do. */
+struct stages {
+    struct cgx_stage inner, cross;
+};
+
+static struct stages stages_of(const struct cgx_slice *slice)
+{
+    struct stages stages = {.inner = inner_stage(slice)};
+
+    if (slice->owns)
+        stages.cross = cross_stage(slice, &stages.inner);
+    return stages;
+}
+
+/* What is encoded from the input, in the first stage. */
+static struct cgx_unit opening_of(const struct cgx_slice *slice, const struct stages *stages)
+{
+    if (stages->inner.size > 1)
+        return ops_of(slice, &stages->inner)->opening(slice, &stages->inner);
+    if (stages->cross.size > 1)
+        return ops_of(slice, &stages->cross)->opening(slice, &stages->cross);
+    return (struct cgx_unit){0};
+}
+
+/* ---- a slice ---- */
+
+/* Numbers of messages in a slice: what stages of up to so many members need, twice. */
+static unsigned step_of(const struct cgx_slice *slice, unsigned stages_before)
+{
+    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+    const unsigned before[] = {0, nodes->most, nodes->most + nodes->nodes,
+                               nodes->most + 2 * nodes->nodes};
+
+    return slice->number * 2 * (nodes->most + nodes->nodes) + before[stages_before];
+}
+
+static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
+{
+    const struct cgx_stage_ops *ops = ops_of(slice, stage);
+
+    if (stage->size < 2)
+        return CGX_OK;
+    stage->step = step_of(slice, number);
+    if (!stage->is_first) {
+        struct cgx_unit opening = ops->opening(slice, stage);
+
+        cgx_stage_sum(slice, &opening, 0);
+    }
+    return ops->collect(slice, stage);
+}
+
+static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
+{
+    if (stage->size < 2)
+        return CGX_OK;
+    stage->step = step_of(slice, number);
+    return ops_of(slice, stage)->share(slice, stage);
+}
+
+/* Sums all that the stages have brought into the own part. */
+static void complete(struct cgx_slice *slice)
+{
+    const struct cgx_scratch *scratch = slice->coll->scratch;
+    const struct cgx_unit *own = cgx_slice_own(slice);
+
+    for (size_t i = 0; i < slice->naddends; i++) {
+        const unsigned char *addend = scratch->addends[i];
+
+        scratch->sources[i] = addend ? addend + (own->message - slice->addends_origin) : NULL;
+    }
+    cgx_slice_reduce(slice, own, slice->naddends, false);
+}
+
+/* Of an owner: from what its node brings to its shard to the sum of the shard. */
+static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cross)
+{
+    enum cgx_status status = collect(slice, cross, 1);
+
+    if (status != CGX_OK)
+        return status;
+    complete(slice);
+    return share(slice, cross, 2);
+}
+
+void cgx_stages_start(struct cgx_slice *slice)
+{
+    struct stages stages = stages_of(slice);
+    struct cgx_unit opening = opening_of(slice, &stages);
+
+    cgx_slice_encode(slice, &opening);
+}
+
+enum cgx_status cgx_stages_run(struct cgx_slice *slice)
+{
+    struct stages stages = stages_of(slice);
+    struct cgx_unit opening = opening_of(slice, &stages);
+    enum cgx_status status;
+
+    cgx_slice_settle(slice, &opening);
+    slice->coll->scratch->addends[0] = NULL;
+    slice->naddends = 1;
+    status = collect(slice, &stages.inner, 0);
+    if (status == CGX_OK && slice->owns)
+        status = sum_shard(slice, &stages.cross);
+    if (status == CGX_OK)
+        status = share(slice, &stages.inner, 3);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The two stages of an all-reduce. The members of a node form the sums of its shards, each member
+ * one; then members of different nodes with the same shard form the sums of its chunks. The results
+ * go the same ways back, verbatim: between nodes, then inside each. An element is quantised as
+ * input, as sum of a node and as sum of all, three times at most with SRA. Where every rank is a
+ * node of its own, or all are on one, there is one stage, and this is torch_cgx's
+ * scatter-reduce-allgather.
+ *
+ * A stage has members that own a unit each, or none: shards inside a node, parts between nodes.
+ * Sums are in float32, in rank order inside a node and then node by node. */
+#ifndef CGX_COLL_STAGES_H
+#define CGX_COLL_STAGES_H
+
+#include "coll/slice.h"
+
+/* Queues what can be done before the slice before has been served. */
+void cgx_stages_start(struct cgx_slice *slice);
+
+/* The rest: leaves the reduced parts in their messages and sets withheld, hopeless, failed and
+ * sent; CGX_ERR_MPI or CGX_OK. */
+enum cgx_status cgx_stages_run(struct cgx_slice *slice);
+
+/* ---- for the algorithms ---- */
+
+struct cgx_stage {
+    bool is_cross;       /* between nodes */
+    bool is_first;       /* what this rank brings are elements, which the start has encoded */
+    unsigned size, self; /* members, and which one this rank is */
+    unsigned nunits;     /* of the first so many members */
+    const struct cgx_unit *units;
+    size_t incoming; /* where what is to be summed arrives, in the staging memory */
+    unsigned step;   /* number of its first message; there are up to SIZE - 1 between neighbours */
+};
+
+unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
+                        unsigned member);
+
+/* Forms in UNIT, which may be a run of units, the sum of what this rank brings and of NSOURCES
+ * more, which are the first of the scratch memory's sources. */
+void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources);
+
+/* An algorithm. */
+struct cgx_stage_ops {
+    /* What is formed of what this rank brings alone, to be sent first: a unit or a run of them, of
+     * no pieces if there is none. */
+    struct cgx_unit (*opening)(const struct cgx_slice *slice, const struct cgx_stage *stage);
+
+    /* Collects what there is to the sum of the own unit: the addends are what this rank brings, and
+     * become what the stage has brought. The opening is ready. */
+    enum cgx_status (*collect)(struct cgx_slice *slice, const struct cgx_stage *stage);
+
+    /* Sends the own unit to all and gets the others. */
+    enum cgx_status (*share)(struct cgx_slice *slice, const struct cgx_stage *stage);
+};
+
+extern const struct cgx_stage_ops cgx_direct, cgx_ring;
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "topo/nodes.h"
+
+#include <stdlib.h>
+
+#include "util/hash.h"
+
+void cgx_nodes_free(struct cgx_nodes *nodes)
+{
+    if (!nodes)
+        return;
+    free(nodes->node);
+    free(nodes->local);
+    free(nodes->first);
+    free(nodes->members);
+    free(nodes);
+}
+
+struct keyed {
+    int key;
+    unsigned rank;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct keyed *a = left, *b = right;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Numbers the nodes: SORTED has the ranks of equal keys together, the lowest first. */
+static void number_nodes(struct cgx_nodes *nodes, const struct keyed *sorted)
+{
+    /* For now the lowest rank of each rank's node. */
+    for (unsigned i = 0; i < nodes->ranks; i++) {
+        unsigned before = i > 0 ? sorted[i - 1].rank : 0;
+
+        nodes->node[sorted[i].rank] =
+            i > 0 && sorted[i].key == sorted[i - 1].key ? nodes->node[before] : sorted[i].rank;
+    }
+    for (unsigned rank = 0; rank < nodes->ranks; rank++) {
+        unsigned lowest = nodes->node[rank];
+
+        nodes->node[rank] = lowest == rank ? nodes->nodes++ : nodes->node[lowest];
+        nodes->local[rank] = nodes->first[nodes->node[rank] + 1]++;
+    }
+}
+
+static void place_members(struct cgx_nodes *nodes)
+{
+    nodes->least = nodes->ranks;
+    for (unsigned node = 0; node < nodes->nodes; node++) {
+        unsigned size = nodes->first[node + 1];
+
+        nodes->least = size < nodes->least ? size : nodes->least;
+        nodes->most = size > nodes->most ? size : nodes->most;
+        nodes->first[node + 1] += nodes->first[node];
+    }
+    for (unsigned rank = 0; rank < nodes->ranks; rank++)
+        nodes->members[nodes->first[nodes->node[rank]] + nodes->local[rank]] = rank;
+}
+
+struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks)
+{
+    struct cgx_nodes *nodes = calloc(1, sizeof *nodes);
+    struct keyed *sorted = calloc(ranks, sizeof *sorted);
+
+    if (!nodes || !sorted)
+        goto fail;
+    nodes->ranks = ranks;
+    nodes->node = calloc(ranks, sizeof *nodes->node);
+    nodes->local = calloc(ranks, sizeof *nodes->local);
+    nodes->first = calloc((size_t)ranks + 1, sizeof *nodes->first);
+    nodes->members = calloc(ranks, sizeof *nodes->members);
+    if (!nodes->node || !nodes->local || !nodes->first || !nodes->members)
+        goto fail;
+    for (unsigned rank = 0; rank < ranks; rank++)
+        sorted[rank] = (struct keyed){.key = keys ? keys[rank] : (int)rank, .rank = rank};
+    qsort(sorted, ranks, sizeof *sorted, by_key);
+    number_nodes(nodes, sorted);
+    place_members(nodes);
+    nodes->hash = cgx_hash(CGX_HASH_START, nodes->node, ranks * sizeof *nodes->node);
+    free(sorted);
+    return nodes;
+fail:
+    free(sorted);
+    cgx_nodes_free(nodes);
+    return NULL;
+}

@@ -1,0 +1,252 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit/scene.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/codec_reference.h"
+#include "unit/loopback.h"
+
+static void *need(void *memory)
+{
+    if (!memory)
+        bail_out("memory is short");
+    return memory;
+}
+
+struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
+{
+    struct scene scene = {.ranks = (unsigned)strlen(nodes),
+                          .dtype = dtype,
+                          .bits = 4,
+                          .bucket_size = 64,
+                          .count = count,
+                          .withheld = -1,
+                          .hopeless = -1};
+
+    for (unsigned r = 0; r < scene.ranks; r++)
+        scene.keys[r] = nodes[r];
+    return scene;
+}
+
+static size_t buckets(const struct scene *scene)
+{
+    return (scene->count + scene->bucket_size - 1) / scene->bucket_size;
+}
+
+void scene_prepare(struct scene *scene)
+{
+    const struct cgx_settings settings = {.bits = (int)scene->bits,
+                                          .bucket_size = scene->bucket_size,
+                                          .rounding = scene->rounding,
+                                          .skip_incomplete_buckets = scene->skip_incomplete};
+    struct cgx_scheme scheme = {
+        .leaders = scene->leaders, .inner = scene->inner, .cross = scene->cross};
+
+    scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
+    scheme.flat = scene->flat = need(cgx_nodes_create(NULL, scene->ranks));
+    scene->plan = need(cgx_plan_create(&settings, NULL, scene->dtype, scene->count));
+    scene->shape = cgx_coll_shape(scene->plan, &scheme, scene->staging ? scene->staging : SIZE_MAX);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
+        scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
+        scene->steps[r] = need(calloc(buckets(scene), sizeof(float)));
+    }
+}
+
+void scene_free(struct scene *scene)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        free(scene->inputs[r]);
+        free(scene->outputs[r]);
+        free(scene->steps[r]);
+    }
+    cgx_plan_free(scene->plan);
+    cgx_nodes_free(scene->nodes);
+    cgx_nodes_free(scene->flat);
+}
+
+float scene_input(const struct scene *scene, unsigned rank, size_t index)
+{
+    return reference_widen(scene->dtype, scene->inputs[rank], index);
+}
+
+void scene_set_input(struct scene *scene, unsigned rank, size_t index, float value)
+{
+    reference_narrow(scene->dtype, value, scene->inputs[rank], index);
+}
+
+float scene_output(const struct scene *scene, unsigned rank, size_t index)
+{
+    return reference_widen(scene->dtype, scene->outputs[rank], index);
+}
+
+/* ---- faults, and what goes where ---- */
+
+static struct scene *scene_now;
+static _Thread_local unsigned rank_now, operations, messages;
+static atomic_size_t sent_by_node[SCENE_MOST_RANKS];
+static atomic_bool fault_came;
+
+/* Whether the operation of kind WHAT that is about to be done fails. */
+static bool fails(int what)
+{
+    const struct scene_fault *fault = &scene_now->fault;
+
+    if ((int)fault->what != what || fault->rank != rank_now || operations++ != fault->nth)
+        return false;
+    atomic_store(&fault_came, true);
+    return true;
+}
+
+static enum cgx_status faulty_encode(struct cgx_backend *backend, unsigned lane,
+                                     const struct cgx_coding *coding,
+                                     const struct cgx_piece *pieces, size_t npieces,
+                                     const void *buffer, unsigned char *payload)
+{
+    return fails(SCENE_ENCODE) ? CGX_ERR_DEVICE
+                               : cgx_backend_host()->ops->encode(backend, lane, coding, pieces,
+                                                                 npieces, buffer, payload);
+}
+
+static enum cgx_status faulty_reduce(struct cgx_backend *backend, unsigned lane,
+                                     const struct cgx_coding *coding,
+                                     const struct cgx_piece *pieces, size_t npieces,
+                                     const unsigned char *const *sources, size_t nsources,
+                                     const void *buffer, unsigned char *payload)
+{
+    return fails(SCENE_REDUCE)
+               ? CGX_ERR_DEVICE
+               : cgx_backend_host()->ops->reduce(backend, lane, coding, pieces, npieces, sources,
+                                                 nsources, buffer, payload);
+}
+
+static enum cgx_status faulty_decode(struct cgx_backend *backend, unsigned lane,
+                                     const struct cgx_coding *coding,
+                                     const struct cgx_piece *pieces, size_t npieces,
+                                     const unsigned char *payload, void *buffer)
+{
+    return fails(SCENE_DECODE) ? CGX_ERR_DEVICE
+                               : cgx_backend_host()->ops->decode(backend, lane, coding, pieces,
+                                                                 npieces, payload, buffer);
+}
+
+static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned lane)
+{
+    return fails(SCENE_WAIT) ? CGX_ERR_DEVICE : cgx_backend_host()->ops->wait(backend, lane);
+}
+
+static int counted_send(const void *buffer, int count, MPI_Datatype type, int to, int tag,
+                        MPI_Comm comm, MPI_Request *request)
+{
+    const struct scene_fault *fault = &scene_now->fault;
+    const unsigned *node = scene_now->nodes->node;
+
+    if (node[rank_now] != node[to])
+        atomic_fetch_add(&sent_by_node[node[rank_now]], (size_t)count);
+    if (fault->what == SCENE_MESSAGE && fault->rank == rank_now && messages++ == fault->nth) {
+        unsigned char *garbled = need(malloc((size_t)count + 1));
+        int code;
+
+        memcpy(garbled, buffer, (size_t)count);
+        garbled[4] ^= 0xFF; /* the hash of the plan */
+        code = loopback_mpi.Isend(garbled, count, type, to, tag, comm, request);
+        free(garbled); /* it has been copied */
+        atomic_store(&fault_came, true);
+        return code;
+    }
+    return loopback_mpi.Isend(buffer, count, type, to, tag, comm, request);
+}
+
+/* ---- the call ---- */
+
+static void run_rank(void *context, unsigned rank)
+{
+    struct scene *scene = context;
+    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+    struct cgx_backend_ops ops = *cgx_backend_host()->ops;
+    struct cgx_backend backend = {.ops = &ops};
+    struct cgx_scratch scratch = {0};
+    struct cgx_mpi mpi = loopback_mpi;
+    struct cgx_coll coll = {.mpi = &mpi,
+                            .rank = rank,
+                            .shape = &scene->shape,
+                            .encoder = &backend,
+                            .decoder = &backend,
+                            .scratch = &scratch,
+                            .seed = 7,
+                            .call = 3,
+                            .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
+                            .output = scene->outputs[rank],
+                            .withheld =
+                                (int)rank == scene->withheld || (int)rank == scene->hopeless,
+                            .hopeless = (int)rank == scene->hopeless,
+                            .steps = scene->steps[rank]};
+
+    rank_now = rank;
+    operations = messages = 0;
+    mpi.Isend = counted_send;
+    ops.encode = faulty_encode;
+    ops.reduce = faulty_reduce;
+    ops.decode = faulty_decode;
+    ops.wait = faulty_wait;
+    if (scene->in_place)
+        memcpy(scene->outputs[rank], scene->inputs[rank], bytes);
+    else
+        memset(scene->outputs[rank], 0xA5, bytes);
+    if (cgx_scratch_reserve(&scratch, &scene->shape.needs) != CGX_OK)
+        abort();
+    scene->outcomes[rank] = cgx_coll_run(&coll);
+    cgx_scratch_release(&scratch);
+}
+
+void scene_run(struct scene *scene)
+{
+    scene_now = scene;
+    atomic_store(&fault_came, false);
+    for (unsigned n = 0; n < scene->nodes->nodes; n++)
+        atomic_store(&sent_by_node[n], 0);
+    loopback_run(scene->ranks, run_rank, scene);
+    scene->fault_came = atomic_load(&fault_came);
+    scene->crossing = scene->busiest = 0;
+    for (unsigned n = 0; n < scene->nodes->nodes; n++) {
+        size_t sent = atomic_load(&sent_by_node[n]);
+
+        scene->crossing += sent;
+        scene->busiest = sent > scene->busiest ? sent : scene->busiest;
+    }
+}
+
+/* ---- what came of it ---- */
+
+bool scene_agrees(const struct scene *scene)
+{
+    for (unsigned r = 1; r < scene->ranks; r++) {
+        if (memcmp(scene->outputs[0], scene->outputs[r],
+                   scene->count * cgx_dtype_size(scene->dtype)) != 0)
+            return false;
+    }
+    return true;
+}
+
+double scene_exact(const struct scene *scene, size_t index)
+{
+    double sum = 0;
+
+    for (unsigned r = 0; r < scene->ranks; r++)
+        sum += (double)scene_input(scene, r, index);
+    return sum;
+}
+
+double scene_steps(const struct scene *scene, size_t index)
+{
+    double sum = 0;
+
+    for (unsigned r = 0; r < scene->ranks; r++)
+        sum += (double)scene->steps[r][index / scene->bucket_size];
+    return sum;
+}

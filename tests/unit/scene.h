@@ -1,0 +1,70 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* One all-reduce by cgx_coll_run on ranks that are threads (loopback.h), on any nodes, with faults
+ * on demand. */
+#ifndef CGX_TESTS_SCENE_H
+#define CGX_TESTS_SCENE_H
+
+#include "coll/coll.h"
+
+#define SCENE_MOST_RANKS 16
+
+/* Which operation of which rank's backend fails, or which of its messages arrives garbled: the
+ * NTHth, from 0. */
+struct scene_fault {
+    enum { SCENE_NONE, SCENE_ENCODE, SCENE_REDUCE, SCENE_WAIT, SCENE_DECODE, SCENE_MESSAGE } what;
+    unsigned rank;
+    unsigned nth;
+};
+
+struct scene {
+    /* What is set. */
+    unsigned ranks;
+    int keys[SCENE_MOST_RANKS]; /* ranks with equal ones share a node */
+    bool leaders;
+    enum cgx_reduction inner, cross;
+    enum cgx_dtype dtype;
+    unsigned bits, bucket_size;
+    enum cgx_rounding rounding;
+    size_t count;
+    bool skip_incomplete, in_place;
+    size_t staging;         /* bytes; 0: all in one slice */
+    int withheld, hopeless; /* the rank that is; -1: none */
+    struct scene_fault fault;
+
+    /* What comes of it. */
+    struct cgx_nodes *nodes, *flat;
+    struct cgx_plan *plan;
+    struct cgx_shape shape;
+    unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
+    float *steps[SCENE_MOST_RANKS];
+    enum cgx_outcome outcomes[SCENE_MOST_RANKS];
+    size_t crossing; /* bytes of messages between ranks of different nodes */
+    size_t busiest;  /* bytes of them that one node has sent */
+    bool fault_came; /* there was an operation or a message to which the fault applied */
+};
+
+/* A scene of RANKS ranks, whose keys are the digits of NODES, at 4 bits in buckets of 64. */
+struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
+
+/* Gets memory for what was set, with zeros as inputs. */
+void scene_prepare(struct scene *scene);
+void scene_free(struct scene *scene);
+
+float scene_input(const struct scene *scene, unsigned rank, size_t index);
+void scene_set_input(struct scene *scene, unsigned rank, size_t index, float value);
+float scene_output(const struct scene *scene, unsigned rank, size_t index);
+
+/* Runs it; outputs are inputs if it is in place, and 0xA5 before. */
+void scene_run(struct scene *scene);
+
+/* All ranks have the same bytes. */
+bool scene_agrees(const struct scene *scene);
+
+double scene_exact(const struct scene *scene, size_t index);
+
+/* The sum of the steps of all quantisations of the bucket that holds INDEX. */
+double scene_steps(const struct scene *scene, size_t index);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* All-reduces on ranks that share nodes in every way. */
+#include "coll/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/codec_data.h"
+#include "unit/codec_reference.h"
+#include "unit/scene.h"
+
+/* The node of each rank. */
+static const char *const topologies[] = {
+    "0011",     /* two by two */
+    "0101",     /* round-robin */
+    "00001111", /* two by four */
+    "00112233", /* four by two */
+    "000112",   /* unequal */
+    "00001",    /* a node of one rank */
+    "21021",    /* unequal and mixed */
+    "0123",     /* a rank to a node */
+    "0000",     /* one node */
+    "0001112",  /* odd */
+    "0000000000000001",
+};
+#define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
+
+static void fill(struct scene *scene, uint64_t seed)
+{
+    scene_prepare(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count; i++)
+            scene_set_input(scene, r, i, (float)(data_gaussian(&seed) * (double)(1 + (i / 64) % 7)));
+    }
+}
+
+static bool all_done(const struct scene *scene)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != CGX_OUTCOME_DONE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- results ---- */
+
+static double half_ulp(enum cgx_dtype dtype, double value)
+{
+    static const int digits[] = {24, 11, 8};
+    int exponent;
+
+    frexp(value, &exponent);
+    return ldexp(0.5, exponent - digits[dtype]);
+}
+
+/* The design's bound, for all elements. */
+static bool is_within_bound(const struct scene *scene)
+{
+    double share = scene->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
+
+    for (size_t i = 0; i < scene->count; i++) {
+        double exact = scene_exact(scene, i), magnitude = 0;
+        double bound = share * (1 + 0x1p-8) * scene_steps(scene, i);
+
+        for (unsigned r = 0; r < scene->ranks; r++)
+            magnitude += fabs((double)scene_input(scene, r, i));
+        bound += scene->ranks * 0x1p-24 * (magnitude + bound);
+        bound += half_ulp(scene->dtype, fabs(exact) + bound);
+        if (!(fabs((double)scene_output(scene, 0, i) - exact) <= bound))
+            return false;
+    }
+    return true;
+}
+
+/* Runs SCENE, which it fills and frees, and says what was wrong, or nothing. */
+static const char *judge(struct scene *scene)
+{
+    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+    void *first = malloc(bytes);
+    const char *wrong = NULL;
+
+    fill(scene, 5);
+    scene_run(scene);
+    memcpy(first, scene->outputs[0], bytes);
+    if (!all_done(scene))
+        wrong = "a rank has no result";
+    else if (!scene_agrees(scene))
+        wrong = "ranks have different results";
+    else if (!is_within_bound(scene))
+        wrong = "the error is beyond its bound";
+    scene_run(scene);
+    if (!wrong && memcmp(first, scene->outputs[0], bytes) != 0)
+        wrong = "a second run has another result";
+    scene_free(scene);
+    free(first);
+    return wrong;
+}
+
+static void test_results(void)
+{
+    static const size_t counts[] = {1, 64, 1000, 5003};
+    static const unsigned widths[] = {1, 3, 4, 8, 32};
+
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        const char *wrong = NULL;
+        unsigned cases = 0;
+
+        for (unsigned way = 0; way < 8 * 4 * 3 && !wrong; way++) {
+            struct scene scene =
+                scene_of(topologies[t], (enum cgx_dtype)(way / 32), counts[way / 8 % 4]);
+
+            scene.inner = way & 1 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+            scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+            scene.leaders = (way & 4) != 0;
+            scene.bits = widths[way % 5];
+            scene.in_place = way % 3 == 0;
+            scene.skip_incomplete = way % 7 == 0;
+            scene.rounding =
+                way % 4 == 1 && scene.bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
+            scene.staging = way % 2 ? 4096 : 0;
+            wrong = judge(&scene);
+            cases++;
+            if (wrong)
+                diag("%s: dtype %d, count %zu, way %u", wrong, scene.dtype, scene.count, way);
+        }
+        ok(!wrong, "nodes %s: %u cases are equal on all ranks, within their bound, and repeat",
+           topologies[t], cases);
+    }
+}
+
+/* ---- the bytes, by the reference ---- */
+
+/* What the owner of CHUNK gets from the ranks of NODE, all at once; into SOURCES. */
+static size_t node_sources(const struct scene *scene, const struct cgx_piece *piece, unsigned node,
+                           unsigned owner, unsigned char *payloads, size_t stride,
+                           const unsigned char **sources)
+{
+    const struct cgx_nodes *nodes = scene->nodes;
+    struct cgx_coding coding = {.dtype = scene->dtype, .bucket_size = scene->bucket_size};
+    size_t count = 0;
+
+    for (unsigned i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
+        unsigned rank = nodes->members[i];
+
+        if (rank == owner) {
+            sources[count++] = NULL;
+            continue;
+        }
+        reference_encode(&coding, piece, scene->inputs[rank], payloads + count * stride);
+        sources[count] = payloads + count * stride;
+        count++;
+    }
+    return count;
+}
+
+/* Sums CHUNK as the design says, with the reference codec, into SUM. */
+static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum)
+{
+    const struct cgx_nodes *nodes = scene->nodes;
+    struct cgx_coding coding = {.dtype = scene->dtype, .bucket_size = scene->bucket_size};
+    struct cgx_range range =
+        cgx_split_part(scene->plan, cgx_shape_chunks(&scene->shape), chunk, 1, 0);
+    unsigned home = chunk % nodes->nodes, shard = chunk / nodes->nodes;
+    unsigned owner = nodes->members[nodes->first[home] + shard];
+    const unsigned char *sources[2 * SCENE_MOST_RANKS], *partials[SCENE_MOST_RANKS];
+    struct cgx_piece piece = {.first = range.first * scene->bucket_size, .bits = scene->bits};
+    size_t end = range.end * scene->bucket_size, stride, count = 0;
+    unsigned char *memory;
+
+    if (range.first == range.end)
+        return;
+    piece.count = (end < scene->count ? end : scene->count) - piece.first;
+    stride = reference_bytes(piece.count, piece.bits, scene->bucket_size, scene->dtype);
+    memory = calloc(3 * SCENE_MOST_RANKS, stride);
+    for (unsigned node = 0; node < nodes->nodes; node++) {
+        unsigned char *payload = memory + node * stride;
+        unsigned sender = nodes->members[nodes->first[node] + shard];
+        size_t n = node_sources(scene, &piece, node, sender, memory + SCENE_MOST_RANKS * stride,
+                                stride, sources);
+
+        coding.partial = true;
+        reference_reduce(&coding, &piece, sources, n, scene->inputs[sender], payload);
+        partials[node] = payload;
+    }
+    coding.partial = false;
+    for (unsigned node = 0; node < nodes->nodes; node++) {
+        if (node == home)
+            count += node_sources(scene, &piece, node, owner, memory + SCENE_MOST_RANKS * stride,
+                                  stride, sources + count);
+        else
+            sources[count++] = partials[node];
+    }
+    reference_reduce(&coding, &piece, sources, count, scene->inputs[owner],
+                     memory + 2 * SCENE_MOST_RANKS * stride);
+    reference_decode(&coding, &piece, memory + 2 * SCENE_MOST_RANKS * stride, sum);
+    free(memory);
+}
+
+static void test_reference(void)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        bool same = true;
+
+        for (unsigned way = 0; way < 6; way++) {
+            struct scene scene = scene_of(topologies[t], (enum cgx_dtype)(way / 2), 1999);
+            void *sum;
+
+            scene.leaders = way % 2;
+            fill(&scene, 11);
+            scene_run(&scene);
+            sum = calloc(scene.count, sizeof(float));
+            for (unsigned chunk = 0; chunk < cgx_shape_chunks(&scene.shape); chunk++)
+                reference_chunk(&scene, chunk, sum);
+            same = same && all_done(&scene) &&
+                   memcmp(sum, scene.outputs[0], scene.count * cgx_dtype_size(scene.dtype)) == 0;
+            free(sum);
+            scene_free(&scene);
+        }
+        ok(same, "nodes %s: sums are formed as the design says, to the bit", topologies[t]);
+    }
+}
+
+/* ---- what crosses ---- */
+
+static void test_crossing(void)
+{
+    static const struct {
+        const char *nodes;
+        double limit;
+    } cases[] = {{"0011", 1.01}, {"0101", 1.01}, {"00001111", 1.01}, {"00112233", 1.01}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct scene scene = scene_of(cases[i].nodes, CGX_FLOAT32, 1 << 17);
+        double least, nodes;
+
+        scene.bucket_size = 512;
+        fill(&scene, 3);
+        scene_run(&scene);
+        nodes = scene.nodes->nodes;
+        least = 2 * (nodes - 1) / nodes * (double)scene.plan->bytes;
+        ok(all_done(&scene) && (double)scene.busiest <= cases[i].limit * least,
+           "nodes %s: a node sends %.4f of the least bytes to others", cases[i].nodes,
+           (double)scene.busiest / least);
+        scene_free(&scene);
+    }
+}
+
+int main(void)
+{
+    test_results();
+    test_reference();
+    test_crossing();
+    return done_testing();
+}

@@ -1,0 +1,289 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Ranks on several nodes of which one cannot go on, and sums beyond their type that several nodes
+ * form together. */
+#include <math.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/codec_data.h"
+#include "unit/scene.h"
+
+static const char *const topologies[] = {"0011", "000112", "01012", "000", "012"};
+#define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
+
+static void fill(struct scene *scene)
+{
+    uint64_t state = 9;
+
+    scene_prepare(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count; i++)
+            scene_set_input(scene, r, i, (float)data_gaussian(&state));
+    }
+}
+
+static bool all_are(const struct scene *scene, enum cgx_outcome outcome)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != outcome)
+            return false;
+    }
+    return true;
+}
+
+/* No result was written, where one would be. */
+static bool is_untouched(const struct scene *scene)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count * sizeof(float); i++) {
+            if (scene->outputs[r][i] != 0xA5)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Topology T, with reductions by the bits of WAY. */
+static struct scene scene_for(size_t t, unsigned way)
+{
+    struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
+
+    scene.inner = way & 1 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+    scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+    scene.leaders = (way & 4) != 0;
+    return scene;
+}
+
+/* ---- ranks that cannot serve ---- */
+
+static void test_withheld(void)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        bool redone = true, hopeless = true;
+
+        for (unsigned way = 0; way < 8; way++) {
+            struct scene scene = scene_for(t, way);
+
+            fill(&scene);
+            for (unsigned r = 0; r < scene.ranks; r++) {
+                scene.withheld = (int)r;
+                scene.hopeless = -1;
+                scene_run(&scene);
+                redone = redone && all_are(&scene, CGX_OUTCOME_REDO) && is_untouched(&scene);
+                scene.hopeless = (int)(r + 1) % (int)scene.ranks;
+                scene_run(&scene);
+                hopeless = hopeless && all_are(&scene, CGX_OUTCOME_HOPELESS);
+            }
+            scene_free(&scene);
+        }
+        ok(redone, "nodes %s: all ranks know of any that cannot serve, before a result is written",
+           topologies[t]);
+        ok(hopeless, "nodes %s: and of one that can do nothing at all", topologies[t]);
+    }
+}
+
+/* ---- faults half-way ---- */
+
+/* Whether ranks that have a result have the same, and those without know it. */
+static bool is_consistent(const struct scene *scene)
+{
+    int with = -1;
+
+    if (all_are(scene, CGX_OUTCOME_REDO))
+        return is_untouched(scene);
+    if (all_are(scene, CGX_OUTCOME_LOST))
+        return true;
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] == CGX_OUTCOME_FAILED)
+            continue;
+        if (scene->outcomes[r] != CGX_OUTCOME_DONE)
+            return false;
+        if (with >= 0 &&
+            memcmp(scene->outputs[with], scene->outputs[r], scene->count * sizeof(float)) != 0)
+            return false;
+        with = (int)r;
+    }
+    return true;
+}
+
+static void test_faults(int what, const char *name)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        unsigned cases = 0;
+        bool consistent = true;
+
+        for (unsigned way = 0; way < 16; way++) {
+            struct scene scene = scene_for(t, way);
+
+            scene.staging = way & 8 ? 3000 : 0; /* four slices or so */
+            fill(&scene);
+            for (unsigned r = 0; r < scene.ranks; r++) {
+                for (unsigned nth = 0;; nth++) {
+                    scene.fault.what = what;
+                    scene.fault.rank = r;
+                    scene.fault.nth = nth;
+                    scene_run(&scene);
+                    if (!scene.fault_came)
+                        break;
+                    cases++;
+                    /* The first message of a rank comes early enough for all to know. */
+                    if (what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_REDO)
+                                                          : is_consistent(&scene))
+                        continue;
+                    consistent = false;
+                    diag("way %u, rank %u, fault %u: outcomes %d %d %d", way, r, nth,
+                         scene.outcomes[0], scene.outcomes[1], scene.outcomes[2]);
+                }
+            }
+            scene_free(&scene);
+        }
+        ok(consistent && cases > 0, "nodes %s: %s, %u faults: no rank has a wrong result unknowing",
+           topologies[t], name, cases);
+    }
+}
+
+/* ---- sums beyond their type ---- */
+
+/* Ranks 0 and 1 are a node, and 2 and 3: the first two add up to 60000, the others cancel each
+ * other, with large steps, but for PEAK in one element of each bucket. */
+static void fill_hiding(struct scene *scene, float peak)
+{
+    uint64_t state = 1;
+
+    scene_prepare(scene);
+    for (size_t i = 0; i < scene->count; i++) {
+        float noise = (float)(20000 * (2 * data_uniform(&state) - 1));
+
+        scene_set_input(scene, 0, i, 30000);
+        scene_set_input(scene, 1, i, 30000);
+        scene_set_input(scene, 2, i, noise);
+        scene_set_input(scene, 3, i, i % scene->bucket_size == 9 ? peak - noise : -noise);
+    }
+}
+
+struct overflows {
+    unsigned beyond, laundered; /* exact sums beyond the type; of these, finite results */
+    unsigned spoiled; /* results that are not finite in buckets that are far from the limit */
+};
+
+static struct overflows count_overflows(const struct scene *scene)
+{
+    struct overflows found = {0};
+
+    for (size_t first = 0; first < scene->count; first += scene->bucket_size) {
+        double most = 0, steps = scene_steps(scene, first);
+
+        for (size_t i = first; i < first + scene->bucket_size && i < scene->count; i++) {
+            double exact = fabs(scene_exact(scene, i));
+
+            most = exact > most ? exact : most;
+            if (exact >= 65520) {
+                found.beyond++;
+                found.laundered += isfinite(scene_output(scene, 0, i)) != 0;
+            }
+        }
+        for (size_t i = first; i < first + scene->bucket_size && i < scene->count; i++)
+            found.spoiled += !isfinite(scene_output(scene, 0, i)) && most + 1.1 * steps < 65520;
+    }
+    return found;
+}
+
+static void test_hidden_overflow(void)
+{
+    static const enum cgx_reduction ways[] = {CGX_REDUCTION_SRA, CGX_REDUCTION_RING};
+    unsigned laundered = 0, beyond = 0, spoiled = 0;
+
+    for (unsigned bits = 1; bits <= 8; bits++) {
+        for (int way = 0; way < 4; way++) {
+            for (float peak = 5000; peak < 8000; peak += 500) {
+                struct scene scene = scene_of("0011", CGX_FLOAT16, 4096);
+                struct overflows found;
+
+                scene.inner = ways[way & 1];
+                scene.cross = ways[way >> 1];
+                scene.bits = bits;
+                fill_hiding(&scene, peak);
+                scene_run(&scene);
+                found = count_overflows(&scene);
+                laundered += found.laundered;
+                beyond += found.beyond;
+                spoiled += found.spoiled;
+                scene_free(&scene);
+            }
+        }
+    }
+    ok(laundered == 0 && beyond > 1000,
+       "%u sums beyond float16 whose overflow the steps of another node could hide are not finite",
+       beyond);
+    ok(spoiled == 0, "and sums that are not near the limit are");
+}
+
+static void test_cancelling_nodes(void)
+{
+    static const char *const names[] = {"SRA", "a ring"};
+
+    for (int way = 0; way < 2; way++) {
+        struct scene scene = scene_of("0011", CGX_FLOAT16, 1000);
+        unsigned wrong = 0;
+
+        scene.bits = 8;
+        scene.inner = scene.cross = way ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+        scene_prepare(&scene);
+        for (size_t i = 0; i < scene.count; i++) {
+            for (unsigned r = 0; r < 4; r++)
+                scene_set_input(&scene, r, i,
+                                (float)((r < 2 ? 60000 : -60000) + (int)(i % 64) * 32));
+        }
+        scene_run(&scene);
+        for (size_t i = 0; i < scene.count; i++)
+            wrong += !isfinite(scene_output(&scene, 0, i));
+        ok(wrong == 0, "%s: sums of nodes beyond float16 that cancel each other are finite",
+           names[way]);
+        scene_free(&scene);
+    }
+}
+
+static void test_not_finite(void)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        bool kept = true;
+
+        for (unsigned way = 0; way < 8; way++) {
+            for (int dtype = 0; dtype < 3; dtype++) {
+                struct scene scene = scene_for(t, way);
+
+                scene.dtype = (enum cgx_dtype)dtype;
+                fill(&scene);
+                for (unsigned r = 0; r < scene.ranks; r++)
+                    scene_set_input(&scene, r, 100 + 500 * r, r % 2 ? INFINITY : NAN);
+                scene_run(&scene);
+                for (size_t i = 0; i < scene.count; i++) {
+                    bool poisoned = false;
+
+                    for (unsigned r = 0; r < scene.ranks; r++)
+                        poisoned = poisoned || i / 64 == (100 + 500 * r) / 64;
+                    kept = kept && !isfinite(scene_output(&scene, 0, i)) == poisoned;
+                }
+                scene_free(&scene);
+            }
+        }
+        ok(kept, "nodes %s: what is not finite stays so, and nothing else becomes so",
+           topologies[t]);
+    }
+}
+
+int main(void)
+{
+    test_withheld();
+    test_faults(SCENE_ENCODE, "encoding");
+    test_faults(SCENE_REDUCE, "summing");
+    test_faults(SCENE_WAIT, "waiting");
+    test_faults(SCENE_DECODE, "decoding");
+    test_faults(SCENE_MESSAGE, "a garbled message");
+    test_hidden_overflow();
+    test_cancelling_nodes();
+    test_not_finite();
+    return done_testing();
+}
