@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory that runs out on one rank, at each allocation that the library makes from the first call
- * on a communicator on: every call is right on all ranks, and what is compressed is so on all.
+ * on a communicator on, or in MPI_Comm_set_info: every call is right on all ranks, and what is
+ * compressed is so on all.
  * Linked with the library's objects, in which the allocating functions are wrapped. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -67,38 +68,118 @@ static bool is_right(MPI_Comm comm, float factor, bool *compressed)
     return worst < 0.15 * factor * check_size;
 }
 
-/* False if there are fewer allocations than that. */
-static bool test_allocation(int nth, int faulty)
+/* CALLS calls on COMM. Those on rank FAULTY make the allocation fail that LEFT says. True if all
+ * are right, and the same on all ranks; *COMPRESSED: the last. */
+static bool calls_right(MPI_Comm comm, int faulty, bool *compressed)
 {
-    bool right = true, alike = true, compressed = false;
-    int fault;
+    bool right = true;
+
+    for (int call = 0; call < CALLS; call++) {
+        armed = check_rank == faulty && !failed && left >= 0;
+        right = is_right(comm, (float)(1 << call), compressed) && right;
+        armed = false;
+        right = check_same(result, sizeof result, MPI_COMM_WORLD) && right;
+    }
+    return right;
+}
+
+static bool on_all_or_none(bool here)
+{
+    return check_everywhere(here, MPI_COMM_WORLD) || check_everywhere(!here, MPI_COMM_WORLD);
+}
+
+/* New to the library; its errors are returned. */
+static MPI_Comm new_comm(void)
+{
     MPI_Comm comm;
 
     MPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return comm;
+}
+
+/* Whether the allocation that was to fail on rank FAULTY was made. */
+static bool had_fault(int faulty)
+{
+    int fault = failed;
+
+    MPI_Bcast(&fault, 1, MPI_INT, faulty, MPI_COMM_WORLD);
+    return fault;
+}
+
+/* False if there are fewer allocations than that. */
+static bool test_allocation(int nth, int faulty)
+{
+    bool right, compressed = false, fault;
+    MPI_Comm comm = new_comm();
+
     failed = false;
     left = nth;
-    for (int call = 0; call < CALLS; call++) {
-        armed = check_rank == faulty && !failed && left >= 0;
-        right = is_right(comm, (float)(1 << call), &compressed) && right;
-        armed = false;
-        alike = check_same(result, sizeof result, MPI_COMM_WORLD) && alike;
-    }
-    fault = failed;
-    MPI_Bcast(&fault, 1, MPI_INT, faulty, MPI_COMM_WORLD);
+    right = calls_right(comm, faulty, &compressed);
+    fault = had_fault(faulty);
     if (fault) {
-        check(right && alike, "allocation %d fails on rank %d: all calls are right on all ranks",
-              nth, faulty);
-        check(check_everywhere(compressed, MPI_COMM_WORLD) ||
-                  check_everywhere(!compressed, MPI_COMM_WORLD),
-              "and the last is compressed on all ranks or none");
+        check(right, "allocation %d fails on rank %d: all calls are right on all ranks", nth,
+              faulty);
+        check(on_all_or_none(compressed), "and the last is compressed on all ranks or none");
     }
     MPI_Comm_free(&comm);
     return fault;
 }
 
-int main(int argc, char **argv)
+/* ---- hints ---- */
+
+static bool say(MPI_Comm comm)
+{
+    MPI_Info info;
+    int code;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cgx_bits", "5");
+    MPI_Info_set(info, "cgx_layers", "15000,5000");
+    code = MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+    return code == MPI_SUCCESS;
+}
+
+/* What is said of a communicator, of which calls were made before (USED) or none, is lost on one
+ * rank alone. It can be said again: no rank keeps a state that is final. */
+static bool test_hint(int nth, int faulty, bool used)
+{
+    const char *when = used ? "in mid-run" : "first of all";
+    bool right, compressed = false, fault;
+    MPI_Comm comm = new_comm();
+
+    right = !used || calls_right(comm, -1, &compressed);
+    failed = false;
+    left = nth;
+    armed = check_rank == faulty;
+    right = say(comm) && right;
+    armed = false;
+    fault = had_fault(faulty);
+    if (fault) {
+        right = calls_right(comm, -1, &compressed) && right;
+        check(right, "allocation %d of a hint %s fails on rank %d: all calls are right", nth, when,
+              faulty);
+        check(on_all_or_none(compressed), "and the last is compressed on all ranks or none");
+        right = say(comm) && calls_right(comm, -1, &compressed);
+        check(right && compressed, "said again it counts: the last is compressed on all ranks");
+    }
+    MPI_Comm_free(&comm);
+    return fault;
+}
+
+static int test_hints(int faulty, bool used)
 {
     int tried = 0;
+
+    while (test_hint(tried, faulty, used))
+        tried++;
+    return tried;
+}
+
+int main(int argc, char **argv)
+{
+    int tried = 0, first = 0, later = 0;
 
     MPI_Init(&argc, &argv);
     check_begin();
@@ -108,7 +189,10 @@ int main(int argc, char **argv)
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
         for (tried = 0; test_allocation(tried, faulty); tried++)
             ;
+        first = test_hints(faulty, false);
+        later = test_hints(faulty, true);
     }
     check(tried >= 8, "%d allocations were made to fail", tried);
+    check(first >= 3 && later >= 2, "and %d and %d of hints", first, later);
     return check_end();
 }

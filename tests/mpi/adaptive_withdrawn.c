@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A layer that is compressed no more leaves the budget: its error is no one's to spend. Linked with
+ * the library's objects, in which a rank is made to refuse a buffer. */
+#include "lib/check.h"
+#include "lib/steps.h"
+#include "pmpi/comm.h"
+#include "pmpi/eligible.h"
+
+/* Compressed steps before the first choice, and steps before these. */
+enum { WARM = 3, FIRST = 3, PARTS = 8, LARGE = 3 };
+
+/* Rank 1 refuses buffers of as many elements on this communicator. */
+static MPI_Comm refusing = MPI_COMM_NULL;
+static MPI_Count refused;
+
+const char *__real_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                        enum cgx_buffers buffers, bool *hopeless);
+const char *__wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                        enum cgx_buffers buffers, bool *hopeless);
+
+const char *__wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                        enum cgx_buffers buffers, bool *hopeless)
+{
+    *hopeless = false;
+    if (check_rank == 1 && call->comm == refusing && call->count == refused)
+        return "it is told to";
+    return __real_cgx_eligible_buffers(call, dtype, buffers, hopeless);
+}
+
+static void hint(MPI_Comm comm, const char *key, const char *value)
+{
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+}
+
+/* STEPS, and the same at 4 bits; one part of large values has nearly all of the error. */
+static void begin(struct steps *steps, struct steps *base)
+{
+    static const double scales[PARTS] = {1, 0.3, 2, 40, 4, 0.15, 1.4, 0.5};
+    struct steps_part parts[PARTS];
+
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = (struct steps_part){16384 + 501 * i, DATA_GAUSSIAN, scales[i], 0, false};
+    steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
+    steps_begin(base, MPI_COMM_WORLD, parts, PARTS);
+    hint(base->comm, "cgx_bits", "4");
+}
+
+static bool take_both(struct steps *steps, struct steps *base, int n)
+{
+    bool right = true;
+
+    for (int i = 0; i < n; i++) {
+        right &= steps_take(steps);
+        right &= steps_take(base);
+    }
+    return right;
+}
+
+/* The error of all parts but the large one, over that at 4 bits. */
+static double others(const struct steps *steps, const struct steps *base)
+{
+    return (steps->square - steps->found[LARGE].square) /
+           (base->square - base->found[LARGE].square);
+}
+
+static void check_spent(const char *how, const struct steps *steps, const struct steps *base)
+{
+    check(!steps->found[LARGE].exact && steps->square <= base->square && others(steps, base) > 2,
+          "%s: the small layers may have more error while the large one has less", how);
+    check_note("%s: the small layers have %.2f times that of 4 bits", how, others(steps, base));
+}
+
+/* The large one is not compressed; N steps from now on. */
+static bool are_within(struct steps *steps, struct steps *base, int n, double *worst)
+{
+    bool right = true;
+
+    for (int i = 0; i < n; i++) {
+        right = take_both(steps, base, 1) && right;
+        *worst = others(steps, base) > *worst ? others(steps, base) : *worst;
+    }
+    return right;
+}
+
+static void check_within(const char *how, bool right, double worst)
+{
+    check(right, "%s: right, and the same on all ranks", how);
+    check(worst <= 1, "%s: the small layers keep a budget of their own", how);
+    check_note("%s: they have at most %.3f times the error of 4 bits", how, worst);
+}
+
+/* Other calls, as it were, take the places of all that was agreed. */
+static void forget(MPI_Comm comm)
+{
+    struct cgx_comm *state;
+
+    cgx_comm_get(cgx_mpi(), comm, &state);
+    for (uint64_t key = 1; key < 20000; key++)
+        cgx_signatures_find(state->signatures, key, 0);
+}
+
+/* A rank refuses it: all redo the call, or (FORGOTTEN) do not agree to compress it again. They ask
+ * after 4 calls, then 8. */
+static void test_refused(const char *how, bool forgotten)
+{
+    struct steps steps, base;
+    double worst = 0;
+    bool right;
+
+    begin(&steps, &base);
+    right = take_both(&steps, &base, WARM + FIRST + 1);
+    check_spent(how, &steps, &base);
+    if (forgotten)
+        forget(steps.comm);
+    refusing = steps.comm;
+    refused = (MPI_Count)steps.parts[LARGE].count;
+    right = take_both(&steps, &base, 1) && right;
+    check(steps.found[LARGE].exact, "%s: the large layer is exact", how);
+    right = are_within(&steps, &base, FIRST + 5, &worst) && right;
+    check_within(how, right && steps.found[LARGE].exact, worst);
+    refusing = MPI_COMM_NULL;
+    right = take_both(&steps, &base, 6 + FIRST + 1);
+    check(right, "%s, compressed again: right, and the same on all ranks", how);
+    check_spent(how, &steps, &base);
+    steps_end(&steps);
+    steps_end(&base);
+}
+
+static void test_hint(void)
+{
+    struct steps steps, base;
+    double worst = 0;
+    bool right;
+
+    begin(&steps, &base);
+    right = take_both(&steps, &base, WARM + FIRST + 1);
+    hint(steps.comm, "cgx_layers", "17887:exact");
+    right = are_within(&steps, &base, FIRST + 5, &worst) && right;
+    check(steps.found[LARGE].ordered, "a hint: the large layer has 32 bits");
+    check_within("a hint", right, worst);
+    steps_end(&steps);
+    steps_end(&base);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    check_begin();
+    test_refused("refused", false);
+    test_refused("forgotten", true);
+    test_hint();
+    return check_end();
+}

@@ -1,0 +1,242 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Staging memory is had once, when ranks agree, for all that widths may become: slices of plans
+ * with other widths are laid out here, as calls lay them out, and held to it. */
+#include <stdlib.h>
+
+#include "coll/slice.h"
+#include "lib/tap.h"
+
+enum { RANKS = 64, LAYERS = 400, PIECES = 2 * (LAYERS + 64 + RANKS) };
+
+/* ---- buffers ---- */
+
+/* Layers, each of which takes some width, one bucket being BUCKET elements. */
+static void one_bucket_each(struct cgx_layer_list *list, unsigned bucket)
+{
+    for (size_t i = 0; i < LAYERS; i++)
+        list->layers[i] = (struct cgx_layer_size){bucket, 0};
+}
+
+/* Narrow ones are all in one rank's part, which holds a few that are wide. */
+static void one_bucket_each_and_large(struct cgx_layer_list *list, unsigned bucket)
+{
+    one_bucket_each(list, bucket);
+    list->layers[LAYERS - 1] = (struct cgx_layer_size){(uint64_t)bucket * 11 * LAYERS, 8};
+}
+
+static void fixed_among_them(struct cgx_layer_list *list, unsigned bucket)
+{
+    for (size_t i = 0; i < LAYERS; i++)
+        list->layers[i] = (struct cgx_layer_size){bucket, i % 3 == 1    ? 1 + (unsigned)i % 8
+                                                          : i % 31 == 0 ? CGX_BITS_EXACT
+                                                                        : 0};
+}
+
+static void odd_counts(struct cgx_layer_list *list, unsigned bucket)
+{
+    for (size_t i = 0; i < LAYERS; i++)
+        list->layers[i] = (struct cgx_layer_size){1 + i * i * 37 % (i % 5 == 0 ? 20 * bucket : 90),
+                                                  i % 7 == 3 ? 1 + (unsigned)i % 8 : 0};
+}
+
+/* Fewer buckets than some of the numbers of ranks. */
+static void few(struct cgx_layer_list *list, unsigned bucket)
+{
+    list->nlayers = 20;
+    for (size_t i = 0; i < list->nlayers; i++)
+        list->layers[i] = (struct cgx_layer_size){bucket, i == 9 ? CGX_BITS_EXACT : 0};
+    list->layers[list->nlayers - 1].count = 1;
+}
+
+/* Segments are cut from them. */
+static void large(struct cgx_layer_list *list, unsigned bucket)
+{
+    list->nlayers = 3;
+    list->layers[0] = (struct cgx_layer_size){9 * CGX_SEGMENT_ELEMENTS + 1, 0};
+    list->layers[1] = (struct cgx_layer_size){bucket + 1, 2};
+    list->layers[2] = (struct cgx_layer_size){20 * CGX_SEGMENT_ELEMENTS + 77, 0};
+}
+
+static const struct {
+    const char *name;
+    void (*fill)(struct cgx_layer_list *list, unsigned bucket);
+} buffers[] = {{"layers of one bucket", one_bucket_each},
+               {"layers of one bucket before a large one", one_bucket_each_and_large},
+               {"fixed widths among them", fixed_among_them},
+               {"odd counts", odd_counts},
+               {"few buckets", few},
+               {"large layers", large}};
+
+static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t buffer)
+{
+    struct cgx_layer_list *list = malloc(sizeof *list + LAYERS * sizeof list->layers[0]);
+    const struct cgx_say say = {.layers = list};
+    struct cgx_plan *plan;
+
+    list->nlayers = LAYERS;
+    list->total = 0;
+    buffers[buffer].fill(list, settings->bucket_size);
+    for (size_t i = 0; i < list->nlayers; i++)
+        list->total += list->layers[i].count;
+    plan = cgx_plan_create(settings, &say, buffer % 2 ? CGX_FLOAT16 : CGX_FLOAT32, list->total);
+    free(list);
+    return plan;
+}
+
+/* ---- widths ---- */
+
+enum { LEAST, MOST, LEAST_FIRST, MOST_FIRST, MIXED, CHOICES };
+
+static void choose(struct cgx_plan *plan, unsigned choice)
+{
+    uint8_t widths[PIECES];
+
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        const struct cgx_segment *segment = &plan->segments[i];
+        bool first = i < plan->nsegments / 2;
+        unsigned span = segment->most - segment->least;
+        unsigned more = choice == LEAST         ? 0
+                        : choice == MOST        ? span
+                        : choice == LEAST_FIRST ? (first ? 0 : span)
+                        : choice == MOST_FIRST  ? (first ? span : 0)
+                                                : (unsigned)(i * i * 7 + i / 3) % (span + 1);
+
+        widths[i] = (uint8_t)(segment->least + more);
+    }
+    cgx_plan_set(plan, widths);
+}
+
+/* ---- what slices need ---- */
+
+static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npieces)
+{
+    unsigned bucket = slice->coding.bucket_size;
+    size_t samples = 0;
+
+    for (size_t i = first; i < first + npieces; i++) {
+        const struct cgx_piece *piece = &slice->lane->pieces[i];
+
+        if (piece->bits != CGX_BITS_EXACT)
+            samples += cgx_sample_count((piece->count + bucket - 1) / bucket);
+    }
+    return samples;
+}
+
+/* Parts are measured one by one, but SRA measures all that a rank sends at once. */
+static size_t most_samples(const struct cgx_slice *slice)
+{
+    const struct cgx_coll *coll = slice->coll;
+    size_t most = 0;
+
+    for (unsigned owner = 0; owner < coll->shape->ranks; owner++) {
+        const struct cgx_part *part = &slice->lane->parts[owner];
+        size_t samples = samples_of(slice, part->first_piece, part->npieces);
+
+        most = samples > most ? samples : most;
+    }
+    if (coll->shape->reduction == CGX_REDUCTION_SRA) {
+        size_t sent = samples_of(slice, 0, slice->lane->parts[coll->rank].first_piece);
+
+        most = sent > most ? sent : most;
+    }
+    return most;
+}
+
+/* Raises NEEDS to what all slices of RANK need. */
+static void add_needs(const struct cgx_shape *shape, unsigned rank, struct cgx_needs *needs)
+{
+    static struct cgx_part parts[RANKS];
+    static struct cgx_piece pieces[PIECES];
+    struct cgx_scratch scratch = {.lanes = {{NULL, pieces, parts}, {NULL, pieces, parts}}};
+    const struct cgx_coll coll = {.shape = shape, .rank = rank, .scratch = &scratch};
+
+    for (unsigned number = 0; number < shape->slices; number++) {
+        struct cgx_slice slice;
+        size_t staging, again = 0;
+
+        cgx_slice_begin(&coll, number, &slice);
+        staging = slice.samples;
+        if (shape->plan->adaptive)
+            staging += most_samples(&slice) * sizeof(struct cgx_sample);
+        for (unsigned owner = 0; owner < shape->ranks; owner++)
+            again = parts[owner].npieces > again ? parts[owner].npieces : again;
+        needs->staging = staging > needs->staging ? staging : needs->staging;
+        needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
+    }
+}
+
+struct verdict {
+    bool staged, listed;
+    double worst; /* needed over had */
+    size_t shapes;
+};
+
+/* All that PLAN may become, on RANKS ranks. */
+static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsigned ranks,
+                       size_t staging, struct verdict *verdict)
+{
+    struct cgx_plan *widest = cgx_plan_widest(plan);
+    struct cgx_shape shape = cgx_coll_shape(widest, reduction, ranks, staging);
+
+    for (unsigned choice = 0; shape.reduction == reduction && choice < CHOICES; choice++) {
+        struct cgx_needs needs = {0};
+
+        choose(plan, choice);
+        cgx_coll_follow(&shape, plan);
+        add_needs(&shape, 0, &needs);
+        add_needs(&shape, ranks / 2, &needs);
+        add_needs(&shape, ranks - 1, &needs);
+        if (needs.staging > shape.needs.staging && verdict->staged)
+            diag("%u ranks, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu", ranks,
+                 shape.reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging, shape.slices,
+                 choice, needs.staging, shape.needs.staging);
+        verdict->staged = verdict->staged && needs.staging <= shape.needs.staging;
+        verdict->listed = verdict->listed && needs.pieces <= shape.needs.pieces;
+        if ((double)needs.staging > verdict->worst * (double)shape.needs.staging)
+            verdict->worst = (double)needs.staging / (double)shape.needs.staging;
+        verdict->shapes++;
+    }
+    cgx_plan_free(widest);
+}
+
+static void test_buffer(const struct cgx_settings *settings, size_t buffer)
+{
+    static const size_t stagings[] = {64u << 20, 1u << 20, 256u << 10};
+    struct verdict verdict = {true, true, 0, 0};
+    struct cgx_plan *plan = make_plan(settings, buffer);
+
+    for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
+        for (size_t i = 0; i < sizeof stagings / sizeof stagings[0]; i++) {
+            test_shape(plan, CGX_REDUCTION_SRA, ranks, stagings[i], &verdict);
+            test_shape(plan, CGX_REDUCTION_RING, ranks, stagings[i], &verdict);
+        }
+    }
+    ok(plan->adaptive && verdict.staged,
+       "%s, buckets of %u, widths from %u: staging memory is never short", buffers[buffer].name,
+       settings->bucket_size, cgx_settings_least(settings));
+    ok(verdict.listed, "nor are lists of pieces");
+    diag("%zu shapes use at most %.3f of it", verdict.shapes, verdict.worst);
+    cgx_plan_free(plan);
+}
+
+int main(void)
+{
+    static const unsigned sizes[] = {64, 512};
+    static const uint32_t limits[] = {1u << 16 | 8, 3u << 16 | 8};
+
+    for (size_t b = 0; b < sizeof buffers / sizeof buffers[0]; b++) {
+        for (size_t i = 0; i < 2; i++) {
+            for (size_t l = 0; l < 2; l++) {
+                const struct cgx_settings settings = {.bits = 4,
+                                                      .bucket_size = sizes[i],
+                                                      .adaptive = true,
+                                                      .adaptive_bits = limits[l]};
+
+                test_buffer(&settings, b);
+            }
+        }
+    }
+    return done_testing();
+}
