@@ -112,6 +112,7 @@ static double busiest(const struct bench *bench, unsigned ranks)
 {
     struct cgx_plan *plan = malloc(sizeof *plan + SEGMENTS * sizeof plan->segments[0]);
     double most = 0, total = 0;
+    uint8_t widths[SEGMENTS];
 
     if (!plan)
         return NAN;
@@ -119,9 +120,11 @@ static double busiest(const struct bench *bench, unsigned ranks)
                               .bucket_size = POLICY_BUCKET,
                               .count = (size_t)SEGMENTS * ELEMENTS,
                               .nsegments = SEGMENTS};
-    for (size_t i = 0; i < SEGMENTS; i++)
-        plan->segments[i] = (struct cgx_segment){
-            .first = i * ELEMENTS, .count = ELEMENTS, .bits = (uint8_t)bench->shares[i].bits};
+    for (size_t i = 0; i < SEGMENTS; i++) {
+        plan->segments[i] = (struct cgx_segment){.first = i * ELEMENTS, .count = ELEMENTS};
+        widths[i] = (uint8_t)bench->shares[i].bits;
+    }
+    cgx_plan_set(plan, widths);
     for (unsigned p = 0; p < ranks; p++) {
         double chunk = (double)cgx_split_bytes(plan, false, cgx_split_part(plan, ranks, p, 1, 0));
 

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "info_topology.h"
+
 #include "codec/codec.h"
 #include "cuda/memory.h"
 #include "topo/machine.h"
@@ -30,20 +32,24 @@ extern char **environ;
 #define MPI_FAMILY "MPICH, Intel MPI, Cray MPICH, MVAPICH"
 #endif
 
-static const char usage[] = "usage: cgx-info [--settings | --help | --version]\n"
+static const char usage[] = "usage: cgx-info [--settings | --topology | --help | --version]\n"
                             "without an option: how the library was built and what it finds here\n"
                             "  --settings  the CGX_ variables: values, defaults, and what is set\n"
+                            "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
+                            "              which stages calls are summed\n"
                             "  --help      this text\n"
                             "  --version   the version\n";
 
 static void print_machine(void)
 {
+    const struct cgx_topo *topo;
     struct cgx_topo_machine machine;
 
-    if (cgx_topo_machine(&machine) != CGX_OK) {
+    if (cgx_topo_here(CGX_TOPO_PROCESSORS, &topo) != CGX_OK) {
         printf("machine        unknown: no usable hwloc\n");
         return;
     }
+    cgx_topo_machine(topo, &machine);
     printf("machine        packages: %u, NUMA nodes: %u, cores: %u, processing units: %u\n",
            machine.packages, machine.numa_nodes, machine.cores, machine.processing_units);
 }
@@ -79,9 +85,30 @@ static int print_settings(void)
     return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* --settings says what the problem is. */
+static void ignore_problem(void *context, int level, const char *message)
+{
+    (void)context;
+    (void)level;
+    (void)message;
+}
+
+/* The exit status, as above. */
+static int print_topology(void)
+{
+    struct cgx_settings settings;
+
+    cgx_settings_parse(environ, ignore_problem, NULL, &settings);
+    cgx_log_set_level(settings.log_level);
+    info_draw_machine();
+    info_print_stages(&settings);
+    return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char *argv[])
 {
     static const struct option options[] = {{"settings", no_argument, NULL, 's'},
+                                            {"topology", no_argument, NULL, 't'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
                                             {NULL, 0, NULL, 0}};
@@ -93,6 +120,8 @@ int main(int argc, char *argv[])
     }
     if (option == 's')
         return print_settings();
+    if (option == 't')
+        return print_topology();
     if (option == 'h')
         fputs(usage, stdout);
     else if (option == 'v')

@@ -1,15 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "topo/machine.h"
+/* Opening hwloc, and having it look at a machine. */
 
 #include <dlfcn.h>
-#include <hwloc.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "topo/view.h"
 #include "util/log.h"
 
 /* The soname of hwloc 2.x. */
@@ -17,21 +19,9 @@
 
 #define MAJOR(version) ((unsigned)(version) >> 16)
 
-/* What of hwloc is used. Types come from its header, addresses from dlsym. */
-#define FUNCTIONS(X)    \
-    X(get_api_version)  \
-    X(topology_init)    \
-    X(topology_load)    \
-    X(topology_destroy) \
-    X(get_type_depth)   \
-    X(get_nbobjs_by_depth)
-
-struct hwloc {
-    void *library;
-#define MEMBER(function) __typeof__(hwloc_##function) *function;
-    FUNCTIONS(MEMBER)
-#undef MEMBER
-};
+static struct cgx_hwloc table;
+static bool opened;
+static pthread_once_t open_once = PTHREAD_ONCE_INIT;
 
 static bool resolve(void *library, const char *name, void *function)
 {
@@ -41,60 +31,116 @@ static bool resolve(void *library, const char *name, void *function)
     return address != NULL;
 }
 
-static enum cgx_status open_hwloc(struct hwloc *hwloc)
+static void open_hwloc(void)
 {
-    bool complete = true;
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-    hwloc->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (hwloc->library == NULL) {
+    if (library == NULL) {
         cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s", dlerror());
-        return CGX_ERR_INVALID;
+        return;
     }
-#define RESOLVE(function) \
-    complete = resolve(hwloc->library, "hwloc_" #function, &hwloc->function) && complete;
-    FUNCTIONS(RESOLVE)
+    opened = true;
+#define RESOLVE(function) opened = resolve(library, "hwloc_" #function, &table.function) && opened;
+    CGX_HWLOC_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-    if (!complete || MAJOR(hwloc->get_api_version()) != MAJOR(HWLOC_API_VERSION)) {
+    opened = opened && MAJOR(table.get_api_version()) == MAJOR(HWLOC_API_VERSION);
+    if (!opened) {
         cgx_log(CGX_LOG_DEBUG, "the topology is unknown: " LIBRARY " is not hwloc %u",
                 MAJOR(HWLOC_API_VERSION));
-        dlclose(hwloc->library);
-        return CGX_ERR_INVALID;
+        dlclose(library);
     }
-    return CGX_OK;
 }
 
-static unsigned count(const struct hwloc *hwloc, hwloc_topology_t topology, hwloc_obj_type_t type)
+/* These would start drivers in the program and connect it to X servers. A name that this hwloc does
+ * not know is none that it could ask. */
+static void leave_drivers_alone(hwloc_topology_t topology)
 {
-    int depth = hwloc->get_type_depth(topology, type);
+    static const char *const harmful[] = {"cuda", "nvml", "opencl", "levelzero", "rsmi", "gl"};
 
-    if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE)
-        return 0;
-    return hwloc->get_nbobjs_by_depth(topology, depth);
+    for (size_t i = 0; i < sizeof harmful / sizeof harmful[0]; i++)
+        table.topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      harmful[i]);
 }
 
-enum cgx_status cgx_topo_machine(struct cgx_topo_machine *machine)
+static int look(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
+                enum cgx_topo_detail detail)
 {
-    struct hwloc hwloc;
-    hwloc_topology_t topology;
-    enum cgx_status status = open_hwloc(&hwloc);
+    if (source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0)
+        return -1;
+    if (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0)
+        return -1;
+    if (detail == CGX_TOPO_DEVICES &&
+        table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0)
+        return -1;
+    leave_drivers_alone(topology);
+    return table.topology_load(topology);
+}
 
-    if (status != CGX_OK)
-        return status;
-    status = CGX_ERR_NOMEM;
-    if (hwloc.topology_init(&topology) != 0)
-        goto close_library;
-    if (hwloc.topology_load(topology) != 0)
+enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
+                              enum cgx_topo_detail detail, struct cgx_topo **topo)
+{
+    struct cgx_topo *new_topo;
+    enum cgx_status status = CGX_ERR_NOMEM;
+
+    pthread_once(&open_once, open_hwloc);
+    if (!opened)
+        return CGX_ERR_INVALID;
+    new_topo = malloc(sizeof *new_topo);
+    if (new_topo == NULL || table.topology_init(&new_topo->topology) != 0)
+        goto free_topo;
+    new_topo->hwloc = &table;
+    if (look(new_topo->topology, source, text, detail) != 0) {
+        status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
         goto destroy_topology;
-    machine->packages = count(&hwloc, topology, HWLOC_OBJ_PACKAGE);
-    machine->numa_nodes = count(&hwloc, topology, HWLOC_OBJ_NUMANODE);
-    machine->cores = count(&hwloc, topology, HWLOC_OBJ_CORE);
-    machine->processing_units = count(&hwloc, topology, HWLOC_OBJ_PU);
-    status = CGX_OK;
+    }
+    *topo = new_topo;
+    return CGX_OK;
 destroy_topology:
-    hwloc.topology_destroy(topology);
-close_library:
-    dlclose(hwloc.library);
+    table.topology_destroy(new_topo->topology);
+free_topo:
+    free(new_topo);
+    cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s",
+            status == CGX_ERR_NOMEM ? "no memory" : "hwloc cannot find it out");
     return status;
+}
+
+void cgx_topo_free(struct cgx_topo *topo)
+{
+    if (topo == NULL)
+        return;
+    topo->hwloc->topology_destroy(topo->topology);
+    free(topo);
+}
+
+/* One for each detail: devices are not looked for until they are asked for. */
+static struct {
+    struct cgx_topo *topo;
+    enum cgx_status status;
+} here[2];
+
+static void see_processors(void)
+{
+    here[CGX_TOPO_PROCESSORS].status =
+        cgx_topo_load(CGX_TOPO_LIVE, NULL, CGX_TOPO_PROCESSORS, &here[CGX_TOPO_PROCESSORS].topo);
+}
+
+static void see_devices(void)
+{
+    here[CGX_TOPO_DEVICES].status =
+        cgx_topo_load(CGX_TOPO_LIVE, NULL, CGX_TOPO_DEVICES, &here[CGX_TOPO_DEVICES].topo);
+}
+
+enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
+{
+    static pthread_once_t processors_once = PTHREAD_ONCE_INIT, devices_once = PTHREAD_ONCE_INIT;
+
+    if (detail == CGX_TOPO_DEVICES)
+        pthread_once(&devices_once, see_devices);
+    else
+        pthread_once(&processors_once, see_processors);
+    if (here[detail].status == CGX_OK)
+        *topo = here[detail].topo;
+    return here[detail].status;
 }
 
 const char *cgx_topo_build(void)

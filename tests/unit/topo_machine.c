@@ -1,51 +1,77 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The machine that hwloc sees; HWLOC_SYNTHETIC makes it see any that one likes. */
+/* The machine that this process runs on. */
+
+#define _GNU_SOURCE /* CPU_COUNT */
 
 #include "topo/machine.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../lib/tap.h"
 
-static bool seen(const char *synthetic, unsigned packages, unsigned numa_nodes, unsigned cores,
-                 unsigned processing_units)
-{
-    struct cgx_topo_machine machine;
+#define THREADS 8
 
-    setenv("HWLOC_SYNTHETIC", synthetic, 1);
-    if (cgx_topo_machine(&machine) != CGX_OK)
-        return false;
-    diag("%s: %u %u %u %u", synthetic, machine.packages, machine.numa_nodes, machine.cores,
-         machine.processing_units);
-    return machine.packages == packages && machine.numa_nodes == numa_nodes &&
-           machine.cores == cores && machine.processing_units == processing_units;
+static void *see(void *seen)
+{
+    cgx_topo_here(CGX_TOPO_DEVICES, seen);
+    return NULL;
+}
+
+/* All at once, and the one after them, have the same view. */
+static bool is_seen_once(void)
+{
+    const struct cgx_topo *seen[THREADS] = {NULL}, *again = NULL;
+    pthread_t threads[THREADS];
+    bool same = true;
+
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, see, &seen[i]) != 0)
+            bail_out("no thread could be started");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    cgx_topo_here(CGX_TOPO_DEVICES, &again);
+    for (int i = 0; i < THREADS; i++)
+        same = same && seen[i] != NULL && seen[i] == again;
+    return same;
 }
 
 int main(void)
 {
-    const struct cgx_topo_machine untouched = {7, 7, 7, 7};
-    struct cgx_topo_machine machine = untouched;
-    enum cgx_status status = cgx_topo_machine(&machine);
+    const struct cgx_topo *topo = NULL, *again = NULL;
+    struct cgx_topo_machine machine;
+    struct cgx_topo_place place;
+    char memory[16];
+    cpu_set_t allowed;
+    enum cgx_status status;
 
-    if (strcmp(cgx_topo_build(), "none") == 0) {
-        ok(status == CGX_ERR_INVALID && memcmp(&machine, &untouched, sizeof machine) == 0,
-           "a build without hwloc says so and leaves the result alone");
-        return done_testing();
-    }
+    unsetenv("HWLOC_XMLFILE");
+    unsetenv("HWLOC_SYNTHETIC");
+    status = cgx_topo_here(CGX_TOPO_PROCESSORS, &topo);
     if (status == CGX_ERR_INVALID) {
-        skip("machines are counted", "libhwloc is not installed");
+        ok(topo == NULL && cgx_topo_bind(memory, sizeof memory, 0) == CGX_ERR_INVALID,
+           "without hwloc the machine is unknown and memory is not bound");
         return done_testing();
     }
+    cgx_topo_machine(topo, &machine);
     ok(status == CGX_OK && machine.processing_units >= 1 &&
            machine.processing_units <= (unsigned)sysconf(_SC_NPROCESSORS_CONF),
        "this machine has the processing units that the system counts");
-    ok(seen("pack:2 numa:2 core:4 pu:2", 2, 4, 16, 32), "a server of two packages is counted");
-    ok(seen("numa:1 core:3 pu:1", 0, 1, 3, 3), "a kind that hwloc does not see counts 0");
-    ok(dlopen("libhwloc.so.15", RTLD_NOLOAD | RTLD_LAZY) == NULL, "hwloc is closed again");
+    ok(sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+           cgx_topo_place(topo, &place) == CGX_OK &&
+           place.processing_units <= (unsigned)CPU_COUNT(&allowed) && place.cores >= 1 &&
+           place.cores <= place.processing_units,
+       "this thread may run where the system lets it");
+    ok(cgx_topo_here(CGX_TOPO_PROCESSORS, &again) == CGX_OK && again == topo,
+       "a machine is looked at once");
+    ok(cgx_topo_gpus(topo) == 0, "devices are not looked for unless they are asked for");
+    ok(is_seen_once(), "threads that ask at the same time get the same answer");
+    ok(dlopen("libhwloc.so.15", RTLD_NOLOAD | RTLD_LAZY) != NULL, "hwloc stays open");
     return done_testing();
 }

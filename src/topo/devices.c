@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* GPUs, and the PCI switch, package, memory and network interface that are near them. */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "topo/view.h"
+
+#define VENDOR_NVIDIA 0x10DE
+#define BASE_CLASS_DISPLAY 0x03
+
+static bool computes(hwloc_obj_t device)
+{
+    static const char *const names[] = {"cuda", "nvml", "opencl"};
+
+    if (device->type != HWLOC_OBJ_OS_DEVICE || device->name == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(device->name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_gpu(hwloc_obj_t device)
+{
+    if (device->attr->pcidev.vendor_id == VENDOR_NVIDIA &&
+        device->attr->pcidev.class_id >> 8 == BASE_CLASS_DISPLAY)
+        return true;
+    for (hwloc_obj_t child = device->io_first_child; child != NULL; child = child->next_sibling)
+        if (computes(child))
+            return true;
+    return false;
+}
+
+static void write_bus_id(const struct hwloc_pcidev_attr_s *device, char *bus_id)
+{
+    snprintf(bus_id, CGX_TOPO_BUS_ID_BYTES, "%04x:%02x:%02x.%x", (unsigned)device->domain,
+             (unsigned)device->bus, (unsigned)device->dev, (unsigned)device->func);
+}
+
+static bool has_bus_id(const struct hwloc_pcidev_attr_s *device, const unsigned wanted[4])
+{
+    return device->domain == wanted[0] && device->bus == wanted[1] && device->dev == wanted[2] &&
+           device->func == wanted[3];
+}
+
+static bool is_port(hwloc_obj_t object)
+{
+    return object != NULL && object->type == HWLOC_OBJ_BRIDGE &&
+           object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
+}
+
+/* Above a device on a switch are the switch's downstream and upstream ports and that of the
+ * processor, or of another switch. */
+static void write_switch(hwloc_obj_t device, char *bus_id)
+{
+    hwloc_obj_t upstream = is_port(device->parent) ? device->parent->parent : NULL;
+
+    bus_id[0] = '\0';
+    if (is_port(upstream) && is_port(upstream->parent))
+        write_bus_id(&upstream->attr->bridge.upstream.pci, bus_id);
+}
+
+/* 0 is the machine. */
+static unsigned depth_of(hwloc_obj_t object)
+{
+    unsigned depth = 0;
+
+    while ((object = object->parent) != NULL)
+        depth++;
+    return depth;
+}
+
+static hwloc_obj_t common_ancestor(hwloc_obj_t a, hwloc_obj_t b)
+{
+    unsigned depth_a = depth_of(a), depth_b = depth_of(b);
+
+    for (; depth_a > depth_b; depth_a--)
+        a = a->parent;
+    for (; depth_b > depth_a; depth_b--)
+        b = b->parent;
+    while (a != b) {
+        a = a->parent;
+        b = b->parent;
+    }
+    return a;
+}
+
+/* How near an interface is to a device: more is nearer, 0 is not near. */
+static unsigned nearness(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_obj_t interface)
+{
+    hwloc_obj_t common = common_ancestor(device, interface);
+    bool fabrics = interface->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+
+    if (common->cpuset != NULL && cgx_topo_count(topo, HWLOC_OBJ_PACKAGE) > 0 &&
+        cgx_topo_package_of(topo, common->cpuset) == CGX_TOPO_UNKNOWN)
+        return 0;
+    return 2 * depth_of(common) + 1 + fabrics;
+}
+
+static void write_network(const struct cgx_topo *topo, hwloc_obj_t device, char *name)
+{
+    unsigned near, nearest = 0;
+    hwloc_obj_t object;
+
+    name[0] = '\0';
+    for (unsigned i = 0; (object = cgx_topo_object(topo, HWLOC_OBJ_OS_DEVICE, i)) != NULL; i++) {
+        if ((object->attr->osdev.type != HWLOC_OBJ_OSDEV_NETWORK &&
+             object->attr->osdev.type != HWLOC_OBJ_OSDEV_OPENFABRICS) ||
+            object->name == NULL)
+            continue;
+        near = nearness(topo, device, object);
+        if (near > nearest) {
+            nearest = near;
+            snprintf(name, CGX_TOPO_NAME_BYTES, "%s", object->name);
+        }
+    }
+}
+
+static void describe(const struct cgx_topo *topo, hwloc_obj_t device, struct cgx_topo_gpu *gpu)
+{
+    hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topo->topology, device);
+
+    write_bus_id(&device->attr->pcidev, gpu->bus_id);
+    gpu->package = cgx_topo_package_of(topo, near->cpuset);
+    gpu->numa_node = cgx_topo_node_of(topo, near->cpuset);
+    write_switch(device, gpu->pci_switch);
+    write_network(topo, device, gpu->network);
+}
+
+unsigned cgx_topo_gpus(const struct cgx_topo *topo)
+{
+    unsigned gpus = 0;
+    hwloc_obj_t device;
+
+    for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
+        gpus += is_gpu(device);
+    return gpus;
+}
+
+enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu)
+{
+    hwloc_obj_t device;
+
+    for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
+        if (is_gpu(device) && place-- == 0) {
+            describe(topo, device, gpu);
+            return CGX_OK;
+        }
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
+                                struct cgx_topo_gpu *gpu)
+{
+    unsigned wanted[4]; /* domain, bus, device, function */
+    hwloc_obj_t device;
+    int end = 0;
+
+    if (sscanf(bus_id, "%8x:%2x:%2x.%1x%n", &wanted[0], &wanted[1], &wanted[2], &wanted[3], &end) !=
+            4 ||
+        bus_id[end] != '\0')
+        return CGX_ERR_INVALID;
+    for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
+        if (has_bus_id(&device->attr->pcidev, wanted)) {
+            describe(topo, device, gpu);
+            return CGX_OK;
+        }
+    return CGX_ERR_INVALID;
+}
