@@ -7,20 +7,22 @@
 
 #include "coll/stages.h"
 
-/* The foreign units, which lie together before the own one. */
-static struct cgx_unit opening(const struct cgx_slice *slice, const struct cgx_stage *stage)
+/* The foreign units, which lie together. */
+static struct cgx_unit opening(const struct cgx_stage *stage)
 {
-    const struct cgx_unit *own = stage->self < stage->nunits ? &stage->units[stage->self] : NULL;
-    const struct cgx_unit *first = &stage->units[own && stage->self == 0 ? 1 : 0];
-    size_t end = own ? own->message : slice->end;
-    size_t npieces = own ? own->first_piece : slice->pieces;
+    struct cgx_unit run = {0};
 
-    if (own && stage->nunits == 1)
-        return (struct cgx_unit){0};
-    return (struct cgx_unit){.message = first->message,
-                             .bytes = end - first->message - CGX_MESSAGE_HEADER_BYTES,
-                             .first_piece = first->first_piece,
-                             .npieces = npieces - first->first_piece};
+    for (unsigned i = 0; i < stage->nunits; i++) {
+        const struct cgx_unit *unit = &stage->units[i];
+
+        if (i == stage->self)
+            continue;
+        if (i == (stage->self == 0 ? 1 : 0))
+            run = *unit;
+        run.bytes = unit->message + unit->bytes - run.message;
+        run.npieces = unit->first_piece + unit->npieces - run.first_piece;
+    }
+    return run;
 }
 
 /* The addends become one for each member, in order; at the place of this rank its own. */

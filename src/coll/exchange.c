@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "coll/shm.h"
+
 #define FRAGMENT_BYTES 16384
 #define WINDOW 8 /* fragments of one transfer that are under way */
 
@@ -52,14 +54,10 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
     free(exchange);
 }
 
-struct posting {
-    const struct cgx_mpi *mpi;
-    MPI_Comm comm;
-    int tag;
-};
+#define TAG 0
 
 /* The next fragment of TRANSFER goes into REQUEST. */
-static int post_fragment(const struct posting *to, struct cgx_transfer *transfer,
+static int post_fragment(const struct cgx_ways *ways, struct cgx_transfer *transfer,
                          MPI_Request *request)
 {
     size_t begin = transfer->posted;
@@ -68,24 +66,24 @@ static int post_fragment(const struct posting *to, struct cgx_transfer *transfer
 
     transfer->posted = end;
     if (transfer->direction == CGX_TRANSFER_RECEIVE)
-        return to->mpi->Irecv(transfer->data + begin, (int)(end - begin), MPI_BYTE, transfer->peer,
-                              to->tag, to->comm, request);
+        return ways->mpi->Irecv(transfer->data + begin, (int)(end - begin), MPI_BYTE,
+                                transfer->peer, TAG, ways->comm, request);
     if (end > transfer->filled)
         end = transfer->filled > begin ? transfer->filled : begin;
-    return to->mpi->Isend(transfer->data + begin, (int)(end - begin), MPI_BYTE, transfer->peer,
-                          to->tag, to->comm, request);
+    return ways->mpi->Isend(transfer->data + begin, (int)(end - begin), MPI_BYTE, transfer->peer,
+                            TAG, ways->comm, request);
 }
 
-static int post_first(struct cgx_exchange *exchange, const struct posting *to,
+static int post_first(struct cgx_exchange *exchange, const struct cgx_ways *ways,
                       struct cgx_transfer *transfers, size_t ntransfers, int direction)
 {
     for (size_t t = 0; t < ntransfers; t++) {
         MPI_Request *slot = exchange->requests + t * WINDOW;
 
-        if ((int)transfers[t].direction != direction)
+        if ((int)transfers[t].direction != direction || transfers[t].pending)
             continue;
         for (int i = 0; i < WINDOW && transfers[t].posted < transfers[t].bytes; i++) {
-            int code = post_fragment(to, &transfers[t], &slot[i]);
+            int code = post_fragment(ways, &transfers[t], &slot[i]);
 
             if (code != MPI_SUCCESS)
                 return code;
@@ -105,55 +103,106 @@ static void wait_a_little(unsigned idle_polls)
 }
 
 /* Takes note of the completed slot INDEX and posts the next fragment into it. */
-static int advance(struct cgx_exchange *exchange, const struct posting *to,
+static int advance(struct cgx_exchange *exchange, const struct cgx_ways *ways,
                    struct cgx_transfer *transfer, int index, MPI_Status *status)
 {
     int count, code;
 
     if (transfer->direction == CGX_TRANSFER_RECEIVE) {
-        code = to->mpi->Get_count(status, MPI_BYTE, &count);
+        code = ways->mpi->Get_count(status, MPI_BYTE, &count);
         if (code != MPI_SUCCESS)
             return code;
         transfer->filled += (size_t)count;
     }
     if (transfer->posted == transfer->bytes)
         return MPI_SUCCESS;
-    return post_fragment(to, transfer, &exchange->requests[index]);
+    return post_fragment(ways, transfer, &exchange->requests[index]);
 }
 
-static int complete_all(struct cgx_exchange *exchange, const struct posting *to,
-                        struct cgx_transfer *transfers, size_t ntransfers)
+/* ---- shared memory ---- */
+
+/* Sends what goes through shared memory. */
+static void begin_shared(const struct cgx_ways *ways, struct cgx_transfer *transfers,
+                         size_t ntransfers)
 {
-    unsigned idle = 0;
+    for (size_t t = 0; t < ntransfers; t++) {
+        struct cgx_transfer *transfer = &transfers[t];
 
-    for (;;) {
-        int done;
-        int code = to->mpi->Testsome((int)(ntransfers * WINDOW), exchange->requests, &done,
-                                     exchange->indices, exchange->statuses);
-
-        if (code != MPI_SUCCESS)
-            return code;
-        if (done == MPI_UNDEFINED)
-            return MPI_SUCCESS;
-        if (done == 0)
-            wait_a_little(++idle);
-        else
-            idle = 0;
-        for (int i = 0; i < done; i++) {
-            int index = exchange->indices[i];
-
-            code = advance(exchange, to, &transfers[index / WINDOW], index, &exchange->statuses[i]);
-            if (code != MPI_SUCCESS)
-                return code;
-        }
+        transfer->pending = ways->shm && cgx_shm_reaches(ways->shm, (unsigned)transfer->peer);
+        if (transfer->pending && transfer->direction == CGX_TRANSFER_SEND)
+            cgx_shm_send(ways->shm, (unsigned)transfer->peer, transfer->data, transfer->filled);
     }
 }
 
-enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx_mpi *mpi,
-                                 MPI_Comm comm, int tag, struct cgx_transfer *transfers,
-                                 size_t ntransfers)
+/* Completes what can be; returns how many, *LEFT: how many are left. */
+static size_t advance_shared(const struct cgx_ways *ways, struct cgx_transfer *transfers,
+                             size_t ntransfers, size_t *left)
 {
-    const struct posting to = {.mpi = mpi, .comm = comm, .tag = tag};
+    size_t done = 0;
+
+    *left = 0;
+    for (size_t t = 0; ways->shm && t < ntransfers; t++) {
+        struct cgx_transfer *transfer = &transfers[t];
+        unsigned peer = (unsigned)transfer->peer;
+
+        if (!transfer->pending)
+            continue;
+        transfer->pending = transfer->direction == CGX_TRANSFER_SEND
+                                ? !cgx_shm_was_taken(ways->shm, peer)
+                                : !cgx_shm_receive(ways->shm, peer, transfer->data, transfer->bytes,
+                                                   &transfer->filled);
+        done += !transfer->pending;
+        *left += transfer->pending;
+    }
+    return done;
+}
+
+/* ---- all of them ---- */
+
+/* Completes what has come of the fragments; *DONE: how many, MPI_UNDEFINED: there are no more. */
+static int advance_fragments(struct cgx_exchange *exchange, const struct cgx_ways *ways,
+                             struct cgx_transfer *transfers, size_t ntransfers, int *done)
+{
+    int code = ways->mpi->Testsome((int)(ntransfers * WINDOW), exchange->requests, done,
+                                   exchange->indices, exchange->statuses);
+
+    for (int i = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && i < *done; i++) {
+        int index = exchange->indices[i];
+
+        code = advance(exchange, ways, &transfers[index / WINDOW], index, &exchange->statuses[i]);
+    }
+    return code;
+}
+
+static int complete_all(struct cgx_exchange *exchange, const struct cgx_ways *ways,
+                        struct cgx_transfer *transfers, size_t ntransfers)
+{
+    bool fragments = true;
+    unsigned idle = 0;
+
+    for (;;) {
+        size_t left, shared = advance_shared(ways, transfers, ntransfers, &left);
+        int done = 0, code = MPI_SUCCESS, flag;
+
+        if (fragments)
+            code = advance_fragments(exchange, ways, transfers, ntransfers, &done);
+        else if (left > 0 && shared == 0) /* with no request of ours Testsome may not poll */
+            code = ways->mpi->Iprobe(MPI_ANY_SOURCE, TAG, ways->comm, &flag, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS)
+            return code;
+        fragments = fragments && done != MPI_UNDEFINED;
+        if (!fragments && left == 0)
+            return MPI_SUCCESS;
+        if (shared > 0 || (fragments && done > 0))
+            idle = 0;
+        else
+            wait_a_little(++idle);
+    }
+}
+
+enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx_ways *ways,
+                                 struct cgx_transfer *transfers, size_t ntransfers)
+{
     int code;
 
     if (ntransfers > exchange->transfers)
@@ -165,13 +214,14 @@ enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;
     }
-    code = post_first(exchange, &to, transfers, ntransfers, CGX_TRANSFER_RECEIVE);
+    begin_shared(ways, transfers, ntransfers);
+    code = post_first(exchange, ways, transfers, ntransfers, CGX_TRANSFER_RECEIVE);
     if (code == MPI_SUCCESS)
-        code = post_first(exchange, &to, transfers, ntransfers, CGX_TRANSFER_SEND);
+        code = post_first(exchange, ways, transfers, ntransfers, CGX_TRANSFER_SEND);
     if (code == MPI_SUCCESS)
-        code = complete_all(exchange, &to, transfers, ntransfers);
+        code = complete_all(exchange, ways, transfers, ntransfers);
     if (code == MPI_SUCCESS)
         return CGX_OK;
-    cgx_mpi_log_error(mpi, "the exchange of compressed data failed in MPI", code);
+    cgx_mpi_log_error(ways->mpi, "the exchange of compressed data failed in MPI", code);
     return CGX_ERR_MPI;
 }

@@ -4,14 +4,18 @@
 /* Moves messages between ranks, all at once. On the wire a message is cut into fragments below the
  * MPI library's eager limit, a few of them under way at a time, and waiting yields and then sleeps:
  * on slow links this comes within 1.1 times the wire's limit, where whole messages and MPI_Waitall
- * take twice as long. Every wait polls MPI, so that the caller's own requests move on. */
+ * take twice as long. Ranks of a node may share memory instead (shm.h). Every wait polls MPI, so
+ * that the caller's own requests move on. */
 #ifndef CGX_COLL_EXCHANGE_H
 #define CGX_COLL_EXCHANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/mpi.h"
 #include "util/status.h"
+
+struct cgx_shm;
 
 /* One message to or from a peer; its size is known to both sides. A sender may leave out the end
  * (fragments then go short or empty, but they go), which the receiver sees in FILLED. */
@@ -23,6 +27,7 @@ struct cgx_transfer {
     size_t filled; /* send: bytes to be sent; receive: set to the bytes that came */
     /* State of the exchange. */
     size_t posted; /* bytes of the message whose fragments have been posted */
+    bool pending;  /* it goes through shared memory, and is not complete */
 };
 
 /* Request slots for exchanges of up to a number of transfers; opaque. */
@@ -30,11 +35,17 @@ struct cgx_exchange;
 struct cgx_exchange *cgx_exchange_create(size_t transfers); /* NULL if memory is short */
 void cgx_exchange_free(struct cgx_exchange *exchange);
 
-/* Completes the TRANSFERS on COMM with TAG. Two messages between the same ranks with the same tag
- * must be in different calls. CGX_ERR_MPI: requests may still be under way, so neither EXCHANGE nor
- * the messages may ever be freed or used again. */
-enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx_mpi *mpi,
-                                 MPI_Comm comm, int tag, struct cgx_transfer *transfers,
-                                 size_t ntransfers);
+/* The ways between ranks. */
+struct cgx_ways {
+    const struct cgx_mpi *mpi;
+    MPI_Comm comm;
+    struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
+};
+
+/* Completes the TRANSFERS. Two messages from one rank to another must be in different calls.
+ * CGX_ERR_MPI: requests may still be under way, so neither EXCHANGE nor the messages may ever be
+ * freed or used again. */
+enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx_ways *ways,
+                                 struct cgx_transfer *transfers, size_t ntransfers);
 
 #endif

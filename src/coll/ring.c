@@ -32,11 +32,10 @@ static enum cgx_status pass_on(struct cgx_slice *slice, const struct cgx_stage *
     return cgx_slice_exchange(slice, count, step, early);
 }
 
-static struct cgx_unit opening(const struct cgx_slice *slice, const struct cgx_stage *stage)
+static struct cgx_unit opening(const struct cgx_stage *stage)
 {
     unsigned unit = before(stage, 1);
 
-    (void)slice;
     return unit < stage->nunits ? stage->units[unit] : (struct cgx_unit){0};
 }
 

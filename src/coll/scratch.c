@@ -19,42 +19,63 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     bool unpinned = cgx_cuda_backends_free(scratch->devices);
 
     for (unsigned i = 0; i < CGX_LANES; i++) {
-        if (unpinned)
+        if (unpinned && !scratch->shared.memory)
             free(scratch->lanes[i].staging);
         free(scratch->lanes[i].pieces);
         free(scratch->lanes[i].units);
     }
+    if (unpinned)
+        cgx_shared_free(&scratch->shared);
+    else
+        cgx_shared_close(&scratch->shared);
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->addends);
     cgx_exchange_free(scratch->exchange);
-    memset(scratch, 0, sizeof *scratch);
+    *scratch = (struct cgx_scratch){.mates = scratch->mates};
+}
+
+/* Staging memory for all lanes: of a segment, or where there is none, of this process alone. */
+static bool get_staging(struct cgx_scratch *scratch)
+{
+    size_t bytes = (scratch->holds.staging + PAGE - 1) / PAGE * PAGE;
+    size_t lanes = scratch->holds.lanes;
+    void *staging;
+
+    if (scratch->mates > 1)
+        cgx_shared_create(scratch->mates, lanes * bytes, &scratch->shared);
+    for (size_t i = 0; i < lanes; i++) {
+        if (scratch->shared.memory)
+            staging = scratch->shared.memory + scratch->shared.front + i * bytes;
+        else if (posix_memalign(&staging, PAGE, bytes) != 0)
+            return false;
+        scratch->lanes[i].staging = staging;
+    }
+    return true;
 }
 
 static bool get_lane(struct cgx_lane *lane, const struct cgx_needs *needs)
 {
-    void *staging;
-
-    if (posix_memalign(&staging, PAGE, (needs->staging + PAGE - 1) / PAGE * PAGE) == 0)
-        lane->staging = staging;
     lane->pieces = calloc(needs->pieces, sizeof *lane->pieces);
     lane->units = calloc(needs->units, sizeof *lane->units);
-    return lane->staging && lane->pieces && lane->units;
+    return lane->pieces && lane->units;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
 {
     const struct cgx_needs *holds = &scratch->holds;
-    struct cgx_scratch grown = {.holds = {.lanes = larger(holds->lanes, needs->lanes),
+    struct cgx_scratch grown = {.mates = scratch->mates,
+                                .holds = {.lanes = larger(holds->lanes, needs->lanes),
                                           .staging = larger(holds->staging, needs->staging),
                                           .pieces = larger(holds->pieces, needs->pieces),
                                           .units = larger(holds->units, needs->units),
                                           .sources = larger(holds->sources, needs->sources),
                                           .transfers = larger(holds->transfers, needs->transfers)}};
-    bool had = true;
+    bool had;
 
     if (memcmp(&grown.holds, holds, sizeof *holds) == 0)
         return CGX_OK;
+    had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_LANES && i < grown.holds.lanes; i++)
         had = get_lane(&grown.lanes[i], &grown.holds);
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);

@@ -8,6 +8,7 @@
 
 #include "codec/backend.h"
 #include "coll/exchange.h"
+#include "coll/shm.h"
 #include "cuda/backend.h"
 
 struct cgx_needs {
@@ -41,6 +42,10 @@ struct cgx_lane {
 
 /* Zero-initialised, it holds nothing. */
 struct cgx_scratch {
+    /* To be set: ranks of the node with which staging memory is to be shared; below 2: with none.
+     */
+    unsigned mates;
+    struct cgx_shared shared; /* that the staging memory lies in, if it can be shared */
     struct cgx_needs holds;
     struct cgx_lane lanes[CGX_LANES];
     struct cgx_transfer *transfers;

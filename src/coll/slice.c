@@ -184,8 +184,9 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_transfer *transfers = coll->scratch->transfers;
-    enum cgx_status status = cgx_exchange_run(coll->scratch->exchange, coll->mpi, coll->comm, 0,
-                                              coll->scratch->transfers, count);
+    const struct cgx_ways ways = {.mpi = coll->mpi, .comm = coll->comm, .shm = coll->shm};
+    enum cgx_status status =
+        cgx_exchange_run(coll->scratch->exchange, &ways, coll->scratch->transfers, count);
 
     for (size_t i = 0; status == CGX_OK && i < count; i++) {
         if (transfers[i].direction == CGX_TRANSFER_RECEIVE)

@@ -81,9 +81,9 @@ static struct stages stages_of(const struct cgx_slice *slice)
 static struct cgx_unit opening_of(const struct cgx_slice *slice, const struct stages *stages)
 {
     if (stages->inner.size > 1)
-        return ops_of(slice, &stages->inner)->opening(slice, &stages->inner);
+        return ops_of(slice, &stages->inner)->opening(&stages->inner);
     if (stages->cross.size > 1)
-        return ops_of(slice, &stages->cross)->opening(slice, &stages->cross);
+        return ops_of(slice, &stages->cross)->opening(&stages->cross);
     return (struct cgx_unit){0};
 }
 
@@ -107,7 +107,7 @@ static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage,
         return CGX_OK;
     stage->step = step_of(slice, number);
     if (!stage->is_first) {
-        struct cgx_unit opening = ops->opening(slice, stage);
+        struct cgx_unit opening = ops->opening(stage);
 
         cgx_stage_sum(slice, &opening, 0);
     }

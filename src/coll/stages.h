@@ -45,7 +45,7 @@ void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t 
 struct cgx_stage_ops {
     /* What is formed of what this rank brings alone, to be sent first: a unit or a run of them, of
      * no pieces if there is none. */
-    struct cgx_unit (*opening)(const struct cgx_slice *slice, const struct cgx_stage *stage);
+    struct cgx_unit (*opening)(const struct cgx_stage *stage);
 
     /* Collects what there is to the sum of the own unit: the addends are what this rank brings, and
      * become what the stage has brought. The opening is ready. */

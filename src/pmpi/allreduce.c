@@ -8,10 +8,12 @@
 #include "pmpi/agreement.h"
 #include "pmpi/check.h"
 #include "pmpi/comm.h"
+#include "pmpi/connect.h"
 #include "pmpi/eligible.h"
 #include "pmpi/errors.h"
 #include "pmpi/exact.h"
 #include "pmpi/layers.h"
+#include "pmpi/locate.h"
 #include "pmpi/report.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
@@ -92,7 +94,7 @@ static bool make_plan(const struct cgx_comm *state, struct cgx_signature *signat
                       const struct cgx_say *say, enum cgx_dtype dtype, size_t count)
 {
     const struct cgx_settings *settings = cgx_start();
-    const struct cgx_scheme scheme = cgx_comm_scheme(state);
+    const struct cgx_scheme scheme = cgx_locate_scheme(state);
     struct cgx_plan *widest;
 
     signature->plan = cgx_plan_create(settings, say, dtype, count);
@@ -113,6 +115,7 @@ static void prepare(struct cgx_comm *state, const struct recurrence *recurrence,
 
     if (offer->refusal)
         return;
+    state->scratch.mates = cgx_connect_mates(state);
     if (!make_plan(state, signature, &recurrence->say, offer->dtype, (size_t)call->count) ||
         cgx_scratch_reserve(&state->scratch, &signature->shape.needs) != CGX_OK) {
         offer->refusal = "out of memory";
@@ -132,7 +135,7 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     struct offer offer = look_at(call, type);
     enum cgx_ability all;
     bool agreed, located;
-    int code = cgx_comm_locate(mpi, call->comm, state, &located);
+    int code = cgx_locate(mpi, call->comm, state, &located);
 
     if (code != MPI_SUCCESS)
         return code;
@@ -151,6 +154,10 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
         else if (!offer.refusal)
             cgx_comm_return();
     }
+    /* Whether or not they agreed, some may have other staging memory than before. */
+    if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL)
+        code = cgx_connect(mpi, state);
+    state->broken = code != MPI_SUCCESS;
     signature->agreed = code == MPI_SUCCESS && agreed;
     if (signature->agreed) {
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: compressed, %u slices",
@@ -242,6 +249,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                             .rank = (unsigned)state->rank,
                             .shape = &signature->shape,
                             .scratch = &state->scratch,
+                            .shm = state->shm,
                             .seed = cgx_start()->seed,
                             .call = state->calls++,
                             .input = input_of(call),

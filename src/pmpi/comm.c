@@ -12,7 +12,6 @@
 #include "pmpi/agreement.h"
 #include "pmpi/errors.h"
 #include "pmpi/layers.h"
-#include "pmpi/locate.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
 #include "util/hash.h"
@@ -50,11 +49,12 @@ static void free_state(struct cgx_comm *state)
     cgx_step_free(state->step);
     cgx_signatures_free(state->signatures);
     cgx_hints_free(state->hints);
-    cgx_nodes_free(state->nodes);
-    cgx_nodes_free(state->flat);
     /* After a failure requests may still be under way in the scratch memory. */
     if (!state->broken)
         cgx_scratch_release(&state->scratch);
+    cgx_shm_free(state->shm);
+    cgx_nodes_free(state->nodes);
+    cgx_nodes_free(state->flat);
     free(state);
 }
 
@@ -318,46 +318,6 @@ int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info)
     state->agreed = false;
     cgx_comm_take_hints(mpi, info, state);
     return MPI_SUCCESS;
-}
-
-static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
-{
-    if (nodes->nodes == 1 || nodes->most == 1)
-        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u nodes: one stage", nodes->ranks,
-                nodes->nodes);
-    else
-        cgx_log(CGX_LOG_INFO,
-                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes, and one between "
-                "them for each of %u shards",
-                nodes->ranks, nodes->nodes, nodes->least, nodes->most,
-                settings->intra_broadcast ? 1 : nodes->least);
-}
-
-int cgx_comm_locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *found)
-{
-    int code = MPI_SUCCESS;
-
-    *found = state->nodes != NULL;
-    if (*found)
-        return code;
-    if (!state->flat)
-        state->flat = cgx_nodes_create(NULL, (unsigned)state->size);
-    code = cgx_locate(mpi, comm, state->size, state->flat != NULL, &state->nodes);
-    *found = state->nodes != NULL;
-    if (*found && state->rank == 0)
-        describe(state->nodes, cgx_start());
-    return code;
-}
-
-struct cgx_scheme cgx_comm_scheme(const struct cgx_comm *state)
-{
-    const struct cgx_settings *settings = cgx_start();
-
-    return (struct cgx_scheme){.nodes = state->nodes,
-                               .flat = state->flat,
-                               .leaders = settings->intra_broadcast,
-                               .inner = settings->inner_reduction,
-                               .cross = settings->cross_reduction};
 }
 
 /* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. */

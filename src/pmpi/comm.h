@@ -37,6 +37,9 @@ struct cgx_comm {
     struct cgx_layers *layers; /* of the present step; NULL: none */
     unsigned layers_wait;      /* steps until a rank may have memory for them */
     struct cgx_scratch scratch;
+    struct cgx_shm *shm;     /* NULL: all messages go by MPI */
+    bool shm_refused;        /* and will */
+    uint64_t shm_cookie;     /* of the segment that mates are attached to */
     uint32_t calls;          /* compressed so far */
     struct cgx_stats *stats; /* NULL: none are kept */
 };
@@ -65,12 +68,6 @@ struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t p
 /* The backend for BUFFER, made where it must be; the scratch memory has been reserved. */
 enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,
                                  struct cgx_backend **backend);
-
-/* Finds the nodes of COMM's ranks, on all of them or none: *FOUND. Returns MPI's code. */
-int cgx_comm_locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *found);
-
-/* How sums are formed on a communicator whose nodes are known. */
-struct cgx_scheme cgx_comm_scheme(const struct cgx_comm *state);
 
 /* True if this process may have one more private communicator. A true answer reserves it, until
  * cgx_comm_return or the end of the communicator. */

@@ -44,7 +44,7 @@ static int ranks_per_node(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
 {
     static atomic_bool warned;
     uint64_t topology = cgx_start()->topology;
-    uint64_t nodes = topology >> 32, ranks = topology & UINT32_MAX;
+    unsigned long long nodes = topology >> 32, ranks = topology & UINT32_MAX;
     int all = size, rank = 0;
 
     if (topology == CGX_TOPOLOGY_AUTO || topology == CGX_TOPOLOGY_FLAT)
@@ -55,14 +55,13 @@ static int ranks_per_node(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
     } else {
         mpi->Comm_rank(comm, &rank);
     }
-    if (nodes * ranks == (uint64_t)all)
+    if (nodes * ranks == (unsigned long long)all)
         return (int)ranks;
     if (rank == 0 && !atomic_exchange(&warned, true))
         cgx_log(CGX_LOG_WARN,
                 "CGX_TOPOLOGY=%llux%llu is %llu ranks and the job has %d: nodes are those that MPI "
                 "finds",
-                (unsigned long long)nodes, (unsigned long long)ranks,
-                (unsigned long long)(nodes * ranks), all);
+                nodes, ranks, nodes * ranks, all);
     return 0;
 }
 
@@ -118,7 +117,7 @@ static int find_keys(const struct cgx_mpi *mpi, MPI_Comm comm, int size, int *ke
     else
         ready = find_lowest(mpi, comm, rank, &lowest) && ready;
     code = all_say(mpi, comm, ready, known);
-    if (code != MPI_SUCCESS || !*known)
+    if (code != MPI_SUCCESS || !*known || !keys)
         return code;
     for (int i = 0; per_node > 0 && i < size; i++)
         keys[i] /= per_node;
@@ -145,16 +144,55 @@ static int locate(const struct cgx_mpi *mpi, MPI_Comm comm, int size, bool ready
     return code;
 }
 
-int cgx_locate(const struct cgx_mpi *mpi, MPI_Comm comm, int size, bool ready,
-               struct cgx_nodes **nodes)
+/* With an error handler that returns. */
+static int locate_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
 {
     MPI_Errhandler handler;
     int code = cgx_errors_return(mpi, comm, &handler);
 
-    *nodes = NULL;
     if (code != MPI_SUCCESS)
         return code;
-    code = locate(mpi, comm, size, ready, nodes);
+    code = locate(mpi, comm, state->size, state->flat != NULL, &state->nodes);
     cgx_errors_restore(mpi, comm, handler);
     return code;
+}
+
+static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+{
+    if (nodes->nodes == 1 || nodes->most == 1)
+        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u nodes: one stage", nodes->ranks,
+                nodes->nodes);
+    else
+        cgx_log(CGX_LOG_INFO,
+                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes, and one between "
+                "them for each of %u shards",
+                nodes->ranks, nodes->nodes, nodes->least, nodes->most,
+                settings->intra_broadcast ? 1 : nodes->least);
+}
+
+int cgx_locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *found)
+{
+    int code = MPI_SUCCESS;
+
+    *found = state->nodes != NULL;
+    if (*found)
+        return code;
+    if (!state->flat)
+        state->flat = cgx_nodes_create(NULL, (unsigned)state->size);
+    code = locate_quietly(mpi, comm, state);
+    *found = state->nodes != NULL;
+    if (*found && state->rank == 0)
+        describe(state->nodes, cgx_start());
+    return code;
+}
+
+struct cgx_scheme cgx_locate_scheme(const struct cgx_comm *state)
+{
+    const struct cgx_settings *settings = cgx_start();
+
+    return (struct cgx_scheme){.nodes = state->nodes,
+                               .flat = state->flat,
+                               .leaders = settings->intra_broadcast,
+                               .inner = settings->inner_reduction,
+                               .cross = settings->cross_reduction};
 }

@@ -1,20 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which ranks of a communicator share a node. */
+/* Which ranks of a communicator share a node, and how its sums are formed. */
 #ifndef CGX_PMPI_LOCATE_H
 #define CGX_PMPI_LOCATE_H
 
-#include <stdbool.h>
+#include "pmpi/comm.h"
 
-#include "topo/nodes.h"
-#include "util/mpi.h"
+/* Finds the nodes of COMM's ranks, on all of them or none: *FOUND. As CGX_TOPOLOGY says or, where
+ * that is auto or contradicts the job (rank 0 warns, once), as MPI does: ranks share a node if they
+ * can share memory. Collective on COMM until it is found. Returns MPI's code. */
+int cgx_locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *found);
 
-/* As CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0 warns, once), as MPI
- * does: ranks share a node if they can share memory. Collective on COMM, of SIZE ranks; all ranks
- * get the same, *NODES of NULL if a rank had no memory or is not READY. Free with cgx_nodes_free.
- * Returns MPI's code. */
-int cgx_locate(const struct cgx_mpi *mpi, MPI_Comm comm, int size, bool ready,
-               struct cgx_nodes **nodes);
+/* Of a communicator whose nodes are known. */
+struct cgx_scheme cgx_locate_scheme(const struct cgx_comm *state);
 
 #endif

@@ -41,6 +41,7 @@
     X(Group_translate_ranks) \
     X(Info_get)              \
     X(Initialized)           \
+    X(Iprobe)                \
     X(Irecv)                 \
     X(Isend)                 \
     X(Op_create)             \

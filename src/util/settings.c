@@ -18,7 +18,7 @@ struct row {
     bool (*parse)(const struct row *row, const char *text, uint64_t *value);
     uint64_t least, most;
     uint64_t also;   /* one more integer that is allowed, or 0 */
-    const char *now; /* without effect yet: a value that, besides the default, tells the truth */
+    const char *without; /* the value without effect yet; NULL: any but the default */
     const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
     size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
     size_t path;          /* of the field for the text itself; 0: there is none */
@@ -189,8 +189,8 @@ static const struct row rows[] = {
      parse_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI",
-      "all messages go through MPI", 16},
-     parse_choice, .now = "MPI", FIELD(inner_transport)},
+      "host shared memory, where ranks can share some", 16},
+     parse_choice, .without = "P2P", FIELD(inner_transport)},
     {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING", "SRA",
       "algorithm inside a node: scatter-reduce-allgather or ring", NULL, 17},
      parse_choice, FIELD(inner_reduction)},
@@ -198,8 +198,8 @@ static const struct row rows[] = {
       "algorithm between nodes: scatter-reduce-allgather or ring", NULL, 18},
      parse_choice, FIELD(cross_reduction)},
     {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
-      "compress inside a node", "every rank counts as a node of its own", 19},
-     parse_choice, FIELD(intra_compress)},
+      "compress inside a node", "it is", 19},
+     parse_choice, .without = "0", FIELD(intra_compress)},
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
       "1: one leader of each node exchanges data with other nodes", NULL, 20},
      parse_choice, .bytegrad = "1", FIELD(intra_broadcast)},
@@ -281,7 +281,7 @@ static uint64_t load(const struct row *row, const struct cgx_settings *settings)
 
 enum verdict { ACCEPTED, REFUSED, WITHOUT_EFFECT };
 
-/* A variable may say the default of the library, or what happens now, without a warning. */
+/* A variable that has no effect yet may say what happens now without a warning. */
 static enum verdict read_row(const struct row *row, const char *initial, const char *text,
                              struct cgx_settings *settings)
 {
@@ -296,12 +296,12 @@ static enum verdict read_row(const struct row *row, const char *initial, const c
     store(row, value, settings);
     if (row->path != 0)
         strcpy((char *)settings + row->path, text);
-    if (row->about.instead == NULL ||
-        (row->parse(row, row->about.initial, &other) && value == other))
+    if (row->about.instead == NULL)
         return ACCEPTED;
-    if (row->now != NULL && accepted(row, row->now, &other) && value == other)
-        return ACCEPTED;
-    return WITHOUT_EFFECT;
+    if (row->without != NULL)
+        return accepted(row, row->without, &other) && value == other ? WITHOUT_EFFECT : ACCEPTED;
+    return row->parse(row, row->about.initial, &other) && value == other ? ACCEPTED
+                                                                         : WITHOUT_EFFECT;
 }
 
 static void report_row(const struct cgx_setting *about, enum verdict verdict, const char *text,

@@ -43,6 +43,7 @@ struct cgx_settings {
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction inner_reduction, cross_reduction;
     bool intra_broadcast;
+    enum cgx_transport inner_transport;
     uint64_t topology;
     bool adaptive;
     uint32_t adaptive_bits;   /* cgx_settings_least, _most */
@@ -59,7 +60,6 @@ struct cgx_settings {
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];
 
     /* Not in effect in this version; ranks compare them all the same. */
-    enum cgx_transport inner_transport;
     enum cgx_intra intra_compress;
 };
 

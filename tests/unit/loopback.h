@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Ranks that are threads of this process, and as much of MPI between them as src/coll needs: Isend,
- * Irecv, Testsome and Get_count, of bytes. */
+ * Irecv, Testsome (which waits), Get_count and an Iprobe that finds nothing, of bytes. */
 #ifndef CGX_TESTS_LOOPBACK_H
 #define CGX_TESTS_LOOPBACK_H
 

@@ -3,6 +3,7 @@
 
 #include "unit/scene.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,8 @@ float scene_output(const struct scene *scene, unsigned rank, size_t index)
 /* ---- faults, and what goes where ---- */
 
 static struct scene *scene_now;
+static pthread_barrier_t barrier;
+static struct cgx_shared_offer offers[SCENE_MOST_RANKS];
 static _Thread_local unsigned rank_now, operations, messages;
 static atomic_size_t sent_by_node[SCENE_MOST_RANKS];
 static atomic_bool fault_came;
@@ -164,6 +167,20 @@ static int counted_send(const void *buffer, int count, MPI_Datatype type, int to
 
 /* ---- the call ---- */
 
+/* Shares memory with all mates. */
+static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
+                               const struct cgx_scratch *scratch)
+{
+    struct cgx_shm *shm = need(cgx_shm_create(scene->nodes, rank));
+
+    offers[rank] = cgx_shared_offer(&scratch->shared);
+    pthread_barrier_wait(&barrier);
+    if (cgx_shm_attach(shm, &scratch->shared, offers) != CGX_OK)
+        abort();
+    pthread_barrier_wait(&barrier);
+    return shm;
+}
+
 static void run_rank(void *context, unsigned rank)
 {
     struct scene *scene = context;
@@ -198,10 +215,14 @@ static void run_rank(void *context, unsigned rank)
         memcpy(scene->outputs[rank], scene->inputs[rank], bytes);
     else
         memset(scene->outputs[rank], 0xA5, bytes);
+    scratch.mates = scene->shm ? scene->nodes->most : 0;
     if (cgx_scratch_reserve(&scratch, &scene->shape.needs) != CGX_OK)
         abort();
+    if (scene->shm)
+        coll.shm = connect(scene, rank, &scratch);
     scene->outcomes[rank] = cgx_coll_run(&coll);
     cgx_scratch_release(&scratch);
+    cgx_shm_free(coll.shm);
 }
 
 void scene_run(struct scene *scene)
@@ -210,7 +231,9 @@ void scene_run(struct scene *scene)
     atomic_store(&fault_came, false);
     for (unsigned n = 0; n < scene->nodes->nodes; n++)
         atomic_store(&sent_by_node[n], 0);
+    pthread_barrier_init(&barrier, NULL, scene->ranks);
     loopback_run(scene->ranks, run_rank, scene);
+    pthread_barrier_destroy(&barrier);
     scene->fault_came = atomic_load(&fault_came);
     scene->crossing = scene->busiest = 0;
     for (unsigned n = 0; n < scene->nodes->nodes; n++) {

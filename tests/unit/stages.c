@@ -34,7 +34,8 @@ static void fill(struct scene *scene, uint64_t seed)
     scene_prepare(scene);
     for (unsigned r = 0; r < scene->ranks; r++) {
         for (size_t i = 0; i < scene->count; i++)
-            scene_set_input(scene, r, i, (float)(data_gaussian(&seed) * (double)(1 + (i / 64) % 7)));
+            scene_set_input(scene, r, i,
+                            (float)(data_gaussian(&seed) * (double)(1 + (i / 64) % 7)));
     }
 }
 
@@ -101,6 +102,18 @@ static const char *judge(struct scene *scene)
     return wrong;
 }
 
+/* Whether some node has two ranks. */
+static bool has_mates(const struct scene *scene)
+{
+    for (unsigned a = 0; a < scene->ranks; a++) {
+        for (unsigned b = 0; b < a; b++) {
+            if (scene->keys[a] == scene->keys[b])
+                return true;
+        }
+    }
+    return false;
+}
+
 static void test_results(void)
 {
     static const size_t counts[] = {1, 64, 1000, 5003};
@@ -119,6 +132,7 @@ static void test_results(void)
             scene.leaders = (way & 4) != 0;
             scene.bits = widths[way % 5];
             scene.in_place = way % 3 == 0;
+            scene.shm = way % 5 < 2 && has_mates(&scene);
             scene.skip_incomplete = way % 7 == 0;
             scene.rounding =
                 way % 4 == 1 && scene.bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;

@@ -118,6 +118,7 @@ static void test_faults(int what, const char *name)
             struct scene scene = scene_for(t, way);
 
             scene.staging = way & 8 ? 3000 : 0; /* four slices or so */
+            scene.shm = way % 3 == 0 && strcmp(topologies[t], "012") != 0;
             fill(&scene);
             for (unsigned r = 0; r < scene.ranks; r++) {
                 for (unsigned nth = 0;; nth++) {

@@ -124,22 +124,27 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
     return samples;
 }
 
-/* Parts are measured one by one, but SRA measures all that a rank sends at once. */
+/* What a rank measures at once: with SRA all that it sends in a stage, or its part; in a ring one
+ * unit. */
 static size_t most_samples(const struct cgx_slice *slice)
 {
-    const struct cgx_coll *coll = slice->coll;
-    size_t most = 0;
+    const struct cgx_shape *shape = slice->coll->shape;
+    size_t own = slice->owns ? cgx_slice_own(slice)->first_piece : slice->pieces;
+    size_t most = samples_of(slice, own, slice->pieces - own);
+    bool only_rings = shape->inner == CGX_REDUCTION_RING && shape->cross == CGX_REDUCTION_RING;
 
-    for (unsigned owner = 0; owner < coll->shape->ranks; owner++) {
-        const struct cgx_part *part = &slice->lane->parts[owner];
-        size_t samples = samples_of(slice, part->first_piece, part->npieces);
-
-        most = samples > most ? samples : most;
-    }
-    if (coll->shape->reduction == CGX_REDUCTION_SRA) {
-        size_t sent = samples_of(slice, 0, slice->lane->parts[coll->rank].first_piece);
+    if (!only_rings) {
+        size_t sent = samples_of(slice, 0, own);
 
         most = sent > most ? sent : most;
+    }
+    for (unsigned i = 0; i < cgx_shape_chunks(shape) + shape->shards; i++) {
+        const struct cgx_unit *unit = &slice->lane->units[i];
+        size_t samples = samples_of(slice, unit->first_piece, unit->npieces);
+
+        if (i >= cgx_shape_chunks(shape) && shape->nodes->most == 1)
+            continue; /* a shard is never measured as a whole */
+        most = samples > most ? samples : most;
     }
     return most;
 }
@@ -147,9 +152,9 @@ static size_t most_samples(const struct cgx_slice *slice)
 /* Raises NEEDS to what all slices of RANK need. */
 static void add_needs(const struct cgx_shape *shape, unsigned rank, struct cgx_needs *needs)
 {
-    static struct cgx_part parts[RANKS];
+    static struct cgx_unit units[2 * RANKS];
     static struct cgx_piece pieces[PIECES];
-    struct cgx_scratch scratch = {.lanes = {{NULL, pieces, parts}, {NULL, pieces, parts}}};
+    struct cgx_scratch scratch = {.lanes = {{NULL, pieces, units}, {NULL, pieces, units}}};
     const struct cgx_coll coll = {.shape = shape, .rank = rank, .scratch = &scratch};
 
     for (unsigned number = 0; number < shape->slices; number++) {
@@ -160,8 +165,8 @@ static void add_needs(const struct cgx_shape *shape, unsigned rank, struct cgx_n
         staging = slice.samples;
         if (shape->plan->adaptive)
             staging += most_samples(&slice) * sizeof(struct cgx_sample);
-        for (unsigned owner = 0; owner < shape->ranks; owner++)
-            again = parts[owner].npieces > again ? parts[owner].npieces : again;
+        for (unsigned i = 0; i < cgx_shape_chunks(shape) + shape->shards; i++)
+            again = units[i].npieces > again ? units[i].npieces : again;
         needs->staging = staging > needs->staging ? staging : needs->staging;
         needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
     }
@@ -173,14 +178,23 @@ struct verdict {
     size_t shapes;
 };
 
-/* All that PLAN may become, on RANKS ranks. */
+/* All that PLAN may become, on RANKS ranks, PER_NODE of them to a node. */
 static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsigned ranks,
-                       size_t staging, struct verdict *verdict)
+                       unsigned per_node, size_t staging, struct verdict *verdict)
 {
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_shape shape = cgx_coll_shape(widest, reduction, ranks, staging);
+    struct cgx_scheme scheme = {.inner = reduction, .cross = reduction};
+    struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
+    struct cgx_shape shape;
+    int keys[RANKS];
 
-    for (unsigned choice = 0; shape.reduction == reduction && choice < CHOICES; choice++) {
+    for (unsigned rank = 0; rank < ranks; rank++)
+        keys[rank] = (int)(rank / per_node);
+    nodes = cgx_nodes_create(keys, ranks);
+    scheme.nodes = nodes;
+    scheme.flat = flat;
+    shape = cgx_coll_shape(widest, &scheme, staging);
+    for (unsigned choice = 0; choice < CHOICES; choice++) {
         struct cgx_needs needs = {0};
 
         choose(plan, choice);
@@ -189,15 +203,17 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
         add_needs(&shape, ranks / 2, &needs);
         add_needs(&shape, ranks - 1, &needs);
         if (needs.staging > shape.needs.staging && verdict->staged)
-            diag("%u ranks, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu", ranks,
-                 shape.reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging, shape.slices,
-                 choice, needs.staging, shape.needs.staging);
+            diag("%u ranks, %u to a node, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu",
+                 ranks, per_node, reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging,
+                 shape.slices, choice, needs.staging, shape.needs.staging);
         verdict->staged = verdict->staged && needs.staging <= shape.needs.staging;
         verdict->listed = verdict->listed && needs.pieces <= shape.needs.pieces;
         if ((double)needs.staging > verdict->worst * (double)shape.needs.staging)
             verdict->worst = (double)needs.staging / (double)shape.needs.staging;
         verdict->shapes++;
     }
+    cgx_nodes_free(nodes);
+    cgx_nodes_free(flat);
     cgx_plan_free(widest);
 }
 
@@ -209,8 +225,11 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
 
     for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
         for (size_t i = 0; i < sizeof stagings / sizeof stagings[0]; i++) {
-            test_shape(plan, CGX_REDUCTION_SRA, ranks, stagings[i], &verdict);
-            test_shape(plan, CGX_REDUCTION_RING, ranks, stagings[i], &verdict);
+            unsigned per_node = ranks % 3 == 0 ? 1 : ranks % 8;
+
+            per_node = per_node == 0 ? ranks : per_node;
+            test_shape(plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
+            test_shape(plan, CGX_REDUCTION_RING, ranks, per_node, stagings[i], &verdict);
         }
     }
     ok(plan->adaptive && verdict.staged,

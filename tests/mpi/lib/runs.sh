@@ -16,10 +16,12 @@ programs=$top_builddir/tests/mpi
 # shellcheck disable=SC2034
 on_rank=$top_srcdir/tests/mpi/lib/on-rank
 
-# launch ARGUMENTS-OF-RUN-MPI: only runs.
+# launch ARGUMENTS-OF-RUN-MPI: only runs. Programs count the messages that MPI moves, so it moves all
+# of them, unless the arguments say otherwise.
 launch() {
     status=0
-    "$top_srcdir/tests/lib/run-mpi" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+    "$top_srcdir/tests/lib/run-mpi" CGX_INNER_COMMUNICATOR_TYPE=MPI "$@" \
+        >"$scratch/out" 2>"$scratch/err" || status=$?
 }
 
 # The same with host buffers compressed, at one width, from the first call on.

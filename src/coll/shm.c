@@ -1,0 +1,250 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE /* memfd_create */
+
+#include "coll/shm.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096
+#define NAME "cgxpmpi"
+
+/* What a rank tells one mate. Numbers count the messages between the two, from 1. Each part has
+ * cache lines of its own, those that are fetched in pairs included. */
+struct box {
+    _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
+    uint64_t offset, bytes;
+    _Alignas(128) _Atomic uint64_t taken; /* number of the message that was taken from the mate */
+};
+
+/* In front of a segment. */
+struct front {
+    uint64_t cookie;
+    struct box boxes[]; /* by mate */
+};
+
+/* ---- segments ---- */
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* Told apart from any segment that a process of this number may have had. */
+static uint64_t make_cookie(const void *memory)
+{
+    uint64_t cookie;
+    struct timespec now;
+
+    if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) == (ssize_t)sizeof cookie && cookie != 0)
+        return cookie;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)memory) | 1;
+}
+
+enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_shared *segment)
+{
+    struct cgx_shared made = {.front =
+                                   whole_pages(sizeof(struct front) + mates * sizeof(struct box))};
+
+    made.bytes = made.front + whole_pages(bytes);
+    made.file = memfd_create(NAME, MFD_CLOEXEC);
+    if (made.file < 0)
+        return CGX_ERR_NOMEM;
+    if (fchmod(made.file, S_IRUSR | S_IWUSR) != 0 || ftruncate(made.file, (off_t)made.bytes) != 0)
+        goto close_file;
+    made.memory = mmap(NULL, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.file, 0);
+    if (made.memory == MAP_FAILED)
+        goto close_file;
+    made.cookie = make_cookie(made.memory);
+    ((struct front *)(void *)made.memory)->cookie = made.cookie;
+    *segment = made;
+    return CGX_OK;
+close_file:
+    close(made.file);
+    return CGX_ERR_NOMEM;
+}
+
+void cgx_shared_close(struct cgx_shared *segment)
+{
+    if (segment->memory && segment->file >= 0)
+        close(segment->file);
+    segment->file = -1;
+}
+
+void cgx_shared_free(struct cgx_shared *segment)
+{
+    cgx_shared_close(segment);
+    if (segment->memory)
+        munmap(segment->memory, segment->bytes);
+    segment->memory = NULL;
+}
+
+struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment)
+{
+    if (!segment->memory)
+        return (struct cgx_shared_offer){0};
+    return (struct cgx_shared_offer){.process = (uint64_t)getpid(),
+                                      .file = (uint64_t)segment->file,
+                                      .cookie = segment->cookie,
+                                      .bytes = segment->bytes};
+}
+
+/* ---- mates ---- */
+
+struct mate {
+    const struct front *front; /* of its segment; NULL: not attached */
+    size_t bytes;
+    uint64_t cookie;
+    uint64_t sent, received; /* messages */
+};
+
+struct cgx_shm {
+    const struct cgx_nodes *nodes;
+    unsigned node, self; /* which mate this rank is */
+    unsigned nmates;
+    struct front *own;
+    struct mate mates[];
+};
+
+struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank)
+{
+    unsigned node = nodes->node[rank], nmates = nodes->first[node + 1] - nodes->first[node];
+    struct cgx_shm *shm = calloc(1, sizeof *shm + nmates * sizeof shm->mates[0]);
+
+    if (!shm)
+        return NULL;
+    shm->nodes = nodes;
+    shm->node = node;
+    shm->self = nodes->local[rank];
+    shm->nmates = nmates;
+    return shm;
+}
+
+static void detach(struct mate *mate)
+{
+    if (mate->front)
+        munmap((void *)mate->front, mate->bytes);
+    mate->front = NULL;
+}
+
+void cgx_shm_free(struct cgx_shm *shm)
+{
+    if (!shm)
+        return;
+    for (unsigned i = 0; i < shm->nmates; i++)
+        detach(&shm->mates[i]);
+    free(shm);
+}
+
+/* Opens the file of OFFER, if that is a segment here: a process of another container may have the
+ * same number, and opening some files has effects. */
+static int open_offer(const struct cgx_shared_offer *offer)
+{
+    static const char expected[] = "/memfd:" NAME;
+    char path[64], target[sizeof expected] = "";
+    struct stat status;
+    int file;
+
+    snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)offer->process,
+             (unsigned long long)offer->file);
+    if (readlink(path, target, sizeof target - 1) < 0 || strcmp(target, expected) != 0)
+        return -1;
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && (fstat(file, &status) != 0 || (uint64_t)status.st_size != offer->bytes)) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+static enum cgx_status attach(struct mate *mate, const struct cgx_shared_offer *offer)
+{
+    void *memory;
+    int file;
+
+    detach(mate);
+    file = open_offer(offer);
+    if (file < 0)
+        return CGX_ERR_INVALID;
+    memory = mmap(NULL, offer->bytes, PROT_READ, MAP_SHARED, file, 0);
+    close(file);
+    if (memory == MAP_FAILED)
+        return CGX_ERR_INVALID;
+    mate->front = memory;
+    mate->bytes = offer->bytes;
+    mate->cookie = offer->cookie;
+    return mate->front->cookie == offer->cookie ? CGX_OK : CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
+                               const struct cgx_shared_offer *offers)
+{
+    const unsigned *ranks = shm->nodes->members + shm->nodes->first[shm->node];
+
+    shm->own = (struct front *)(void *)segment->memory;
+    for (unsigned i = 0; i < shm->nmates; i++) {
+        const struct cgx_shared_offer *offer = &offers[ranks[i]];
+        struct mate *mate = &shm->mates[i];
+
+        if (i == shm->self || (mate->front && mate->cookie == offer->cookie))
+            continue;
+        if (offer->bytes == 0 || attach(mate, offer) != CGX_OK)
+            return CGX_ERR_INVALID;
+    }
+    return shm->own ? CGX_OK : CGX_ERR_INVALID;
+}
+
+/* ---- messages ---- */
+
+bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank)
+{
+    return shm->nodes->node[rank] == shm->node;
+}
+
+void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t bytes)
+{
+    unsigned number = shm->nodes->local[rank];
+    struct box *box = &shm->own->boxes[number];
+
+    box->offset = (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->own);
+    box->bytes = bytes;
+    atomic_store_explicit(&box->ready, ++shm->mates[number].sent, memory_order_release);
+}
+
+bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank)
+{
+    const struct mate *mate = &shm->mates[shm->nodes->local[rank]];
+
+    return atomic_load_explicit(&mate->front->boxes[shm->self].taken, memory_order_acquire) ==
+           mate->sent;
+}
+
+bool cgx_shm_receive(struct cgx_shm *shm, unsigned rank, void *data, size_t capacity, size_t *bytes)
+{
+    unsigned number = shm->nodes->local[rank];
+    struct mate *mate = &shm->mates[number];
+    const struct box *box = &mate->front->boxes[shm->self];
+    uint64_t offset, ready = atomic_load_explicit(&box->ready, memory_order_acquire);
+
+    if (ready != mate->received + 1)
+        return false;
+    offset = box->offset;
+    *bytes = box->bytes < capacity ? (size_t)box->bytes : capacity;
+    if (offset > mate->bytes || *bytes > mate->bytes - offset)
+        *bytes = 0; /* no message that was ever sent: it is refused by its length */
+    memcpy(data, (const unsigned char *)mate->front + offset, *bytes);
+    mate->received = ready;
+    atomic_store_explicit(&shm->own->boxes[number].taken, ready, memory_order_release);
+    return true;
+}

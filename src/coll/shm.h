@@ -1,0 +1,73 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Messages between ranks of one node through memory that they share. A rank's staging memory lies
+ * in a segment that its mates, the ranks of its node, can read; in front of it, it tells each of
+ * them what is ready and what it has taken. A message is copied once, by who gets it, and a rank
+ * writes into its own segment alone.
+ *
+ * A segment is an anonymous file (memfd_create) that mates open through /proc: it has no name that
+ * could stay behind, no part in the size of /dev/shm, and only the same user can open it. */
+#ifndef CGX_COLL_SHM_H
+#define CGX_COLL_SHM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topo/nodes.h"
+#include "util/status.h"
+
+/* ---- what a rank shares ---- */
+
+struct cgx_shared {
+    unsigned char *memory; /* NULL: there is none */
+    size_t bytes;
+    size_t front; /* bytes before the staging memory; a multiple of the page */
+    uint64_t cookie;
+    int file; /* -1: closed */
+};
+
+/* A segment of BYTES of staging memory, zeros, for a node of MATES ranks. CGX_ERR_NOMEM: the system
+ * has none to give. */
+enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_shared *segment);
+
+/* Once mates have attached to it. */
+void cgx_shared_close(struct cgx_shared *segment);
+void cgx_shared_free(struct cgx_shared *segment);
+
+/* What others need to attach to a segment; of no segment all zeros. */
+struct cgx_shared_offer {
+    uint64_t process, file, cookie, bytes;
+};
+struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment);
+
+/* ---- what ranks share with each other ---- */
+
+struct cgx_shm;
+
+/* For rank RANK. NULL if memory is short. */
+struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank);
+void cgx_shm_free(struct cgx_shm *shm);
+
+/* Attaches to the segments that this rank's mates offer, as far as they have changed; OFFERS are
+ * those of all ranks, and SEGMENT the own. To be called by all mates between messages.
+ * CGX_ERR_INVALID: not all of them can be had, as of processes that do not see each other in /proc;
+ * then SHM may no longer be used by any. */
+enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
+                               const struct cgx_shared_offer *offers);
+
+/* ---- messages: one at a time from a rank to another ---- */
+
+/* Whether RANK is a mate. */
+bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank);
+
+/* Offers BYTES at DATA, in the own segment, to RANK. They must stay until it has taken them. */
+void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t bytes);
+bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank);
+
+/* Takes the next message of RANK, if it is ready: its end beyond CAPACITY is lost. */
+bool cgx_shm_receive(struct cgx_shm *shm, unsigned rank, void *data, size_t capacity,
+                     size_t *bytes);
+
+#endif
