@@ -62,6 +62,7 @@ command clang-tidy clang-tidy
 command cppcheck cppcheck
 command gfortran gfortran
 command git git
+command ip iproute2
 command python3 python3
 command shellcheck shellcheck
 python-venv - python3-venv

@@ -58,9 +58,10 @@ static inline size_t cgx_shape_kept(enum cgx_reduction reduction, size_t members
 }
 
 /* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
- * as much on the device. Where even slices of one bucket need more, they are used all the same.
- * Where sums of sums would not keep the contract, SCHEME counts as flat and SRA. Keeps what SCHEME
- * points to. For an adaptive plan: that of cgx_plan_widest, and then cgx_coll_follow. */
+ * as much on the device. Less is used where that keeps links busier. Where even slices of one
+ * bucket need more, they are used all the same. Where sums of sums would not keep the contract,
+ * SCHEME counts as flat and SRA. Keeps what SCHEME points to. For an adaptive plan: that of
+ * cgx_plan_widest, and then cgx_coll_follow. */
 struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
                                 size_t staging);
 

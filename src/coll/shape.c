@@ -85,6 +85,16 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, unsigned slices)
     return needs;
 }
 
+/* Staging memory that keeps a link busy. With more, the first encoding and the last decoding take
+ * longer, while nothing is on the wire; with less, waiting for each other takes longer than both
+ * (bench/results/lab.md). */
+static size_t pipelined(unsigned ranks)
+{
+    const size_t least = (size_t)4 << 20, rank = (size_t)128 << 10;
+
+    return ranks * rank > least ? ranks * rank : least;
+}
+
 /* The fewest slices that fit STAGING, or somewhat more. */
 static void choose_slices(struct cgx_shape *shape, size_t staging)
 {
@@ -137,7 +147,7 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_sc
     }
     shape.shards = scheme->leaders && shape.nodes->nodes > 1 ? 1 : shape.nodes->least;
     shape.carries = cgx_carry_needed(&shape);
-    choose_slices(&shape, staging);
+    choose_slices(&shape, staging < pipelined(shape.ranks) ? staging : pipelined(shape.ranks));
     shape.hash = hash_shape(&shape);
     return shape;
 }

@@ -206,9 +206,13 @@ static void test_shape(void)
 {
     enum { PER_NODE_END = 3 };
     struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 64u << 20);
-    struct cgx_shape one = shape_of(plan, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 30);
+    struct cgx_plan *small = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1u << 20);
+    struct cgx_shape one = shape_of(small, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 20);
 
     ok(one.slices == 1, "what fits the staging memory is one slice");
+    one = shape_of(plan, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 30);
+    ok(one.slices > 4 && one.needs.lanes * one.needs.staging <= (size_t)4 << 20,
+       "of much staging memory only as much is used as keeps links busy (%u slices)", one.slices);
     for (unsigned per_node = 1; per_node < PER_NODE_END; per_node++) {
         struct cgx_shape sra = shape_of(plan, CGX_REDUCTION_SRA, 4, per_node, (size_t)1 << 20);
         struct cgx_shape ring = shape_of(plan, CGX_REDUCTION_RING, 4, per_node, (size_t)1 << 20);
@@ -221,6 +225,7 @@ static void test_shape(void)
         ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells shapes apart");
         one = sra;
     }
+    cgx_plan_free(small);
     cgx_plan_free(plan);
 }
 

@@ -1,0 +1,284 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Times all-reduces of float32 sums, plain and compressed in turn; bench/lab runs it on hosts of
+ * its own, and makes tables of what it prints. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "allreduce_half.h"
+#include "allreduce_work.h"
+
+static const char usage[] =
+    "usage: mpiexec -n RANKS cgxrun bench/allreduce [OPTION ...] BYTES ...\n"
+    "\n"
+    "All-reduces so many bytes of float32. Rank 0 prints a line for each call:\n"
+    "\n"
+    "  sample,METHOD,BYTES,SECONDS,LINK,LEAST,BUSY\n"
+    "\n"
+    "SECONDS: of the slowest rank. LINK: bytes that went over the busiest host's interface, in "
+    "the\n"
+    "direction in which there were more. LEAST: the fewest that any algorithm sends of this "
+    "format.\n"
+    "BUSY: processors that the busiest rank kept busy.\n"
+    "\n"
+    "  --methods LIST     of these (plain,compressed,exchange,float16):\n"
+    "                       plain       PMPI_Allreduce of float32\n"
+    "                       compressed  MPI_Allreduce, which is the library's if it is preloaded\n"
+    "                       exchange    messages as the flat algorithm's, without a codec\n"
+    "                       float16     PMPI_Allreduce of float16, with an op of this program\n"
+    "                       mpi-float16 the same with MPI_SUM of the MPI's own type\n"
+    "  --repeat N         calls of each method, in turn (5)\n"
+    "  --fragment BYTES   of the exchange's messages on the wire; 0: whole (16384)\n"
+    "  --window N         fragments of a message that are under way (8)\n"
+    "  --nap NANOSECONDS  that a rank sleeps which waits for long; 0: not at all (20000)\n"
+    "  --interface NAME   whose bytes are counted (eth0)\n"
+    "  --check            also: is the result the same on all ranks, and within the bound?\n"
+    "                       check,METHOD,BYTES,equal|different,ERROR,BOUND\n"
+    "  --finalize         end with MPI_Finalize, where that is reliable; else the ranks leave\n"
+    "                     after a barrier\n";
+
+static struct run run = {.repeat = 5, .interface = "eth0", .pace = PACE_DEFAULT};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* ---- one call ---- */
+
+struct traffic {
+    unsigned long long sent, received;
+};
+
+static unsigned long long read_counter(const char *name)
+{
+    unsigned long long bytes = 0;
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/sys/class/net/%s/statistics/%s", run.interface, name);
+    file = fopen(path, "r");
+    if (file) {
+        if (fscanf(file, "%llu", &bytes) != 1)
+            bytes = 0;
+        fclose(file);
+    }
+    return bytes;
+}
+
+static struct traffic read_traffic(void)
+{
+    return (struct traffic){read_counter("tx_bytes"), read_counter("rx_bytes")};
+}
+
+/* The fewest bytes over the busiest interface: each of the hosts has to send all but its own share
+ * of the sum's parts, and then its own share. */
+static double least(const struct method *method, size_t count)
+{
+    return 2.0 * (run.hosts - 1) / run.hosts * (double)method->bytes(&run, count);
+}
+
+/* Short calls are timed many at a time. */
+static int calls_at_once(size_t count)
+{
+    size_t calls = ((size_t)1 << 20) / (count * sizeof(float));
+
+    return calls < 1 ? 1 : calls > 64 ? 64 : (int)calls;
+}
+
+static double processor_time(void)
+{
+    struct rusage used;
+
+    getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+}
+
+static void sample(const struct method *method, const struct work *work, bool print)
+{
+    int calls = calls_at_once(work->count);
+    struct traffic before, after;
+    double start, busy, figures[3];
+
+    before = read_traffic();
+    MPI_Barrier(MPI_COMM_WORLD);
+    busy = processor_time();
+    start = now();
+    for (int i = 0; i < calls; i++)
+        method->call(work);
+    figures[0] = now() - start;
+    figures[1] = processor_time() - busy;
+    MPI_Barrier(MPI_COMM_WORLD);
+    after = read_traffic();
+    figures[2] =
+        fmax((double)(after.sent - before.sent), (double)(after.received - before.received));
+    PMPI_Allreduce(MPI_IN_PLACE, figures, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (run.rank == 0 && print)
+        printf("sample,%s,%zu,%.9f,%.0f,%.0f,%.2f\n", method->name, work->count * sizeof(float),
+               figures[0] / calls, figures[2] / calls, least(method, work->count),
+               figures[1] / figures[0]);
+}
+
+static void check(const struct method *method, const struct work *work)
+{
+    double error, bound;
+    bool equal = work_check(work, method, &error, &bound);
+
+    if (run.rank == 0)
+        printf("check,%s,%zu,%s,%.6g,%.6g\n", method->name, work->count * sizeof(float),
+               equal ? "equal" : "different", error, bound);
+}
+
+/* ---- all of it ---- */
+
+static void measure(size_t bytes)
+{
+    struct work work;
+
+    work_create(&work, &run, bytes);
+    for (int round = -1; round < run.repeat; round++) {
+        for (const struct method *method = methods; method->name; method++) {
+            if (!method->wanted)
+                continue;
+            sample(method, &work, round >= 0);
+            if (method->sum != NO_SUM && run.check && round == 0)
+                check(method, &work);
+        }
+    }
+    fflush(stdout);
+    work_free(&work);
+}
+
+static bool is_preloaded(void)
+{
+    Dl_info ours, theirs;
+
+    return dladdr(dlsym(RTLD_DEFAULT, "MPI_Allreduce"), &ours) &&
+           dladdr(dlsym(RTLD_DEFAULT, "PMPI_Allreduce"), &theirs) &&
+           ours.dli_fbase != theirs.dli_fbase;
+}
+
+static void choose_methods(char *list)
+{
+    struct method *method;
+    char *name;
+
+    for (method = methods; method->name; method++)
+        method->wanted = false;
+    while ((name = strsep(&list, ","))) {
+        for (method = methods; method->name && strcmp(method->name, name) != 0; method++)
+            ;
+        if (!method->name) {
+            fprintf(stderr, "allreduce: '%s' is no method here\n%s", name, usage);
+            exit(2);
+        }
+        method->wanted = true;
+    }
+}
+
+static void parse_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"methods", 1, 0, 'm'}, {"repeat", 1, 0, 'r'},   {"fragment", 1, 0, 'f'},
+        {"window", 1, 0, 'w'},  {"nap", 1, 0, 'n'},      {"interface", 1, 0, 'i'},
+        {"check", 0, 0, 'c'},   {"finalize", 0, 0, 'e'}, {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'm':
+            choose_methods(optarg);
+            break;
+        case 'r':
+            run.repeat = atoi(optarg);
+            break;
+        case 'f':
+            run.pace.fragment = strtoul(optarg, NULL, 10);
+            break;
+        case 'w':
+            run.pace.window = atoi(optarg);
+            break;
+        case 'n':
+            run.pace.nap = atol(optarg);
+            break;
+        case 'i':
+            run.interface = optarg;
+            break;
+        case 'c':
+            run.check = true;
+            break;
+        case 'e':
+            run.finalize = true;
+            break;
+        default:
+            fputs(usage, stderr);
+            exit(2);
+        }
+    }
+    if (optind == argc || run.repeat < 1 || run.pace.window < 1) {
+        fputs(usage, stderr);
+        exit(2);
+    }
+}
+
+static size_t setting(const char *name, size_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+static int count_hosts(void)
+{
+    MPI_Comm host;
+    int local, leader, hosts;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &local);
+    MPI_Comm_free(&host);
+    leader = local == 0;
+    PMPI_Allreduce(&leader, &hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return hosts;
+}
+
+int main(int argc, char **argv)
+{
+    parse_options(argc, argv);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
+    run.hosts = count_hosts();
+    run.bits = setting("CGX_COMPRESSION_QUANTIZATION_BITS", 4);
+    run.bucket = setting("CGX_COMPRESSION_BUCKET_SIZE", 512);
+    MPI_Type_contiguous(2, MPI_BYTE, &run.half);
+    MPI_Type_commit(&run.half);
+    MPI_Op_create(half_sum, 1, &run.half_sum);
+    for (struct method *method = methods; method->name; method++)
+        method->wanted &= method->sum != COMPRESSED_SUM || is_preloaded();
+    if (run.rank == 0)
+        printf("run,%d ranks,%d hosts\n", run.ranks, run.hosts);
+    for (int i = optind; i < argc; i++)
+        measure(strtoul(argv[i], NULL, 10) & ~(size_t)3);
+    MPI_Op_free(&run.half_sum);
+    MPI_Type_free(&run.half);
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (run.finalize)
+        return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
+    _exit(0);
+}

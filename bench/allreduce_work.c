@@ -1,0 +1,174 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "allreduce_work.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allreduce_half.h"
+
+static void *must(void *memory)
+{
+    if (!memory) {
+        fprintf(stderr, "allreduce: memory is short\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return memory;
+}
+
+/* Element I of RANK: in [-1, 1), alike in nothing. */
+static float value(int rank, size_t i)
+{
+    uint64_t x = ((uint64_t)rank << 40) + i + 1;
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    x ^= x >> 31;
+    return (float)(x >> 40) * 0x1p-23F - 1;
+}
+
+/* ---- methods ---- */
+
+static void plain(const struct work *work)
+{
+    PMPI_Allreduce(work->in, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void compressed(const struct work *work)
+{
+    MPI_Allreduce(work->in, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void exchange(const struct work *work)
+{
+    payload_exchange(work->payload);
+}
+
+static void float16(const struct work *work)
+{
+    PMPI_Allreduce(work->half_in, work->half_out, (int)work->count, work->run->half,
+                   work->run->half_sum, MPI_COMM_WORLD);
+}
+
+#ifdef MPIX_C_FLOAT16
+static void mpi_float16(const struct work *work)
+{
+    PMPI_Allreduce(work->half_in, work->half_out, (int)work->count, MPIX_C_FLOAT16, MPI_SUM,
+                   MPI_COMM_WORLD);
+}
+#endif
+
+static size_t buckets(const struct run *run, size_t count)
+{
+    return (count + run->bucket - 1) / run->bucket;
+}
+
+static size_t plain_bytes(const struct run *run, size_t count)
+{
+    (void)run;
+    return count * sizeof(float);
+}
+
+static size_t half_bytes(const struct run *run, size_t count)
+{
+    (void)run;
+    return count * sizeof(uint16_t);
+}
+
+static size_t compressed_bytes(const struct run *run, size_t count)
+{
+    return buckets(run, count) * (run->bucket * run->bits / 8 + 4);
+}
+
+struct method methods[] = {
+    {"plain", plain, plain_bytes, EXACT_SUM, true},
+    {"compressed", compressed, compressed_bytes, COMPRESSED_SUM, true},
+    {"exchange", exchange, compressed_bytes, NO_SUM, true},
+    {"float16", float16, half_bytes, NO_SUM, true},
+#ifdef MPIX_C_FLOAT16
+    {"mpi-float16", mpi_float16, half_bytes, NO_SUM, false},
+#endif
+    {NULL, NULL, NULL, NO_SUM, false},
+};
+
+/* ---- is the result right? ---- */
+
+static bool is_equal_everywhere(const struct work *work)
+{
+    uint64_t extremes[2], hash = 14695981039346656037U;
+
+    for (size_t i = 0; i < work->count; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, work->out + i, sizeof bits);
+        hash = (hash ^ bits) * 1099511628211U;
+    }
+    extremes[0] = hash;
+    extremes[1] = ~hash;
+    PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    return extremes[0] == ~extremes[1];
+}
+
+/* All inputs lie in [-1, 1), so a partial sum of k of them has steps of at most 2 k / N: those of
+ * the inputs, of the sum and, where hosts have several ranks, of a host's sum. */
+static double bound_of(const struct run *run, const struct method *method)
+{
+    double levels = run->ranks == run->hosts ? 2 : 3;
+    double step = 2 * 1.0079 * run->ranks / ((1 << run->bits) - 1);
+    double rounding = run->ranks * 1e-6;
+
+    return rounding + (method->sum == COMPRESSED_SUM ? (1 + 0x1p-8) * levels * step / 2 : 0);
+}
+
+bool work_check(const struct work *work, const struct method *method, double *error, double *bound)
+{
+    *error = 0;
+    for (size_t i = 0; i < work->count; i++) {
+        double sum = 0;
+
+        for (int rank = 0; rank < work->run->ranks; rank++)
+            sum += (double)value(rank, i);
+        /* What is no number stays. */
+        if (!(fabs(sum - (double)work->out[i]) <= *error))
+            *error = fabs(sum - (double)work->out[i]);
+    }
+    *bound = bound_of(work->run, method);
+    return is_equal_everywhere(work);
+}
+
+/* ---- buffers ---- */
+
+void work_create(struct work *work, const struct run *run, size_t bytes)
+{
+    size_t all, ranks = (size_t)run->ranks;
+
+    work->run = run;
+    work->count = bytes / sizeof(float);
+    work->in = must(malloc(bytes));
+    work->out = must(calloc(1, bytes));
+    work->half_in = must(malloc(bytes));
+    work->half_out = must(calloc(1, bytes));
+    work->chunks = must(calloc(ranks, sizeof *work->chunks));
+    for (size_t i = 0; i < work->count; i++)
+        work->in[i] = value(run->rank, i);
+    half_from_floats(work->half_in, work->in, work->count);
+    /* Messages have headers of 16 bytes. */
+    all = buckets(run, work->count);
+    for (size_t r = 0; r < ranks; r++)
+        work->chunks[r] =
+            16 + (all * (r + 1) / ranks - all * r / ranks) * (run->bucket * run->bits / 8 + 4);
+    work->payload = must(payload_create(MPI_COMM_WORLD, &run->pace, work->chunks));
+}
+
+void work_free(struct work *work)
+{
+    payload_free(work->payload);
+    free(work->in);
+    free(work->out);
+    free(work->half_in);
+    free(work->half_out);
+    free(work->chunks);
+}
