@@ -55,7 +55,7 @@ static uint64_t make_cookie(const void *memory)
 enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_shared *segment)
 {
     struct cgx_shared made = {.front =
-                                   whole_pages(sizeof(struct front) + mates * sizeof(struct box))};
+                                  whole_pages(sizeof(struct front) + mates * sizeof(struct box))};
 
     made.bytes = made.front + whole_pages(bytes);
     made.file = memfd_create(NAME, MFD_CLOEXEC);
@@ -95,9 +95,9 @@ struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment)
     if (!segment->memory)
         return (struct cgx_shared_offer){0};
     return (struct cgx_shared_offer){.process = (uint64_t)getpid(),
-                                      .file = (uint64_t)segment->file,
-                                      .cookie = segment->cookie,
-                                      .bytes = segment->bytes};
+                                     .file = (uint64_t)segment->file,
+                                     .cookie = segment->cookie,
+                                     .bytes = segment->bytes};
 }
 
 /* ---- mates ---- */

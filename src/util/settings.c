@@ -17,8 +17,8 @@ struct row {
     struct cgx_setting about;
     bool (*parse)(const struct row *row, const char *text, uint64_t *value);
     uint64_t least, most;
-    uint64_t also;   /* one more integer that is allowed, or 0 */
-    const char *without; /* the value without effect yet; NULL: any but the default */
+    uint64_t also;        /* one more integer that is allowed, or 0 */
+    const char *without;  /* the value without effect yet; NULL: any but the default */
     const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
     size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
     size_t path;          /* of the field for the text itself; 0: there is none */
