@@ -5,6 +5,7 @@
 
 #include "coll/stages.h"
 #include "coll/tally.h"
+#include "util/trace.h"
 
 static void begin(struct cgx_coll *coll)
 {
@@ -18,14 +19,19 @@ static void begin(struct cgx_coll *coll)
     }
 }
 
-static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
+/* *BEGUN: when. */
+static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice,
+                  int64_t *begun)
 {
+    *begun = cgx_trace_now();
     cgx_slice_begin(coll, number, slice);
     /* The lane's last slice may still be decoded from what is about to be overwritten; a backend
      * that does both keeps the order itself. */
     if (!slice->withheld && coll->decoder != coll->encoder &&
         coll->decoder->ops->wait(coll->decoder, slice->lane_number) != CGX_OK)
         slice->withheld = true;
+    if (!slice->withheld && coll->decoder != coll->encoder)
+        cgx_trace_span(CGX_TRACE_WAIT_DECODER, *begun, number, slice->lane_number);
     cgx_stages_start(slice);
 }
 
@@ -61,26 +67,42 @@ static enum cgx_status drain(const struct cgx_coll *coll)
     return status;
 }
 
+/* SLICE, which began at BEGUN, is over. */
+static void trace(const struct cgx_slice *slice, int64_t begun)
+{
+    if (begun != 0)
+        cgx_trace_record((struct cgx_trace_event){.begin = begun,
+                                                  .bytes = slice->sent,
+                                                  .slice = slice->number,
+                                                  .kind = CGX_TRACE_SLICE,
+                                                  .row = (uint8_t)(1 + slice->lane_number)});
+}
+
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
 {
     struct cgx_slice slices[CGX_LANES];
+    int64_t begun[CGX_LANES] = {0}, ended;
     enum cgx_outcome outcome = CGX_OUTCOME_DONE;
     bool used = !coll->withheld, failed = false;
 
     coll->sent = 0;
     cgx_tally_begin(coll);
     begin(coll);
-    start(coll, 0, &slices[0]);
+    start(coll, 0, &slices[0], &begun[0]);
     for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->shape->slices; n++) {
         struct cgx_slice *slice = &slices[n % CGX_LANES];
 
         if (n + 1 < coll->shape->slices)
-            start(coll, n + 1, &slices[(n + 1) % CGX_LANES]);
+            start(coll, n + 1, &slices[(n + 1) % CGX_LANES], &begun[(n + 1) % CGX_LANES]);
         /* A failure that only this rank knows of becomes known to all in the next slice. */
         slice->withheld |= failed;
         outcome = serve(coll, slice, &failed);
+        trace(slice, begun[n % CGX_LANES]);
     }
+    ended = cgx_trace_now();
     if (used && drain(coll) != CGX_OK)
         failed = true;
+    if (ended != 0)
+        cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     return outcome == CGX_OUTCOME_DONE && failed ? CGX_OUTCOME_FAILED : outcome;
 }

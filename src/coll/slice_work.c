@@ -5,6 +5,7 @@
 
 #include "coll/carry.h"
 #include "coll/tally.h"
+#include "util/trace.h"
 
 /* This rank cannot go on: all come to know. */
 static void withhold(struct cgx_slice *slice)
@@ -72,6 +73,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
     const struct cgx_measuring what = {.pieces = slice->lane->pieces + unit->first_piece,
                                        .npieces = unit->npieces,
                                        .payload = staging};
+    int64_t begun = cgx_trace_now();
 
     if (slice->withheld || unit->npieces == 0)
         return;
@@ -84,6 +86,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
         measure(slice, &what, 1);
     else
         withhold(slice);
+    cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->lane_number);
 }
 
 static void wait_for_work(struct cgx_slice *slice)
@@ -100,8 +103,11 @@ static void wait_for_work(struct cgx_slice *slice)
 
 void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit)
 {
+    int64_t begun = cgx_trace_now();
+
     wait_for_work(slice);
     seal(slice, unit, 0, true);
+    cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->lane_number);
 }
 
 void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
@@ -121,6 +127,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     struct cgx_coding coding = slice->coding;
     /* The pieces once more, with offsets from the unit's start: all sources share them. */
     struct cgx_piece *pieces = slice->lane->pieces + slice->pieces;
+    int64_t begun = cgx_trace_now();
 
     if (slice->withheld || unit->npieces == 0)
         return;
@@ -137,6 +144,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
         withhold(slice);
     wait_for_work(slice);
     seal(slice, unit, nsources, partial);
+    cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->lane_number);
 }
 
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
@@ -146,9 +154,13 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     unsigned char *staging = slice->lane->staging;
     /* The own part, which is the last, was made by the encoder. */
     bool has_own = slice->owns && decoder == coll->encoder && !slice->changed;
+    int64_t begun = cgx_trace_now();
+    enum cgx_status status;
 
     decoder->ops->store(decoder, slice->lane_number, staging,
                         has_own ? cgx_slice_own(slice)->message : slice->end);
-    return decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,
-                                slice->pieces, staging, coll->output);
+    status = decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,
+                                  slice->pieces, staging, coll->output);
+    cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->lane_number);
+    return status;
 }

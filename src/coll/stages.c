@@ -3,6 +3,8 @@
 
 #include "coll/stages.h"
 
+#include "util/trace.h"
+
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member)
 {
@@ -102,6 +104,8 @@ static unsigned step_of(const struct cgx_slice *slice, unsigned stages_before)
 static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
 {
     const struct cgx_stage_ops *ops = ops_of(slice, stage);
+    enum cgx_status status;
+    int64_t begun;
 
     if (stage->size < 2)
         return CGX_OK;
@@ -111,15 +115,25 @@ static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage,
 
         cgx_stage_sum(slice, &opening, 0);
     }
-    return ops->collect(slice, stage);
+    begun = cgx_trace_now();
+    status = ops->collect(slice, stage);
+    cgx_trace_span(stage->is_cross ? CGX_TRACE_COLLECT_BETWEEN : CGX_TRACE_COLLECT_INSIDE, begun,
+                   slice->number, slice->lane_number);
+    return status;
 }
 
 static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
 {
+    int64_t begun = cgx_trace_now();
+    enum cgx_status status;
+
     if (stage->size < 2)
         return CGX_OK;
     stage->step = step_of(slice, number);
-    return ops_of(slice, stage)->share(slice, stage);
+    status = ops_of(slice, stage)->share(slice, stage);
+    cgx_trace_span(stage->is_cross ? CGX_TRACE_SHARE_BETWEEN : CGX_TRACE_SHARE_INSIDE, begun,
+                   slice->number, slice->lane_number);
+    return status;
 }
 
 /* Sums all that the stages have brought into the own part. */

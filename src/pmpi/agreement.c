@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pmpi/errors.h"
+#include "pmpi/timeline.h"
 #include "util/hash.h"
 #include "util/log.h"
 
@@ -18,6 +19,8 @@ enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
 /* The last slots are not for settings. */
 #define WORD_HINTS (RECORD_WORDS - 1)
 #define WORD_NAME (RECORD_WORDS - 2)
+/* May differ: nothing depends on it but who writes a timeline. */
+#define WORD_TIMELINE (RECORD_WORDS - 3)
 
 /* One reduction gives the least of each word and, from the complements, the greatest. */
 struct record {
@@ -34,6 +37,7 @@ static void fill_record(struct record *record, const struct cgx_agreement *agree
     cgx_settings_words(agreement->settings, record->words + WORD_SETTINGS);
     record->words[WORD_HINTS] = agreement->hints;
     record->words[WORD_NAME] = agreement->name;
+    record->words[WORD_TIMELINE] = cgx_timeline_word();
     for (size_t i = 0; i < RECORD_WORDS; i++)
         record->complements[i] = ~record->words[i];
 }
@@ -53,13 +57,18 @@ static const char *word_name(size_t word)
     return word == WORD_READY ? "free memory" : "the version of this library";
 }
 
+static bool differs(const struct record *record, size_t word)
+{
+    return record->words[word] != ~record->complements[word];
+}
+
 static void name_differences(const struct record *record)
 {
     char names[512] = "";
     size_t length = 0;
 
     for (size_t i = 0; i < RECORD_WORDS; i++) {
-        if (record->words[i] == ~record->complements[i])
+        if (!differs(record, i) || i == WORD_TIMELINE)
             continue;
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                    length ? ", " : "", word_name(i));
@@ -115,11 +124,12 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;
     for (size_t i = 0; i < RECORD_WORDS; i++) {
-        bool differs = record.words[i] != ~record.complements[i];
+        bool counts = i != WORD_TIMELINE && differs(&record, i);
 
-        *equal = *equal && !differs;
-        *final = *final || (differs && i != WORD_HINTS);
+        *equal = *equal && !counts;
+        *final = *final || (counts && i != WORD_HINTS);
     }
+    cgx_timeline_meet(mpi, comm, !differs(&record, WORD_TIMELINE));
     code = mpi->Comm_rank(comm, &rank);
     if (!*equal && rank == 0)
         name_differences(&record);

@@ -17,6 +17,7 @@
 #include "pmpi/report.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
+#include "pmpi/timeline.h"
 #include "util/log.h"
 
 /* A call that belongs to a step that has gone by often enough. */
@@ -177,6 +178,16 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     return MPI_SUCCESS;
 }
 
+/* An exact call on a communicator whose calls may be compressed. */
+static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type)
+{
+    int64_t begun = cgx_trace_now();
+    int code = cgx_exact(mpi, call, type);
+
+    cgx_timeline_exact(begun, call, type);
+    return code;
+}
+
 /* What the caller gets of a call that was run with OUTCOME. */
 static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
@@ -191,7 +202,7 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
                 (long long)call->count, state->size,
                 offer->refusal ? offer->refusal : "a rank could not serve one");
         cgx_signature_refuse(signature);
-        return cgx_exact(mpi, call, type);
+        return exact(mpi, call, type);
     case CGX_OUTCOME_LOST:
         cgx_signature_refuse(signature);
         return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
@@ -215,11 +226,14 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     struct cgx_checked checked;
     enum cgx_outcome outcome;
     double begun, seconds;
+    int64_t time;
 
     if (cgx_check_begin(coll, &check) != MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
     begun = cgx_stats_clock(state->stats);
+    time = cgx_trace_now();
     outcome = cgx_coll_run(coll);
+    cgx_timeline_compressed(time, coll, outcome);
     seconds = cgx_stats_clock(state->stats) - begun;
     if (cgx_check_end(check, outcome, &checked) != MPI_SUCCESS)
         outcome = CGX_OUTCOME_BROKEN;
@@ -275,7 +289,7 @@ static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
         cgx_stats_exact(state->stats, stats_key(call, type, recurrence));
     else
         cgx_stats_passing(state->stats);
-    return cgx_exact(mpi, call, type);
+    return exact(mpi, call, type);
 }
 
 int cgx_allreduce(const struct cgx_call *call)

@@ -7,9 +7,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pmpi/report.h"
 #include "pmpi/stats.h"
+#include "pmpi/timeline.h"
 #include "util/hash.h"
 #include "util/log.h"
 #include "util/mpi.h"
@@ -21,7 +23,7 @@ static pthread_once_t settings_once = PTHREAD_ONCE_INIT, world_once = PTHREAD_ON
 static struct cgx_settings settings;
 static struct cgx_rules *rules;
 static int world_rank = -1;
-static atomic_bool finalizing;
+static atomic_bool ends, finalizing;
 
 /* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. */
 static void report(void *context, int level, const char *message)
@@ -42,6 +44,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
     cgx_report_log();
     cgx_mpi()->Comm_size(MPI_COMM_WORLD, &size);
     cgx_stats_write(world_rank, size);
+    cgx_timeline_write(cgx_mpi(), world_rank, size);
     return MPI_SUCCESS;
 }
 
@@ -53,7 +56,7 @@ static void meet_world(void)
     if (mpi->Comm_rank(MPI_COMM_WORLD, &world_rank) == MPI_SUCCESS)
         cgx_log_set_rank(world_rank);
     if (mpi->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL) == MPI_SUCCESS)
-        mpi->Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+        atomic_store(&ends, mpi->Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS);
 }
 
 bool cgx_world_exists(void)
@@ -139,6 +142,27 @@ const struct cgx_settings *cgx_start(void)
 {
     pthread_once(&settings_once, read_settings);
     return &settings;
+}
+
+bool cgx_world_ends(void)
+{
+    return cgx_world_exists() && atomic_load(&ends);
+}
+
+bool cgx_start_name_file(const char *from, int rank, char path[CGX_START_PATH_BYTES])
+{
+    bool all = strstr(from, "%r") != NULL;
+    size_t used = 0, size = CGX_START_PATH_BYTES;
+
+    path[0] = '\0';
+    while (*from != '\0' && used < size - 1) {
+        bool is_rank = from[0] == '%' && from[1] == 'r';
+
+        used += (size_t)(is_rank ? snprintf(path + used, size - used, "%d", rank)
+                                 : snprintf(path + used, size - used, "%c", *from));
+        from += is_rank ? 2 : 1;
+    }
+    return all || rank == 0;
 }
 
 bool cgx_finalizing(void)

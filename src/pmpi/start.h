@@ -22,6 +22,14 @@ const struct cgx_rules *cgx_rules(void);
  * report what was done. */
 bool cgx_world_exists(void);
 
+/* True if MPI_Finalize will write what there is to write at the end. */
+bool cgx_world_ends(void);
+
+/* The name of a file that is written at the end by RANK of MPI_COMM_WORLD: FROM, cut where it is
+ * too long, with the rank for "%r". False: it is written by another rank. */
+#define CGX_START_PATH_BYTES (CGX_SETTINGS_PATH_BYTES + 16)
+bool cgx_start_name_file(const char *from, int rank, char path[CGX_START_PATH_BYTES]);
+
 /* True once MPI_Finalize has begun: from then on only memory may be freed. Never true in a program
  * that uses MPI sessions alone. */
 bool cgx_finalizing(void);

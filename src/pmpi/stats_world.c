@@ -84,23 +84,6 @@ void cgx_stats_end(struct cgx_stats *stats)
 
 /* ---- the end ---- */
 
-/* The file's name: of CGX_STATS, with the rank for "%r". False: other ranks write. */
-static bool name_file(int rank, char *path, size_t size)
-{
-    const char *from = cgx_start()->stats_path;
-    bool all = strstr(from, "%r") != NULL;
-    size_t used = 0;
-
-    while (*from != '\0' && used < size - 1) {
-        bool is_rank = from[0] == '%' && from[1] == 'r';
-
-        used += (size_t)(is_rank ? snprintf(path + used, size - used, "%d", rank)
-                                 : snprintf(path + used, size - used, "%c", *from));
-        from += is_rank ? 2 : 1;
-    }
-    return all || rank == 0;
-}
-
 static void write_file(const char *path)
 {
     FILE *file = fopen(path, "we");
@@ -133,10 +116,11 @@ static void write_table(void)
 /* Numbers are written with a point whatever the program's locale says. */
 void cgx_stats_write(int rank, int size)
 {
-    char path[CGX_SETTINGS_PATH_BYTES + 16];
+    char path[CGX_START_PATH_BYTES];
     locale_t plain, before = 0;
 
-    if (cgx_start()->stats_path[0] == '\0' || !name_file(rank, path, sizeof path))
+    if (cgx_start()->stats_path[0] == '\0' ||
+        !cgx_start_name_file(cgx_start()->stats_path, rank, path))
         return;
     plain = newlocale(LC_ALL_MASK, "C", 0);
     if (plain)

@@ -23,7 +23,7 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 /* Width of a call or segment that is sent as it is. */
 #define CGX_BITS_EXACT 32
 
-/* Of CGX_RULES and CGX_STATS, with the end of the string; a longer one is refused. */
+/* Of CGX_RULES, CGX_STATS and CGX_TRACE, with the end of the string; a longer one is refused. */
 #define CGX_SETTINGS_PATH_BYTES 4096
 
 /* Of topology; other values are nodes << 32 | ranks per node. */
@@ -58,6 +58,7 @@ struct cgx_settings {
 
     /* As they were written: relative ones are to the working directory. "": not set. */
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];
+    char trace_path[CGX_SETTINGS_PATH_BYTES];
 
     /* Not in effect in this version; ranks compare them all the same. */
     enum cgx_intra intra_compress;
