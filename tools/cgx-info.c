@@ -13,12 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "info_link.h"
+#include "info_measure.h"
 #include "info_topology.h"
 
 #include "codec/codec.h"
 #include "cuda/memory.h"
 #include "topo/machine.h"
 #include "util/log.h"
+#include "util/parse.h"
 #include "util/settings.h"
 
 extern char **environ;
@@ -32,11 +35,19 @@ extern char **environ;
 #define MPI_FAMILY "MPICH, Intel MPI, Cray MPICH, MVAPICH"
 #endif
 
+#define INTERFACES "/sys/class/net"
+#define EXIT_USAGE 2
+#define LATENCY_US 50 /* of a round of messages, as over Ethernet and TCP */
+
 static const char usage[] = "usage: cgx-info [--settings | --topology | --help | --version]\n"
+                            "       cgx-info --measure [LINK] [--latency US]\n"
                             "without an option: how the library was built and what it finds here\n"
                             "  --settings  the CGX_ variables: values, defaults, and what is set\n"
                             "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
                             "              which stages calls are summed\n"
+                            "  --measure   how fast this machine compresses, what that makes of a\n"
+                            "              link (10gbit, 1.25GB; default: the fastest here) with\n"
+                            "              a latency of US microseconds, and settings for it\n"
                             "  --help      this text\n"
                             "  --version   the version\n";
 
@@ -105,28 +116,94 @@ static int print_topology(void)
     return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int main(int argc, char *argv[])
+/* LINK: NULL for the fastest. The exit status. */
+static int print_measure(const char *link, double latency)
+{
+    struct cgx_settings settings;
+    char name[INFO_LINK_NAME_BYTES] = "given";
+    double bytes_per_second;
+
+    if (link != NULL && !info_link_parse(link, &bytes_per_second)) {
+        fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    if (link == NULL && !info_link_find(INTERFACES, name, &bytes_per_second)) {
+        fprintf(stderr,
+                "cgx-info: no network interface that is up tells its speed: give one, as in "
+                "cgx-info --measure 10gbit\n");
+        return EXIT_FAILURE;
+    }
+    cgx_settings_parse(environ, ignore_problem, NULL, &settings);
+    if (!settings.valid) {
+        fprintf(stderr, "cgx-info: a setting is refused: see cgx-info --settings\n");
+        return EXIT_FAILURE;
+    }
+    if (!info_measure(&settings, name, bytes_per_second, latency)) {
+        fprintf(stderr, "cgx-info: no memory\n");
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+/* What the command line asks for: a letter, 0 for the build, or '?' for what is none of it. */
+struct request {
+    int option;
+    const char *link;
+    double latency; /* in us */
+};
+
+static struct request read_arguments(int argc, char *argv[])
 {
     static const struct option options[] = {{"settings", no_argument, NULL, 's'},
                                             {"topology", no_argument, NULL, 't'},
+                                            {"measure", no_argument, NULL, 'm'},
+                                            {"latency", required_argument, NULL, 'l'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'v'},
                                             {NULL, 0, NULL, 0}};
-    int option = getopt_long(argc, argv, "", options, NULL);
+    struct request request = {.latency = 0};
+    int option;
+    bool sound = true;
 
-    if (option == '?' || optind != argc) {
-        fputs(usage, stderr);
-        return 2;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == 'l' && request.latency == 0) {
+            sound = cgx_parse_positive(optarg, &request.latency) && sound;
+        } else {
+            sound = option != 'l' && option != '?' && request.option == 0 && sound;
+            request.option = option;
+        }
     }
-    if (option == 's')
+    if (request.option == 'm' && optind < argc)
+        request.link = argv[optind++];
+    if (!sound || optind != argc || (request.latency != 0 && request.option != 'm'))
+        request.option = '?';
+    if (request.latency == 0)
+        request.latency = LATENCY_US;
+    return request;
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request = read_arguments(argc, argv);
+
+    switch (request.option) {
+    case 's':
         return print_settings();
-    if (option == 't')
+    case 't':
         return print_topology();
-    if (option == 'h')
+    case 'm':
+        return print_measure(request.link, request.latency);
+    case 'h':
         fputs(usage, stdout);
-    else if (option == 'v')
+        return EXIT_SUCCESS;
+    case 'v':
         printf("cgx-info (libcgxpmpi) " PACKAGE_VERSION "\n");
-    else
+        return EXIT_SUCCESS;
+    case 0:
         print_build();
-    return EXIT_SUCCESS;
+        return EXIT_SUCCESS;
+    default:
+        fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
 }

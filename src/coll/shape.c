@@ -85,14 +85,14 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, unsigned slices)
     return needs;
 }
 
-/* Staging memory that keeps a link busy. With more, the first encoding and the last decoding take
- * longer, while nothing is on the wire; with less, waiting for each other takes longer than both
- * (bench/results/lab.md). */
-static size_t pipelined(unsigned ranks)
+/* Staging memory that keeps a link busy, for two slices of eight. With more, the first encoding and
+ * the last decoding take longer, while nothing is on the wire; with less than some MiB, waiting for
+ * each other takes longer than both (bench/results/lab.md). */
+static size_t pipelined(const struct cgx_shape *shape)
 {
     const size_t least = (size_t)4 << 20, rank = (size_t)128 << 10;
 
-    return ranks * rank > least ? ranks * rank : least;
+    return larger(needs_of(shape, 1).staging / 4, larger(least, shape->ranks * rank));
 }
 
 /* The fewest slices that fit STAGING, or somewhat more. */
@@ -140,6 +140,7 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_sc
                               .ranks = scheme->nodes->ranks,
                               .inner = scheme->inner,
                               .cross = scheme->cross};
+    size_t busiest;
 
     if (rounds_twice(plan)) {
         shape.nodes = scheme->flat;
@@ -147,7 +148,8 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_sc
     }
     shape.shards = scheme->leaders && shape.nodes->nodes > 1 ? 1 : shape.nodes->least;
     shape.carries = cgx_carry_needed(&shape);
-    choose_slices(&shape, staging < pipelined(shape.ranks) ? staging : pipelined(shape.ranks));
+    busiest = pipelined(&shape);
+    choose_slices(&shape, staging < busiest ? staging : busiest);
     shape.hash = hash_shape(&shape);
     return shape;
 }

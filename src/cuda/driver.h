@@ -20,6 +20,7 @@
     X(cuCtxSynchronize)           \
     X(cuDeviceGetAttribute)       \
     X(cuDeviceGetName)            \
+    X(cuDeviceGetPCIBusId)        \
     X(cuDevicePrimaryCtxGetState) \
     X(cuDevicePrimaryCtxRelease)  \
     X(cuDevicePrimaryCtxRetain)   \

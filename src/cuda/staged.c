@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cuda/driver.h"
+#include "cuda/near.h"
 
 /* Blocks are whole pages, since pinning takes whole pages, and of few different sizes. */
 #define PAGE_BYTES 4096
@@ -46,13 +47,16 @@ static CUresult is_pinned(const struct block *block)
                                              address_of(block->memory));
 }
 
-/* What the driver refuses to pin serves as it is. */
+/* What the driver refuses to pin serves as it is. A block stays near the device that it was first
+ * pinned for: processes with several are rare, and it is only a matter of speed. */
 static void pin(const struct block *block)
 {
-    if (is_pinned(block) != CUDA_SUCCESS)
-        cgx_cuda_status(
-            cgx_cuda()->cuMemHostRegister(block->memory, block->bytes, CU_MEMHOSTREGISTER_PORTABLE),
-            "cuMemHostRegister");
+    if (is_pinned(block) == CUDA_SUCCESS)
+        return;
+    cgx_cuda_bind_near(block->memory, block->bytes);
+    cgx_cuda_status(
+        cgx_cuda()->cuMemHostRegister(block->memory, block->bytes, CU_MEMHOSTREGISTER_PORTABLE),
+        "cuMemHostRegister");
 }
 
 static struct block *create(size_t bytes)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda/kernels.h"
+#include "cuda/near.h"
 
 /* Kernels of a lane write their status here; a cache line keeps the processor's others out. */
 #define STATUS_BYTES 64
@@ -141,12 +142,14 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
 }
 
 /* Staging memory that cannot be pinned, or that another context has pinned, is copied all the
- * same. */
+ * same. Pinning takes the pages, so this is the last moment to say where they should come from. */
 static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
 {
-    CUresult code = cgx_cuda()->cuMemHostRegister(lane->host, round_up(bytes, PAGE),
-                                                  CU_MEMHOSTREGISTER_PORTABLE);
+    CUresult code;
 
+    bytes = round_up(bytes, PAGE);
+    cgx_cuda_bind_near(lane->host, bytes);
+    code = cgx_cuda()->cuMemHostRegister(lane->host, bytes, CU_MEMHOSTREGISTER_PORTABLE);
     lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
 }
 
