@@ -98,7 +98,8 @@ static size_t pipelined(const struct cgx_shape *shape)
 /* The fewest slices that fit STAGING, or somewhat more. */
 static void choose_slices(struct cgx_shape *shape, size_t staging)
 {
-    size_t most = shape->plan->count / shape->plan->bucket_size / cgx_shape_chunks(shape) + 1;
+    size_t buckets = shape->plan->count / shape->plan->bucket_size;
+    size_t most = buckets / larger(cgx_shape_chunks(shape), 1) + 1;
 
     for (size_t slices = 1;;) {
         shape->slices = (unsigned)slices;
