@@ -111,56 +111,120 @@ static float steps_before(const struct bucket *bucket, const struct sources *sou
 
 /* ---- the last sum ---- */
 
-/* Where the codes of BUCKET lie in slice I of its piece. */
-static unsigned char *codes_of(unsigned char *piece, const struct bucket *bucket,
-                               const struct cgx_layout *layout, unsigned bucket_size, int i,
-                               size_t *bytes)
-{
-    size_t first = bucket->in_piece * bucket_size;
-    size_t elements =
-        layout->elements - first < bucket_size ? layout->elements - first : bucket_size;
-    unsigned width = cgx_slice_width(bucket->piece->bits, i);
+/* BUCKET of the last sum, in memory: its piece is at DATA. */
+struct sum {
+    const struct cgx_coding *coding;
+    const struct bucket *bucket;
+    struct cgx_layout layout;
+    unsigned char *data;
+};
 
-    *bytes = elements * width / 8;
-    return piece + layout->slice[i] + first * width / 8;
+/* Elements of the bucket, padding included. */
+static size_t elements_of(const struct sum *sum)
+{
+    size_t rest = sum->layout.elements - sum->bucket->in_piece * sum->coding->bucket_size;
+
+    return rest < sum->coding->bucket_size ? rest : sum->coding->bucket_size;
 }
 
-/* Whether the exact sum may be beyond the type's range: the extremes of what was quantised are
- * within a step of the grid's. */
-static bool may_overflow(const struct cgx_coding *coding, const struct bucket *bucket,
-                         unsigned char *piece, const struct cgx_layout *layout, float steps)
+/* Where the codes of the bucket lie in slice I of the piece, which has WIDTH bits of each. */
+static unsigned char *codes_of(const struct sum *sum, int i, unsigned *width)
 {
-    uint32_t header = header_at(piece, bucket->in_piece);
-    float u = cgx_header_step(header), min, max;
+    size_t first = sum->bucket->in_piece * sum->coding->bucket_size;
+
+    *width = cgx_slice_width(sum->bucket->piece->bits, i);
+    return sum->data + sum->layout.slice[i] + first * *width / 8;
+}
+
+static unsigned code_at(const struct sum *sum, size_t element)
+{
+    unsigned code = 0, place = 0;
+
+    for (int i = 0; i < CGX_SLICES; i++) {
+        unsigned width;
+        const unsigned char *codes = codes_of(sum, i, &width);
+
+        if (width == 0)
+            continue;
+        code |= (codes[element * width / 8] >> element * width % 8 & ((1u << width) - 1)) << place;
+        place += width;
+    }
+    return code;
+}
+
+static float constant_of(const struct sum *sum)
+{
+    unsigned width = 0;
+    float value;
+    int i = -1;
+
+    while (width == 0)
+        codes_of(sum, ++i, &width);
+    memcpy(&value, codes_of(sum, i, &width), sizeof value);
+    return value;
+}
+
+/* Whether the exact sum may be beyond the type's range: what was quantised is no further than half
+ * a step, or a whole one, from its levels. */
+static bool may_overflow(const struct sum *sum, float steps)
+{
+    bool stochastic = sum->coding->rounding == CGX_ROUNDING_STOCHASTIC;
+    bool float16 = sum->coding->dtype == CGX_FLOAT16;
+    uint32_t header = header_at(sum->data, sum->bucket->in_piece);
+    float u = cgx_header_step(header), error = stochastic ? u : u / 2, zero;
+    size_t first = sum->bucket->in_piece * sum->coding->bucket_size;
+    size_t rest = sum->bucket->piece->count - first;
+    unsigned least = UINT32_MAX, most = 0;
 
     if (header == CGX_BUCKET_CONSTANT) {
-        size_t bytes;
-        int i = 0;
+        float value = constant_of(sum);
 
-        while (cgx_slice_width(bucket->piece->bits, i) == 0)
-            i++;
-        memcpy(&min, codes_of(piece, bucket, layout, coding->bucket_size, i, &bytes), sizeof min);
-        max = min;
-    } else {
-        min = u * (float)(cgx_header_zero(header) - 1);
-        max = u * (float)(cgx_header_zero(header) + (1 << bucket->piece->bits));
+        return cgx_may_overflow(value, value, steps, stochastic, float16);
     }
-    return cgx_may_overflow(min, max, steps, coding->rounding == CGX_ROUNDING_STOCHASTIC,
-                            coding->dtype == CGX_FLOAT16);
+    for (size_t i = 0; i < rest && i < sum->coding->bucket_size; i++) {
+        unsigned code = code_at(sum, i);
+
+        least = code < least ? code : least;
+        most = code > most ? code : most;
+    }
+    zero = u * (float)cgx_header_zero(header);
+    return cgx_may_overflow(zero + u * (float)least - error, zero + u * (float)most + error, steps,
+                            stochastic, float16);
 }
 
-static void poison(const struct bucket *bucket, unsigned char *piece,
-                   const struct cgx_layout *layout, unsigned bucket_size)
+/* The same, quickly: false only if it is. */
+static bool may_overflow_by_grid(const struct sum *sum, float steps)
+{
+    uint32_t header = header_at(sum->data, sum->bucket->in_piece);
+    float u = cgx_header_step(header), zero = u * (float)cgx_header_zero(header);
+
+    return header == CGX_BUCKET_CONSTANT ||
+           cgx_may_overflow(zero - u, zero + u * (float)(1 << sum->bucket->piece->bits), steps,
+                            sum->coding->rounding == CGX_ROUNDING_STOCHASTIC,
+                            sum->coding->dtype == CGX_FLOAT16);
+}
+
+static void poison(const struct sum *sum)
 {
     const uint32_t header = CGX_BUCKET_POISON;
 
-    memcpy(piece + bucket->in_piece * CGX_BUCKET_HEADER_BYTES, &header, sizeof header);
+    memcpy(sum->data + sum->bucket->in_piece * CGX_BUCKET_HEADER_BYTES, &header, sizeof header);
     for (int i = 0; i < CGX_SLICES; i++) {
-        size_t bytes;
-        unsigned char *codes = codes_of(piece, bucket, layout, bucket_size, i, &bytes);
+        unsigned width;
+        unsigned char *codes = codes_of(sum, i, &width);
 
-        memset(codes, 0, bytes);
+        memset(codes, 0, elements_of(sum) * width / 8);
     }
+}
+
+/* Poisons the bucket if it must be: whether it was. */
+static bool judge(const struct sum *sum, float steps)
+{
+    if (header_at(sum->data, sum->bucket->in_piece) == CGX_BUCKET_POISON ||
+        !may_overflow_by_grid(sum, steps) || !may_overflow(sum, steps))
+        return false;
+    poison(sum);
+    return true;
 }
 
 /* ---- a part ---- */
@@ -178,24 +242,23 @@ void cgx_carry_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
            part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes - part->carried);
     for (size_t i = 0; nsources > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
-        struct cgx_layout layout =
-            cgx_piece_layout(piece->count, piece->bits, coding->bucket_size, coding->dtype);
+        const struct sum sum = {.coding = coding,
+                                .bucket = &bucket,
+                                .layout = cgx_piece_layout(piece->count, piece->bits,
+                                                           coding->bucket_size, coding->dtype),
+                                .data = staging + piece->offset};
         size_t before = piece->first / coding->bucket_size - part->first_bucket;
 
         bucket.piece = piece;
-        for (size_t k = 0; piece->bits != CGX_BITS_EXACT && k < layout.buckets; k++) {
-            unsigned char *data = staging + piece->offset;
+        for (size_t k = 0; piece->bits != CGX_BITS_EXACT && k < sum.layout.buckets; k++) {
             float steps, hidden;
 
             bucket.in_piece = k;
             bucket.in_part = before + k;
             steps = steps_before(&bucket, &from, &hidden);
             write_carried(steps, staging + part->carried, bucket.in_part);
-            if (!last || hidden == 0 || header_at(data, k) == CGX_BUCKET_POISON ||
-                !may_overflow(coding, &bucket, data, &layout, steps))
-                continue;
-            poison(&bucket, data, &layout, coding->bucket_size);
-            *changed = true;
+            if (last && hidden > 0)
+                *changed |= judge(&sum, steps);
         }
     }
 }

@@ -32,11 +32,11 @@ static size_t samples_bytes(const struct cgx_shape *shape, size_t bytes)
 {
     unsigned chunks = cgx_shape_chunks(shape);
     size_t buckets = bytes / cgx_split_least_bucket(shape->plan) + chunks;
+    size_t segments = buckets < shape->plan->nsegments ? buckets : shape->plan->nsegments;
 
     if (!shape->plan->adaptive)
         return 0;
-    return (buckets / CGX_SAMPLE_GROUP + shape->plan->nsegments + chunks + 1) *
-           sizeof(struct cgx_sample);
+    return (buckets / CGX_SAMPLE_GROUP + segments + chunks + 1) * sizeof(struct cgx_sample);
 }
 
 /* The most bytes of the message with a slice's part of CHUNK, when there are SLICES. */

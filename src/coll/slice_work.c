@@ -3,6 +3,8 @@
 
 #include "coll/slice.h"
 
+#include <string.h>
+
 #include "coll/carry.h"
 #include "coll/tally.h"
 #include "util/trace.h"
@@ -58,6 +60,9 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
 
         if (part->message < unit->message || part->message >= end)
             continue;
+        /* Between the parts of a shard there is no header. */
+        if (part->message > unit->message)
+            memset(slice->lane->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
         if (shape->carries)
             cgx_carry_seal(slice, part, sources, nsources, unit->message, !partial,
                            &slice->changed);

@@ -138,8 +138,10 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     bool agreed, located;
     int code = cgx_locate(mpi, call->comm, state, &located);
 
-    if (code != MPI_SUCCESS)
-        return code;
+    if (code != MPI_SUCCESS) {
+        state->broken = true;
+        return cgx_errors_raise(mpi, call->comm, "MPI could not tell the nodes");
+    }
     if (!located && !offer.refusal)
         offer.refusal = "a rank is out of memory, or MPI cannot tell the nodes";
     prepare(state, recurrence, call, &offer);
@@ -156,8 +158,13 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
             cgx_comm_return();
     }
     /* Whether or not they agreed, some may have other staging memory than before. */
-    if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL)
-        code = cgx_connect(mpi, state);
+    if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
+        if (cgx_connect(mpi, state) != MPI_SUCCESS)
+            code = cgx_errors_raise(mpi, call->comm, "MPI could not connect the ranks of a node");
+    }
+    /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
+    else if (code == MPI_SUCCESS)
+        cgx_scratch_release(&state->scratch);
     state->broken = code != MPI_SUCCESS;
     signature->agreed = code == MPI_SUCCESS && agreed;
     if (signature->agreed) {

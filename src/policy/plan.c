@@ -232,6 +232,9 @@ struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
     for (size_t i = 0; widest && i < widest->nsegments; i++) {
         struct cgx_segment *segment = &widest->segments[i];
 
+        /* The base width, which is used at first, may be none of those that may be chosen. */
+        if (segment->bits < segment->least)
+            segment->least = segment->bits;
         if (segment->most > segment->bits)
             segment->bits = segment->most;
     }
