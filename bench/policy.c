@@ -126,7 +126,11 @@ static double busiest(const struct bench *bench, unsigned ranks)
     }
     cgx_plan_set(plan, widths);
     for (unsigned p = 0; p < ranks; p++) {
-        double chunk = (double)cgx_split_bytes(plan, false, cgx_split_part(plan, ranks, p, 1, 0));
+        size_t bytes;
+        double chunk;
+
+        cgx_split_pieces(plan, cgx_split_part(plan, ranks, p, 1, 0), 0, NULL, &bytes);
+        chunk = (double)bytes;
 
         total += chunk;
         most = fmax(most, chunk);

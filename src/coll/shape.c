@@ -11,77 +11,49 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* By how much a part of BYTES may grow with the widths that PLAN may come to have: parts are alike
- * in the bytes of their buckets, to one of these, but pieces are rounded up and have spreads, and
- * narrow parts have more buckets, of which something may be carried. */
-static size_t part_growth(const struct cgx_shape *shape, size_t bytes)
+/* A message with a part of a slice: what it has at the most, whatever the widths come to be. */
+struct part {
+    size_t buckets, pieces;
+    size_t bytes; /* its header included */
+};
+
+/* When the chunks are cut into SLICES. Parts are alike in the bytes of their buckets, to one of
+ * these; narrow ones have more of them. Each slice of codes of a piece is rounded up. */
+static struct part largest_part(const struct cgx_shape *shape, size_t slices)
 {
     enum { ROUNDING = 64 };
     const struct cgx_plan *plan = shape->plan;
-    size_t buckets = bytes / cgx_split_least_bucket(plan) + 2;
-    size_t pieces = buckets < plan->nsegments ? buckets : plan->nsegments;
-    size_t widest = plan->bucket_size * sizeof(float) + CGX_BUCKET_HEADER_BYTES;
+    size_t share = plan->bytes / (cgx_shape_chunks(shape) * slices) + 1;
+    size_t widest = cgx_plan_bucket_bytes(plan, CGX_BITS_EXACT) + CGX_BUCKET_HEADER_BYTES;
+    struct part part = {.buckets = share / cgx_split_least_bucket(plan) + 2};
 
-    if (!plan->adaptive)
-        return 0;
-    return pieces * ROUNDING + 2 * widest + (shape->carries ? buckets * CGX_CARRIED_BYTES : 0);
+    part.pieces = part.buckets < plan->nsegments ? part.buckets : plan->nsegments;
+    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + widest + part.pieces * ROUNDING +
+                 cgx_split_spreads(plan, part.pieces);
+    if (shape->carries)
+        part.bytes += cgx_split_carried((struct cgx_range){0, part.buckets});
+    return part;
 }
 
-/* The samples of a slice whose parts have BYTES in all, and their alignment. */
-static size_t samples_bytes(const struct cgx_shape *shape, size_t bytes)
+/* Of the largest slices when the chunks are cut into SLICES, of which two are under way at a time.
+ */
+static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
 {
-    unsigned chunks = cgx_shape_chunks(shape);
-    size_t buckets = bytes / cgx_split_least_bucket(shape->plan) + chunks;
-    size_t segments = buckets < shape->plan->nsegments ? buckets : shape->plan->nsegments;
-
-    if (!shape->plan->adaptive)
-        return 0;
-    return (buckets / CGX_SAMPLE_GROUP + segments + chunks + 1) * sizeof(struct cgx_sample);
-}
-
-/* The most bytes of the message with a slice's part of CHUNK, when there are SLICES. */
-static size_t message_bytes(const struct cgx_shape *shape, unsigned chunk, unsigned slices)
-{
-    size_t most = 0;
-
-    for (unsigned slice = 0; slice < slices; slice++) {
-        struct cgx_range range =
-            cgx_split_part(shape->plan, cgx_shape_chunks(shape), chunk, slices, slice);
-
-        most = larger(most, cgx_split_bytes(shape->plan, shape->carries, range));
-    }
-    return CGX_MESSAGE_HEADER_BYTES + most + part_growth(shape, most);
-}
-
-/* Staging memory, and pieces, of the largest slices when the chunks are cut into SLICES, of which
- * two are under way at a time. */
-static struct cgx_needs needs_of(const struct cgx_shape *shape, unsigned slices)
-{
-    unsigned nodes = shape->nodes->nodes, most = shape->nodes->most;
-    unsigned chunks = cgx_shape_chunks(shape);
+    size_t nodes = shape->nodes->nodes, most = shape->nodes->most;
+    size_t chunks = cgx_shape_chunks(shape), samples;
+    struct part part = largest_part(shape, slices);
     /* Twice: a sum lists the pieces of its units again. */
     struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
                               .pieces = 2 * (shape->plan->nsegments + chunks),
                               .units = chunks + shape->shards,
-                              .sources = (size_t)nodes + most,
-                              .transfers = 2 * (size_t)(nodes > most ? nodes : most)};
-    size_t largest_part = 0, largest_shard = 0;
+                              .sources = nodes + most,
+                              .transfers = 2 * larger(nodes, most)};
 
-    for (unsigned shard = 0; shard < shape->shards; shard++) {
-        size_t bytes = 0;
-
-        for (unsigned node = 0; node < nodes; node++) {
-            size_t part = message_bytes(shape, shard * nodes + node, slices);
-
-            bytes += part;
-            largest_part = larger(largest_part, part);
-        }
-        needs.staging += bytes;
-        largest_shard = larger(largest_shard, bytes);
-    }
-    needs.staging += samples_bytes(shape, needs.staging);
-    needs.staging += cgx_shape_kept(shape->inner, most) * largest_shard;
-    needs.staging += cgx_shape_kept(shape->cross, nodes) * largest_part;
+    needs.staging = part.bytes * (chunks + cgx_shape_kept(shape->inner, most) * nodes +
+                                  cgx_shape_kept(shape->cross, nodes));
+    samples = chunks * (part.buckets / CGX_SAMPLE_GROUP + 1) + chunks * part.pieces + 1;
+    if (shape->plan->adaptive)
+        needs.staging += samples * sizeof(struct cgx_sample);
     return needs;
 }
 
@@ -103,7 +75,7 @@ static void choose_slices(struct cgx_shape *shape, size_t staging)
 
     for (size_t slices = 1;;) {
         shape->slices = (unsigned)slices;
-        shape->needs = needs_of(shape, shape->slices);
+        shape->needs = needs_of(shape, slices);
         if (shape->needs.lanes * shape->needs.staging <= staging || slices >= most)
             return;
         slices =

@@ -82,13 +82,6 @@ size_t cgx_split_carried(struct cgx_range range)
     return aligned((range.end - range.first) * CGX_CARRIED_BYTES);
 }
 
-size_t cgx_split_bytes(const struct cgx_plan *plan, bool carries, struct cgx_range range)
-{
-    size_t bytes, npieces = cgx_split_pieces(plan, range, 0, NULL, &bytes);
-
-    return bytes + cgx_split_spreads(plan, npieces) + (carries ? cgx_split_carried(range) : 0);
-}
-
 size_t cgx_split_least_bucket(const struct cgx_plan *plan)
 {
     size_t least = cgx_plan_bucket_bytes(plan, CGX_BITS_EXACT);

@@ -31,9 +31,6 @@ size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces);
 /* ... and what is carried for each bucket, where sums of sums need it. */
 size_t cgx_split_carried(struct cgx_range range);
 
-/* Bytes of the payload that holds RANGE. */
-size_t cgx_split_bytes(const struct cgx_plan *plan, bool carries, struct cgx_range range);
-
 /* Bytes of the smallest bucket that the plan's segments may come to have. */
 size_t cgx_split_least_bucket(const struct cgx_plan *plan);
 

@@ -3,9 +3,10 @@
 
 /* An MPI call of the library's fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
  * CALL: isend, irecv or testsome, of which the NTH from the second compressed call on fails on
- * RANK. With RETURN 1 the communicator returns errors, else they are fatal. What each rank finds
- * goes to the file NOTES.rank, since a launcher that kills a job drops output: "wrong" when a call
- * that reported success gave a wrong sum, "error" when a call reported an error, "end" at the end.
+ * RANK, or allgather, of which the NTH does. With RETURN 1 the communicator returns errors, else
+ * they are fatal. What each rank finds goes to the file NOTES.rank, since a launcher that kills a
+ * job drops output: "wrong" when a call that reported success gave a wrong sum, "error" when a call
+ * reported an error, "end" at the end.
  */
 
 #include <stdatomic.h>
@@ -47,6 +48,14 @@ int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
     return MPI_Testsome(count, requests, outcount, indices, statuses);
 }
 
+int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+    if (fails("allgather"))
+        return MPI_ERR_OTHER;
+    return MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
 /* A sum of ones, which is exact whatever the width. */
 static int sum_is_wrong(float *buffer, int count, int size, int *code)
 {
@@ -80,7 +89,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[4], "1") == 0)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < 3 && code == MPI_SUCCESS; i++) {
-        if (i == 1 && rank == faulty)
+        if (i == (strcmp(what, "allgather") == 0 ? 0 : 1) && rank == faulty)
             left = nth;
         if (sum_is_wrong(buffer, count, size, &code))
             fputs("wrong\n", notes);

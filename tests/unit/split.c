@@ -48,9 +48,9 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
             return false;
         for (unsigned s = 0; s < slices; s++) {
             struct cgx_range range = cgx_split_part(plan, ranks, rank, slices, s);
-            size_t end, count = cgx_split_pieces(plan, range, 48, pieces, &end);
+            size_t count = cgx_split_pieces(plan, range, 48, pieces, NULL);
 
-            if (range.first != bucket || cgx_split_bytes(plan, false, range) != end - 48)
+            if (range.first != bucket)
                 return false;
             for (size_t i = 0; i < count; i++) {
                 if (pieces[i].first != element || pieces[i].count == 0 || pieces[i].offset % 16)
@@ -124,7 +124,9 @@ static void test_balance(void)
         size_t most = 0, fewest = SIZE_MAX;
 
         for (unsigned rank = 0; rank < ranks; rank++) {
-            size_t bytes = cgx_split_bytes(plan, false, cgx_split_part(plan, ranks, rank, 1, 0));
+            size_t bytes;
+
+            cgx_split_pieces(plan, cgx_split_part(plan, ranks, rank, 1, 0), 0, NULL, &bytes);
 
             most = bytes > most ? bytes : most;
             fewest = least(fewest, bytes);
@@ -185,6 +187,34 @@ static void test_carried(void)
        "but not where there are no sums of sums");
 }
 
+/* The base width is used until widths are chosen. */
+static void test_carried_at_first(void)
+{
+    const struct cgx_settings settings = {
+        .bits = 1, .bucket_size = 64, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 1 << 16);
+    struct cgx_plan *widest = cgx_plan_widest(plan);
+
+    ok(shape_of(widest, CGX_REDUCTION_RING, 5, 1, (size_t)1 << 30).carries,
+       "for a base width that is below those to be chosen too");
+    cgx_plan_free(widest);
+    cgx_plan_free(plan);
+}
+
+static void test_huge(void)
+{
+    const struct cgx_settings settings = {
+        .bits = 4, .bucket_size = 512, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, (size_t)3500 << 20);
+    struct cgx_plan *widest = cgx_plan_widest(plan);
+    struct cgx_shape shape = shape_of(widest, CGX_REDUCTION_SRA, 8, 8, (size_t)64 << 20);
+
+    ok(shape.slices < 1000 && shape.needs.staging <= (size_t)32 << 20,
+       "14 GB make %u slices in 64 MiB", shape.slices);
+    cgx_plan_free(widest);
+    cgx_plan_free(plan);
+}
+
 static void test_exact_segments(void)
 {
     const struct cgx_settings skip = {
@@ -236,6 +266,8 @@ int main(void)
     test_balance();
     test_shape();
     test_carried();
+    test_carried_at_first();
+    test_huge();
     test_exact_segments();
     return done_testing();
 }

@@ -232,9 +232,10 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
             test_shape(plan, CGX_REDUCTION_RING, ranks, per_node, stagings[i], &verdict);
         }
     }
-    ok(plan->adaptive && verdict.staged,
-       "%s, buckets of %u, widths from %u: staging memory is never short", buffers[buffer].name,
-       settings->bucket_size, cgx_settings_least(settings));
+    ok(plan->adaptive == settings->adaptive && verdict.staged,
+       "%s, buckets of %u, %s widths from %u: staging memory is never short", buffers[buffer].name,
+       settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
+       cgx_settings_least(settings));
     ok(verdict.listed, "nor are lists of pieces");
     diag("%zu shapes use at most %.3f of it", verdict.shapes, verdict.worst);
     cgx_plan_free(plan);
@@ -247,11 +248,11 @@ int main(void)
 
     for (size_t b = 0; b < sizeof buffers / sizeof buffers[0]; b++) {
         for (size_t i = 0; i < 2; i++) {
-            for (size_t l = 0; l < 2; l++) {
-                const struct cgx_settings settings = {.bits = 4,
+            for (size_t l = 0; l < 3; l++) {
+                const struct cgx_settings settings = {.bits = l == 1 ? 1 : 4,
                                                       .bucket_size = sizes[i],
-                                                      .adaptive = true,
-                                                      .adaptive_bits = limits[l]};
+                                                      .adaptive = l < 2,
+                                                      .adaptive_bits = limits[l % 2]};
 
                 test_buffer(&settings, b);
             }
