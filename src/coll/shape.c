@@ -57,12 +57,14 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
     return needs;
 }
 
-/* Staging memory that keeps a link busy, for two slices of eight. With more, the first encoding and
- * the last decoding take longer, while nothing is on the wire; with less than some MiB, waiting for
- * each other takes longer than both (bench/results/lab.md). */
+/* Staging memory that keeps links busy, for two slices of eight. With more, the first encoding and
+ * the last decoding take longer, while nothing is on the wire, and so does what goes on inside a
+ * node; with less than some MiB, waiting for each other takes longer than all that
+ * (bench/results/lab.md). */
 static size_t pipelined(const struct cgx_shape *shape)
 {
-    const size_t least = (size_t)4 << 20, rank = (size_t)128 << 10;
+    bool two_stages = shape->nodes->nodes > 1 && shape->nodes->most > 1;
+    const size_t least = (size_t)(two_stages ? 2 : 4) << 20, rank = (size_t)128 << 10;
 
     return larger(needs_of(shape, 1).staging / 4, larger(least, shape->ranks * rank));
 }
