@@ -64,7 +64,8 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
 static size_t pipelined(const struct cgx_shape *shape)
 {
     bool two_stages = shape->nodes->nodes > 1 && shape->nodes->most > 1;
-    const size_t least = (size_t)(two_stages ? 2 : 4) << 20, rank = (size_t)128 << 10;
+    const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
+    const size_t rank = (size_t)(two_stages ? 512 : 128) << 10;
 
     return larger(needs_of(shape, 1).staging / 4, larger(least, shape->ranks * rank));
 }
