@@ -55,6 +55,7 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
 }
 
 #define TAG 0
+#define TAG_NEVER 1 /* of no message */
 
 /* The next fragment of TRANSFER goes into REQUEST. */
 static int post_fragment(const struct cgx_ways *ways, struct cgx_transfer *transfer,
@@ -186,8 +187,11 @@ static int complete_all(struct cgx_exchange *exchange, const struct cgx_ways *wa
 
         if (fragments)
             code = advance_fragments(exchange, ways, transfers, ntransfers, &done);
-        else if (left > 0 && shared == 0) /* with no request of ours Testsome may not poll */
-            code = ways->mpi->Iprobe(MPI_ANY_SOURCE, TAG, ways->comm, &flag, MPI_STATUS_IGNORE);
+        else if (left > 0 && shared == 0)
+            /* With no request of ours Testsome may not poll, nor may a probe that finds a message,
+             * such as one of the next stage. */
+            code =
+                ways->mpi->Iprobe(MPI_ANY_SOURCE, TAG_NEVER, ways->comm, &flag, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS)
             return code;
         fragments = fragments && done != MPI_UNDEFINED;

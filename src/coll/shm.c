@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,12 +53,22 @@ static uint64_t make_cookie(const void *memory)
     return ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)memory) | 1;
 }
 
+/* Whether a file may have BYTES: beyond the limit the system would send SIGXFSZ. */
+static bool is_within_limit(size_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
+}
+
 enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_shared *segment)
 {
     struct cgx_shared made = {.front =
                                   whole_pages(sizeof(struct front) + mates * sizeof(struct box))};
 
     made.bytes = made.front + whole_pages(bytes);
+    if (!is_within_limit(made.bytes))
+        return CGX_ERR_NOMEM;
     made.file = memfd_create(NAME, MFD_CLOEXEC);
     if (made.file < 0)
         return CGX_ERR_NOMEM;

@@ -12,8 +12,8 @@
 unsigned cgx_connect_mates(const struct cgx_comm *state);
 
 /* Collective on STATE's private communicator, when staging memory may have grown on some rank: all
- * ranks come to share memory with their mates, or none does from then on, which is logged once.
- * Returns MPI's code. */
+ * ranks come to share memory with their mates, or none does from then on, which is logged once in a
+ * process. Returns MPI's code. */
 int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state);
 
 #endif

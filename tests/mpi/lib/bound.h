@@ -56,4 +56,8 @@ void bound_gather(struct outcome *outcome, MPI_Comm comm);
 bool bound_holds(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
                  const void *result, MPI_Comm comm);
 
+/* The same, and it is so far from the exact sum that it was compressed. */
+bool bound_compressed(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
+                      const void *result, MPI_Comm comm);
+
 #endif

@@ -1,0 +1,309 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums of ranks that share memory: "shared PART [leave]", "shared kill DIRECTORY". CGX_TOPOLOGY
+ * says how many ranks a node has; where it is not set, all are on one. With "leave" the program
+ * ends without MPI_Finalize, in which some MPIs hang on slow ways. */
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../lib/tap.h"
+#include "lib/bound.h"
+#include "lib/check.h"
+#include "lib/sum.h"
+
+#define SEGMENT "memfd:cgxpmpi"
+
+static struct scheme scheme;
+static int per_node; /* ranks */
+
+/* Messages of the library's to ranks of this one's node, and to others; below it, and on
+ * communicators whose ranks are in the order of the world's. */
+static atomic_uint_fast64_t inside, outside;
+
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    bool mate = destination / per_node == check_rank / per_node;
+
+    atomic_fetch_add(mate ? &inside : &outside, 1);
+    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
+}
+
+/* A sum of COUNT elements on COMM, which has all ranks: right, compressed, the same on all. */
+static bool is_right(MPI_Comm comm, size_t count, uint64_t seed)
+{
+    struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, count, SUM_SEPARATE};
+    float *result = check_memory(count * sizeof(float));
+    bool right = sum_reduce(&sum, comm, result);
+
+    right = check_same(result, count * sizeof(float), comm) && right;
+    right = bound_compressed(&scheme, sum.kind, seed, count, result, comm) && right;
+    free(result);
+    return right;
+}
+
+/* ---- results ---- */
+
+/* They grow, so that there is new staging memory to share, and are small again at last. */
+static const size_t counts[] = {1024, 9000, 65537, 1000003, 30000};
+#define COUNTS (sizeof counts / sizeof counts[0])
+
+/* Digests let runs be compared. */
+static void test_sums(void)
+{
+    static const enum sum_shape shapes[] = {SUM_SEPARATE, SUM_IN_PLACE, SUM_MIXED};
+    uint64_t digests[3] = {0, 0, 0};
+
+    for (int s = 0; s < 3; s++) {
+        bool same = true, right = true;
+        MPI_Comm comm;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        for (size_t i = 0; i < COUNTS; i++) {
+            struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, i, counts[i], shapes[s]};
+            size_t bytes = counts[i] * sizeof(float);
+            float *result = check_memory(bytes);
+
+            same = sum_reduce(&sum, comm, result) && same;
+            same = check_same(result, bytes, comm) && same;
+            right =
+                (s > 0 || bound_compressed(&scheme, sum.kind, i, counts[i], result, comm)) && right;
+            digests[s] = digests[s] * 31 + check_digest(result, bytes);
+            free(result);
+        }
+        MPI_Comm_free(&comm);
+        check(same, "%s: the same bytes on all ranks", sum_shape_name(shapes[s]));
+        if (s == 0)
+            check(right, "compressed, and within the bound");
+        else
+            check(digests[s] == digests[0], "%s: as with separate buffers",
+                  sum_shape_name(shapes[s]));
+    }
+    check_note("digest %016llx", (unsigned long long)digests[0]);
+}
+
+/* Ranks come to calls at different times, and never wait but in them. */
+static void test_hurry(void)
+{
+    enum { CALLS = 400, COUNT = 40000 };
+    struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, 0, COUNT, SUM_SEPARATE};
+    float *input = check_memory(COUNT * sizeof(float)),
+          *result = check_memory(sizeof(float[COUNT]));
+    uint64_t digest = 0;
+
+    data_fill(sum.kind, sum.type, 1, check_rank, COUNT, input);
+    for (uint64_t call = 0; call < CALLS; call++) {
+        struct timespec nap = {0, (long)(data_random(call, (uint64_t)check_rank, 0) % 300000)};
+        size_t count = call % 2 == 0 ? COUNT : 3000;
+
+        if (call % 3 == 0)
+            nanosleep(&nap, NULL);
+        input[call] += (float)call; /* no call has the data of another */
+        MPI_Allreduce(input, result, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        digest = digest * 31 + check_digest(result, count * sizeof(float));
+    }
+    check(check_same(&digest, sizeof digest, MPI_COMM_WORLD),
+          "%d calls of ranks that come early and late: the same bytes on all", CALLS);
+    check_note("digest %016llx", (unsigned long long)digest);
+    free(input);
+    free(result);
+}
+
+/* ---- messages ---- */
+
+static void test_messages(void)
+{
+    bool right = true, mates = true, others = true;
+
+    for (size_t i = 0; i < COUNTS; i++) {
+        uint64_t before = inside, before_others = outside;
+
+        right = is_right(MPI_COMM_WORLD, counts[i], i) && right;
+        mates = mates && inside == before;
+        others = others && (outside > before_others) == (per_node < check_size);
+    }
+    check(right, "right and compressed");
+    check(mates, "no message of MPI's to a rank of the same node");
+    check(others, "and some to others, if there are any");
+}
+
+/* ---- what is kept ---- */
+
+static int count_lines(const char *path, const char *with)
+{
+    FILE *file = fopen(path, "r");
+    char line[1024];
+    int lines = 0;
+
+    while (file && fgets(line, sizeof line, file))
+        lines += strstr(line, with) != NULL;
+    if (file)
+        fclose(file);
+    return lines;
+}
+
+static int count_files(const char *with)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int files = 0;
+
+    while (directory && (entry = readdir(directory))) {
+        char path[300], target[256] = "";
+
+        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        files += readlink(path, target, sizeof target - 1) >= 0 && strstr(target, with);
+    }
+    if (directory)
+        closedir(directory);
+    return files;
+}
+
+static int mapped(void)
+{
+    return count_lines("/proc/self/maps", SEGMENT);
+}
+
+/* One of three ways to have a communicator, used and freed: true if all was right. */
+static bool use_communicator(int round)
+{
+    bool right, kept;
+    MPI_Comm comm;
+
+    if (round % 3 == 2) /* odd and even ranks apart */
+        MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, check_rank, &comm);
+    else
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (round % 3 == 2) {
+        float *buffer = calloc(20000, sizeof *buffer);
+
+        right = MPI_Allreduce(MPI_IN_PLACE, buffer, 20000, MPI_FLOAT, MPI_SUM, comm) == MPI_SUCCESS;
+        free(buffer);
+        kept = count_files(SEGMENT) == 0;
+    } else {
+        right = is_right(comm, 2000, (uint64_t)round);
+        kept = mapped() == per_node && count_files(SEGMENT) == 0;
+        right = is_right(comm, 20000, (uint64_t)round) && right;
+        kept = kept && mapped() == per_node && count_files(SEGMENT) == 0;
+    }
+    MPI_Comm_free(&comm);
+    return right && kept && mapped() == 0;
+}
+
+static void test_leaks(void)
+{
+    bool right = true;
+    int files, maps;
+
+    for (int round = 0; round < 12; round++)
+        right = use_communicator(round) && right;
+    files = count_files("");
+    maps = count_lines("/proc/self/maps", "");
+    for (int round = 0; round < 150; round++)
+        right = use_communicator(round) && right;
+    check(right, "as many mappings as ranks of the node, no open file, and none when freed");
+    check(count_files("") == files, "150 communicators later as many files are open");
+    check(count_lines("/proc/self/maps", "") < maps + 20, "and as much is mapped");
+}
+
+/* ---- waiting ---- */
+
+static double seconds(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+static double used(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/* Rank SLOW comes two seconds late to a call that ranks need not agree on any more. */
+static void test_wait(int slow)
+{
+    bool right = is_right(MPI_COMM_WORLD, 50021, 1) && is_right(MPI_COMM_WORLD, 50021, 2);
+    static float buffer[50021], result[50021];
+    double begun, before, burnt;
+
+    PMPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == slow)
+        sleep(2);
+    begun = MPI_Wtime();
+    before = used();
+    MPI_Allreduce(buffer, result, 50021, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    burnt = used() - before;
+    begun = MPI_Wtime() - begun;
+    check_note("rank 0 took %.2f s, %.2f s of the processor", begun, burnt);
+    check(right && (check_rank == slow || begun > 1.5), "all wait for rank %d", slow);
+    check(burnt < 0.7, "and use about a third of the processor at the most");
+}
+
+static void test_waits(void)
+{
+    test_wait(0);
+    test_wait(check_size - 1);
+}
+
+/* ---- an end in mid-job ---- */
+
+/* Leaves the numbers of all processes in DIRECTORY. */
+static void test_kill(const char *directory)
+{
+    static float buffer[50021];
+    char name[4096];
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s/pid.%d", directory, check_rank);
+    file = fopen(name, "w");
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+    PMPI_Barrier(MPI_COMM_WORLD);
+    for (int call = 0; call < 1000; call++) {
+        if (call == 20 && check_rank == check_size - 1)
+            raise(SIGKILL);
+        MPI_Allreduce(MPI_IN_PLACE, buffer, 50021, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*test)(void);
+    } tests[] = {{"sums", test_sums},
+                 {"hurry", test_hurry},
+                 {"messages", test_messages},
+                 {"leaks", test_leaks},
+                 {"wait", test_waits}};
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    scheme = scheme_from_environment(ELEMENT_FLOAT32);
+    per_node = scheme.per_node > 0 ? scheme.per_node : check_size;
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0)
+            tests[i].test();
+    }
+    if (argc > 2 && strcmp(argv[1], "kill") == 0)
+        test_kill(argv[2]);
+    if (argc > 2 && strcmp(argv[2], "leave") == 0) {
+        int status = check_rank == 0 ? done_testing() : 0;
+
+        PMPI_Barrier(MPI_COMM_WORLD);
+        usleep(500000); /* the launcher may drop output once a rank has left */
+        _exit(status);
+    }
+    return check_end();
+}

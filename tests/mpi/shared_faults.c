@@ -1,0 +1,257 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the system refuses when ranks come to share memory: "shared_faults FUNCTION...". Each call
+ * of that function which the library makes on one rank fails in turn, on a new communicator's first
+ * sum and on a later one that needs more memory: then all ranks go on by MPI, or all do not.
+ * Linked with the library's objects, in which the functions are wrapped. */
+
+#define _GNU_SOURCE /* memfd_create */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/bound.h"
+#include "lib/check.h"
+#include "lib/sum.h"
+
+static const char *what = ""; /* the function */
+static bool armed;
+static int left; /* calls of it before the one that fails */
+static bool failed;
+static bool open_to_others; /* a segment's file was so */
+
+static bool fails(const char *function)
+{
+    if (!armed || strcmp(function, what) != 0 || left-- > 0)
+        return false;
+    armed = false;
+    errno = EMFILE;
+    return failed = true;
+}
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __real_fchmod(int file, mode_t mode);
+int __real_ftruncate(int file, off_t length);
+void *__real_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset);
+ssize_t __real_readlink(const char *path, char *target, size_t size);
+int __real_open(const char *path, int flags, ...);
+int __real_fstat(int file, struct stat *status);
+ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
+void *__real_calloc(size_t count, size_t bytes);
+
+int __wrap_memfd_create(const char *name, unsigned flags);
+int __wrap_fchmod(int file, mode_t mode);
+int __wrap_ftruncate(int file, off_t length);
+void *__wrap_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset);
+ssize_t __wrap_readlink(const char *path, char *target, size_t size);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_fstat(int file, struct stat *status);
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+    return fails("memfd_create") ? -1 : __real_memfd_create(name, flags);
+}
+
+int __wrap_fchmod(int file, mode_t mode)
+{
+    return fails("fchmod") ? -1 : __real_fchmod(file, mode);
+}
+
+int __wrap_ftruncate(int file, off_t length)
+{
+    struct stat status;
+
+    if (__real_fstat(file, &status) != 0 || (status.st_mode & 0777) != 0600)
+        open_to_others = true;
+    return fails("ftruncate") ? -1 : __real_ftruncate(file, length);
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset)
+{
+    return fails("mmap") ? MAP_FAILED : __real_mmap(at, bytes, access, flags, file, offset);
+}
+
+ssize_t __wrap_readlink(const char *path, char *target, size_t size)
+{
+    return fails("readlink") ? -1 : __real_readlink(path, target, size);
+}
+
+/* "another": the file is of the same size, but another one. */
+int __wrap_open(const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+    int file, other;
+    struct stat status;
+    va_list arguments;
+
+    va_start(arguments, flags);
+    if (flags & O_CREAT)
+        mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+    if (fails("open"))
+        return -1;
+    file = __real_open(path, flags, mode);
+    if (!fails("another"))
+        return file;
+    other = __real_memfd_create("cgxpmpi", MFD_CLOEXEC);
+    if (__real_fstat(file, &status) != 0 || __real_ftruncate(other, status.st_size) != 0)
+        abort();
+    close(file);
+    return other;
+}
+
+int __wrap_fstat(int file, struct stat *status)
+{
+    return fails("fstat") ? -1 : __real_fstat(file, status);
+}
+
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
+{
+    return fails("getrandom") ? -1 : __real_getrandom(bytes, size, flags);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails("calloc") ? NULL : __real_calloc(count, bytes);
+}
+
+/* ---- sums ---- */
+
+static atomic_uint_fast64_t messages; /* by MPI, below the library */
+
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    atomic_fetch_add(&messages, 1);
+    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
+}
+
+/* How a sum went, on all ranks: WRONG also where they did not go the same way. */
+enum way { WRONG, EXACT, BY_MPI, SHARED };
+
+static enum way reduce(MPI_Comm comm, size_t count)
+{
+    const struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
+    struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, count, count, SUM_SEPARATE};
+    float *result = check_memory(count * sizeof(float));
+    uint64_t before = messages;
+    bool right = sum_reduce(&sum, comm, result), compressed, by_mpi = messages > before;
+
+    right = check_same(result, count * sizeof(float), comm) && right;
+    right = bound_holds(&scheme, sum.kind, sum.seed, count, result, comm) && right;
+    compressed = bound_compressed(&scheme, sum.kind, sum.seed, count, result, comm);
+    free(result);
+    if (!check_everywhere(right, comm))
+        return WRONG;
+    if (check_everywhere(by_mpi, comm))
+        return compressed ? BY_MPI : WRONG;
+    if (!check_everywhere(!by_mpi, comm))
+        return WRONG;
+    return compressed ? SHARED : EXACT;
+}
+
+/* ---- faults ---- */
+
+static int fallen_back; /* communicators */
+
+/* Makes call NTH of the function fail on rank FAULTY, in the first sum of a communicator or in a
+ * LATER one. False if there are fewer such calls. */
+static bool test_call(int nth, int faulty, bool later)
+{
+    static const size_t more[] = {50000, 5000, 300000, 50000};
+    bool memory = strcmp(what, "calloc") == 0, fault, right = true, changed = false;
+    enum way way, expected = strcmp(what, "getrandom") == 0 ? SHARED : BY_MPI;
+    MPI_Comm comm;
+
+    MPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
+    if (later)
+        right = reduce(comm, 5000) == SHARED;
+    failed = false;
+    left = nth;
+    armed = check_rank == faulty;
+    way = reduce(comm, later ? 50000 : 5000);
+    armed = false;
+    fault = !check_everywhere(!failed, MPI_COMM_WORLD);
+    if (fault) {
+        right = right && (memory ? way != WRONG : way == expected);
+        for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+            enum way next = reduce(comm, more[i]);
+
+            changed = changed || (way == BY_MPI && next != way);
+            right = right && next != WRONG && (memory || next == expected);
+            way = next;
+        }
+        fallen_back += way == BY_MPI;
+        check(right && !changed, "%s fails in its call %d on rank %d, %s: all ranks go %s", what,
+              nth, faulty, later ? "later" : "at first",
+              memory               ? "the same way"
+              : expected == SHARED ? "on as before"
+                                   : "on by MPI");
+    }
+    MPI_Comm_free(&comm);
+    return fault;
+}
+
+static void test_function(const char *function)
+{
+    what = function;
+    for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
+        int at_first = 0, later = 0;
+
+        while (test_call(at_first, faulty, false))
+            at_first++;
+        while (test_call(later, faulty, true))
+            later++;
+        check(at_first > 0 && later > 0, "%s: %d calls at first and %d later", what, at_first,
+              later);
+    }
+}
+
+/* No file may grow beyond a limit, or the process gets a signal that ends it. */
+static void test_limit(void)
+{
+    struct rlimit limit;
+    MPI_Comm comm;
+    bool right;
+
+    MPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
+    right = reduce(comm, 5000) == SHARED;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 65536;
+    if (check_rank == check_size - 1)
+        setrlimit(RLIMIT_FSIZE, &limit);
+    right = reduce(comm, 1000000) == BY_MPI && right;
+    check(right, "files may not be that large on one rank: all ranks go on by MPI");
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    fallen_back++;
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    check_begin();
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "limit") == 0)
+            test_limit();
+        else
+            test_function(argv[i]);
+    }
+    check(!open_to_others, "no segment could be opened by other users");
+    check_note("fell back %d", fallen_back);
+    return check_end();
+}
