@@ -14,7 +14,8 @@ unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *s
                            : nodes->members[nodes->first[slice->node] + member];
 }
 
-void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
+/* As cgx_stage_sum; PARTIAL: the sum will be added to others. */
+static void sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources, bool partial)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
 
@@ -24,7 +25,12 @@ void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t 
         scratch->sources[nsources + i] =
             addend ? addend + (unit->message - slice->addends_origin) : NULL;
     }
-    cgx_slice_reduce(slice, unit, nsources + slice->naddends, true);
+    cgx_slice_reduce(slice, unit, nsources + slice->naddends, partial);
+}
+
+void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
+{
+    sum(slice, unit, nsources, true);
 }
 
 /* ---- which stages there are ---- */
@@ -136,20 +142,6 @@ static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, u
     return status;
 }
 
-/* Sums all that the stages have brought into the own part. */
-static void complete(struct cgx_slice *slice)
-{
-    const struct cgx_scratch *scratch = slice->coll->scratch;
-    const struct cgx_unit *own = cgx_slice_own(slice);
-
-    for (size_t i = 0; i < slice->naddends; i++) {
-        const unsigned char *addend = scratch->addends[i];
-
-        scratch->sources[i] = addend ? addend + (own->message - slice->addends_origin) : NULL;
-    }
-    cgx_slice_reduce(slice, own, slice->naddends, false);
-}
-
 /* Of an owner: from what its node brings to its shard to the sum of the shard. */
 static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cross)
 {
@@ -157,7 +149,7 @@ static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cros
 
     if (status != CGX_OK)
         return status;
-    complete(slice);
+    sum(slice, cgx_slice_own(slice), 0, false);
     return share(slice, cross, 2);
 }
 
