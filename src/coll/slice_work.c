@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/host_kernels.h"
 #include "coll/carry.h"
 #include "coll/tally.h"
 #include "util/trace.h"
@@ -52,9 +53,11 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
     const struct cgx_shape *shape = slice->coll->shape;
     const unsigned char *const *sources = slice->coll->scratch->sources;
     size_t end = unit->message + CGX_MESSAGE_HEADER_BYTES + unit->bytes;
+    union cgx_float_state caller;
 
     if (slice->withheld || unit->npieces == 0)
         return;
+    cgx_float_enter(&caller);
     for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
 
@@ -68,6 +71,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
                            &slice->changed);
         cgx_tally_seal(slice, part, sources, nsources, unit->message);
     }
+    cgx_float_leave(&caller);
 }
 
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
@@ -97,12 +101,15 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
 static void wait_for_work(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
+    union cgx_float_state caller;
 
     /* Withheld since it was started: what was queued then still writes where headers go. */
     if (!slice->coll->withheld && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
         withhold(slice);
+    cgx_float_enter(&caller);
     if (!slice->withheld)
         cgx_tally_errors(slice);
+    cgx_float_leave(&caller);
     slice->measuring.npieces = 0;
 }
 
