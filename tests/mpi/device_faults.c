@@ -34,18 +34,17 @@ struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct
 enum cgx_status __real_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
 
-/* With as little staging memory as makes SLICES slices. */
+/* Cut into SLICES, with the staging memory of one for each lane. */
 struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
                                        size_t staging)
 {
     struct cgx_shape shape = __real_cgx_coll_shape(plan, scheme, staging);
 
-    while (shape.slices < slices && staging > 64) {
-        staging = staging > 65536 ? 65536 : staging - staging / 32 - 1;
-        shape = __real_cgx_coll_shape(plan, scheme, staging);
-    }
-    if (shape.slices != slices)
-        bail_out("%u slices, not %u", shape.slices, slices);
+    if (shape.slices != 1)
+        bail_out("%u slices, not 1", shape.slices);
+    shape.slices = slices;
+    shape.needs.lanes = slices > 1 ? CGX_LANES : 1;
+    cgx_coll_follow(&shape, plan);
     return shape;
 }
 
