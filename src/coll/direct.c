@@ -33,6 +33,7 @@ static void insert_arrived(struct cgx_slice *slice, const struct cgx_stage *stag
     size_t extent = CGX_MESSAGE_HEADER_BYTES + own->bytes, brought = slice->naddends;
     unsigned arrived = 0;
 
+    cgx_stage_rebase(slice, own->message);
     memmove(addends + stage->self, addends, brought * sizeof addends[0]);
     for (unsigned member = 0; member < stage->size; member++) {
         size_t place = member < stage->self ? member : member + brought - 1;
@@ -40,9 +41,6 @@ static void insert_arrived(struct cgx_slice *slice, const struct cgx_stage *stag
         if (member != stage->self)
             addends[place] = slice->lane->staging + stage->incoming + arrived++ * extent;
     }
-    for (size_t i = stage->self; i < stage->self + brought; i++)
-        addends[i] = addends[i] ? addends[i] + (own->message - slice->addends_origin) : NULL;
-    slice->addends_origin = own->message;
     slice->naddends = brought + arrived;
 }
 

@@ -42,14 +42,11 @@ static struct cgx_unit opening(const struct cgx_stage *stage)
 /* What came is the first of the addends. */
 static void prepend_arrived(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
-    const struct cgx_unit *own = &stage->units[stage->self];
     const unsigned char **addends = slice->coll->scratch->addends;
 
+    cgx_stage_rebase(slice, stage->units[stage->self].message);
     memmove(addends + 1, addends, slice->naddends * sizeof addends[0]);
-    for (size_t i = 1; i <= slice->naddends; i++)
-        addends[i] = addends[i] ? addends[i] + (own->message - slice->addends_origin) : NULL;
     addends[0] = slice->lane->staging + stage->incoming;
-    slice->addends_origin = own->message;
     slice->naddends++;
 }
 

@@ -42,8 +42,7 @@ struct cgx_lane {
 
 /* Zero-initialised, it holds nothing. */
 struct cgx_scratch {
-    /* To be set: ranks of the node with which staging memory is to be shared; below 2: with none.
-     */
+    /* To be set: with how many ranks a node may share staging memory; below 2: with none. */
     unsigned mates;
     struct cgx_shared shared; /* that the staging memory lies in, if it can be shared */
     struct cgx_needs holds;

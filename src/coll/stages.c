@@ -3,6 +3,8 @@
 
 #include "coll/stages.h"
 
+#include <string.h>
+
 #include "util/trace.h"
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
@@ -14,17 +16,24 @@ unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *s
                            : nodes->members[nodes->first[slice->node] + member];
 }
 
+void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
+{
+    const unsigned char **addends = slice->coll->scratch->addends;
+    ptrdiff_t by = (ptrdiff_t)origin - (ptrdiff_t)slice->addends_origin;
+
+    for (size_t i = 0; i < slice->naddends; i++)
+        addends[i] = addends[i] ? addends[i] + by : NULL;
+    slice->addends_origin = origin;
+}
+
 /* As cgx_stage_sum; PARTIAL: the sum will be added to others. */
 static void sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources, bool partial)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
 
-    for (size_t i = 0; i < slice->naddends; i++) {
-        const unsigned char *addend = scratch->addends[i];
-
-        scratch->sources[nsources + i] =
-            addend ? addend + (unit->message - slice->addends_origin) : NULL;
-    }
+    cgx_stage_rebase(slice, unit->message);
+    memcpy(scratch->sources + nsources, scratch->addends,
+           slice->naddends * sizeof scratch->addends[0]);
     cgx_slice_reduce(slice, unit, nsources + slice->naddends, partial);
 }
 

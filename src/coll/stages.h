@@ -37,6 +37,9 @@ struct cgx_stage {
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
 
+/* Makes the addends have what is ORIGIN bytes into the staging memory at their start. */
+void cgx_stage_rebase(struct cgx_slice *slice, size_t origin);
+
 /* Forms in UNIT, which may be a run of units, the sum of what this rank brings and of NSOURCES
  * more, which are the first of the scratch memory's sources. */
 void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources);

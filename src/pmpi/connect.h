@@ -7,13 +7,13 @@
 
 #include "pmpi/comm.h"
 
-/* Ranks of a node with which STATE's staging memory is to be shared, as CGX_INNER_COMMUNICATOR_TYPE
- * says: for struct cgx_scratch. */
+/* The most ranks of a node that share staging memory, as CGX_INNER_COMMUNICATOR_TYPE says: for
+ * struct cgx_scratch. */
 unsigned cgx_connect_mates(const struct cgx_comm *state);
 
 /* Collective on STATE's private communicator, when staging memory may have grown on some rank: all
- * ranks come to share memory with their mates, or none does from then on, which is logged once in a
- * process. Returns MPI's code. */
+ * ranks come to share memory with their mates, or none does from then on, which is logged. Returns
+ * MPI's code. */
 int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state);
 
 #endif

@@ -85,7 +85,7 @@ static bool write_source(const char *path)
  * cannot be built. */
 static void restart_with_libraries(char *argv[])
 {
-    char directory[] = "/tmp/cgx-cuda-XXXXXX";
+    char directory[] = P_tmpdir "/cgx-cuda-XXXXXX";
     char path[64];
 
     if (mkdtemp(directory) == NULL)

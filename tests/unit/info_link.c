@@ -42,7 +42,7 @@ static void test_parse(void)
 
 /* ---- a folder ---- */
 
-static char folder[] = "/tmp/cgx-info-link-XXXXXX";
+static char folder[] = P_tmpdir "/cgx-info-link-XXXXXX";
 
 static void put(const char *interface, const char *file, const char *text)
 {

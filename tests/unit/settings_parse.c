@@ -150,7 +150,7 @@ static const char *rules_file(const char *content, char entry[64])
 {
     int file;
 
-    strcpy(entry, "CGX_RULES=/tmp/cgx-rules-XXXXXX");
+    strcpy(entry, "CGX_RULES=" P_tmpdir "/cgx-rules-XXXXXX");
     file = mkstemp(strchr(entry, '/'));
     if (file < 0 || write(file, content, strlen(content)) != (ssize_t)strlen(content))
         bail_out("no temporary file");
