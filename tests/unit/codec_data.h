@@ -9,9 +9,20 @@
 #include <stdint.h>
 
 #include "codec/host_kernels.h"
+#include "lib/tap.h"
 
 static const char *const data_sets[] = {"portable", "avx2", "avx512"};
 #define DATA_SETS 3
+
+/* The codec with these kernels; NULL, and a skip, if this processor lacks them. */
+static inline const struct cgx_codec *data_codec(int set)
+{
+    const struct cgx_codec *codec = cgx_codec_host_named(data_sets[set]);
+
+    if (codec == NULL)
+        skip(data_sets[set], "not on this processor");
+    return codec;
+}
 
 static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
 

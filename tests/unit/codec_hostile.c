@@ -160,12 +160,10 @@ static void test_random(const struct cgx_codec *codec)
 int main(void)
 {
     for (int s = 0; s < DATA_SETS; s++) {
-        const struct cgx_codec *codec = cgx_codec_host_named(data_sets[s]);
+        const struct cgx_codec *codec = data_codec(s);
 
-        if (codec == NULL) {
-            skip(data_sets[s], "not on this processor");
+        if (codec == NULL)
             continue;
-        }
         test_headers(codec);
         test_random(codec);
     }

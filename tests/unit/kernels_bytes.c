@@ -40,12 +40,7 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding round
                               .nsources = 1 + i % 5,
                               .seed = i * 64 + bucket_size};
 
-    for (unsigned p = 0; p < widths; p++) {
-        unsigned bits = least + (p + i) % widths;
-
-        plan.bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
-        plan.counts[p] = (size_t)bucket_size * (1 + (p + i) % 3);
-    }
+    scene_all_widths(&plan, least, i);
     plan.counts[i % (widths - 1)] = CGX_KERNEL_TILE + bucket_size;
     plan.counts[widths - 1] = last_count(bucket_size, i / 2);
     plan.buffer_source = i % 7 < plan.nsources ? i % 7 : SCENE_NO_SOURCE;

@@ -29,12 +29,7 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding round
         .seed = i * 64 + bucket_size};
     size_t most = 5 * CGX_KERNEL_MEASURED / 4 / bucket_size; /* buckets, of two blocks */
 
-    for (unsigned p = 0; p < widths; p++) {
-        unsigned bits = least + (p + i) % widths;
-
-        plan.bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
-        plan.counts[p] = (size_t)bucket_size * (1 + (p + i) % 3);
-    }
+    scene_all_widths(&plan, least, i);
     plan.counts[i % (widths - 1)] = (most - i * 3 % most) * bucket_size;
     plan.counts[widths - 1] = (size_t)bucket_size * (i % 18) + 1 + i * 29 % bucket_size;
     plan.buffer_source = i % 5 < plan.nsources ? i % 5 : SCENE_NO_SOURCE;

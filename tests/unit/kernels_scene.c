@@ -131,6 +131,16 @@ static void make_pieces(struct scene *scene)
         bail_out("a scene of %zu elements is too large", scene->elements);
 }
 
+void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i)
+{
+    for (unsigned p = 0; p < plan->npieces; p++) {
+        unsigned bits = least + (p + i) % plan->npieces;
+
+        plan->bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
+        plan->counts[p] = (size_t)plan->coding.bucket_size * (1 + (p + i) % 3);
+    }
+}
+
 void scene_make(struct scene *scene, const struct scene_plan *plan)
 {
     uint64_t state = plan->seed;

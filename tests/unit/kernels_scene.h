@@ -32,6 +32,10 @@ struct scene {
     size_t payload_bytes; /* of each payload */
 };
 
+/* Makes PLAN's pieces be of all widths from LEAST on, of one to three buckets each; I says which
+ * comes first. */
+void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i);
+
 /* Data of many kinds, which change within buckets; some not finite. The payloads, one for each
  * source, are what the host codec encodes. */
 void scene_make(struct scene *scene, const struct scene_plan *plan);

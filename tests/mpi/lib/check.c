@@ -33,6 +33,15 @@ bool check_everywhere(bool here, MPI_Comm comm)
     return all;
 }
 
+bool check_has(bool here, const char *name, const char *why)
+{
+    bool all = check_everywhere(here, MPI_COMM_WORLD);
+
+    if (!all && check_rank == 0)
+        skip(name, why);
+    return all;
+}
+
 bool check(bool here, const char *format, ...)
 {
     bool verdict = check_everywhere(here, MPI_COMM_WORLD);

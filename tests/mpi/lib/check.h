@@ -29,6 +29,10 @@ void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether HERE is true on every rank of COMM. */
 bool check_everywhere(bool here, MPI_Comm comm);
 
+/* The same of MPI_COMM_WORLD, for what a test cannot do without: if not, NAME is skipped for WHY.
+ */
+bool check_has(bool here, const char *name, const char *why);
+
 /* A hash of the bytes. */
 uint64_t check_digest(const void *data, size_t bytes);
 
