@@ -17,9 +17,11 @@ static bool failed;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
 int __real_posix_memalign(void **memory, size_t alignment, size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes);
 
 static bool fails(void)
@@ -38,6 +40,11 @@ void *__wrap_malloc(size_t bytes)
 void *__wrap_calloc(size_t count, size_t bytes)
 {
     return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return fails() ? NULL : __real_realloc(memory, bytes);
 }
 
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes)
