@@ -43,7 +43,7 @@ static CUresult free_from(struct softcuda_context *context, void *start, bool de
     if (device ? memory != SOFTCUDA_DEVICE && memory != SOFTCUDA_MANAGED
                : memory != SOFTCUDA_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    if (allocation->start != start ||
+    if (allocation->start != start || softcuda_share_is_imported(allocation) ||
         (memory == SOFTCUDA_MANAGED && allocation->context != context) ||
         !softcuda_memory_is_reachable(allocation, context))
         return CUDA_ERROR_INVALID_VALUE;

@@ -49,7 +49,8 @@ static bool find(const struct softcuda_context *context, const void *address, si
     return side == HOST ? *memory != SOFTCUDA_DEVICE : side == ANY || *memory != SOFTCUDA_PAGEABLE;
 }
 
-/* Between queueing and this another context may have gone, with its memory. */
+/* Between queueing and this another context may have gone, with its memory, or another process may
+ * have freed its own. */
 static bool expose(const void *address, size_t bytes, bool accessible)
 {
     struct softcuda_allocation *allocation = NULL;
@@ -57,7 +58,7 @@ static bool expose(const void *address, size_t bytes, bool accessible)
 
     if (allocation)
         softcuda_memory_expose(allocation, accessible);
-    return memory != SOFTCUDA_BAD;
+    return memory != SOFTCUDA_BAD && !(allocation && softcuda_share_is_gone(allocation));
 }
 
 static CUresult run_copy(const struct softcuda_operation *operation,
@@ -65,13 +66,15 @@ static CUresult run_copy(const struct softcuda_operation *operation,
 {
     const struct copy *copy = (const struct copy *)operation;
     const void *from = copy->from ? copy->from : copy->taken;
+    bool reached = expose(copy->to, copy->bytes, true) && expose(from, copy->bytes, true);
 
     (void)context;
-    if (!expose(copy->to, copy->bytes, true) || !expose(from, copy->bytes, true))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    memmove(copy->to, from, copy->bytes);
+    if (reached)
+        memmove(copy->to, from, copy->bytes);
     expose(copy->to, copy->bytes, false);
     expose(from, copy->bytes, false);
+    if (!reached)
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     softcuda_counts.bytes_to_device += copy->is_to_device ? copy->bytes : 0;
     softcuda_counts.bytes_to_host += copy->is_to_host ? copy->bytes : 0;
     return CUDA_SUCCESS;

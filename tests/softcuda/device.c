@@ -151,6 +151,8 @@ static const struct {
     ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
     ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
     ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
+    ERROR(CUDA_ERROR_MAP_FAILED, "mapping of buffer object failed"),
+    ERROR(CUDA_ERROR_ALREADY_MAPPED, "resource already mapped"),
     ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
     ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
     ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
@@ -160,6 +162,7 @@ static const struct {
     ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the memory is already mapped"),
     ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered one"),
     ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
+    ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 #undef ERROR
 };

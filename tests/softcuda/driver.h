@@ -13,6 +13,7 @@
 #pragma GCC visibility pop
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- handles ----
  * A handle is no address, and is never given out again: one of what was destroyed is known as such.
@@ -68,6 +69,10 @@ bool softcuda_is_device(CUdevice device);
 CUresult softcuda_enter(void);
 CUresult softcuda_enter_context(struct softcuda_context **context);
 CUresult softcuda_leave(CUresult code);
+/* For the time of a fork; the child gives back a lock that it does not own. */
+void softcuda_lock(void);
+void softcuda_unlock(void);
+void softcuda_unlock_child(void);
 
 /* ---- failures and counts ---- */
 
@@ -98,6 +103,7 @@ struct softcuda_allocation {
     unsigned char *pages; /* what is mapped for it, without the guard pages */
     size_t mapped;
     unsigned long long id;
+    struct softcuda_share *share; /* NULL: no other process has to do with it */
 };
 
 /* Where BYTES from ADDRESS on are; ALLOCATION, if not NULL, is set where there is one. */
@@ -108,10 +114,19 @@ bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
                                   const struct softcuda_context *context);
 /* Gives an allocation its pages and its place in them; false: no memory. */
 bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes);
+/* The same with pages of FILE from OFFSET on, and with what is in them. */
+bool softcuda_memory_map_file(struct softcuda_allocation *allocation, size_t bytes, int file,
+                              off_t offset);
+/* A mapping with what is in its pages, shared with FILE from OFFSET on, or private if FILE is -1;
+ * NULL: no memory. softcuda_memory_replace puts it into their place. */
+void *softcuda_memory_copy(const struct softcuda_allocation *allocation, int file, off_t offset);
+void softcuda_memory_replace(const struct softcuda_allocation *allocation, void *copy);
 /* Owned by the table from then on, as one that is live. False: no memory. */
 bool softcuda_memory_insert(struct softcuda_allocation *allocation);
 /* Frees it. Whether nothing was written beside it. */
 bool softcuda_memory_release(struct softcuda_allocation *allocation);
+/* The Nth by address; NULL: there are no more. */
+struct softcuda_allocation *softcuda_memory_at(size_t n);
 size_t softcuda_memory_used(CUdevice device);
 /* Makes device memory accessible, or no longer: an allocation, or all of the context. */
 void softcuda_memory_expose(const struct softcuda_allocation *allocation, bool accessible);
@@ -120,6 +135,29 @@ void softcuda_memory_expose_all(const struct softcuda_context *context, bool acc
 bool softcuda_memory_is_intact(const struct softcuda_context *context);
 bool softcuda_memory_is_arena(const void *address);
 void softcuda_memory_free_all(const struct softcuda_context *context);
+
+/* ---- memory that processes share ---- */
+
+/* What another process has to know to open memory of this one. */
+struct softcuda_offer {
+    uint64_t process, file, offset, bytes;
+    uint64_t number; /* of the allocation, and of no other */
+};
+
+/* Moves an allocation into a file of this process, once. False: no memory. */
+bool softcuda_share_export(struct softcuda_allocation *allocation, struct softcuda_offer *offer);
+/* Maps what another process offers; CUDA_ERROR_INVALID_HANDLE if it does not (any more), or
+ * CUDA_ERROR_MAP_FAILED. */
+CUresult softcuda_share_import(struct softcuda_allocation *allocation,
+                               const struct softcuda_offer *offer);
+bool softcuda_share_is_imported(const struct softcuda_allocation *allocation);
+/* The import with that number, or NULL. */
+const struct softcuda_allocation *softcuda_share_find(uint64_t number);
+/* Whether it is memory of another process, which freed it. */
+bool softcuda_share_is_gone(const struct softcuda_allocation *allocation);
+/* Before the pages go, if the allocation is shared: others see that it was freed, or that it was
+ * closed. Memory of this process is accessible. */
+void softcuda_share_end(struct softcuda_allocation *allocation);
 
 /* ---- streams ---- */
 

@@ -36,6 +36,22 @@ bool softcuda_is_lost(void)
     return lost;
 }
 
+void softcuda_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void softcuda_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* Its owner is a thread of the parent, and the only one here may not unlock it. */
+void softcuda_unlock_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
 void softcuda_fail(enum softcuda_kind kind, unsigned nth, bool so_on)
 {
     pthread_mutex_lock(&lock);
@@ -58,7 +74,8 @@ void softcuda_count(struct softcuda_counts *counts)
 /* KIND:N or KIND:N+, LENGTH bytes of TEXT. */
 static bool read_failure(const char *text, size_t length)
 {
-    static const char *const kinds[SOFTCUDA_KINDS] = {"alloc", "copy", "launch", "async", "lost"};
+    static const char *const kinds[SOFTCUDA_KINDS] = {"alloc", "copy", "launch",
+                                                      "async", "lost", "ipc"};
 
     for (int kind = 0; kind < SOFTCUDA_KINDS; kind++) {
         size_t name = strlen(kinds[kind]);

@@ -6,12 +6,14 @@
  * alignment lets them; what is left beside them in their pages is poisoned for AddressSanitizer and
  * otherwise filled with bytes that are checked after each kernel and when they are freed. */
 
-#define _GNU_SOURCE /* MAP_NORESERVE */
+#define _GNU_SOURCE /* MAP_NORESERVE, MREMAP_FIXED, syscall */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -116,6 +118,11 @@ enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
     return SOFTCUDA_PAGEABLE;
 }
 
+struct softcuda_allocation *softcuda_memory_at(size_t n)
+{
+    return n < count ? allocations[n] : NULL;
+}
+
 /* ---- access ---- */
 
 bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
@@ -125,14 +132,24 @@ bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
            (allocation->pooled && allocation->context->device == context->device);
 }
 
+static void give_up(const char *what)
+{
+    perror(what);
+    abort();
+}
+
+static void protect(const struct softcuda_allocation *allocation, bool accessible)
+{
+    if (mprotect(allocation->pages, allocation->mapped,
+                 accessible ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
+        give_up("softcuda: mprotect");
+}
+
+/* What is gone stays without access. */
 void softcuda_memory_expose(const struct softcuda_allocation *allocation, bool accessible)
 {
-    if (allocation->memory == SOFTCUDA_DEVICE &&
-        mprotect(allocation->pages, allocation->mapped,
-                 accessible ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
-        perror("softcuda: mprotect");
-        abort();
-    }
+    if (allocation->memory == SOFTCUDA_DEVICE)
+        protect(allocation, accessible && !softcuda_share_is_gone(allocation));
 }
 
 void softcuda_memory_expose_all(const struct softcuda_context *context, bool accessible)
@@ -156,12 +173,12 @@ static bool is_untouched(const unsigned char *from, const unsigned char *to)
     return true;
 }
 
-/* Of memory that is accessible. */
+/* Of memory that is accessible, or gone. */
 static bool is_intact(const struct softcuda_allocation *allocation)
 {
     const unsigned char *start = allocation->start, *last = start + allocation->bytes;
 
-    if (allocation->memory == SOFTCUDA_REGISTERED ||
+    if (allocation->memory == SOFTCUDA_REGISTERED || softcuda_share_is_gone(allocation) ||
         (is_untouched(allocation->pages, start) &&
          is_untouched(last, allocation->pages + allocation->mapped)))
         return true;
@@ -216,7 +233,7 @@ static unsigned char *reserve(size_t mapped)
 }
 
 /* The last bytes of its pages, as far as the alignment goes. */
-bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes)
+static bool place(struct softcuda_allocation *allocation, size_t bytes)
 {
     allocation->mapped = round_up(bytes, PAGE);
     allocation->pages = reserve(allocation->mapped);
@@ -224,12 +241,71 @@ bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes)
         return false;
     allocation->bytes = bytes;
     allocation->start = allocation->pages + allocation->mapped - round_up(bytes, ALIGNMENT);
+    return true;
+}
+
+static void poison_beside(const struct softcuda_allocation *allocation)
+{
+    ASAN_POISON_MEMORY_REGION(allocation->pages, allocation->mapped);
+    ASAN_UNPOISON_MEMORY_REGION(allocation->start, allocation->bytes);
+}
+
+bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes)
+{
+    if (!place(allocation, bytes))
+        return false;
     memset(allocation->pages, BESIDE, (size_t)(allocation->start - allocation->pages));
     memset(allocation->start, FRESH, bytes);
     memset(allocation->start + bytes, BESIDE, round_up(bytes, ALIGNMENT) - bytes);
-    ASAN_POISON_MEMORY_REGION(allocation->pages, allocation->mapped);
-    ASAN_UNPOISON_MEMORY_REGION(allocation->start, bytes);
+    poison_beside(allocation);
     softcuda_memory_expose(allocation, false);
+    return true;
+}
+
+static void *map(size_t bytes, int file, off_t offset)
+{
+    int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, file, offset);
+
+    return pages != MAP_FAILED ? pages : NULL;
+}
+
+void softcuda_memory_replace(const struct softcuda_allocation *allocation, void *copy)
+{
+    /* Not by the C library's function: what UCX puts in its place forgets the fifth argument. */
+    if (syscall(SYS_mremap, copy, allocation->mapped, allocation->mapped,
+                MREMAP_MAYMOVE | MREMAP_FIXED, allocation->pages) == -1)
+        give_up("softcuda: mremap");
+    poison_beside(allocation);
+    softcuda_memory_expose(allocation, false);
+}
+
+void *softcuda_memory_copy(const struct softcuda_allocation *allocation, int file, off_t offset)
+{
+    void *copy = map(allocation->mapped, file, offset);
+
+    if (copy == NULL)
+        return NULL;
+    protect(allocation, true); /* another process may free it at any time */
+    ASAN_UNPOISON_MEMORY_REGION(allocation->pages, allocation->mapped);
+    memcpy(copy, allocation->pages, allocation->mapped);
+    poison_beside(allocation);
+    softcuda_memory_expose(allocation, false);
+    return copy;
+}
+
+bool softcuda_memory_map_file(struct softcuda_allocation *allocation, size_t bytes, int file,
+                              off_t offset)
+{
+    void *pages = map(round_up(bytes, PAGE), file, offset);
+
+    if (pages == NULL)
+        return false;
+    if (!place(allocation, bytes)) {
+        munmap(pages, round_up(bytes, PAGE));
+        return false;
+    }
+    softcuda_memory_replace(allocation, pages);
     return true;
 }
 
@@ -240,13 +316,12 @@ bool softcuda_memory_release(struct softcuda_allocation *allocation)
 
     softcuda_memory_expose(allocation, true);
     intact = is_intact(allocation);
+    softcuda_share_end(allocation);
     if (allocation->memory != SOFTCUDA_REGISTERED) {
         ASAN_UNPOISON_MEMORY_REGION(allocation->pages, allocation->mapped);
         if (mmap(allocation->pages, allocation->mapped, PROT_NONE,
-                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
-            perror("softcuda: mmap");
-            abort();
-        }
+                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+            give_up("softcuda: mmap");
     }
     erase(allocation);
     return intact;
@@ -265,7 +340,8 @@ size_t softcuda_memory_used(CUdevice device)
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (allocations[i]->context->device == device && allocations[i]->memory < SOFTCUDA_PINNED)
+        if (allocations[i]->context->device == device && allocations[i]->memory < SOFTCUDA_PINNED &&
+            !softcuda_share_is_imported(allocations[i]))
             bytes += allocations[i]->mapped;
     }
     return bytes;

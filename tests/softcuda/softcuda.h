@@ -9,6 +9,10 @@
  * copy runs, and there is no access beside an allocation or after it was freed.
  * - Work on streams is carried out as late as it may be: when something waits for it.
  * - Pinned memory is read and written when the copy is carried out, not when it is queued.
+ * - Memory of another process (cuIpcOpenMemHandle) is opened once at a time, where the drivers of
+ * today count how often; what was freed there meanwhile is an illegal address, or reads as 0xDD
+ * bytes. A handle is made of the first address of an allocation alone. A process that exits frees
+ * nothing. A forked child has copies of what was shared.
  *
  * From the environment, read in cuInit:
  *   SOFTCUDA_DEVICES=N         devices; default 2; 0: cuInit says that there are none
@@ -35,6 +39,7 @@ enum softcuda_kind {
     SOFTCUDA_LAUNCH, /* cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES */
     SOFTCUDA_ASYNC,  /* as a copy or launch is carried out: sticky, CUDA_ERROR_ILLEGAL_ADDRESS */
     SOFTCUDA_LOST,   /* any call of the driver: sticky, CUDA_ERROR_DEVICE_UNAVAILABLE */
+    SOFTCUDA_IPC,    /* cuIpcGetMemHandle, cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED */
     SOFTCUDA_KINDS
 };
 
@@ -47,7 +52,12 @@ struct softcuda_counts {
     unsigned long long operations[SOFTCUDA_KINDS]; /* those that failed included */
     unsigned long long launches;
     unsigned long long bytes_to_device, bytes_to_host; /* copied */
-    unsigned long long live; /* allocations, registrations, streams, events, modules not freed */
+    /* Allocations, registrations, streams, events, modules not freed, memory of other processes
+     * not closed. */
+    unsigned long long live;
+    /* Allocations freed here while other processes had them open; a message says so. Those that
+     * died without closing them had. */
+    unsigned long long freed_while_open;
 };
 void softcuda_count(struct softcuda_counts *counts);
 

@@ -1,0 +1,318 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Memory that processes share. An allocation whose handle is asked for moves into a file of this
+ * process, one without a name for all of them, which others open in /proc. In front of its pages is
+ * one with what the processes know of each other. Places in the file are never used again. */
+
+#define _GNU_SOURCE /* memfd_create, fallocate */
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+#define PAGE ((size_t)4096)
+#define NAME "softcuda"
+enum { FREED = 0xDD };
+
+struct front {
+    _Atomic uint64_t number; /* 0: freed */
+    uint64_t bytes;
+    _Atomic int64_t openers; /* processes that have it open */
+};
+
+struct softcuda_share {
+    struct front *front; /* NULL: what a forked child has is a copy */
+    uint64_t number;
+    off_t offset; /* of the front, in the file of the process that it belongs to */
+    bool imported, gone;
+    void *copy; /* for the child, while the process forks */
+};
+
+static int file = -1;
+static off_t file_bytes;
+
+/* ---- forks: the child must not write into what the parent shares ---- */
+
+static void before_fork(void)
+{
+    struct softcuda_allocation *allocation;
+
+    softcuda_lock();
+    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
+        struct softcuda_share *share = allocation->share;
+
+        if (share == NULL || share->front == NULL || softcuda_share_is_gone(allocation))
+            continue;
+        share->copy = softcuda_memory_copy(allocation, -1, 0);
+        if (share->copy == NULL) {
+            perror("softcuda: no memory for a fork");
+            abort();
+        }
+    }
+}
+
+static void after_fork(void)
+{
+    struct softcuda_allocation *allocation;
+
+    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
+        if (allocation->share && allocation->share->copy) {
+            munmap(allocation->share->copy, allocation->mapped);
+            allocation->share->copy = NULL;
+        }
+    }
+    softcuda_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+    struct softcuda_allocation *allocation;
+
+    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
+        struct softcuda_share *share = allocation->share;
+
+        if (share == NULL)
+            continue;
+        if (share->copy)
+            softcuda_memory_replace(allocation, share->copy);
+        if (share->front)
+            munmap(share->front, PAGE);
+        share->copy = share->front = NULL;
+        if (!share->imported) {
+            free(share);
+            allocation->share = NULL;
+        }
+    }
+    if (file >= 0)
+        close(file);
+    file = -1;
+    file_bytes = 0;
+    softcuda_unlock_child();
+}
+
+static bool watch_forks(void)
+{
+    static bool watched;
+
+    if (!watched)
+        watched = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    return watched;
+}
+
+/* ---- memory of this process ---- */
+
+/* Appends BYTES. Beyond the limit the system would send SIGXFSZ. */
+static bool grow(size_t bytes, off_t *offset)
+{
+    struct rlimit limit;
+
+    if (file < 0)
+        file = memfd_create(NAME, MFD_CLOEXEC);
+    if (file < 0 ||
+        (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)file_bytes + bytes) ||
+        ftruncate(file, file_bytes + (off_t)bytes) != 0)
+        return false;
+    *offset = file_bytes;
+    file_bytes += (off_t)bytes;
+    return true;
+}
+
+static struct front *map_front(int from, off_t offset)
+{
+    void *front = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, from, offset);
+
+    return front != MAP_FAILED ? front : NULL;
+}
+
+static bool move(struct softcuda_allocation *allocation)
+{
+    struct softcuda_share *share = calloc(1, sizeof *share);
+    void *pages;
+
+    if (share == NULL)
+        return false;
+    if (!watch_forks() || !grow(PAGE + allocation->mapped, &share->offset) ||
+        getrandom(&share->number, sizeof share->number, 0) != (ssize_t)sizeof share->number)
+        goto free_share;
+    share->number += share->number == 0;
+    share->front = map_front(file, share->offset);
+    if (share->front == NULL)
+        goto free_share;
+    pages = softcuda_memory_copy(allocation, file, share->offset + (off_t)PAGE);
+    if (pages == NULL)
+        goto unmap_front;
+    softcuda_memory_replace(allocation, pages);
+    share->front->bytes = allocation->bytes;
+    share->front->number = share->number;
+    allocation->share = share;
+    return true;
+unmap_front:
+    munmap(share->front, PAGE);
+free_share:
+    free(share);
+    return false;
+}
+
+bool softcuda_share_export(struct softcuda_allocation *allocation, struct softcuda_offer *offer)
+{
+    if (allocation->share == NULL && !move(allocation))
+        return false;
+    *offer = (struct softcuda_offer){.process = (uint64_t)getpid(),
+                                     .file = (uint64_t)file,
+                                     .offset = (uint64_t)allocation->share->offset,
+                                     .bytes = allocation->bytes,
+                                     .number = allocation->share->number};
+    return true;
+}
+
+/* Pages that others have open stay until this process exits: taken away they would read as zeros,
+ * which may be right. */
+static void withdraw(const struct softcuda_allocation *allocation)
+{
+    const struct softcuda_share *share = allocation->share;
+
+    share->front->number = 0;
+    if (share->front->openers > 0) {
+        softcuda_counts.freed_while_open++;
+        fprintf(stderr, "softcuda: %zu bytes were freed while other processes had them open\n",
+                allocation->bytes);
+        memset(allocation->start, FREED, allocation->bytes);
+    } else if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, share->offset,
+                         (off_t)(PAGE + allocation->mapped)) != 0) {
+        perror("softcuda: fallocate");
+    }
+}
+
+void softcuda_share_end(struct softcuda_allocation *allocation)
+{
+    struct softcuda_share *share = allocation->share;
+
+    if (share == NULL)
+        return;
+    if (share->front) {
+        if (share->imported)
+            share->front->openers--;
+        else
+            withdraw(allocation);
+        munmap(share->front, PAGE);
+    }
+    free(share);
+    allocation->share = NULL;
+}
+
+/* ---- memory of other processes ---- */
+
+/* Opens the file of OFFER, if it is one of such a process and so large. */
+static int open_file(const struct softcuda_offer *offer)
+{
+    static const char expected[] = "/memfd:" NAME;
+    char path[64], target[sizeof expected] = "";
+    struct stat status;
+    uint64_t bytes;
+    int opened;
+
+    snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)offer->process,
+             (unsigned long long)offer->file);
+    if (readlink(path, target, sizeof target - 1) < 0 || strcmp(target, expected) != 0)
+        return -1;
+    opened = open(path, O_RDWR | O_CLOEXEC);
+    if (opened < 0)
+        return -1;
+    bytes = fstat(opened, &status) == 0 ? (uint64_t)status.st_size : 0;
+    if (bytes < PAGE || offer->offset > bytes - PAGE || offer->offset % PAGE != 0 ||
+        offer->bytes == 0 || offer->bytes > bytes - PAGE - offer->offset) {
+        close(opened);
+        return -1;
+    }
+    return opened;
+}
+
+/* Is counted before it looks a second time: the process that frees does these in the other order.
+ */
+static bool enlist(struct front *front, const struct softcuda_offer *offer)
+{
+    if (offer->number == 0 || front->number != offer->number || front->bytes != offer->bytes)
+        return false;
+    front->openers++;
+    if (front->number == offer->number)
+        return true;
+    front->openers--;
+    return false;
+}
+
+CUresult softcuda_share_import(struct softcuda_allocation *allocation,
+                               const struct softcuda_offer *offer)
+{
+    struct softcuda_share *share = calloc(1, sizeof *share);
+    CUresult code = CUDA_ERROR_MAP_FAILED;
+    int opened;
+
+    if (share == NULL || !watch_forks())
+        goto free_share;
+    code = CUDA_ERROR_INVALID_HANDLE;
+    opened = open_file(offer);
+    if (opened < 0)
+        goto free_share;
+    code = CUDA_ERROR_MAP_FAILED;
+    share->front = map_front(opened, (off_t)offer->offset);
+    if (share->front == NULL)
+        goto close_file;
+    code = CUDA_ERROR_INVALID_HANDLE;
+    if (!enlist(share->front, offer))
+        goto unmap_front;
+    code = CUDA_ERROR_MAP_FAILED;
+    if (!softcuda_memory_map_file(allocation, offer->bytes, opened, (off_t)(offer->offset + PAGE)))
+        goto delist;
+    close(opened);
+    share->number = offer->number;
+    share->imported = true;
+    allocation->share = share;
+    return CUDA_SUCCESS;
+delist:
+    share->front->openers--;
+unmap_front:
+    munmap(share->front, PAGE);
+close_file:
+    close(opened);
+free_share:
+    free(share);
+    return code;
+}
+
+bool softcuda_share_is_imported(const struct softcuda_allocation *allocation)
+{
+    return allocation->share && allocation->share->imported;
+}
+
+const struct softcuda_allocation *softcuda_share_find(uint64_t number)
+{
+    const struct softcuda_allocation *allocation;
+
+    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
+        if (softcuda_share_is_imported(allocation) && allocation->share->number == number)
+            return allocation;
+    }
+    return NULL;
+}
+
+bool softcuda_share_is_gone(const struct softcuda_allocation *allocation)
+{
+    struct softcuda_share *share = allocation->share;
+
+    if (share == NULL || !share->imported)
+        return false;
+    if (share->front && share->front->number != share->number)
+        share->gone = true;
+    return share->gone;
+}
