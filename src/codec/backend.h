@@ -58,8 +58,21 @@ struct cgx_backend_ops {
     void (*store)(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
                   size_t bytes);
 
+    /* Where the backends of mates are connected (cuda/peers.h), payloads go from one device to the
+     * other, and the host has of its own what is asked for here: brings the bucket headers of the
+     * PIECES of PAYLOAD to the staging memory. */
+    enum cgx_status (*headers)(struct cgx_backend *backend, unsigned lane,
+                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *payload);
+
+    /* As store, of BYTES at OFFSET of the staging memory of MATE, whose mirror has them, to where
+     * DATA is mirrored. They must stay there until wait, which returns the error if this fails. */
+    void (*pull)(struct cgx_backend *backend, unsigned lane, unsigned mate, size_t offset,
+                 const unsigned char *data, size_t bytes);
+
     /* Until all that is queued on LANE has been carried out. Only CGX_OK means that the payloads
-     * and elements are there; an error is that of any operation since the last wait. */
+     * and elements are there; an error is that of any operation since the last wait, of a store
+     * too that no operation has returned. */
     enum cgx_status (*wait)(struct cgx_backend *backend, unsigned lane);
 
     /* After an error: whether the caller's buffers cannot be reached any more, by other means

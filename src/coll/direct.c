@@ -64,7 +64,7 @@ static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *
     status = cgx_slice_exchange(slice, count, stage->step, true);
     if (status != CGX_OK || !own)
         return status;
-    cgx_slice_store(slice, stage->incoming, arrived * extent);
+    cgx_stage_store(slice, stage, stage->incoming, arrived * extent);
     insert_arrived(slice, stage);
     return CGX_OK;
 }

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "coll/shm.h"
@@ -129,31 +130,71 @@ static void begin_shared(const struct cgx_ways *ways, struct cgx_transfer *trans
     for (size_t t = 0; t < ntransfers; t++) {
         struct cgx_transfer *transfer = &transfers[t];
 
+        transfer->pulled = false;
         transfer->pending = ways->shm && cgx_shm_reaches(ways->shm, (unsigned)transfer->peer);
         if (transfer->pending && transfer->direction == CGX_TRANSFER_SEND)
             cgx_shm_send(ways->shm, (unsigned)transfer->peer, transfer->data, transfer->filled);
     }
 }
 
-/* Completes what can be; returns how many, *LEFT: how many are left. */
+/* Whether the message has come; it has been copied, or PULLED. Its end beyond what is expected is
+ * lost. */
+static bool receive_shared(const struct cgx_ways *ways, struct cgx_transfer *transfer)
+{
+    struct cgx_shm_message message;
+
+    if (transfer->pulled || !cgx_shm_peek(ways->shm, (unsigned)transfer->peer, &message))
+        return false;
+    transfer->filled = message.bytes < transfer->bytes ? message.bytes : transfer->bytes;
+    transfer->pulled = ways->puller != NULL;
+    if (ways->puller) {
+        ways->puller->pull(ways->puller->state, transfer, &message);
+        return true;
+    }
+    memcpy(transfer->data, message.data, transfer->filled);
+    cgx_shm_take(ways->shm, (unsigned)transfer->peer);
+    transfer->pending = false;
+    return true;
+}
+
+/* When all that comes has been pulled: lets the senders know. */
+static void settle_shared(const struct cgx_ways *ways, struct cgx_transfer *transfers,
+                          size_t ntransfers)
+{
+    ways->puller->settle(ways->puller->state);
+    for (size_t t = 0; t < ntransfers; t++) {
+        if (!transfers[t].pulled)
+            continue;
+        cgx_shm_take(ways->shm, (unsigned)transfers[t].peer);
+        transfers[t].pulled = transfers[t].pending = false;
+    }
+}
+
+/* Advances what can be; returns how many, *LEFT: how many are not complete. */
 static size_t advance_shared(const struct cgx_ways *ways, struct cgx_transfer *transfers,
                              size_t ntransfers, size_t *left)
 {
-    size_t done = 0;
+    size_t done = 0, coming = 0, pulled = 0;
 
     *left = 0;
     for (size_t t = 0; ways->shm && t < ntransfers; t++) {
         struct cgx_transfer *transfer = &transfers[t];
-        unsigned peer = (unsigned)transfer->peer;
+        bool receives = transfer->direction == CGX_TRANSFER_RECEIVE;
 
         if (!transfer->pending)
             continue;
-        transfer->pending = transfer->direction == CGX_TRANSFER_SEND
-                                ? !cgx_shm_was_taken(ways->shm, peer)
-                                : !cgx_shm_receive(ways->shm, peer, transfer->data, transfer->bytes,
-                                                   &transfer->filled);
-        done += !transfer->pending;
+        if (receives)
+            done += receive_shared(ways, transfer);
+        else if (cgx_shm_was_taken(ways->shm, (unsigned)transfer->peer))
+            transfer->pending = false, done++;
+        pulled += transfer->pulled;
+        coming += receives && transfer->pending && !transfer->pulled;
         *left += transfer->pending;
+    }
+    if (pulled > 0 && coming == 0) {
+        settle_shared(ways, transfers, ntransfers);
+        *left -= pulled;
+        done += pulled;
     }
     return done;
 }

@@ -16,6 +16,8 @@
 #include "util/status.h"
 
 struct cgx_shm;
+struct cgx_shm_message;
+struct cgx_unit;
 
 /* One message to or from a peer; its size is known to both sides. A sender may leave out the end
  * (fragments then go short or empty, but they go), which the receiver sees in FILLED. */
@@ -23,11 +25,23 @@ struct cgx_transfer {
     int peer;
     enum { CGX_TRANSFER_SEND, CGX_TRANSFER_RECEIVE } direction;
     unsigned char *data;
-    size_t bytes;  /* of the message as scheduled */
-    size_t filled; /* send: bytes to be sent; receive: set to the bytes that came */
+    size_t bytes;                /* of the message as scheduled */
+    size_t filled;               /* send: bytes to be sent; receive: set to the bytes that came */
+    const struct cgx_unit *unit; /* received; for who pulls it */
     /* State of the exchange. */
     size_t posted; /* bytes of the message whose fragments have been posted */
     bool pending;  /* it goes through shared memory, and is not complete */
+    bool pulled;   /* and was pulled; what its sender has of it is still in use */
+};
+
+/* Takes the messages of mates, whose payloads are in the memory of their devices. */
+struct cgx_puller {
+    void *state;
+    /* Begins to take MESSAGE, of which FILLED bytes are expected, to where it belongs. */
+    void (*pull)(void *state, const struct cgx_transfer *transfer,
+                 const struct cgx_shm_message *message);
+    /* Until all that was begun is done. */
+    void (*settle)(void *state);
 };
 
 /* Request slots for exchanges of up to a number of transfers; opaque. */
@@ -40,6 +54,7 @@ struct cgx_ways {
     const struct cgx_mpi *mpi;
     MPI_Comm comm;
     struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
+    const struct cgx_puller *puller; /* NULL: the host copies what is in the segment */
 };
 
 /* Completes the TRANSFERS. Two messages from one rank to another must be in different calls.

@@ -61,12 +61,13 @@ static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *
             return status;
         if (in >= stage->nunits)
             continue;
-        cgx_slice_store(slice, stage->incoming, CGX_MESSAGE_HEADER_BYTES + stage->units[in].bytes);
+        cgx_stage_store(slice, stage, stage->incoming,
+                        CGX_MESSAGE_HEADER_BYTES + stage->units[in].bytes);
         if (in == stage->self) {
             prepend_arrived(slice, stage);
         } else {
             slice->coll->scratch->sources[0] = slice->lane->staging + stage->incoming;
-            cgx_stage_sum(slice, &stage->units[in], 1);
+            cgx_stage_sum(slice, stage, &stage->units[in], 1);
         }
     }
     return CGX_OK;

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "util/cookie.h"
 
 #define PAGE 4096
 #define NAME "cgxpmpi"
@@ -31,6 +31,7 @@ struct box {
 /* In front of a segment. */
 struct front {
     uint64_t cookie;
+    uint64_t staging;   /* offset of the staging memory */
     struct box boxes[]; /* by mate */
 };
 
@@ -39,18 +40,6 @@ struct front {
 static size_t whole_pages(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
-/* Told apart from any segment that a process of this number may have had. */
-static uint64_t make_cookie(const void *memory)
-{
-    uint64_t cookie;
-    struct timespec now;
-
-    if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) == (ssize_t)sizeof cookie && cookie != 0)
-        return cookie;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)memory) | 1;
 }
 
 /* Whether a file may have BYTES: beyond the limit the system would send SIGXFSZ. */
@@ -77,8 +66,9 @@ enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_share
     made.memory = mmap(NULL, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.file, 0);
     if (made.memory == MAP_FAILED)
         goto close_file;
-    made.cookie = make_cookie(made.memory);
-    ((struct front *)(void *)made.memory)->cookie = made.cookie;
+    made.cookie = cgx_cookie();
+    *(struct front *)(void *)made.memory =
+        (struct front){.cookie = made.cookie, .staging = made.front};
     *segment = made;
     return CGX_OK;
 close_file:
@@ -241,21 +231,28 @@ bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank)
            mate->sent;
 }
 
-bool cgx_shm_receive(struct cgx_shm *shm, unsigned rank, void *data, size_t capacity, size_t *bytes)
+bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_message *message)
 {
-    unsigned number = shm->nodes->local[rank];
-    struct mate *mate = &shm->mates[number];
+    const struct mate *mate = &shm->mates[shm->nodes->local[rank]];
     const struct box *box = &mate->front->boxes[shm->self];
-    uint64_t offset, ready = atomic_load_explicit(&box->ready, memory_order_acquire);
+    uint64_t offset, bytes;
 
-    if (ready != mate->received + 1)
+    if (atomic_load_explicit(&box->ready, memory_order_acquire) != mate->received + 1)
         return false;
     offset = box->offset;
-    *bytes = box->bytes < capacity ? (size_t)box->bytes : capacity;
-    if (offset > mate->bytes || *bytes > mate->bytes - offset)
-        *bytes = 0; /* no message that was ever sent: it is refused by its length */
-    memcpy(data, (const unsigned char *)mate->front + offset, *bytes);
-    mate->received = ready;
-    atomic_store_explicit(&shm->own->boxes[number].taken, ready, memory_order_release);
+    bytes = box->bytes;
+    if (offset < mate->front->staging || offset > mate->bytes || bytes > mate->bytes - offset)
+        offset = mate->front->staging, bytes = 0;
+    *message = (struct cgx_shm_message){.data = (const unsigned char *)mate->front + offset,
+                                        .bytes = (size_t)bytes,
+                                        .offset = (size_t)(offset - mate->front->staging)};
     return true;
+}
+
+void cgx_shm_take(struct cgx_shm *shm, unsigned rank)
+{
+    unsigned number = shm->nodes->local[rank];
+
+    atomic_store_explicit(&shm->own->boxes[number].taken, ++shm->mates[number].received,
+                          memory_order_release);
 }

@@ -66,8 +66,14 @@ bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank);
 void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t bytes);
 bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank);
 
-/* Takes the next message of RANK, if it is ready: its end beyond CAPACITY is lost. */
-bool cgx_shm_receive(struct cgx_shm *shm, unsigned rank, void *data, size_t capacity,
-                     size_t *bytes);
+struct cgx_shm_message {
+    const unsigned char *data;
+    size_t bytes;  /* 0: none that was ever sent */
+    size_t offset; /* of the data in the staging memory of its sender */
+};
+
+/* Whether the next message of RANK is ready: then it stays until it is taken. */
+bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_message *message);
+void cgx_shm_take(struct cgx_shm *shm, unsigned rank);
 
 #endif

@@ -77,9 +77,11 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     const struct cgx_shape *shape = coll->shape;
     const struct cgx_plan *plan = shape->plan;
     struct cgx_lane *lane = &coll->scratch->lanes[number % CGX_LANES];
+    unsigned node = shape->nodes->node[coll->rank];
+    unsigned members = shape->nodes->first[node + 1] - shape->nodes->first[node];
 
     *slice = (struct cgx_slice){.coll = coll,
-                                .node = shape->nodes->node[coll->rank],
+                                .node = node,
                                 .local = shape->nodes->local[coll->rank],
                                 .owns = shape->nodes->local[coll->rank] < shape->shards,
                                 .lane_number = number % CGX_LANES,
@@ -93,6 +95,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                            .call = coll->call,
                                            .stream = coll->rank},
                                 .number = number,
+                                .by_device = coll->by_device && members > 1,
                                 .withheld = coll->withheld,
                                 .hopeless = coll->hopeless};
     for (unsigned shard = 0; shard < shape->shards; shard++) {
@@ -139,6 +142,7 @@ void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
 
     transfer->direction = CGX_TRANSFER_RECEIVE;
+    transfer->unit = unit;
     transfer->peer = (int)peer;
     transfer->data = slice->lane->staging + at;
     transfer->bytes = CGX_MESSAGE_HEADER_BYTES + unit->bytes;
@@ -184,7 +188,11 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_transfer *transfers = coll->scratch->transfers;
-    const struct cgx_ways ways = {.mpi = coll->mpi, .comm = coll->comm, .shm = coll->shm};
+    const struct cgx_puller puller = cgx_slice_puller(slice);
+    const struct cgx_ways ways = {.mpi = coll->mpi,
+                                  .comm = coll->comm,
+                                  .shm = coll->shm,
+                                  .puller = slice->by_device ? &puller : NULL};
     enum cgx_status status =
         cgx_exchange_run(coll->scratch->exchange, &ways, coll->scratch->transfers, count);
 
@@ -192,5 +200,9 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
         if (transfers[i].direction == CGX_TRANSFER_RECEIVE)
             take(slice, &transfers[i], step, early);
     }
+    if (slice->unpulled && early)
+        cgx_slice_withhold(slice);
+    else if (slice->unpulled)
+        slice->failed = true;
     return status;
 }

@@ -5,7 +5,7 @@
  * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
  * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
  * what arrives to be summed, and what is measured. slice.c has the messages, slice_work.c what the
- * backends do. */
+ * backends do, slice_pull.c what goes from device to device. */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
@@ -23,6 +23,7 @@ struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned node, local; /* of this rank */
     bool owns;            /* this rank owns a shard, and a chunk of it */
+    bool by_device;       /* payloads go to mates from device to device */
     unsigned lane_number;
     struct cgx_lane *lane;
     const struct cgx_unit *parts, *shards;
@@ -42,6 +43,7 @@ struct cgx_slice {
     bool hopeless; /* and cannot serve exactly either */
     bool failed;   /* this rank has no result, and not all ranks know */
     bool changed;  /* the host has written into what a device backend has of the own part */
+    bool unpulled; /* what mates have sent could not be copied */
     size_t sent;   /* bytes */
 };
 
@@ -75,21 +77,39 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
  *
  * Where the slice is withheld nothing is done; what goes wrong makes it withheld. */
 
-/* Encodes the pieces of UNIT from the input. */
-void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit);
+/* This rank cannot go on: all come to know, as long as they will. */
+void cgx_slice_withhold(struct cgx_slice *slice);
 
-/* Takes BYTES that have arrived at offset AT for the next sums. */
+/* To whom what is formed is sent: payloads to mates alone may stay on the device. */
+enum cgx_reach { CGX_REACH_MATES, CGX_REACH_ALL };
+
+/* Encodes the pieces of UNIT from the input. */
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach);
+
+/* Takes BYTES that have arrived at offset AT of the host for the next sums. */
 void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes);
 
 /* Sums NSOURCES of the scratch memory's sources into UNIT, and waits; each source has what is at
  * UNIT's message at its start. PARTIAL: the sum will be added to others. */
 void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
-                      bool partial);
+                      bool partial, enum cgx_reach reach);
 
 /* Until what was encoded of UNIT is in the staging memory and may be sent. */
 void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit);
 
 /* Decodes all parts into the output. An error is this rank's alone. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
+
+/* ---- where payloads go to mates from device to device ---- */
+
+/* Whether hosts need the bucket headers of what they send. */
+bool cgx_slice_needs_headers(const struct cgx_slice *slice);
+
+/* Takes the messages of mates. */
+struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
+
+/* Before mates get the own shard: brings to the device what it lacks of it. If that fails, this
+ * rank and its mates have no result. */
+void cgx_slice_publish(struct cgx_slice *slice);
 
 #endif

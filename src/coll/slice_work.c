@@ -10,8 +10,7 @@
 #include "coll/tally.h"
 #include "util/trace.h"
 
-/* This rank cannot go on: all come to know. */
-static void withhold(struct cgx_slice *slice)
+void cgx_slice_withhold(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
@@ -74,7 +73,25 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
     cgx_float_leave(&caller);
 }
 
-void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
+/* Brings what was queued of UNIT, whose PIECES are those of PAYLOAD, to the host, as far as it is
+ * needed there. */
+static enum cgx_status bring(struct cgx_slice *slice, const struct cgx_unit *unit,
+                             const struct cgx_piece *pieces, unsigned char *payload,
+                             enum cgx_reach reach)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    if (!slice->by_device || reach == CGX_REACH_ALL)
+        return encoder->ops->fetch(encoder, slice->lane_number,
+                                   slice->lane->staging + unit->message + CGX_MESSAGE_HEADER_BYTES,
+                                   unit->bytes);
+    if (!cgx_slice_needs_headers(slice))
+        return CGX_OK;
+    return encoder->ops->headers(encoder, slice->lane_number, &slice->coding, pieces, unit->npieces,
+                                 payload);
+}
+
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
@@ -89,12 +106,10 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit)
     coll->scratch->sources[0] = NULL;
     if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, what.pieces, what.npieces,
                              coll->input, staging) == CGX_OK &&
-        encoder->ops->fetch(encoder, slice->lane_number,
-                            staging + unit->message + CGX_MESSAGE_HEADER_BYTES,
-                            unit->bytes) == CGX_OK)
+        bring(slice, unit, what.pieces, staging, reach) == CGX_OK)
         measure(slice, &what, 1);
     else
-        withhold(slice);
+        cgx_slice_withhold(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->lane_number);
 }
 
@@ -105,7 +120,7 @@ static void wait_for_work(struct cgx_slice *slice)
 
     /* Withheld since it was started: what was queued then still writes where headers go. */
     if (!slice->coll->withheld && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
-        withhold(slice);
+        cgx_slice_withhold(slice);
     cgx_float_enter(&caller);
     if (!slice->withheld)
         cgx_tally_errors(slice);
@@ -131,7 +146,7 @@ void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
 }
 
 void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
-                      bool partial)
+                      bool partial, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
@@ -151,9 +166,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     measure(slice, &(struct cgx_measuring){pieces, unit->npieces, payload, false}, nsources);
     if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
                              coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
-        encoder->ops->fetch(encoder, slice->lane_number, payload + CGX_MESSAGE_HEADER_BYTES,
-                            unit->bytes) != CGX_OK)
-        withhold(slice);
+        bring(slice, unit, pieces, payload, reach) != CGX_OK)
+        cgx_slice_withhold(slice);
     wait_for_work(slice);
     seal(slice, unit, nsources, partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->lane_number);
@@ -169,8 +183,9 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
-    decoder->ops->store(decoder, slice->lane_number, staging,
-                        has_own ? cgx_slice_own(slice)->message : slice->end);
+    if (!slice->by_device)
+        decoder->ops->store(decoder, slice->lane_number, staging,
+                            has_own ? cgx_slice_own(slice)->message : slice->end);
     status = decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,
                                   slice->pieces, staging, coll->output);
     cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->lane_number);

@@ -26,20 +26,29 @@ void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
     slice->addends_origin = origin;
 }
 
-/* As cgx_stage_sum; PARTIAL: the sum will be added to others. */
-static void sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources, bool partial)
+void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
+                     size_t bytes)
+{
+    if (stage->is_cross || !slice->by_device)
+        cgx_slice_store(slice, at, bytes);
+}
+
+/* Returns how many sources there are, which NSOURCES and the addends become. */
+static size_t list_sources(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
 
     cgx_stage_rebase(slice, unit->message);
     memcpy(scratch->sources + nsources, scratch->addends,
            slice->naddends * sizeof scratch->addends[0]);
-    cgx_slice_reduce(slice, unit, nsources + slice->naddends, partial);
+    return nsources + slice->naddends;
 }
 
-void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
+void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
+                   const struct cgx_unit *unit, size_t nsources)
 {
-    sum(slice, unit, nsources, true);
+    cgx_slice_reduce(slice, unit, list_sources(slice, unit, nsources), true,
+                     stage->is_cross ? CGX_REACH_ALL : CGX_REACH_MATES);
 }
 
 /* ---- which stages there are ---- */
@@ -128,7 +137,7 @@ static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage,
     if (!stage->is_first) {
         struct cgx_unit opening = ops->opening(stage);
 
-        cgx_stage_sum(slice, &opening, 0);
+        cgx_stage_sum(slice, stage, &opening, 0);
     }
     begun = cgx_trace_now();
     status = ops->collect(slice, stage);
@@ -154,12 +163,19 @@ static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, u
 /* Of an owner: from what its node brings to its shard to the sum of the shard. */
 static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cross)
 {
+    const struct cgx_unit *own = cgx_slice_own(slice);
+    /* What is carried may change the sum on the host. */
+    bool stays = cross->size == 1 && !slice->coll->shape->carries;
     enum cgx_status status = collect(slice, cross, 1);
 
     if (status != CGX_OK)
         return status;
-    sum(slice, cgx_slice_own(slice), 0, false);
-    return share(slice, cross, 2);
+    cgx_slice_reduce(slice, own, list_sources(slice, own, 0), false,
+                     stays ? CGX_REACH_MATES : CGX_REACH_ALL);
+    status = share(slice, cross, 2);
+    if (status == CGX_OK)
+        cgx_slice_publish(slice);
+    return status;
 }
 
 void cgx_stages_start(struct cgx_slice *slice)
@@ -167,7 +183,7 @@ void cgx_stages_start(struct cgx_slice *slice)
     struct stages stages = stages_of(slice);
     struct cgx_unit opening = opening_of(slice, &stages);
 
-    cgx_slice_encode(slice, &opening);
+    cgx_slice_encode(slice, &opening, stages.inner.size > 1 ? CGX_REACH_MATES : CGX_REACH_ALL);
 }
 
 enum cgx_status cgx_stages_run(struct cgx_slice *slice)

@@ -40,9 +40,14 @@ unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *s
 /* Makes the addends have what is ORIGIN bytes into the staging memory at their start. */
 void cgx_stage_rebase(struct cgx_slice *slice, size_t origin);
 
+/* Takes BYTES that have arrived at offset AT of the staging memory for the next sums. */
+void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
+                     size_t bytes);
+
 /* Forms in UNIT, which may be a run of units, the sum of what this rank brings and of NSOURCES
- * more, which are the first of the scratch memory's sources. */
-void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources);
+ * more, which are the first of the scratch memory's sources, for STAGE. */
+void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
+                   const struct cgx_unit *unit, size_t nsources);
 
 /* An algorithm. */
 struct cgx_stage_ops {

@@ -10,13 +10,8 @@
 #include <string.h>
 
 #include "cuda/launch.h"
-
-struct cgx_cuda_backends {
-    struct cgx_backend base;
-    struct cgx_cuda_work work;
-    enum cgx_sync sync;
-    struct cgx_cuda_backends *next;
-};
+#include "cuda/rescue.h"
+#include "cuda/work.h"
 
 static struct cgx_cuda_backends *self(struct cgx_backend *backend)
 {
@@ -38,6 +33,8 @@ static enum cgx_status begin(struct cgx_backend *backend)
                                  "cuEventRecord");
     if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
         status = cgx_cuda_order(mine->work.compute, mine->work.caller);
+    for (unsigned i = 0; i < CGX_LANES; i++)
+        mine->work.lanes[i].pulled = false;
     cgx_cuda_leave();
     return status;
 }
@@ -102,6 +99,23 @@ static enum cgx_status measure(struct cgx_backend *backend, unsigned lane,
                                           .payload = (const unsigned char *)samples});
 }
 
+/* The kernel writes into the staging memory itself. */
+static enum cgx_status headers(struct cgx_backend *backend, unsigned number,
+                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
+                               size_t npieces, const unsigned char *payload)
+{
+    const struct cgx_cuda_lane *lane = &self(backend)->work.lanes[number];
+    CUdeviceptr there = lane->there + (CUdeviceptr)(payload - lane->host);
+
+    return run(backend, number,
+               &(struct cgx_cuda_request){.operation = CGX_CUDA_HEADERS,
+                                          .coding = coding,
+                                          .pieces = pieces,
+                                          .npieces = npieces,
+                                          .buffer = (const void *)(uintptr_t)there,
+                                          .payload = payload});
+}
+
 /* ---- copies and waiting ---- */
 
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
@@ -127,25 +141,55 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     return status;
 }
 
-static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
-                  size_t bytes)
+/* Queues the copying of BYTES to where DATA is mirrored: from there or, if that is 0, from DATA. */
+static enum cgx_status queue_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
+                                  CUdeviceptr from, const unsigned char *data, size_t bytes)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
-    struct cgx_cuda_lane *lane = &work->lanes[number];
-    enum cgx_status status;
+    return from ? cgx_cuda_status(cgx_cuda()->cuMemcpyDtoDAsync(to, from, bytes, work->up),
+                                  "cuMemcpyDtoDAsync")
+                : cgx_cuda_status(cgx_cuda()->cuMemcpyHtoDAsync(to, data, bytes, work->up),
+                                  "cuMemcpyHtoDAsync");
+}
 
-    if (bytes == 0)
-        return;
-    status = cgx_cuda_work_enter(work);
+/* What mates have sent can be had in no other way: it is tried twice. */
+static void bring(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane, CUdeviceptr from,
+                  const unsigned char *data, size_t bytes)
+{
+    CUdeviceptr to = cgx_cuda_mirrored(lane, data);
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
     if (status == CGX_OK) {
-        status = cgx_cuda_status(
-            cgx_cuda()->cuMemcpyHtoDAsync(cgx_cuda_mirrored(lane, data), data, bytes, work->up),
-            "cuMemcpyHtoDAsync");
+        status = queue_copy(work, to, from, data, bytes);
+        if (status != CGX_OK)
+            status = queue_copy(work, to, from, data, bytes);
         if (status == CGX_OK)
             status = cgx_cuda_record(&lane->stored, work->up);
         cgx_cuda_leave();
     }
     if (status != CGX_OK)
+        lane->store_failed = true;
+}
+
+static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
+                  size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+
+    if (bytes > 0)
+        bring(work, &work->lanes[number], 0, data, bytes);
+}
+
+static void pull(struct cgx_backend *backend, unsigned number, unsigned mate, size_t offset,
+                 const unsigned char *data, size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_lane *lane = &work->lanes[number];
+    CUdeviceptr from = cgx_cuda_peer_at(work, mate, offset, bytes);
+
+    lane->pulled = true;
+    if (from)
+        bring(work, lane, from, data, bytes);
+    else
         lane->store_failed = true;
 }
 
@@ -180,6 +224,9 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
             status = CGX_ERR_FORMAT;
         *lane->tables[i].status = 0;
     }
+    if (lane->store_failed && status == CGX_OK)
+        status = CGX_ERR_DEVICE;
+    lane->store_failed = false;
     return status;
 }
 
@@ -197,44 +244,6 @@ static bool lost(struct cgx_backend *backend)
 
 /* ---- decoding, which must not fail on one rank alone ---- */
 
-/* Decodes PIECE by the processor; the copy waits for what was queued before. */
-static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_piece piece,
-                                    const unsigned char *payload, void *buffer)
-{
-    size_t size = cgx_dtype_size(coding->dtype);
-    CUdeviceptr to = (CUdeviceptr)(uintptr_t)buffer + piece.first * size;
-    void *elements = malloc(piece.count * size);
-    enum cgx_status status = CGX_ERR_NOMEM;
-
-    piece.first = 0;
-    if (elements)
-        status = cgx_codec_host()->decode(coding, &piece, 1, payload, elements);
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
-                                 "cuMemcpyHtoD");
-    /* From pageable memory it may return before all has arrived. */
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
-    free(elements);
-    return status;
-}
-
-static enum cgx_status decode_by_host(struct cgx_backend *backend, unsigned lane,
-                                      const struct cgx_cuda_request *request, void *buffer)
-{
-    enum cgx_status status = wait(backend, lane);
-
-    if (status == CGX_OK)
-        status = cgx_cuda_work_enter(&self(backend)->work);
-    if (status != CGX_OK)
-        return status;
-    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++)
-        status = decode_piece(request->coding, request->pieces[i], request->payload, buffer);
-    cgx_cuda_leave();
-    return status;
-}
-
 static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *payload, void *buffer)
@@ -247,7 +256,11 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
                                              .payload = payload};
     enum cgx_status status = run(backend, lane, &request);
 
-    return status == CGX_OK ? CGX_OK : decode_by_host(backend, lane, &request, buffer);
+    if (status == CGX_OK)
+        return CGX_OK;
+    status = wait(backend, lane);
+    return status == CGX_OK ? cgx_cuda_rescue(&self(backend)->work, lane, &request, buffer)
+                            : status;
 }
 
 /* ---- all backends of a staging memory ---- */
@@ -260,8 +273,15 @@ static const struct cgx_backend_ops ops = {.name = "cuda",
                                            .measure = measure,
                                            .fetch = fetch,
                                            .store = store,
+                                           .headers = headers,
+                                           .pull = pull,
                                            .wait = wait,
                                            .lost = lost};
+
+struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend)
+{
+    return backend->ops == &ops ? &self(backend)->work : NULL;
+}
 
 static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
                               const struct cgx_area *area, enum cgx_sync sync)

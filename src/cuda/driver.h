@@ -30,6 +30,9 @@
     X(cuEventRecord)              \
     X(cuEventSynchronize)         \
     X(cuGetErrorName)             \
+    X(cuIpcCloseMemHandle)        \
+    X(cuIpcGetMemHandle)          \
+    X(cuIpcOpenMemHandle)         \
     X(cuLaunchKernel)             \
     X(cuMemAlloc)                 \
     X(cuMemFree)                  \
@@ -37,6 +40,7 @@
     X(cuMemHostGetDevicePointer)  \
     X(cuMemHostRegister)          \
     X(cuMemHostUnregister)        \
+    X(cuMemcpyDtoDAsync)          \
     X(cuMemcpyDtoH)               \
     X(cuMemcpyDtoHAsync)          \
     X(cuMemcpyHtoD)               \

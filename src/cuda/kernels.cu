@@ -333,6 +333,33 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
                              (struct cgx_sample *)args.payload + samples->at + number);
 }
 
+/* ---- headers ---- */
+
+/* The host needs these of payloads that never come to it. */
+CGX_DEVICE void headers(const struct cgx_kernel_args &args)
+{
+    const int shift = __ffs((int)args.bucket_size) - 1;
+    __shared__ uint32_t found;
+
+    if (threadIdx.x < 32) {
+        uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
+
+        if (threadIdx.x == 0)
+            found = piece;
+    }
+    __syncthreads();
+
+    const struct cgx_kernel_piece *piece = &args.pieces[found];
+    const uint64_t buckets = (piece->count + args.bucket_size - 1) >> shift;
+    const uint32_t *from = (const uint32_t *)(args.payload + piece->offset);
+    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + piece->offset);
+    uint64_t first = (uint64_t)(blockIdx.x - piece->tile) * CGX_KERNEL_HEADER_TILE;
+
+    for (uint32_t i = threadIdx.x; i < CGX_KERNEL_HEADER_TILE && first + i < buckets;
+         i += CGX_KERNEL_THREADS)
+        to[first + i] = from[first + i];
+}
+
 /* ---- the kernels ---- */
 
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
@@ -356,6 +383,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \
     CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)
 
+CGX_KERNEL(cgx_headers, CGX_BLOCKS, headers)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)
 CGX_KERNELS_OF(bfloat16)

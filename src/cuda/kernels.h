@@ -8,11 +8,16 @@
  *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic
  *   cgx_decode_TYPE                                 cgx_decode_add_TYPE
  *
+ * and for all types
+ *
+ *   cgx_headers
+ *
  * They do what codec/codec.h says of these operations, with the same bytes; decode_add adds the
  * levels to the elements of the buffer in float32, rounded to the type (NaN: the canonical one).
  * Each takes one struct cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one
  * block for each tile; measure takes tiles of CGX_KERNEL_MEASURED elements, and none of pieces of
- * width 32, and its samples are the payload. */
+ * width 32, and its samples are the payload; headers takes tiles of CGX_KERNEL_HEADER_TILE buckets,
+ * none of width 32, and copies the bucket headers of PAYLOAD to the same places of BUFFER. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
@@ -21,6 +26,7 @@
 #define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements: whole buckets of one piece */
 #define CGX_KERNEL_MEASURED (CGX_KERNEL_TILE * CGX_SAMPLE_GROUP)
+#define CGX_KERNEL_HEADER_TILE 1024
 
 /* A struct cgx_piece; TILE is the number of tiles of the pieces before it. */
 struct cgx_kernel_piece {
@@ -37,6 +43,14 @@ static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece, bool is_m
     uint64_t tile = is_measured ? CGX_KERNEL_MEASURED : CGX_KERNEL_TILE;
 
     return is_measured && piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
+}
+
+/* The same of cgx_headers. */
+static inline uint64_t cgx_kernel_header_tiles(const struct cgx_piece *piece, unsigned bucket_size)
+{
+    uint64_t tile = (uint64_t)CGX_KERNEL_HEADER_TILE * bucket_size;
+
+    return piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
 }
 
 /* All pointers are the device's. */

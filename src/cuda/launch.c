@@ -37,6 +37,13 @@ static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size
     return true;
 }
 
+static uint64_t tiles_of(const struct cgx_cuda_request *request, const struct cgx_piece *piece)
+{
+    return request->operation == CGX_CUDA_HEADERS
+               ? cgx_kernel_header_tiles(piece, request->coding->bucket_size)
+               : cgx_kernel_tiles(piece, request->operation == CGX_CUDA_MEASURE);
+}
+
 /* Writes the tables of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
  * if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table *table,
@@ -60,7 +67,7 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
                                                .tile = (uint32_t)total};
 
         changed |= put(table, at, &entry, sizeof entry);
-        total += cgx_kernel_tiles(piece, request->operation == CGX_CUDA_MEASURE);
+        total += tiles_of(request, piece);
     }
     *tiles = (unsigned)total;
     return changed ? at : 0;
@@ -77,6 +84,8 @@ static enum cgx_kernel kernel_of(const struct cgx_cuda_request *request)
         return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
     case CGX_CUDA_MEASURE:
         return stochastic ? CGX_KERNEL_MEASURE_STOCHASTIC : CGX_KERNEL_MEASURE;
+    case CGX_CUDA_HEADERS:
+        return CGX_KERNEL_HEADERS;
     default:
         return CGX_KERNEL_DECODE;
     }

@@ -3,6 +3,7 @@
 
 #include "cuda/backend.h"
 #include "cuda/memory.h"
+#include "cuda/peers.h"
 #include "cuda/staged.h"
 
 enum cgx_memory cgx_cuda_memory(const void *pointer)
@@ -34,6 +35,41 @@ bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
 {
     (void)all;
     return true;
+}
+
+enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offer *offer)
+{
+    (void)backend, (void)offer;
+    return CGX_ERR_INVALID;
+}
+
+uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
+{
+    (void)all;
+    return 0;
+}
+
+enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, const struct cgx_cuda_offer *offers,
+                                 unsigned nmates, unsigned self)
+{
+    (void)backend, (void)offers, (void)nmates, (void)self;
+    return CGX_ERR_INVALID;
+}
+
+void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
+{
+    (void)all;
+}
+
+bool cgx_cuda_is_connected(const struct cgx_backend *backend)
+{
+    (void)backend;
+    return false;
+}
+
+void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)
+{
+    (void)all, (void)cookie;
 }
 
 bool cgx_staged_possible(void)

@@ -116,11 +116,11 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
                                      unsigned lanes)
 {
-    size_t mirror = round_up(area->bytes, ALIGNMENT),
-           table = round_up(work->table_bytes, ALIGNMENT);
+    size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
     enum cgx_status status = cgx_cuda_status(
-        cgx_cuda()->cuMemAlloc(&work->memory, lanes * (mirror + CGX_CUDA_OPERATIONS * table)),
+        cgx_cuda()->cuMemAlloc(&work->memory, CGX_CUDA_MIRRORS + lanes * mirror +
+                                                  lanes * CGX_CUDA_OPERATIONS * table),
         "cuMemAlloc");
 
     if (status != CGX_OK)
@@ -131,10 +131,11 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
         work->memory = 0;
         return status;
     }
-    next = work->memory;
-    for (unsigned i = 0; i < lanes; i++) {
+    work->mirrors = lanes * mirror;
+    next = work->memory + CGX_CUDA_MIRRORS;
+    for (unsigned i = 0; i < lanes; i++, next += mirror)
         work->lanes[i].mirror = next;
-        next += mirror;
+    for (unsigned i = 0; i < lanes; i++) {
         for (int j = 0; j < CGX_CUDA_OPERATIONS; j++, next += table)
             work->lanes[i].tables[j].device = next;
     }
@@ -145,12 +146,16 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
  * same. Pinning takes the pages, so this is the last moment to say where they should come from. */
 static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
 {
+    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
     CUresult code;
 
     bytes = round_up(bytes, PAGE);
     cgx_cuda_bind_near(lane->host, bytes);
-    code = cgx_cuda()->cuMemHostRegister(lane->host, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    code = cgx_cuda()->cuMemHostRegister(lane->host, bytes, flags);
     lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
+    if (!lane->registered ||
+        cgx_cuda()->cuMemHostGetDevicePointer(&lane->there, lane->host, 0) != CUDA_SUCCESS)
+        lane->there = 0;
 }
 
 enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
@@ -206,12 +211,13 @@ static bool destroy_all(struct cgx_cuda_work *work)
     CUstream streams[] = {work->compute, work->up, work->down};
     bool unpinned = true;
 
+    cgx_cuda_work_disconnect(work, true);
     for (unsigned i = 0; i < CGX_LANES; i++) {
         destroy_events(&work->lanes[i]);
         if (work->lanes[i].registered)
             unpinned &= unpin(work->lanes[i].host);
     }
-    if (work->memory)
+    if (work->memory && (work->cookie == 0 || !cgx_cuda_work_retire(work)))
         cuda->cuMemFree(work->memory);
     if (work->control_registered)
         unpinned &= unpin(work->control);
@@ -235,6 +241,7 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         cgx_cuda_leave();
     } else {
         unpinned = work->memory && cgx_cuda_work_is_gone(work);
+        cgx_cuda_work_disconnect(work, false);
     }
     if (unpinned)
         free(work->control);

@@ -24,6 +24,7 @@ enum cgx_cuda_operation {
     CGX_CUDA_REDUCE,
     CGX_CUDA_DECODE,
     CGX_CUDA_MEASURE,
+    CGX_CUDA_HEADERS,
     CGX_CUDA_OPERATIONS
 };
 
@@ -39,8 +40,10 @@ struct cgx_cuda_mark {
 struct cgx_cuda_lane {
     unsigned char *host; /* the staging memory ... */
     CUdeviceptr mirror;  /* ... and its like on the device */
+    CUdeviceptr there;   /* where the device finds the staging memory itself, or 0 */
     bool registered;     /* pinned by this backend */
     bool store_failed;
+    bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_CUDA_OPERATIONS];
     struct cgx_cuda_mark stored, computed, fetched;
 };
@@ -51,16 +54,26 @@ struct cgx_cuda_work {
     struct cgx_cuda_module module;
     CUstream compute, up, down; /* kernels; copies to the device and from it */
     CUevent caller;             /* what the caller has queued */
-    CUdeviceptr memory;         /* mirrors and tables */
+    CUdeviceptr memory;         /* a cookie, mirrors and tables */
+    size_t mirrors;             /* bytes of the mirrors */
     unsigned long long id;      /* of this memory: it goes with the context */
     unsigned char *control;     /* pinned: the host's side of tables and status */
     bool control_registered;
     struct cgx_cuda_lane lanes[CGX_LANES];
+    uint64_t cookie;              /* of the memory, where other processes may open it; else 0 */
+    struct cgx_cuda_peers *peers; /* whose memory was opened here; NULL: nobody's */
 };
+
+/* Where the mirrors begin in the memory; they lie one behind the other like the lanes of staging
+ * memory that others can reach. */
+#define CGX_CUDA_MIRRORS 256
 
 /* Gets all of it in the current context, which is CONTEXT; on an error nothing. */
 enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
                                      struct cgx_cuda_work *work);
+
+/* The work of BACKEND, or NULL if it is none of a device. */
+struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend);
 
 /* CGX_OK: the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: it is gone or
  * broken. */
@@ -71,5 +84,26 @@ bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
 
 /* False: the staging memory may still be pinned and must never be freed. */
 bool cgx_cuda_work_release(struct cgx_cuda_work *work);
+
+/* ---- what mates have (peers.h) ---- */
+
+/* Closes it in the context of WORK, which is current if ENTERED. */
+void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered);
+
+/* Keeps the memory of WORK for cgx_cuda_withdraw. False: memory is short. */
+bool cgx_cuda_work_retire(const struct cgx_cuda_work *work);
+
+/* Where BYTES at OFFSET of the mirror of MATE are; 0: nowhere. */
+CUdeviceptr cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset,
+                             size_t bytes);
+
+/* ---- backends ---- */
+
+struct cgx_cuda_backends {
+    struct cgx_backend base;
+    struct cgx_cuda_work work;
+    enum cgx_sync sync;
+    struct cgx_cuda_backends *next;
+};
 
 #endif

@@ -4,6 +4,7 @@
 #include "pmpi/allreduce.h"
 
 #include "cuda/memory.h"
+#include "cuda/peers.h"
 #include "cuda/staged.h"
 #include "pmpi/agreement.h"
 #include "pmpi/check.h"
@@ -90,6 +91,12 @@ static void get_backends(struct cgx_comm *state, const struct cgx_call *call, st
     offer->hopeless = is_dead(input) || is_dead(call->recvbuf);
 }
 
+/* The one that does all, or NULL. */
+static struct cgx_backend *backend_of(const struct offer *offer)
+{
+    return !offer->refusal && offer->encoder == offer->decoder ? offer->encoder : NULL;
+}
+
 /* Makes the plan of SIGNATURE, and its shape for all that the plan may become. */
 static bool make_plan(const struct cgx_comm *state, struct cgx_signature *signature,
                       const struct cgx_say *say, enum cgx_dtype dtype, size_t count)
@@ -159,7 +166,7 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     }
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
-        if (cgx_connect(mpi, state) != MPI_SUCCESS)
+        if (cgx_connect(mpi, state, backend_of(&offer), &signature->by_device) != MPI_SUCCESS)
             code = cgx_errors_raise(mpi, call->comm, "MPI could not connect the ranks of a node");
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
@@ -168,8 +175,9 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
     state->broken = code != MPI_SUCCESS;
     signature->agreed = code == MPI_SUCCESS && agreed;
     if (signature->agreed) {
-        cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: compressed, %u slices",
-                (long long)call->count, state->size, signature->shape.slices);
+        cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: compressed, %u slices%s",
+                (long long)call->count, state->size, signature->shape.slices,
+                signature->by_device ? ", from device to device" : "");
         return MPI_SUCCESS;
     }
     if (code == MPI_SUCCESS && all == CGX_HOPELESS) {
@@ -271,6 +279,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                             .shape = &signature->shape,
                             .scratch = &state->scratch,
                             .shm = state->shm,
+                            .by_device = signature->by_device,
                             .seed = cgx_start()->seed,
                             .call = state->calls++,
                             .input = input_of(call),
@@ -279,6 +288,9 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     if (cgx_layers_find(state, recurrence->position, signature->plan, &coll.shape, &tally))
         coll.tally = &tally;
     get_backends(state, call, &offer);
+    if (coll.by_device && !offer.refusal &&
+        !(backend_of(&offer) && cgx_cuda_is_connected(offer.encoder)))
+        offer.refusal = "mates cannot reach the memory that its buffers have come to lie in";
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
     coll.withheld = offer.refusal || offer.dtype != signature->plan->dtype;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cuda/memory.h"
+#include "cuda/peers.h"
 #include "pmpi/agreement.h"
 #include "pmpi/errors.h"
 #include "pmpi/layers.h"
@@ -50,8 +51,10 @@ static void free_state(struct cgx_comm *state)
     cgx_signatures_free(state->signatures);
     cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
-    if (!state->broken)
+    if (!state->broken) {
         cgx_scratch_release(&state->scratch);
+        cgx_cuda_withdraw(NULL, state->peer_cookie);
+    }
     cgx_shm_free(state->shm);
     cgx_nodes_free(state->nodes);
     cgx_nodes_free(state->flat);

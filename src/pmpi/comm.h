@@ -40,6 +40,8 @@ struct cgx_comm {
     struct cgx_shm *shm;     /* NULL: all messages go by MPI */
     bool shm_refused;        /* and will */
     uint64_t shm_cookie;     /* of the segment that mates are attached to */
+    bool peers_refused;      /* mates cannot reach the memory of each other's devices */
+    uint64_t peer_cookie;    /* of that which was offered them last; 0: none */
     uint32_t calls;          /* compressed so far */
     struct cgx_stats *stats; /* NULL: none are kept */
 };

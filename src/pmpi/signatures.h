@@ -22,6 +22,7 @@ struct cgx_signature {
     uint64_t next_wait;
     struct cgx_plan *plan; /* owned; NULL until agreed */
     struct cgx_shape shape;
+    bool by_device; /* and calls go from device to device inside nodes */
 };
 
 struct cgx_signatures;

@@ -33,6 +33,10 @@ struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct
                                        size_t staging);
 enum cgx_status __real_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
+enum cgx_status __real_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
+                                          bool early);
+enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
+                                          bool early);
 
 /* Cut into SLICES, with the staging memory of one for each lane. */
 struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
@@ -85,6 +89,7 @@ static struct {
     unsigned left; /* operations in calls up to the one that fails; 0: there was none, or it was */
     unsigned long long before;
     bool decoding; /* it came in the last slice's decode, or as the context was left before */
+    bool pulling;  /* or before that when sums went from device to device: mates may fail too */
 } fault;
 
 static unsigned long long host_allocations;
@@ -135,7 +140,7 @@ static void fail_nth(unsigned nth)
 static void arm(void)
 {
     fault.before = operations();
-    fault.decoding = false;
+    fault.decoding = fault.pulling = false;
     fail_nth(fault.left);
 }
 
@@ -150,11 +155,25 @@ static bool disarm(void)
     return hit;
 }
 
+/* Whether it is still to come. */
+static bool is_ahead(void)
+{
+    return operations() - fault.before <= fault.left + LEAVING;
+}
+
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
 {
     if (slice->number + 1 == slices)
-        fault.decoding = operations() - fault.before <= fault.left + LEAVING;
+        fault.decoding = fault.pulling || is_ahead();
     return __real_cgx_slice_decode(slice);
+}
+
+enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
+                                          bool early)
+{
+    if (slice->by_device && slice->number + 1 == slices && !early)
+        fault.pulling = fault.pulling || is_ahead();
+    return __real_cgx_slice_exchange(slice, count, step, early);
 }
 
 static bool anywhere(bool here)
@@ -242,7 +261,8 @@ static void test_once(enum softcuda_kind kind, const char *name, int faulty)
 static void judge(struct tally *tally, int faulty, MPI_Comm comm, int code, bool in_place)
 {
     bool here = check_rank == faulty;
-    bool decoding = anywhere(here && fault.decoding);
+    bool decoding = anywhere(here && (fault.decoding || fault.pulling));
+    bool pulling = anywhere(here && fault.pulling);
     bool error = anywhere(here && code != MPI_SUCCESS), right;
 
     tally->hits++;
@@ -257,7 +277,10 @@ static void judge(struct tally *tally, int faulty, MPI_Comm comm, int code, bool
         return;
     }
     tally->alone++;
-    right = here ? code != MPI_SUCCESS : device_sum_look(&sum, in_place, code) == DEVICE_COMPRESSED;
+    if (code != MPI_SUCCESS)
+        right = here || pulling;
+    else
+        right = !here && device_sum_look(&sum, in_place, code) == DEVICE_COMPRESSED;
     tally->alike &= check_everywhere(right, MPI_COMM_WORLD);
     if (!here)
         device_sum_upload(&sum);

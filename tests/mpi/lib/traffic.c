@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 static atomic_uint_fast64_t bytes, messages;
 
@@ -27,4 +29,11 @@ uint64_t traffic_bytes(void)
 uint64_t traffic_messages(void)
 {
     return atomic_load(&messages);
+}
+
+bool traffic_has_all(void)
+{
+    const char *transport = getenv("CGX_INNER_COMMUNICATOR_TYPE");
+
+    return transport && strcmp(transport, "MPI") == 0;
 }

@@ -6,6 +6,7 @@
 #ifndef TESTS_MPI_LIB_TRAFFIC_H
 #define TESTS_MPI_LIB_TRAFFIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Payload bytes handed to PMPI_Isend by this process so far; 0 growth across a call means that it
@@ -14,5 +15,8 @@ uint64_t traffic_bytes(void);
 
 /* Messages likewise. */
 uint64_t traffic_messages(void);
+
+/* Whether MPI moves all messages, as CGX_INNER_COMMUNICATOR_TYPE says. */
+bool traffic_has_all(void);
 
 #endif

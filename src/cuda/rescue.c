@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cuda/rescue.h"
+
+#include <stdlib.h>
+
+/* What was pulled is nowhere but in the mirror. */
+static enum cgx_status fetch_piece(const struct cgx_cuda_lane *lane,
+                                   const struct cgx_cuda_request *request,
+                                   const struct cgx_piece *piece)
+{
+    struct cgx_layout layout = cgx_piece_layout(
+        piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
+    unsigned char *data = lane->host + (request->payload - lane->host) + piece->offset;
+
+    return cgx_cuda_status(
+        cgx_cuda()->cuMemcpyDtoH(data, cgx_cuda_mirrored(lane, data), layout.bytes),
+        "cuMemcpyDtoH");
+}
+
+/* The copy waits for what was queued before. */
+static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_piece piece,
+                                    const unsigned char *payload, void *buffer)
+{
+    size_t size = cgx_dtype_size(coding->dtype);
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)buffer + piece.first * size;
+    void *elements = malloc(piece.count * size);
+    enum cgx_status status = CGX_ERR_NOMEM;
+
+    piece.first = 0;
+    if (elements)
+        status = cgx_codec_host()->decode(coding, &piece, 1, payload, elements);
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
+                                 "cuMemcpyHtoD");
+    /* From pageable memory it may return before all has arrived. */
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
+                                 "cuStreamSynchronize");
+    free(elements);
+    return status;
+}
+
+enum cgx_status cgx_cuda_rescue(struct cgx_cuda_work *work, unsigned number,
+                                const struct cgx_cuda_request *request, void *buffer)
+{
+    const struct cgx_cuda_lane *lane = &work->lanes[number];
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
+        if (lane->pulled)
+            status = fetch_piece(lane, request, &request->pieces[i]);
+        if (status == CGX_OK)
+            status = decode_piece(request->coding, request->pieces[i], request->payload, buffer);
+    }
+    cgx_cuda_leave();
+    return status;
+}
