@@ -274,23 +274,31 @@ static bool close_file(FILE *file)
     return fclose(file) == 0 && !failed;
 }
 
-/* The file of this rank alone, in its own time. */
-static bool write_alone(const char *path, int rank, const struct cgx_trace_event *events,
-                        struct greeting greeting)
+/* This rank alone, in its own time. */
+static void put_alone(FILE *file, int rank, const struct cgx_trace_event *events,
+                      struct greeting greeting)
 {
     struct cgx_timeline_rank about = {
         .rank = rank, .kept = greeting.kept, .dropped = greeting.dropped};
+
+    cgx_timeline_put_head(file, &about, 1);
+    cgx_timeline_put_rank(file, &about, events, true);
+    cgx_timeline_put_tail(file);
+}
+
+static bool write_alone(const char *path, int rank, const struct cgx_trace_event *events,
+                        struct greeting greeting)
+{
     FILE *file = fopen(path, "we");
 
     if (!file)
         return false;
-    cgx_timeline_put_head(file, &about, 1);
-    cgx_timeline_put_rank(file, &about, events, true);
-    cgx_timeline_put_tail(file);
+    put_alone(file, rank, events, greeting);
     return close_file(file);
 }
 
-/* Of rank 0, with all others; no rank sends if it cannot take. */
+/* Of rank 0, with all others; no rank sends if it cannot take. Where MPI fails, as it may after a
+ * host has vanished, what rank 0 did is there all the same. */
 static bool write_together(const struct cgx_mpi *mpi, const char *path, int size,
                            const struct cgx_trace_event *events, struct greeting greeting)
 {
@@ -303,6 +311,8 @@ static bool write_together(const struct cgx_mpi *mpi, const char *path, int size
     code = mpi->Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (code == MPI_SUCCESS && able && file)
         code = gather(mpi, file, events, greeting, ranks, size, room);
+    else if (file)
+        put_alone(file, 0, events, greeting);
     if (code != MPI_SUCCESS)
         cgx_mpi_log_error(mpi, "CGX_TRACE: the ranks' events could not be gathered", code);
     if (file) {

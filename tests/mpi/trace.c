@@ -7,8 +7,13 @@
  *                          before, as those of different hosts may be
  *   "trace late N COUNT"   the same; then rank 0 finalises at once, while the others wait for a
  *                          while for messages with any tag, which they send each other
- *   "trace some N COUNT"   sums on a communicator that lacks the last rank, which makes no call */
+ *   "trace some N COUNT"   sums on a communicator that lacks the last rank, which makes no call
+ *   "trace lost N COUNT"   sums as of world, then no reduction of MPI's succeeds any more
+ *   "trace hosts N COUNT"  sums as of world, on several hosts: ranks leave in MPI_Finalize as soon
+ *                          as the library has written, since what MPICH does next may hang there */
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +34,21 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     if (clock == CLOCK_MONOTONIC)
         now->tv_sec += ahead;
     return code;
+}
+
+static bool lost;
+
+/* In the place of MPI's. */
+int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm)
+{
+    static __typeof__(PMPI_Allreduce) *mpi;
+
+    if (lost)
+        return MPI_ERR_OTHER;
+    if (!mpi)
+        mpi = (__typeof__(mpi))dlsym(RTLD_NEXT, "PMPI_Allreduce");
+    return mpi(sendbuf, recvbuf, count, datatype, op, comm);
 }
 
 static bool take_sums(MPI_Comm comm, unsigned calls, int count)
@@ -61,6 +81,22 @@ static bool pass_message(void)
     return status.MPI_SOURCE != 0 && status.MPI_TAG == 77 && got == check_rank;
 }
 
+/* Attributes go in the reverse of the order in which they came: this one after the library's. */
+static int leave(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm, (void)keyval, (void)value, (void)extra;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    _exit(0);
+}
+
+static void leave_early(void)
+{
+    int keyval;
+
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -72,6 +108,8 @@ int main(int argc, char **argv)
     check_begin();
     if (strcmp(what, "clocks") == 0)
         ahead = 1000 * check_rank;
+    if (strcmp(what, "hosts") == 0)
+        leave_early();
     if (strcmp(what, "some") == 0) {
         bool takes_part = check_rank + 1 < check_size;
         MPI_Comm comm;
@@ -86,6 +124,7 @@ int main(int argc, char **argv)
     }
     check(good, "all calls succeed");
     good = strcmp(what, "late") != 0 || check_rank == 0 || pass_message();
+    lost = strcmp(what, "lost") == 0;
     code = check_end();
     return good ? code : 1;
 }
