@@ -21,13 +21,22 @@ struct cgx_coding {
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
     uint32_t stream; /* which rank quantises, at which stage */
+    /* reduce and measure: RAWS sources, none or more, from FIRST_RAW on are raw. They hold the
+     * elements of each piece as the buffer does, one after the other, from its RAW on. */
+    unsigned first_raw, raws;
 };
 
-/* Buffers may be misaligned; payloads are aligned to 16 bytes. No operation reads or writes outside
- * the pieces it is given; none keeps a pointer. The caller's floating-point modes change no byte
- * and are left as they were, exception flags included. All return CGX_OK or, where stated, an
- * error, which is not logged: the caller knows whose payload it is. After an error the destination
- * holds anything. */
+/* Whether source number SOURCE of a call is raw. */
+static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
+{
+    return source - coding->first_raw < coding->raws;
+}
+
+/* Buffers may be misaligned; payloads and raw sources are aligned to 16 bytes. No operation reads
+ * or writes outside the pieces it is given; none keeps a pointer. The caller's floating-point modes
+ * change no byte and are left as they were, exception flags included. All return CGX_OK or, where
+ * stated, an error, which is not logged: the caller knows whose payload it is. After an error the
+ * destination holds anything. */
 struct cgx_codec {
     const char *name;
 
@@ -42,10 +51,11 @@ struct cgx_codec {
                               size_t npieces, const unsigned char *payload, void *buffer);
 
     /* Decodes NSOURCES payloads, one or more, sums them in float32 in the order given, and encodes
-     * the sum into PAYLOAD, which may be one of the sources. A source of NULL stands for the
-     * unquantised elements of BUFFER and may occur at most once. The same PIECES describe every
-     * payload. A sum that may exceed the type's range (a partial one: that of float32), given the
-     * steps of its sources, poisons its bucket. CGX_ERR_FORMAT as for decode. */
+     * the sum into PAYLOAD, which may be one of the sources that is not raw. A source of NULL
+     * stands for the unquantised elements of BUFFER and may occur at most once, among raw ones too.
+     * The same PIECES describe every payload and every raw source. A sum that may exceed the type's
+     * range (a partial one: that of float32), given the steps of its sources, poisons its bucket;
+     * unquantised elements have no steps. CGX_ERR_FORMAT as for decode. */
     enum cgx_status (*reduce)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const unsigned char *const *sources, size_t nsources,
                               const void *buffer, unsigned char *payload);

@@ -71,6 +71,7 @@ struct cgx_piece {
     size_t count;  /* elements, at least 1; a multiple of the bucket size but at the buffer's end */
     unsigned bits; /* 1-8, or CGX_BITS_EXACT */
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
+    size_t raw;    /* bytes from the start of a raw source (codec.h), if any; a multiple of 16 */
 };
 
 #define CGX_BUCKET_SIZE_MIN 64

@@ -42,13 +42,12 @@ static void reduce_exact(struct reduction *reduction)
 
         n = n < CGX_BUCKET_SIZE_MAX ? n : CGX_BUCKET_SIZE_MAX;
         for (size_t p = 0; p < sum->nsources; p++) {
-            const unsigned char *source = sum->sources[p];
+            const unsigned char *elements =
+                cgx_walk_unquantised(walk, sum, p, piece->first + start);
 
-            cgx_walk_add_elements(walk,
-                                  source == NULL
-                                      ? cgx_walk_element(walk, sum->buffer, piece->first + start)
-                                      : source + piece->offset + start * size,
-                                  n, p == 0, sum);
+            if (elements == NULL)
+                elements = sum->sources[p] + piece->offset + start * size;
+            cgx_walk_add_elements(walk, elements, n, p == 0, sum);
         }
         walk->kernels->narrow[walk->coding->dtype](sum->values, n, out + start * size);
     }

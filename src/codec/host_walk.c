@@ -154,6 +154,19 @@ void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucke
         walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, values);
 }
 
+const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_sum *sum,
+                                          size_t p, size_t first)
+{
+    const struct cgx_piece *piece = walk->piece;
+    const unsigned char *source = sum->sources[p];
+
+    if (source == NULL)
+        return cgx_walk_element(walk, sum->buffer, first);
+    if (cgx_is_raw(walk->coding, p))
+        return cgx_walk_element(walk, source + piece->raw, first - piece->first);
+    return NULL;
+}
+
 void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, size_t count,
                            bool is_first, struct cgx_sum *sum)
 {
@@ -199,12 +212,11 @@ enum cgx_status cgx_walk_sum(const struct cgx_walk *walk, const struct cgx_bucke
 {
     sum->steps = 0;
     for (size_t p = 0; p < sum->nsources; p++) {
-        const unsigned char *source = sum->sources[p];
+        const unsigned char *elements = cgx_walk_unquantised(walk, sum, p, bucket->first);
 
-        if (source == NULL)
-            cgx_walk_add_elements(walk, cgx_walk_element(walk, sum->buffer, bucket->first),
-                                  bucket->count, p == 0, sum);
-        else if (add_payload(walk, bucket, source, p == 0, sum) != CGX_OK)
+        if (elements != NULL)
+            cgx_walk_add_elements(walk, elements, bucket->count, p == 0, sum);
+        else if (add_payload(walk, bucket, sum->sources[p], p == 0, sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
     return CGX_OK;

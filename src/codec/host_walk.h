@@ -85,6 +85,11 @@ void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucke
                      const struct cgx_scale *scale, const unsigned char *payload,
                      cgx_float32 *values);
 
+/* Where the elements from FIRST of the caller's buffer on are in source P, if that is not
+ * quantised: in the buffer or, where it is raw, in the source. NULL if it is a payload. */
+const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_sum *sum,
+                                          size_t p, size_t first);
+
 /* Adds COUNT unquantised elements; those of the first source are the sum. */
 void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, size_t count,
                            bool is_first, struct cgx_sum *sum);

@@ -12,7 +12,7 @@
 
 template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
@@ -100,7 +100,7 @@ CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
 
 template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>(args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : args.bucket_size);
@@ -147,7 +147,6 @@ template <class Type>
 CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cgx_tile *tile)
 {
     const struct cgx_place place = find_place(tile, CGX_KERNEL_TILE);
-    const unsigned char *elements = elements_of<Type>(args, tile, &place);
     uint32_t words[CGX_GROUPS][Type::WORDS];
     float sums[CGX_GROUPS][CGX_GROUP];
 
@@ -155,12 +154,12 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
         sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* which changes nothing that is added to it */
     for (uint32_t s = 0; s < args.nsources; s++) {
-        const unsigned char *source = args.sources[s];
+        const unsigned char *elements = unquantised_of<Type>(args, tile, &place, s);
 
-        if (source == NULL)
-            load_elements<Type>(&place, elements, alignment_of<Type>(args.buffer), words);
+        if (elements != NULL)
+            load_elements<Type>(&place, elements, alignment_of<Type>(elements), words);
         else
-            load_exact<Type>(tile, &place, source, words);
+            load_exact<Type>(tile, &place, (const unsigned char *)args.sources[s], words);
         add_elements<Type>(words, sums);
     }
 #pragma unroll
@@ -196,16 +195,16 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 
 #pragma unroll 1
     while (first < args.nsources) {
-        const unsigned char *payloads[BATCH];
+        int64_t payloads[BATCH];
         struct source sources[BATCH] = {};
 
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++)
-            payloads[i] = first + i < args.nsources ? args.sources[first + i] : NULL;
+            payloads[i] = first + i < args.nsources ? args.sources[first + i] : 0;
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++)
-            if (payloads[i] != NULL)
-                load_source(tile, place, payloads[i], bits, &sources[i]);
+            if (payloads[i] > 0)
+                load_source(tile, place, (const unsigned char *)payloads[i], bits, &sources[i]);
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
             float u = cgx_header_step(sources[i].header);
@@ -264,9 +263,12 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
 {
     float steps = 0;
     bool is_good = true;
+    uint32_t s = 0;
 
 #pragma unroll 1
-    for (uint32_t s = 0;; s++) {
+    for (;;) {
+        const unsigned char *elements;
+
         if (tile->bits == 4)
             s = add_grids<4, 4>(args, tile, place, s, sums, &steps);
         else if (tile->bits == 8)
@@ -275,14 +277,20 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
             s = add_grids<0, 1>(args, tile, place, s, sums, &steps);
         if (s >= args.nsources)
             break;
-        if (args.sources[s] == NULL) {
+        elements = unquantised_of<Type>(args, tile, place, s);
+        if (elements == NULL) {
+            if (!add_other(tile, place, (const unsigned char *)args.sources[s], sums, &steps))
+                is_good = false;
+            s++;
+        }
+#pragma unroll 1
+        while (elements != NULL) { /* add_grids would ask for the payloads behind, in vain */
             uint32_t words[CGX_GROUPS][Type::WORDS];
 
-            load_elements<Type>(place, elements_of<Type>(args, tile, place),
-                                alignment_of<Type>(args.buffer), words);
+            load_elements<Type>(place, elements, alignment_of<Type>(elements), words);
             add_elements<Type>(words, sums);
-        } else if (!add_other(tile, place, args.sources[s], sums, &steps)) {
-            is_good = false;
+            s++;
+            elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : NULL;
         }
     }
     if (!is_good && place->thread == 0)
@@ -292,7 +300,7 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
 
 template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
 {
-    const struct cgx_tile *tile = find_tile(args, sizeof(typename Type::element));
+    const struct cgx_tile *tile = find_tile<true>(args, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size;
     struct cgx_place place = find_place(tile, bucket_size);
     float sums[CGX_GROUPS][CGX_GROUP] = {};

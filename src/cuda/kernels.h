@@ -33,6 +33,7 @@ struct cgx_kernel_piece {
     uint64_t first;
     uint64_t count;
     uint64_t offset;
+    uint64_t raw;
     uint32_t bits;
     uint32_t tile;
 };
@@ -53,13 +54,20 @@ static inline uint64_t cgx_kernel_header_tiles(const struct cgx_piece *piece, un
     return piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
 }
 
+/* What stands for a source at ADDRESS, aligned to 16: where it is raw, the negative, so that a run
+ * of payloads ends there without a bound of its own. ADDRESS is 0 for the buffer. */
+static inline int64_t cgx_kernel_source(uint64_t address, bool is_raw)
+{
+    return is_raw ? -(int64_t)address : (int64_t)address;
+}
+
 /* All pointers are the device's. */
 struct cgx_kernel_args {
     const struct cgx_kernel_piece *pieces;
-    const unsigned char *const *sources; /* payloads, aligned to 16; NULL: the buffer */
-    void *buffer;                        /* may be misaligned, for its elements too */
-    unsigned char *payload;              /* aligned to 16 */
-    uint32_t *status;                    /* CGX_KERNEL_BAD_HEADER is or'ed in */
+    const int64_t *sources; /* as cgx_kernel_source says */
+    void *buffer;           /* may be misaligned, for its elements too */
+    unsigned char *payload; /* aligned to 16 */
+    uint32_t *status;       /* CGX_KERNEL_BAD_HEADER is or'ed in */
     uint64_t seed;
     uint32_t call;
     uint32_t stream;

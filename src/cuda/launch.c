@@ -54,7 +54,9 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
     uint64_t total = 0;
 
     for (size_t i = 0; i < request->nsources; i++) {
-        CUdeviceptr source = request->sources[i] ? cgx_cuda_mirrored(lane, request->sources[i]) : 0;
+        CUdeviceptr address =
+            request->sources[i] ? cgx_cuda_mirrored(lane, request->sources[i]) : 0;
+        int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
         changed |= put(table, i * sizeof source, &source, sizeof source);
     }
@@ -63,6 +65,7 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
         const struct cgx_kernel_piece entry = {.first = piece->first,
                                                .count = piece->count,
                                                .offset = piece->offset,
+                                               .raw = piece->raw,
                                                .bits = piece->bits,
                                                .tile = (uint32_t)total};
 

@@ -42,8 +42,8 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
         uint64_t before = samples_before(args.pieces, piece, args.bucket_size);
 
         if (threadIdx.x == 0) {
-            lay_out<CGX_KERNEL_MEASURED>(&args.pieces[piece], index, args.bucket_size, size,
-                                         &found.tile);
+            lay_out<CGX_KERNEL_MEASURED, true>(&args.pieces[piece], index, args.bucket_size, size,
+                                               &found.tile);
             found.first = (uint64_t)index * (CGX_KERNEL_TILE / args.bucket_size);
             found.at = before + found.first;
         }

@@ -17,6 +17,7 @@ struct cgx_tile {
     uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
     uint64_t slices[CGX_SLICES]; /* offsets of the first element's codes */
     uint64_t first;              /* element of the buffer */
+    uint64_t raw;                /* offset of the first element in a raw source */
     uint32_t count;              /* elements, at most CGX_KERNEL_TILE */
     uint32_t bits;
     uint32_t header_padding; /* words after the tile's headers that are zero */
@@ -62,8 +63,9 @@ CGX_DEVICE uint32_t find_piece(const struct cgx_kernel_piece *pieces, uint32_t n
     return first;
 }
 
-/* Tile INDEX of a piece, of SPAN elements. The layout of a piece is that of cgx_piece_layout. */
-template <uint32_t SPAN>
+/* Tile INDEX of a piece, of SPAN elements. The layout of a piece is that of cgx_piece_layout. SUMS:
+ * there are sources. */
+template <uint32_t SPAN, bool SUMS>
 CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t bucket_size,
                         uint32_t size, struct cgx_tile *tile)
 {
@@ -77,6 +79,8 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
 
     tile->first = piece->first + start;
     tile->count = is_last ? (uint32_t)left : SPAN;
+    if (SUMS)
+        tile->raw = piece->raw + start * size;
     tile->bits = bits;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
     tile->slice_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
@@ -94,6 +98,7 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
 
 /* The tile of this block, found by one warp for all. It stays in shared memory: what is needed of
  * it late takes no registers until then. */
+template <bool SUMS>
 CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, uint32_t size)
 {
     __shared__ struct cgx_tile found;
@@ -102,8 +107,9 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
         uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
 
         if (threadIdx.x == 0)
-            lay_out<CGX_KERNEL_TILE>(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile,
-                                     args.bucket_size, size, &found);
+            lay_out<CGX_KERNEL_TILE, SUMS>(&args.pieces[piece],
+                                           blockIdx.x - args.pieces[piece].tile, args.bucket_size,
+                                           size, &found);
     }
     __syncthreads();
     return &found;
@@ -172,6 +178,23 @@ CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
 {
     return (unsigned char *)args.buffer +
            (tile->first + place->at) * sizeof(typename Type::element);
+}
+
+/* Where those of source S are, if it is not quantised: in the buffer or, where it is raw, in the
+ * source. NULL if it is a payload. */
+template <class Type>
+CGX_DEVICE const unsigned char *unquantised_of(const struct cgx_kernel_args &args,
+                                               const struct cgx_tile *tile,
+                                               const struct cgx_place *place, uint32_t s)
+{
+    const int64_t source = args.sources[s];
+
+    if (source > 0)
+        return NULL;
+    if (source == 0)
+        return elements_of<Type>(args, tile, place);
+    return (const unsigned char *)(-source) + tile->raw +
+           place->at * sizeof(typename Type::element);
 }
 
 template <class Type>

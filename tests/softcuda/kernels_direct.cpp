@@ -43,21 +43,25 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job)
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
 {
-    enum { MOST_PIECES = 64 };
+    enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
     struct cgx_kernel_piece pieces[MOST_PIECES];
+    int64_t sources[MOST_SOURCES];
     struct cgx_kernel_args args = {};
     uint32_t tiles = 0, status = 0;
 
-    if (job->npieces > MOST_PIECES)
-        bail_out("%zu pieces are too many", job->npieces);
+    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
+        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        pieces[i] = {piece->first, piece->count, piece->offset, piece->bits, tiles};
+        pieces[i] = {piece->first, piece->count, piece->offset, piece->raw, piece->bits, tiles};
         tiles += (uint32_t)cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE);
     }
+    for (size_t i = 0; i < job->nsources; i++)
+        sources[i] =
+            cgx_kernel_source((uint64_t)(uintptr_t)job->sources[i], cgx_is_raw(job->coding, i));
     args.pieces = pieces;
-    args.sources = job->sources;
+    args.sources = sources;
     args.buffer = job->buffer;
     args.payload = job->payload;
     args.status = &status;

@@ -18,8 +18,9 @@
 #define COUNT 1000
 #define BYTES 4096
 
-static const struct cgx_piece pieces[] = {
-    {0, 512, 4, 0}, {512, 256, 32, 1024}, {768, 232, 7, 2048}};
+static const struct cgx_piece pieces[] = {{.count = 512, .bits = 4},
+                                          {.first = 512, .count = 256, .bits = 32, .offset = 1024},
+                                          {.first = 768, .count = 232, .bits = 7, .offset = 2048}};
 #define PIECES (sizeof pieces / sizeof *pieces)
 
 struct outcome {

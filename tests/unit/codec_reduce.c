@@ -1,11 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Reducing: decode each source, sum in float32 in the order given, encode, in one operation. */
+/* Reducing: decode each source that is not raw, sum in float32 in the order given, encode, in one
+ * operation; and measuring such sums. */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/measure.h"
 #include "codec_data.h"
 #include "codec_reference.h"
 #include "lib/tap.h"
@@ -96,6 +98,151 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
        name);
 }
 
+/* ---- raw sources ---- */
+
+/* Which sources are raw, and which one is the buffer. */
+static const struct arrangement {
+    size_t nsources, own;
+    unsigned first_raw, raws;
+} arrangements[] = {{1, SIZE_MAX, 0, 1},       {4, SIZE_MAX, 0, 4}, {4, 0, 0, 4},
+                    {SOURCES, SIZE_MAX, 0, 3}, {SOURCES, 1, 2, 3},  {SOURCES, 2, 2, 3},
+                    {SOURCES, 3, 2, 3},        {SOURCES, 4, 2, 3},  {SOURCES, 5, 2, 3},
+                    {SOURCES, SIZE_MAX, 5, 3}, {SOURCES, 7, 4, 4},  {SOURCES, SIZE_MAX, 7, 1}};
+#define ARRANGEMENTS (sizeof arrangements / sizeof *arrangements)
+
+static unsigned char raws[SOURCES][BYTES] __attribute__((aligned(16)));
+static unsigned char moved[4 * COUNT + 8];
+
+/* A part of the buffer, its last bucket incomplete, elsewhere in payloads and in raw sources. */
+static struct cgx_piece raw_piece(unsigned bits)
+{
+    return (struct cgx_piece){
+        .first = 384, .count = COUNT - 384, .bits = bits, .offset = 32, .raw = 48};
+}
+
+static void make_raws(const struct cgx_coding *coding, const struct cgx_piece *piece)
+{
+    size_t size = cgx_dtype_size(coding->dtype);
+
+    memset(raws, 0xAA, sizeof raws);
+    for (int p = 0; p < SOURCES; p++) {
+        make_source(coding, piece, p);
+        memcpy(raws[p] + piece->raw, buffers[p] + 1 + piece->first * size, piece->count * size);
+    }
+}
+
+/* Sets the sources as ARRANGEMENT says; returns the buffer, if one is, at so many bytes from where
+ * elements are aligned. */
+static const void *arrange(const struct arrangement *arrangement, struct cgx_coding *coding,
+                           size_t misalignment)
+{
+    coding->first_raw = arrangement->first_raw;
+    coding->raws = arrangement->raws;
+    for (size_t p = 0; p < arrangement->nsources; p++)
+        sources[p] = p - arrangement->first_raw < arrangement->raws ? raws[p] : payloads[p];
+    if (arrangement->own >= arrangement->nsources)
+        return NULL;
+    sources[arrangement->own] = NULL;
+    memcpy(moved + misalignment, buffers[arrangement->own] + 1,
+           COUNT * cgx_dtype_size(coding->dtype));
+    return moved + misalignment;
+}
+
+static bool is_raw_same(const struct cgx_codec *codec, const struct cgx_coding *coding,
+                        const struct cgx_piece *piece, size_t nsources, const void *buffer)
+{
+    memset(results, 0xAA, sizeof results);
+    reference_reduce(coding, piece, sources, nsources, buffer, results[0]);
+    return codec->reduce(coding, piece, 1, sources, nsources, buffer, results[1]) == CGX_OK &&
+           memcmp(results[1], results[0], BYTES) == 0;
+}
+
+/* The samples are those of the sum as the elements of a buffer. */
+static bool is_raw_measured(const struct cgx_codec *codec, const struct cgx_coding *coding,
+                            const struct cgx_piece *piece, size_t nsources, const void *buffer)
+{
+    const struct cgx_piece alone = {.count = piece->count, .bits = 8};
+    const unsigned char *const own[] = {NULL};
+    struct cgx_sample samples[2][COUNT / 64];
+    struct cgx_coding plain = *coding;
+    float steps;
+
+    for (size_t i = 0; i < piece->count; i++)
+        values[i] = reference_sum(coding, piece, sources, nsources, buffer, i, &steps);
+    plain.dtype = CGX_FLOAT32;
+    plain.raws = 0;
+    memset(samples, 0xAA, sizeof samples);
+    return codec->measure(&plain, &alone, 1, own, 1, values, samples[0]) == CGX_OK &&
+           codec->measure(coding, piece, 1, sources, nsources, buffer, samples[1]) == CGX_OK &&
+           memcmp(samples[0], samples[1], sizeof *samples) == 0;
+}
+
+static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype,
+                     enum cgx_rounding rounding)
+{
+    struct cgx_coding coding = {.dtype = dtype,
+                                .bucket_size = 128,
+                                .rounding = rounding,
+                                .seed = 5,
+                                .call = 3,
+                                .stream = 9};
+    const char *name = rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    bool same = true, measured = true;
+
+    for (unsigned bits = rounding == CGX_ROUNDING_NEAREST ? 1 : 2; bits <= 32;
+         bits += bits < 8 ? 1 : 24) {
+        const struct cgx_piece piece = raw_piece(bits);
+
+        make_raws(&coding, &piece);
+        for (size_t i = 0; i < ARRANGEMENTS; i++) {
+            size_t nsources = arrangements[i].nsources;
+            const void *buffer = arrange(&arrangements[i], &coding, i % 5);
+
+            same = same && is_raw_same(codec, &coding, &piece, nsources, buffer);
+            if (bits != CGX_BITS_EXACT)
+                measured = measured && is_raw_measured(codec, &coding, &piece, nsources, buffer);
+        }
+    }
+    ok(same, "%s: %s, %s: raw sources in any place", codec->name, data_dtypes[dtype], name);
+    ok(measured, "%s: %s, %s: the samples of sums with raw sources", codec->name,
+       data_dtypes[dtype], name);
+}
+
+/* The header of the sum of a raw source and, if there are two, the buffer: 64 elements like 0 to
+ * TOP, and LAST. */
+static uint32_t raw_header(enum cgx_dtype dtype, size_t nsources, float top, float last)
+{
+    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64, .raws = 1};
+    const struct cgx_piece piece = {.count = 64, .bits = 8, .raw = 16};
+    uint32_t header;
+
+    for (int i = 0; i < 64; i++)
+        reference_narrow(dtype, i == 63 ? last : top * (float)i / 63, raws[0] + 16, (size_t)i);
+    sources[0] = raws[0];
+    sources[1] = NULL;
+    cgx_codec_host()->reduce(&coding, &piece, 1, sources, nsources, raws[0] + 16, results[0]);
+    memcpy(&header, results[0], sizeof header);
+    return header;
+}
+
+static void test_raw_poison(enum cgx_dtype dtype)
+{
+    bool poisons = raw_header(dtype, 1, 1, NAN) == CGX_BUCKET_POISON &&
+                   raw_header(dtype, 1, 1, INFINITY) == CGX_BUCKET_POISON &&
+                   raw_header(dtype, 2, 1, -INFINITY) == CGX_BUCKET_POISON;
+
+    if (dtype != CGX_FLOAT16)
+        poisons = poisons && raw_header(dtype, 1, 1, -0x1p125f) == CGX_BUCKET_POISON &&
+                  raw_header(dtype, 2, 1, 0x1p124f) == CGX_BUCKET_POISON &&
+                  raw_header(dtype, 1, 1, 0x1.FEp124f) != CGX_BUCKET_POISON;
+    else /* 65504, of no steps; a payload of it would have some */
+        poisons = poisons && raw_header(dtype, 2, 32752, 32752) != CGX_BUCKET_POISON &&
+                  raw_header(dtype, 2, 32768, 32768) == CGX_BUCKET_POISON;
+    ok(poisons, "%s: raw elements poison a bucket as those of the buffer do", data_dtypes[dtype]);
+}
+
+/* ---- ranges ---- */
+
 /* The header of the sum of NSOURCES payloads, each of 64 elements like ELEMENTS. */
 static uint32_t sum_header(const struct cgx_coding *coding, const void *elements, size_t nsources,
                            unsigned bits)
@@ -185,8 +332,12 @@ int main(void)
         for (int dtype = 0; dtype < 3; dtype++) {
             test_set(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_NEAREST);
             test_set(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_STOCHASTIC);
+            test_raw(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_NEAREST);
+            test_raw(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_STOCHASTIC);
         }
     }
+    for (int dtype = 0; dtype < 3; dtype++)
+        test_raw_poison((enum cgx_dtype)dtype);
     test_ones();
     test_overflow();
     test_limit();

@@ -338,6 +338,31 @@ void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *p
         memcpy((char *)buffer + piece->first * size, payload + piece->offset, piece->count * size);
 }
 
+float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                    const unsigned char *const *sources, size_t nsources, const void *buffer,
+                    size_t index, float *steps)
+{
+    size_t end = (size_t)coding->first_raw + coding->raws;
+    float sum = 0;
+
+    *steps = 0;
+    for (size_t p = 0; p < nsources; p++) {
+        float value;
+
+        if (sources[p] == NULL) {
+            value = reference_widen(coding->dtype, buffer, piece->first + index);
+        } else if (p >= coding->first_raw && p < end) {
+            value = reference_widen(coding->dtype, sources[p] + piece->raw, index);
+        } else {
+            value = value_at(coding, piece, sources[p], index);
+            if (piece->bits != 32)
+                *steps += reference_step(coding, piece, sources[p], index);
+        }
+        sum = p == 0 ? value : sum + value;
+    }
+    return sum;
+}
+
 void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
                       const unsigned char *const *sources, size_t nsources, const void *buffer,
                       unsigned char *payload)
@@ -346,17 +371,9 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
     float slack = coding->rounding == CGX_ROUNDING_NEAREST ? 0x1.02p-1f : 0x1.02p0f;
 
     for (size_t i = 0; i < piece->count; i++) {
-        float steps = 0;
+        float steps;
 
-        for (size_t p = 0; p < nsources; p++) {
-            float value = sources[p] == NULL
-                              ? reference_widen(coding->dtype, buffer, piece->first + i)
-                              : value_at(coding, piece, sources[p], i);
-
-            sums[i] = p == 0 ? value : sums[i] + value;
-            if (piece->bits != 32 && sources[p] != NULL)
-                steps += reference_step(coding, piece, sources[p], i);
-        }
+        sums[i] = reference_sum(coding, piece, sources, nsources, buffer, i, &steps);
         if (piece->bits != 32 &&
             fabsf(sums[i]) + steps * slack >=
                 (coding->dtype == CGX_FLOAT16 && !coding->partial ? 65520.0f : 0x1p127f))

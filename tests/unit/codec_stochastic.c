@@ -94,7 +94,8 @@ static void test_pieces(const struct cgx_codec *codec)
     encode(&plain, &whole, payload);
     bytes = cgx_piece_layout(512, 4, 512, CGX_FLOAT32).bytes;
     for (size_t i = 0; i < COUNT / 512; i++) /* in reverse */
-        parts[i] = (struct cgx_piece){COUNT - 512 * (i + 1), 512, 4, bytes * i};
+        parts[i] = (struct cgx_piece){
+            .first = COUNT - 512 * (i + 1), .count = 512, .bits = 4, .offset = bytes * i};
     codec->encode(&plain, parts, COUNT / 512, values, other);
     for (size_t i = 0; i < COUNT / 512; i++)
         same = same &&

@@ -3,7 +3,7 @@
 
 /* The kernels give the bytes of the host codec, for pieces of all widths in one launch, all bucket
  * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
- * overwritten. */
+ * overwritten, and some are raw. */
 
 #include "codec_data.h"
 #include "cuda/kernels.h"
@@ -67,6 +67,32 @@ static void test_kernel(enum cgx_kernel kernel, const char *name, enum cgx_dtype
        rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
 }
 
+/* Of up to six sources some are raw, the first, the last or all; the buffer is among them, beside
+ * them, or none. */
+static void test_raw(enum cgx_kernel kernel, const char *name, enum cgx_dtype dtype,
+                     enum cgx_rounding rounding)
+{
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
+         bucket_size *= 4) {
+        for (unsigned i = 0; i < 12 && same; i++) {
+            struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
+
+            plan.nsources = 1 + i % 6;
+            plan.buffer_source = i % 7 < plan.nsources ? i % 7 : SCENE_NO_SOURCE;
+            plan.own_source = i % plan.nsources;
+            plan.coding.first_raw = i * 5 / 3 % (1 + i % 6);
+            plan.coding.raws = 1 + i % (1 + i % 6 - plan.coding.first_raw);
+            scene_make(&scene, &plan);
+            same = scene_is_same(&scene, kernel);
+        }
+    }
+    ok(same, "%s, %s, %s: raw sources, the bytes of the host codec", name, data_dtypes[dtype],
+       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+}
+
 /* A search in steps of 32. */
 static void test_many_pieces(void)
 {
@@ -99,6 +125,10 @@ int main(void)
         test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_STOCHASTIC);
         test_kernel(CGX_KERNEL_MEASURE, "measure", type, CGX_ROUNDING_NEAREST);
         test_kernel(CGX_KERNEL_MEASURE, "measure", type, CGX_ROUNDING_STOCHASTIC);
+        for (int rounding = 0; rounding < 2; rounding++) {
+            test_raw(CGX_KERNEL_REDUCE, "reduce", type, (enum cgx_rounding)rounding);
+            test_raw(CGX_KERNEL_MEASURE, "measure", type, (enum cgx_rounding)rounding);
+        }
     }
     test_many_pieces();
     return done_testing();

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels measure the bytes that the host codec does, of elements and of sums, for pieces of
- * all widths in one launch, all bucket sizes and incomplete buckets; so does the device backend. */
+/* The kernels measure the bytes that the host codec does, of elements and of sums, some sources
+ * raw, for pieces of all widths in one launch, all bucket sizes and incomplete buckets; so does the
+ * device backend. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,10 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding round
     plan.counts[i % (widths - 1)] = (most - i * 3 % most) * bucket_size;
     plan.counts[widths - 1] = (size_t)bucket_size * (i % 18) + 1 + i * 29 % bucket_size;
     plan.buffer_source = i % 5 < plan.nsources ? i % 5 : SCENE_NO_SOURCE;
+    if (i % 3 == 2 && bucket_size <= 1024) { /* or raw sources would be too large for a scene */
+        plan.coding.first_raw = i / 3 % (1 + i % 4);
+        plan.coding.raws = 1 + i % 4 - plan.coding.first_raw;
+    }
     return plan;
 }
 
@@ -97,7 +102,7 @@ static void test_refused(enum cgx_dtype dtype)
 
 /* ---- the backend ---- */
 
-enum { ELEMENTS = 40000, STAGING = 1 << 20, SAMPLES_AT = 1 << 19 };
+enum { ELEMENTS = 40000, SOURCES = 3, STAGING = 1 << 20, RAW_AT = 1 << 18, SAMPLES_AT = 1 << 19 };
 
 static float elements[ELEMENTS];
 static const struct cgx_coding coding = {.bucket_size = 256};
@@ -112,7 +117,7 @@ static struct cgx_backend *open_backend(unsigned char *staging, struct cgx_cuda_
                                         const void *buffer)
 {
     const struct cgx_area area = {
-        .staging = {staging}, .bytes = STAGING, .pieces = PIECES, .sources = 2};
+        .staging = {staging}, .bytes = STAGING, .pieces = PIECES, .sources = SOURCES};
     struct cgx_backend *backend;
 
     if (cgx_cuda_backend(all, buffer, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
@@ -157,6 +162,47 @@ static void test_backend(void)
            backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
            backend->ops->wait(backend, 0) == CGX_OK;
     ok(good && memcmp(samples, expected, sizeof expected) == 0, "then others are measured");
+    cgx_cuda_backends_free(all);
+    device_free(buffer);
+    free(staging);
+}
+
+/* The same table but for the last source, a payload first and then raw. */
+static void test_backend_raw(void)
+{
+    struct cgx_cuda_backends *all = NULL;
+    unsigned char *staging = aligned_alloc(4096, STAGING), *out = staging + SAMPLES_AT;
+    static unsigned char expected[STAGING - SAMPLES_AT];
+    const unsigned char *sources[SOURCES] = {staging, NULL, staging + RAW_AT};
+    struct cgx_piece moved[PIECES];
+    struct cgx_coding raw = coding;
+    struct cgx_backend *backend;
+    void *buffer = device_clone(elements, sizeof elements);
+    bool good = true;
+
+    backend = open_backend(staging, &all, buffer);
+    for (raw.raws = 0; raw.raws < 2; raw.raws++) {
+        raw.first_raw = SOURCES - 1;
+        memset(staging, 0, STAGING);
+        cgx_codec_host()->encode(&coding, pieces, PIECES, elements, staging);
+        memcpy(staging + RAW_AT, staging, RAW_AT);
+        for (int i = 0; i < PIECES; i++) {
+            moved[i] = pieces[i];
+            moved[i].raw = 64 + pieces[i].first * sizeof *elements;
+            if (raw.raws > 0)
+                memcpy(staging + RAW_AT + moved[i].raw, elements + pieces[i].first,
+                       pieces[i].count * sizeof *elements);
+        }
+        cgx_codec_host()->reduce(&raw, moved, PIECES, sources, SOURCES, elements, expected);
+        good = good && backend->ops->begin(backend) == CGX_OK;
+        backend->ops->store(backend, 0, staging, STAGING);
+        good = good &&
+               backend->ops->reduce(backend, 0, &raw, moved, PIECES, sources, SOURCES, buffer,
+                                    out) == CGX_OK &&
+               backend->ops->fetch(backend, 0, out, 65536) == CGX_OK &&
+               backend->ops->wait(backend, 0) == CGX_OK && memcmp(out, expected, 65536) == 0;
+    }
+    ok(good, "the device backend reduces raw sources to the bytes of the host codec");
     cgx_cuda_backends_free(all);
     device_free(buffer);
     free(staging);
@@ -209,6 +255,7 @@ int main(void)
     for (int dtype = 0; dtype < 3; dtype++)
         test_refused((enum cgx_dtype)dtype);
     test_backend();
+    test_backend_raw();
     test_store_fails();
     return done_testing();
 }

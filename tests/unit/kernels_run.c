@@ -14,7 +14,7 @@ enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
 /* What a launch needs beside the memory, as it is on the device. */
 struct tables {
     struct cgx_kernel_piece pieces[MOST_PIECES];
-    const unsigned char *sources[MOST_SOURCES];
+    int64_t sources[MOST_SOURCES];
     uint32_t status;
 };
 
@@ -46,13 +46,17 @@ static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *
         tables->pieces[i] = (struct cgx_kernel_piece){.first = piece->first,
                                                       .count = piece->count,
                                                       .offset = piece->offset,
+                                                      .raw = piece->raw,
                                                       .bits = piece->bits,
                                                       .tile = tiles};
         tiles += (uint32_t)cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE);
     }
-    for (size_t i = 0; i < job->nsources; i++)
-        tables->sources[i] =
+    for (size_t i = 0; i < job->nsources; i++) {
+        const unsigned char *source =
             job->sources[i] == NULL ? NULL : device_memory + (job->sources[i] - memory);
+
+        tables->sources[i] = cgx_kernel_source((uintptr_t)source, cgx_is_raw(job->coding, i));
+    }
     return tiles;
 }
 

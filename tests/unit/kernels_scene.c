@@ -48,7 +48,7 @@ static size_t used_bytes(const struct scene *scene)
 {
     size_t payloads = scene->plan.nsources > 0 ? scene->plan.nsources : 1;
 
-    return (size_t)(payload_in(made, payloads) - made);
+    return (size_t)(payload_in(made, payloads + (scene->plan.coding.raws > 0)) - made);
 }
 
 unsigned char *scene_payload(const struct scene *scene, size_t source)
@@ -114,21 +114,37 @@ static void make_elements(const struct scene *scene, uint64_t *state)
 static void make_pieces(struct scene *scene)
 {
     const struct scene_plan *plan = &scene->plan;
-    size_t bucket_size = plan->coding.bucket_size, first = bucket_size, offset = 32;
+    size_t bucket_size = plan->coding.bucket_size, first = bucket_size, offset = 32, raw = 48;
 
     for (size_t i = 0; i < plan->npieces; i++) {
-        scene->pieces[i] = (struct cgx_piece){
-            .first = first, .count = plan->counts[i], .bits = plan->bits[i], .offset = offset};
+        scene->pieces[i] = (struct cgx_piece){.first = first,
+                                              .count = plan->counts[i],
+                                              .bits = plan->bits[i],
+                                              .offset = offset,
+                                              .raw = plan->coding.raws > 0 ? raw : 0};
         scene->elements = first + plan->counts[i];
         first = (scene->elements + bucket_size - 1) / bucket_size * bucket_size + bucket_size;
         offset += cgx_piece_layout(plan->counts[i], plan->bits[i], (unsigned)bucket_size,
                                    plan->coding.dtype)
                       .bytes +
                   (i % 2 ? 0 : 16);
+        raw += (plan->counts[i] * element_size(scene) + 15) / 16 * 16 + (i % 3 ? 0 : 32);
     }
     scene->payload_bytes = offset;
-    if (scene->elements > ELEMENTS || offset + GUARD > PAYLOAD_BYTES)
+    scene->raw_bytes = raw;
+    if (scene->elements > ELEMENTS || offset + GUARD > PAYLOAD_BYTES ||
+        (plan->coding.raws > 0 && raw > PAYLOAD_BYTES))
         bail_out("a scene of %zu elements is too large", scene->elements);
+}
+
+static void make_raw(const struct scene *scene, unsigned char *source)
+{
+    for (size_t i = 0; i < scene->plan.npieces; i++) {
+        const struct cgx_piece *piece = &scene->pieces[i];
+
+        memcpy(source + piece->raw, buffer_in(scene, made) + piece->first * element_size(scene),
+               piece->count * element_size(scene));
+    }
 }
 
 void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i)
@@ -154,8 +170,10 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
 
         coding.stream += (uint32_t)i + 1;
         make_elements(scene, &state);
-        if (cgx_codec_host()->encode(&coding, scene->pieces, plan->npieces, buffer_in(scene, made),
-                                     payload_in(made, i)) != CGX_OK)
+        if (cgx_is_raw(&coding, i))
+            make_raw(scene, payload_in(made, i));
+        else if (cgx_codec_host()->encode(&coding, scene->pieces, plan->npieces,
+                                          buffer_in(scene, made), payload_in(made, i)) != CGX_OK)
             bail_out("the host codec does not encode");
     }
     if (payloads > 1)
@@ -282,7 +300,9 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_kernel kern
         sources[i] = i == plan->buffer_source ? NULL : payload_in(memory, i);
     /* The place of the sum: one of the sources, or where no source is. */
     if (kernel == CGX_KERNEL_REDUCE)
-        job.payload = payload_in(memory, plan->own_source);
+        job.payload =
+            payload_in(memory, cgx_is_raw(&plan->coding, plan->own_source) ? plan->nsources
+                                                                           : plan->own_source);
     if (kernel == CGX_KERNEL_MEASURE)
         job.payload = samples_in(memory);
     return job;

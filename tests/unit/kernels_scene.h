@@ -21,7 +21,7 @@ struct scene_plan {
     size_t misalignment; /* of the buffer */
     size_t nsources;
     size_t buffer_source; /* which of the sources is the buffer, or SCENE_NO_SOURCE */
-    size_t own_source;    /* which of them is overwritten with the sum */
+    size_t own_source;    /* which of them is overwritten with the sum, if it is not raw */
     uint64_t seed;        /* of the data */
 };
 
@@ -30,6 +30,7 @@ struct scene {
     struct cgx_piece pieces[SCENE_PIECES];
     size_t elements;      /* of the buffer */
     size_t payload_bytes; /* of each payload */
+    size_t raw_bytes;     /* of each raw source */
 };
 
 /* Makes PLAN's pieces be of all widths from LEAST on, of one to three buckets each; I says which
@@ -37,7 +38,8 @@ struct scene {
 void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i);
 
 /* Data of many kinds, which change within buckets; some not finite. The payloads, one for each
- * source, are what the host codec encodes. */
+ * source, are what the host codec encodes; those that the plan's coding says are raw hold the
+ * elements. */
 void scene_make(struct scene *scene, const struct scene_plan *plan);
 
 /* Payload SOURCE of the scene, to be changed by hand. */
