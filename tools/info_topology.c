@@ -91,17 +91,9 @@ void info_draw_machine(void)
     print_place(topo);
 }
 
-static void print_caveat(void)
-{
-    const struct cgx_setting *row;
-
-    for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++)
-        if (strcmp(row->name, "CGX_TOPOLOGY") == 0 && row->instead != NULL)
-            printf("; in this version: %s", row->instead);
-}
-
 void info_print_stages(const struct cgx_settings *settings)
 {
+    const char *raw = settings->intra_compress == CGX_INTRA_OFF ? " of elements as they are" : "";
     char nodes[24] = "N", ranks[24] = "L";
     uint64_t n = settings->topology >> 32, l = settings->topology & UINT32_MAX;
 
@@ -121,12 +113,10 @@ void info_print_stages(const struct cgx_settings *settings)
         printf("%s nodes of %s ranks: ", nodes, ranks);
     }
     if (settings->intra_broadcast)
-        printf("reduce over %s local ranks to a leader, all-reduce between %s leaders", ranks,
-               nodes);
-    else
-        printf("reduce-scatter over %s local ranks, all-reduce of each shard between %s nodes",
+        printf("reduce%s over %s local ranks to a leader, all-reduce between %s leaders", raw,
                ranks, nodes);
-    printf(", share inside the node");
-    print_caveat();
-    printf("\n");
+    else
+        printf("reduce-scatter%s over %s local ranks, all-reduce of each shard between %s nodes",
+               raw, ranks, nodes);
+    printf(", share inside the node\n");
 }

@@ -13,7 +13,7 @@ static bool forms_sums_of_sums(const struct cgx_shape *shape)
 {
     const struct cgx_nodes *nodes = shape->nodes;
 
-    return (nodes->nodes > 1 && nodes->most > 1) ||
+    return (nodes->nodes > 1 && nodes->most > 1 && !shape->raw) ||
            (shape->inner == CGX_REDUCTION_RING && nodes->most > 2) ||
            (shape->cross == CGX_REDUCTION_RING && nodes->nodes > 2);
 }

@@ -23,6 +23,7 @@ struct cgx_scheme {
     const struct cgx_nodes *nodes;
     const struct cgx_nodes *flat; /* the same ranks, each a node of its own */
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
+    bool raw;                     /* ranks of a node, where there are several, get elements as is */
     enum cgx_reduction inner;     /* inside a node */
     enum cgx_reduction cross;     /* between nodes */
 };
@@ -39,6 +40,7 @@ struct cgx_shape {
     unsigned ranks;
     unsigned shards;
     enum cgx_reduction inner, cross;
+    bool raw;     /* members of a node get elements as they are, to sum them */
     bool carries; /* payloads carry the steps of the sums in them (carry.h) */
     unsigned slices;
     uint32_t hash; /* of all of this: in every message */

@@ -42,6 +42,11 @@ static void insert_arrived(struct cgx_slice *slice, const struct cgx_stage *stag
             addends[place] = slice->lane->staging + stage->incoming + arrived++ * extent;
     }
     slice->naddends = brought + arrived;
+    slice->first_raw += stage->self;
+    if (own->is_raw) {
+        slice->first_raw = 0;
+        slice->raws = slice->naddends;
+    }
 }
 
 static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *stage)

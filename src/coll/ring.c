@@ -48,6 +48,7 @@ static void prepend_arrived(struct cgx_slice *slice, const struct cgx_stage *sta
     memmove(addends + 1, addends, slice->naddends * sizeof addends[0]);
     addends[0] = slice->lane->staging + stage->incoming;
     slice->naddends++;
+    slice->first_raw++;
 }
 
 static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *stage)

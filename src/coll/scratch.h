@@ -27,6 +27,7 @@ struct cgx_unit {
     size_t bytes;   /* of the payload */
     size_t first_piece;
     size_t npieces;
+    bool is_raw; /* the elements of a shard as they are, with no headers in between */
     /* Of a part: what follows its pieces, to the end of the payload. */
     size_t spreads; /* offset of the spreads ... */
     size_t carried; /* ... and of what is carried for its buckets, the first of which is ... */
@@ -37,7 +38,7 @@ struct cgx_unit {
 struct cgx_lane {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_unit *units; /* parts by chunk, then shards */
+    struct cgx_unit *units; /* parts by chunk, then shards, then raw ones */
 };
 
 /* Zero-initialised, it holds nothing. */

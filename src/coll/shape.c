@@ -15,6 +15,7 @@ static size_t larger(size_t a, size_t b)
 struct part {
     size_t buckets, pieces;
     size_t bytes; /* its header included */
+    size_t raw_bytes;
 };
 
 /* When the chunks are cut into SLICES. Parts are alike in the bytes of their buckets, to one of
@@ -30,6 +31,8 @@ static struct part largest_part(const struct cgx_shape *shape, size_t slices)
     part.pieces = part.buckets < plan->nsegments ? part.buckets : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + widest + part.pieces * ROUNDING +
                  cgx_split_spreads(plan, part.pieces);
+    part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
+                     part.buckets * plan->bucket_size * cgx_dtype_size(plan->dtype);
     if (shape->carries)
         part.bytes += cgx_split_carried((struct cgx_range){0, part.buckets});
     return part;
@@ -45,12 +48,15 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
     /* Twice: a sum lists the pieces of its units again. */
     struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
                               .pieces = 2 * (shape->plan->nsegments + chunks),
-                              .units = chunks + shape->shards,
+                              .units = chunks + 2 * shape->shards,
                               .sources = nodes + most,
                               .transfers = 2 * larger(nodes, most)};
 
-    needs.staging = part.bytes * (chunks + cgx_shape_kept(shape->inner, most) * nodes +
-                                  cgx_shape_kept(shape->cross, nodes));
+    needs.staging = part.bytes * (chunks + cgx_shape_kept(shape->cross, nodes));
+    if (shape->raw)
+        needs.staging += part.raw_bytes * (chunks + cgx_shape_kept(shape->inner, most) * nodes);
+    else
+        needs.staging += part.bytes * cgx_shape_kept(shape->inner, most) * nodes;
     samples = chunks * (part.buckets / CGX_SAMPLE_GROUP + 1) + chunks * part.pieces + 1;
     if (shape->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample);
@@ -90,8 +96,9 @@ static void choose_slices(struct cgx_shape *shape, size_t staging)
 
 static uint32_t hash_shape(const struct cgx_shape *shape)
 {
-    const uint64_t words[] = {shape->plan->hash, shape->nodes->hash, shape->ranks,   shape->shards,
-                              shape->inner,      shape->cross,       shape->carries, shape->slices};
+    const uint64_t words[] = {shape->plan->hash, shape->nodes->hash, shape->ranks,
+                              shape->shards,     shape->inner,       shape->cross,
+                              shape->raw,        shape->carries,     shape->slices};
 
     return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
@@ -122,6 +129,10 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_sc
         shape.nodes = scheme->flat;
         shape.inner = shape.cross = CGX_REDUCTION_SRA;
     }
+    shape.raw = scheme->raw && shape.nodes->nodes > 1 && shape.nodes->most > 1;
+    /* Sums that are not compressed would be rounded on the way round a ring. */
+    if (shape.raw)
+        shape.inner = CGX_REDUCTION_SRA;
     shape.shards = scheme->leaders && shape.nodes->nodes > 1 ? 1 : shape.nodes->least;
     shape.carries = cgx_carry_needed(&shape);
     busiest = pipelined(&shape);

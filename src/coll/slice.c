@@ -54,18 +54,19 @@ static size_t longest(const struct cgx_unit *units, size_t count)
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
-/* Behind the parts. */
-static void lay_incoming(struct cgx_slice *slice)
+/* From offset AT on. */
+static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
     const struct cgx_shape *shape = slice->coll->shape;
     const struct cgx_nodes *nodes = shape->nodes;
     size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
 
-    slice->inner_incoming = slice->cross_incoming = slice->samples = slice->end;
+    slice->inner_incoming = slice->cross_incoming = slice->samples = at;
     /* In a ring parts of other units arrive too. */
     if (slice->owns || shape->inner == CGX_REDUCTION_RING)
         slice->cross_incoming +=
-            cgx_shape_kept(shape->inner, members) * longest(slice->shards, shape->shards);
+            cgx_shape_kept(shape->inner, members) *
+            longest(shape->raw ? slice->raw_shards : slice->shards, shape->shards);
     slice->samples = slice->cross_incoming;
     if (slice->owns)
         slice->samples += cgx_shape_kept(shape->cross, nodes->nodes) *
@@ -88,6 +89,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .lane = lane,
                                 .parts = lane->units,
                                 .shards = lane->units + cgx_shape_chunks(shape),
+                                .raw_shards = lane->units + cgx_shape_chunks(shape) + shape->shards,
                                 .coding = {.dtype = plan->dtype,
                                            .bucket_size = plan->bucket_size,
                                            .rounding = plan->rounding,
@@ -104,7 +106,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     }
     if (slice->owns)
         lay_shard(slice, slice->local);
-    lay_incoming(slice);
+    lay_incoming(slice, shape->raw ? cgx_slice_lay_raw(slice) : slice->end);
 }
 
 /* ---- messages ---- */

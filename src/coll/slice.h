@@ -5,7 +5,8 @@
  * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
  * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
  * what arrives to be summed, and what is measured. slice.c has the messages, slice_work.c what the
- * backends do, slice_pull.c what goes from device to device. */
+ * backends do, slice_raw.c what mates get as it is, slice_pull.c what goes from device to device.
+ */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
@@ -26,7 +27,7 @@ struct cgx_slice {
     bool by_device;       /* payloads go to mates from device to device */
     unsigned lane_number;
     struct cgx_lane *lane;
-    const struct cgx_unit *parts, *shards;
+    const struct cgx_unit *parts, *shards, *raw_shards;
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
@@ -38,6 +39,7 @@ struct cgx_slice {
     /* What this rank brings to the sum of its shard: so many of the scratch memory's addends, each
      * with what is ADDENDS_ORIGIN bytes into the staging memory at its start; NULL: elements. */
     size_t naddends, addends_origin;
+    size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
     /* Set by the stages. */
     bool withheld; /* some rank cannot serve: all ranks know by the end of the slice */
     bool hopeless; /* and cannot serve exactly either */
@@ -99,6 +101,15 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit);
 
 /* Decodes all parts into the output. An error is this rank's alone. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
+
+/* ---- where mates get elements as they are ---- */
+
+/* Lays the raw shards out, those to be sent behind the parts. Returns the end of them. */
+size_t cgx_slice_lay_raw(struct cgx_slice *slice);
+
+/* Lists the pieces of RUN, which is all raw shards that are sent, as what is to be encoded. */
+void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_unit *run,
+                        struct cgx_piece *pieces);
 
 /* ---- where payloads go to mates from device to device ---- */
 

@@ -21,7 +21,8 @@ void cgx_slice_withhold(struct cgx_slice *slice)
 
 /* Queues the measuring of what is about to be quantised, if it is asked for. If that fails the call
  * goes on. */
-static void measure(struct cgx_slice *slice, const struct cgx_measuring *what, size_t nsources)
+static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
+                    const struct cgx_measuring *what, size_t nsources)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
@@ -37,15 +38,29 @@ static void measure(struct cgx_slice *slice, const struct cgx_measuring *what, s
     }
     slice->measuring = *what;
     slice->measuring.failed =
-        encoder->ops->measure(encoder, slice->lane_number, &slice->coding, what->pieces,
-                              what->npieces, coll->scratch->sources, nsources, coll->input,
+        encoder->ops->measure(encoder, slice->lane_number, coding, what->pieces, what->npieces,
+                              coll->scratch->sources, nsources, coll->input,
                               (struct cgx_sample *)(void *)samples) != CGX_OK ||
         encoder->ops->fetch(encoder, slice->lane_number, samples,
                             count * sizeof(struct cgx_sample)) != CGX_OK;
 }
 
-/* Completes the parts within UNIT, which are sums of NSOURCES sources or, where there are none, of
- * elements, by what stands behind their pieces. */
+/* Leaves of NSOURCES sources of a sum those that are payloads; returns how many these are. */
+static size_t drop_elements(struct cgx_slice *slice, const struct cgx_coding *coding,
+                            size_t nsources)
+{
+    const unsigned char **sources = slice->coll->scratch->sources;
+    size_t left = 0;
+
+    for (size_t i = 0; i < nsources; i++) {
+        if (sources[i] && !cgx_is_raw(coding, i))
+            sources[left++] = sources[i];
+    }
+    return left;
+}
+
+/* Completes the parts within UNIT, which are sums of NSOURCES payloads and of elements, by what
+ * stands behind their pieces. */
 static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
                  bool partial)
 {
@@ -96,18 +111,22 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
     unsigned char *staging = slice->lane->staging;
-    const struct cgx_measuring what = {.pieces = slice->lane->pieces + unit->first_piece,
-                                       .npieces = unit->npieces,
-                                       .payload = staging};
+    struct cgx_piece *raw = slice->lane->pieces + slice->pieces;
+    const struct cgx_measuring what = {
+        .pieces = unit->is_raw ? raw : slice->lane->pieces + unit->first_piece,
+        .npieces = unit->npieces,
+        .payload = staging};
     int64_t begun = cgx_trace_now();
 
     if (slice->withheld || unit->npieces == 0)
         return;
+    if (unit->is_raw)
+        cgx_slice_list_raw(slice, unit, raw);
     coll->scratch->sources[0] = NULL;
     if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, what.pieces, what.npieces,
                              coll->input, staging) == CGX_OK &&
         bring(slice, unit, what.pieces, staging, reach) == CGX_OK)
-        measure(slice, &what, 1);
+        measure(slice, &slice->coding, &what, 1);
     else
         cgx_slice_withhold(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->lane_number);
@@ -159,17 +178,20 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     if (slice->withheld || unit->npieces == 0)
         return;
     coding.partial = partial;
+    coding.first_raw = (unsigned)(nsources - slice->naddends + slice->first_raw);
+    coding.raws = (unsigned)slice->raws;
     for (size_t i = 0; i < unit->npieces; i++) {
         pieces[i] = slice->lane->pieces[unit->first_piece + i];
         pieces[i].offset -= unit->message;
     }
-    measure(slice, &(struct cgx_measuring){pieces, unit->npieces, payload, false}, nsources);
+    measure(slice, &coding, &(struct cgx_measuring){pieces, unit->npieces, payload, false},
+            nsources);
     if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
                              coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
         bring(slice, unit, pieces, payload, reach) != CGX_OK)
         cgx_slice_withhold(slice);
     wait_for_work(slice);
-    seal(slice, unit, nsources, partial);
+    seal(slice, unit, drop_elements(slice, &coding, nsources), partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->lane_number);
 }
 

@@ -21,8 +21,10 @@ void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
     const unsigned char **addends = slice->coll->scratch->addends;
     ptrdiff_t by = (ptrdiff_t)origin - (ptrdiff_t)slice->addends_origin;
 
-    for (size_t i = 0; i < slice->naddends; i++)
-        addends[i] = addends[i] ? addends[i] + by : NULL;
+    for (size_t i = 0; i < slice->naddends; i++) {
+        if (addends[i] && i - slice->first_raw >= slice->raws)
+            addends[i] += by;
+    }
     slice->addends_origin = origin;
 }
 
@@ -62,7 +64,7 @@ static struct cgx_stage inner_stage(const struct cgx_slice *slice)
                               .size = nodes->first[slice->node + 1] - nodes->first[slice->node],
                               .self = slice->local,
                               .nunits = shape->shards,
-                              .units = slice->shards,
+                              .units = shape->raw ? slice->raw_shards : slice->shards,
                               .incoming = slice->inner_incoming};
 }
 
@@ -153,6 +155,8 @@ static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, u
 
     if (stage->size < 2)
         return CGX_OK;
+    if (!stage->is_cross)
+        stage->units = slice->shards;
     stage->step = step_of(slice, number);
     status = ops_of(slice, stage)->share(slice, stage);
     cgx_trace_span(stage->is_cross ? CGX_TRACE_SHARE_BETWEEN : CGX_TRACE_SHARE_INSIDE, begun,
@@ -195,6 +199,7 @@ enum cgx_status cgx_stages_run(struct cgx_slice *slice)
     cgx_slice_settle(slice, &opening);
     slice->coll->scratch->addends[0] = NULL;
     slice->naddends = 1;
+    slice->first_raw = slice->raws = 0;
     status = collect(slice, &stages.inner, 0);
     if (status == CGX_OK && slice->owns)
         status = sum_shard(slice, &stages.cross);

@@ -37,7 +37,8 @@ struct cgx_stage {
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
 
-/* Makes the addends have what is ORIGIN bytes into the staging memory at their start. */
+/* Makes the addends, but raw ones, have what is ORIGIN bytes into the staging memory at their
+ * start. */
 void cgx_stage_rebase(struct cgx_slice *slice, size_t origin);
 
 /* Takes BYTES that have arrived at offset AT of the staging memory for the next sums. */

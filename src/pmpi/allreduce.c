@@ -121,6 +121,8 @@ static void prepare(struct cgx_comm *state, const struct recurrence *recurrence,
 {
     struct cgx_signature *signature = recurrence->signature;
 
+    if (!offer->refusal && cgx_start()->intra_compress == CGX_INTRA_OFF && state->nodes->nodes == 1)
+        offer->refusal = "all ranks are on one node, and CGX_INTRA_COMPRESS=0";
     if (offer->refusal)
         return;
     state->scratch.mates = cgx_connect_mates(state);

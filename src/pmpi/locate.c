@@ -164,9 +164,10 @@ static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *s
                 nodes->nodes);
     else
         cgx_log(CGX_LOG_INFO,
-                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes, and one between "
+                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "
                 "them for each of %u shards",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
+                settings->intra_compress == CGX_INTRA_OFF ? " of elements as they are" : "",
                 settings->intra_broadcast ? 1 : nodes->least);
 }
 
@@ -193,6 +194,7 @@ struct cgx_scheme cgx_locate_scheme(const struct cgx_comm *state)
     return (struct cgx_scheme){.nodes = state->nodes,
                                .flat = state->flat,
                                .leaders = settings->intra_broadcast,
+                               .raw = settings->intra_compress == CGX_INTRA_OFF,
                                .inner = settings->inner_reduction,
                                .cross = settings->cross_reduction};
 }

@@ -4,7 +4,7 @@
 /* Lines to stderr, each prefixed "cgx[RANK]: LEVEL: " and written with one write(2), so that ranks
  * do not interleave. Levels are defined by how often a line may appear:
  *   error  something the user must see: results are exact or the call failed, and why
- *   warn   once per process: a setting has no effect, or a name looks mistyped
+ *   warn   once per process: a setting cannot be followed, or a name looks mistyped
  *   info   a few lines per process or communicator: what was found, chosen and, at the end, saved
  *   debug  once per signature: why it is exact or compressed
  *   trace  any number of lines per call */

@@ -18,7 +18,6 @@ struct row {
     bool (*parse)(const struct row *row, const char *text, uint64_t *value);
     uint64_t least, most;
     uint64_t also;        /* one more integer that is allowed, or 0 */
-    const char *without;  /* the value without effect yet; NULL: any but the default */
     const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
     size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
     size_t path;          /* of the field for the text itself; 0: there is none */
@@ -135,92 +134,85 @@ static bool parse_path(const struct row *row, const char *text, uint64_t *value)
 static const struct row rows[] = {
     /* It comes first: the defaults of the others depend on it. */
     {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
-      "a set of defaults; bytegrad: those of Bagua's ByteGrad; exact: every call is exact", NULL,
-      22},
+      "a set of defaults; bytegrad: those of Bagua's ByteGrad; exact: every call is exact", 22},
      parse_choice, FIELD(profile)},
     {{"CGX_ENABLE", "0, 1", "1",
-      "0: every call is exact", NULL, 1},
+      "0: every call is exact", 1},
      parse_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
-      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact",
-      NULL, 2},
+      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
      parse_integer, 1, 8, CGX_BITS_EXACT, .bytegrad = "8", FIELD(bits)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
-      "elements that share a scale", NULL, 3},
+      "elements that share a scale", 3},
      parse_power, 64, 4096, FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "a number of elements", "16384",
-      "smaller calls are exact; values below 1024 mean 1024", NULL, 4},
+      "smaller calls are exact; values below 1024 mean 1024", 4},
      parse_elements, 1024, .bytegrad = "1024", FIELD(minimal_size)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
-      "1: the tail that does not fill a bucket is sent exact", NULL, 5},
+      "1: the tail that does not fill a bucket is sent exact", 5},
      parse_choice, FIELD(skip_incomplete_buckets)},
     {{"CGX_BUFFERS", "device, host, all", "device",
-      "which buffers are compressed: all of a call's must be of this kind", NULL, 6},
+      "which buffers are compressed: all of a call's must be of this kind", 6},
      parse_choice, FIELD(buffers)},
     {{"CGX_WARMUP", "0-1000000", "2",
-      "how often the program's step must have gone by before its calls are compressed; 0: at once",
-      NULL, 7},
+      "how often the program's step must have gone by before its calls are compressed; 0: at once", 7},
      parse_integer, 0, 1000000, FIELD(warmup)},
     {{"CGX_ROUNDING", "nearest, stochastic", "nearest",
-      "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits",
-      NULL, 8},
+      "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits", 8},
      parse_choice, FIELD(rounding)},
     {{"CGX_SEED", "an integer below 2^64", "0",
-      "stochastic rounding is a function of seed, call, rank and element alone", NULL, 9},
+      "stochastic rounding is a function of seed, call, rank and element alone", 9},
      parse_integer, 0, UINT64_MAX, FIELD(seed)},
     {{"CGX_ADAPTIVE", "0, 1", "1",
-      "1: choose widths layer by layer, at no more error than one width for all", NULL, 10},
+      "1: choose widths layer by layer, at no more error than one width for all", 10},
      parse_choice, .bytegrad = "0", FIELD(adaptive)},
     {{"CGX_ADAPTIVE_BITS", "MIN:MAX, each 1-8", "3:8",
-      "widths that it may choose", NULL, 11},
+      "widths that it may choose", 11},
      parse_widths, 1, 8, FIELD(adaptive_bits)},
     {{"CGX_ADAPTIVE_BUDGET", "a positive number", "1.0",
-      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all",
-      NULL, 12},
+      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all", 12},
      parse_real, FIELD(adaptive_budget)},
     {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
-      "steps after which the widths are chosen anew", NULL, 13},
+      "steps after which the widths are chosen anew", 13},
      parse_integer, 1, 1000000, FIELD(adaptive_period)},
     {{"CGX_RULES", "a file that can be read", "",
-      "rules for single calls: exact, bits, layers", NULL, 14},
+      "rules for single calls: exact, bits, layers", 14},
      parse_content, FIELD(rules), PATH(rules_path)},
     {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
-      "MiB: upper bound on the staging memory of one call; larger calls go in slices", NULL, 15},
+      "MiB: upper bound on the staging memory of one call; larger calls go in slices", 15},
      parse_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
-      "transport inside a node: host shared memory, CUDA IPC, or MPI",
-      NULL, 16},
+      "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      parse_choice, FIELD(inner_transport)},
     {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING", "SRA",
-      "algorithm inside a node: scatter-reduce-allgather or ring", NULL, 17},
+      "algorithm inside a node: scatter-reduce-allgather or ring", 17},
      parse_choice, FIELD(inner_reduction)},
     {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING", "SRA",
-      "algorithm between nodes: scatter-reduce-allgather or ring", NULL, 18},
+      "algorithm between nodes: scatter-reduce-allgather or ring", 18},
      parse_choice, FIELD(cross_reduction)},
     {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
-      "compress inside a node", "it is", 19},
-     parse_choice, .without = "0", FIELD(intra_compress)},
+      "0: ranks of a node send each other elements as they are; auto: they do not", 19},
+     parse_choice, FIELD(intra_compress)},
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
-      "1: one leader of each node exchanges data with other nodes", NULL, 20},
+      "1: one leader of each node exchanges data with other nodes", 20},
      parse_choice, .bytegrad = "1", FIELD(intra_broadcast)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
-      "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", NULL,
-      21},
+      "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
      parse_topology, 1, INT32_MAX, FIELD(topology)},
     {{"CGX_SYNC", "stream, none, device", "stream",
-      "what is waited for before a device buffer is read", NULL, 0},
+      "what is waited for before a device buffer is read", 0},
      parse_choice, FIELD(sync)},
     {{"CGX_LOG", "error, warn, info, debug, trace", "warn",
-      "how much is written to stderr", NULL, 0},
+      "how much is written to stderr", 0},
      parse_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
-      "statistics at the end: JSON; -: a table on stderr", NULL, 0},
+      "statistics at the end: JSON; -: a table on stderr", 0},
      parse_path, NO_FIELD, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
-      "timeline in Chrome's trace-event format", NULL, 0},
+      "timeline in Chrome's trace-event format", 0},
      parse_path, NO_FIELD, PATH(trace_path)},
     {{"CGX_CHECK", "0, 1", "0",
-      "1: every compressed call is also done exactly and compared with its bound", NULL, 23},
+      "1: every compressed call is also done exactly and compared with its bound", 23},
      parse_choice, FIELD(check)},
 };
 /* clang-format on */
@@ -279,45 +271,32 @@ static uint64_t load(const struct row *row, const struct cgx_settings *settings)
     return value;
 }
 
-enum verdict { ACCEPTED, REFUSED, WITHOUT_EFFECT };
-
-/* A variable that has no effect yet may say what happens now without a warning. */
-static enum verdict read_row(const struct row *row, const char *initial, const char *text,
-                             struct cgx_settings *settings)
+/* False if TEXT, what the environment says or NULL, is refused. */
+static bool read_row(const struct row *row, const char *initial, const char *text,
+                     struct cgx_settings *settings)
 {
-    uint64_t value = 0, other;
+    uint64_t value = 0;
 
     row->parse(row, initial, &value);
     store(row, value, settings);
     if (text == NULL)
-        return ACCEPTED;
+        return true;
     if (!accepted(row, text, &value))
-        return REFUSED;
+        return false;
     store(row, value, settings);
     if (row->path != 0)
         strcpy((char *)settings + row->path, text);
-    if (row->about.instead == NULL)
-        return ACCEPTED;
-    if (row->without != NULL)
-        return accepted(row, row->without, &other) && value == other ? WITHOUT_EFFECT : ACCEPTED;
-    return row->parse(row, row->about.initial, &other) && value == other ? ACCEPTED
-                                                                         : WITHOUT_EFFECT;
+    return true;
 }
 
-static void report_row(const struct cgx_setting *about, enum verdict verdict, const char *text,
-                       cgx_settings_report *report, void *context)
+static void report_refused(const struct cgx_setting *about, const char *text,
+                           cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
 
-    if (verdict == REFUSED) {
-        snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact",
-                 about->name, cgx_printable(text, copy), about->values);
-        report(context, CGX_LOG_ERROR, message);
-    } else if (verdict == WITHOUT_EFFECT) {
-        snprintf(message, sizeof message, "%s=\"%s\" has no effect in this version: %s",
-                 about->name, cgx_printable(text, copy), about->instead);
-        report(context, CGX_LOG_WARN, message);
-    }
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact",
+             about->name, cgx_printable(text, copy), about->values);
+    report(context, CGX_LOG_ERROR, message);
 }
 
 /* Stochastic rounding has no grid of 1 bit. Returns what to say where it would need one. */
@@ -338,8 +317,8 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
-    enum verdict verdicts[NROWS];
     const char *texts[NROWS], *together;
+    bool taken[NROWS];
     char message[512];
 
     if (environment == NULL) /* what clearenv leaves in environ */
@@ -348,9 +327,9 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     settings->valid = true;
     for (size_t i = 0; i < NROWS; i++) {
         texts[i] = cgx_environment_find(environment, rows[i].about.name);
-        verdicts[i] =
+        taken[i] =
             read_row(&rows[i], cgx_settings_initial(i, settings->profile), texts[i], settings);
-        settings->valid = settings->valid && verdicts[i] != REFUSED;
+        settings->valid = settings->valid && taken[i];
     }
     together = refuse_together(settings);
     if (together != NULL) {
@@ -358,7 +337,8 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         settings->valid = false;
     }
     for (size_t i = 0; i < NROWS; i++)
-        report_row(&rows[i].about, verdicts[i], texts[i], report, context);
+        if (!taken[i])
+            report_refused(&rows[i].about, texts[i], report, context);
     if (together != NULL)
         report(context, CGX_LOG_ERROR, together);
     for (size_t i = 0; environment[i] != NULL; i++)

@@ -44,6 +44,7 @@ struct cgx_settings {
     enum cgx_reduction inner_reduction, cross_reduction;
     bool intra_broadcast;
     enum cgx_transport inner_transport;
+    enum cgx_intra intra_compress;
     uint64_t topology;
     bool adaptive;
     uint32_t adaptive_bits;   /* cgx_settings_least, _most */
@@ -59,9 +60,6 @@ struct cgx_settings {
     /* As they were written: relative ones are to the working directory. "": not set. */
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];
     char trace_path[CGX_SETTINGS_PATH_BYTES];
-
-    /* Not in effect in this version; ranks compare them all the same. */
-    enum cgx_intra intra_compress;
 };
 
 /* Widths that may be chosen where the library is adaptive. */
@@ -82,8 +80,7 @@ struct cgx_setting {
     const char *initial; /* the default as one would write it; "" is to leave the variable unset;
                             cgx_settings_initial has those of other profiles */
     const char *meaning;
-    const char *instead; /* NULL, or: it has no effect in this version, and this is done instead */
-    unsigned slot;       /* 0: it changes no results and need not be the same on all ranks */
+    unsigned slot; /* 0: it changes no results and need not be the same on all ranks */
 };
 
 /* The rows of the table in order, NULL behind the last. */
@@ -93,7 +90,7 @@ const struct cgx_setting *cgx_settings_row(size_t index);
 const char *cgx_settings_initial(size_t index, enum cgx_profile profile);
 
 /* Sink for messages of cgx_settings_parse, one call a message, no newline. LEVEL is an enum
- * cgx_log_level: error for a refused value, warn for names unknown, retired or without effect. When
+ * cgx_log_level: error for a refused value, warn for names unknown or retired. When
  * the first message comes, *SETTINGS is complete, the log level in it too. */
 typedef void cgx_settings_report(void *context, int level, const char *message);
 

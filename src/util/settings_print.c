@@ -41,8 +41,6 @@ static void print_row(FILE *out, size_t index, char *const environment[], enum c
     if (bytegrad != row->initial)
         fprintf(out, "; with CGX_PROFILE=bytegrad: %s", shown(bytegrad));
     fputc('\n', out);
-    if (row->instead != NULL)
-        fprintf(out, "    no effect in this version: %s\n", row->instead);
     if (text != NULL)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
                 accepted(row->name, text) ? "" : " (refused)");

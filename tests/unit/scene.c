@@ -46,7 +46,7 @@ void scene_prepare(struct scene *scene)
                                           .rounding = scene->rounding,
                                           .skip_incomplete_buckets = scene->skip_incomplete};
     struct cgx_scheme scheme = {
-        .leaders = scene->leaders, .inner = scene->inner, .cross = scene->cross};
+        .leaders = scene->leaders, .raw = scene->raw, .inner = scene->inner, .cross = scene->cross};
 
     scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
     scheme.flat = scene->flat = need(cgx_nodes_create(NULL, scene->ranks));

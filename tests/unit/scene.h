@@ -23,6 +23,7 @@ struct scene {
     unsigned ranks;
     int keys[SCENE_MOST_RANKS]; /* ranks with equal ones share a node */
     bool leaders;
+    bool raw; /* nothing is compressed inside nodes */
     bool shm; /* ranks of a node share memory */
     enum cgx_reduction inner, cross;
     enum cgx_dtype dtype;

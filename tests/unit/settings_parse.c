@@ -101,14 +101,12 @@ static void test_fields(void)
            s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.profile == CGX_PROFILE_EXACT &&
            s.sync == CGX_SYNC_DEVICE && s.check && silent(),
        "the policy's settings reach their fields");
-    s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=SHM\nCGX_INTRA_BROADCAST=1\n"
-              "CGX_INNER_REDUCTION_TYPE=RING");
-    ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_SHM &&
-           s.intra_broadcast && s.inner_reduction == CGX_REDUCTION_RING && silent(),
+    s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_BROADCAST=1\n"
+              "CGX_INNER_REDUCTION_TYPE=RING\nCGX_INTRA_COMPRESS=0");
+    ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
+           s.intra_broadcast && s.intra_compress == CGX_INTRA_OFF &&
+           s.inner_reduction == CGX_REDUCTION_RING && silent(),
        "those of nodes reach their fields");
-    s = parse("CGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_COMPRESS=0");
-    ok(s.inner_transport == CGX_TRANSPORT_P2P && s.intra_compress == CGX_INTRA_OFF && s.valid,
-       "settings not in effect reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
     ok(parse("CGX_COMPRESSION_MINIMAL_SIZE=5").minimal_size == 1024,
        "a minimal size below 1024 means 1024");
@@ -218,19 +216,9 @@ static void test_stochastic(void)
 static void test_messages(void)
 {
     static const char with_controls[] = "CGX_SEED=1\t2\033[31m";
-    static const char without_effect[] = "CGX_INTRA_COMPRESS=\"0\" has no effect in this version: "
-                                         "it is\n";
     char entry[512];
 
-    parse("CGX_INTRA_COMPRESS=0");
-    ok(said(0, 1, without_effect), "a setting without effect is warned of");
-    parse("CGX_INTRA_COMPRESS=auto");
-    ok(silent(), "a setting without effect may say what its default is");
-    parse("CGX_INTRA_COMPRESS=1");
-    ok(silent(), "a setting without effect may say what this version does");
-    parse("CGX_INTRA_COMPRESS=0");
-    ok(messages.warnings == 1, "and is warned of where it says something else");
-    parse("CGX_LOG=error\nCGX_INTRA_COMPRESS=0");
+    parse("CGX_LOG=error\nCGX_SED=1");
     ok(messages.log_level == CGX_LOG_ERROR, "the log level is known before the first message");
     parse("CGX_WARMUP=x\nCGX_SEED=y\nCGX_SED=1");
     ok(messages.errors == 2 && messages.warnings == 1, "each problem has its message");

@@ -114,7 +114,7 @@ static bool has_mates(const struct scene *scene)
     return false;
 }
 
-static void test_results(void)
+static void test_results(bool raw)
 {
     static const size_t counts[] = {1, 64, 1000, 5003};
     static const unsigned widths[] = {1, 3, 4, 8, 32};
@@ -133,6 +133,7 @@ static void test_results(void)
             scene.bits = widths[way % 5];
             scene.in_place = way % 3 == 0;
             scene.shm = way % 5 < 2 && has_mates(&scene);
+            scene.raw = raw;
             scene.skip_incomplete = way % 7 == 0;
             scene.rounding =
                 way % 4 == 1 && scene.bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
@@ -142,14 +143,15 @@ static void test_results(void)
             if (wrong)
                 diag("%s: dtype %d, count %zu, way %u", wrong, scene.dtype, scene.count, way);
         }
-        ok(!wrong, "nodes %s: %u cases are equal on all ranks, within their bound, and repeat",
-           topologies[t], cases);
+        ok(!wrong, "nodes %s%s: %u cases are equal on all ranks, within their bound, and repeat",
+           topologies[t], raw ? ", raw" : "", cases);
     }
 }
 
 /* ---- the bytes, by the reference ---- */
 
-/* What the owner of CHUNK gets from the ranks of NODE, all at once; into SOURCES. */
+/* What the owner of CHUNK gets from the ranks of NODE, all at once; into SOURCES. Where that is
+ * raw, pieces begin at the start. */
 static size_t node_sources(const struct scene *scene, const struct cgx_piece *piece, unsigned node,
                            unsigned owner, unsigned char *payloads, size_t stride,
                            const unsigned char **sources)
@@ -165,7 +167,12 @@ static size_t node_sources(const struct scene *scene, const struct cgx_piece *pi
             sources[count++] = NULL;
             continue;
         }
-        reference_encode(&coding, piece, scene->inputs[rank], payloads + count * stride);
+        if (scene->shape.raw)
+            memcpy(payloads + count * stride,
+                   scene->inputs[rank] + piece->first * cgx_dtype_size(scene->dtype),
+                   piece->count * cgx_dtype_size(scene->dtype));
+        else
+            reference_encode(&coding, piece, scene->inputs[rank], payloads + count * stride);
         sources[count] = payloads + count * stride;
         count++;
     }
@@ -189,7 +196,8 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
     if (range.first == range.end)
         return;
     piece.count = (end < scene->count ? end : scene->count) - piece.first;
-    stride = reference_bytes(piece.count, piece.bits, scene->bucket_size, scene->dtype);
+    stride = reference_bytes(piece.count, scene->shape.raw ? CGX_BITS_EXACT : piece.bits,
+                             scene->bucket_size, scene->dtype);
     memory = calloc(3 * SCENE_MOST_RANKS, stride);
     for (unsigned node = 0; node < nodes->nodes; node++) {
         unsigned char *payload = memory + node * stride;
@@ -198,10 +206,13 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
                                 stride, sources);
 
         coding.partial = true;
+        coding.raws = scene->shape.raw ? (unsigned)n : 0;
         reference_reduce(&coding, &piece, sources, n, scene->inputs[sender], payload);
         partials[node] = payload;
     }
     coding.partial = false;
+    coding.first_raw = home;
+    coding.raws = scene->shape.raw ? nodes->first[home + 1] - nodes->first[home] : 0;
     for (unsigned node = 0; node < nodes->nodes; node++) {
         if (node == home)
             count += node_sources(scene, &piece, node, owner, memory + SCENE_MOST_RANKS * stride,
@@ -220,11 +231,12 @@ static void test_reference(void)
     for (size_t t = 0; t < TOPOLOGIES; t++) {
         bool same = true;
 
-        for (unsigned way = 0; way < 6; way++) {
-            struct scene scene = scene_of(topologies[t], (enum cgx_dtype)(way / 2), 1999);
+        for (unsigned way = 0; way < 12; way++) {
+            struct scene scene = scene_of(topologies[t], (enum cgx_dtype)(way / 4), 1999);
             void *sum;
 
             scene.leaders = way % 2;
+            scene.raw = way / 2 % 2;
             fill(&scene, 11);
             scene_run(&scene);
             sum = calloc(scene.count, sizeof(float));
@@ -266,7 +278,8 @@ static void test_crossing(void)
 
 int main(void)
 {
-    test_results();
+    test_results(false);
+    test_results(true);
     test_reference();
     test_crossing();
     return done_testing();

@@ -53,6 +53,7 @@ static struct scene scene_for(size_t t, unsigned way)
     scene.inner = way & 1 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
     scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
     scene.leaders = (way & 4) != 0;
+    scene.raw = way % 3 == 1;
     return scene;
 }
 
