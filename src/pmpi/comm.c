@@ -53,6 +53,9 @@ static void free_state(struct cgx_comm *state)
     /* After a failure requests may still be under way in the scratch memory. */
     if (!state->broken) {
         cgx_scratch_release(&state->scratch);
+        /* Mates may still have it open for a moment, but not in use: they have ended their last
+         * call too. Waiting for them could be for ever, since ranks may free communicators in any
+         * order where the MPI lets them. */
         cgx_cuda_withdraw(NULL, state->peer_cookie);
     }
     cgx_shm_free(state->shm);

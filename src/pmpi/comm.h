@@ -38,10 +38,10 @@ struct cgx_comm {
     unsigned layers_wait;      /* steps until a rank may have memory for them */
     struct cgx_scratch scratch;
     struct cgx_shm *shm;     /* NULL: all messages go by MPI */
-    bool shm_refused;        /* and will */
     uint64_t shm_cookie;     /* of the segment that mates are attached to */
-    bool peers_refused;      /* mates cannot reach the memory of each other's devices */
-    uint64_t peer_cookie;    /* of that which was offered them last; 0: none */
+    uint64_t peer_cookie;    /* of the device memory that was offered them last; 0: none */
+    bool shm_refused;        /* mates cannot share memory */
+    bool peers_refused;      /* nor reach the memory of each other's devices */
     uint32_t calls;          /* compressed so far */
     struct cgx_stats *stats; /* NULL: none are kept */
 };

@@ -47,4 +47,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_headers) TEST_ENTRY(softcuda_test_add) TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
+        ENTRY(cgx_headers) TEST_ENTRY(softcuda_test_add)
+            TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};
