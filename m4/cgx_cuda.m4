@@ -13,7 +13,7 @@ AC_DEFUN([CGX_CUDA], [
         [], [with_cuda=guess])
     AC_ARG_VAR([NVCC], [CUDA compiler])
     CGX_HEADER_ONLY([cuda], [cuda.h], [$with_cuda], [${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda],
-                    [buffers in GPU memory are left to the MPI])
+                    [buffers in GPU memory are left to the MPI], [CUDA_VERSION >= 11000])
     CUDA_CPPFLAGS=$cgx_header_cppflags
     cgx_cuda_result=$cgx_header_result
     cgx_cuda_found=$cgx_header_found

@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# CGX_HEADER_ONLY(NAME, HEADER, WITH, PLACES, WITHOUT)
-# ----------------------------------------------------
-# A dependency of which only HEADER is needed. WITH is the value of --with-NAME: "guess" looks in
-# the compiler's path and in PLACES, and not finding it is a notice that says WITHOUT; "yes" does
-# the same and not finding it is an error; a directory is the only place. Sets cgx_header_found to
-# yes or no, cgx_header_cppflags, and cgx_header_result for the summary.
+# CGX_HEADER_ONLY(NAME, HEADER, WITH, PLACES, WITHOUT, CONDITION)
+# ---------------------------------------------------------------
+# A dependency of which only HEADER is needed, with which the constant CONDITION is to be true. WITH
+# is the value of --with-NAME: "guess" looks in the compiler's path and in PLACES, and not finding it
+# is a notice that says WITHOUT; "yes" does the same and not finding it is an error; a directory is
+# the only place. Sets cgx_header_found to yes or no, cgx_header_cppflags, and cgx_header_result for
+# the summary.
 AC_DEFUN([CGX_HEADER_ONLY], [
     cgx_header_found=no
     cgx_header_cppflags=
@@ -22,7 +23,8 @@ AC_DEFUN([CGX_HEADER_ONLY], [
              AS_IF([test ! -f "$cgx_place/include/$2"], [continue])])
         AC_MSG_CHECKING([for $2 ($cgx_place)])
         CPPFLAGS="$cgx_try $cgx_save_CPPFLAGS"
-        AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <$2>]])],
+        AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <$2>
+                                             _Static_assert($6, "");]])],
             [cgx_header_found=yes
              cgx_header_cppflags=$cgx_try
              cgx_header_result="yes ($cgx_place)"])
@@ -33,5 +35,5 @@ AC_DEFUN([CGX_HEADER_ONLY], [
         [AS_CASE([$3],
             [no], [],
             [guess], [AC_MSG_NOTICE([built without $1: $5])],
-            [AC_MSG_ERROR([--with-$1=$3: $2 was not found; name the directory above include/])])])
+            [AC_MSG_ERROR([--with-$1=$3: no $2 with $6 was found; name the directory above include/])])])
 ])
