@@ -55,12 +55,12 @@ static void try(const struct scheme *scheme, const struct sum *sum, struct findi
 /* Measured error is what the width stands for: a coarser grid than the settings ask for would stay
  * within a bound that allows for every element being half a step off. The errors that a ring has
  * gathered widen its later grids a little, which the model leaves out. */
-static void check_error(const struct scheme *scheme, const struct outcome *outcome)
+static void check_error(const struct scheme *scheme, const struct outcome *outcome, double elements)
 {
     double ratio = outcome->square / outcome->model;
     bool known = scheme->type == ELEMENT_FLOAT32 && scheme->bits >= 3 && !scheme->stochastic;
 
-    check_note("mean squared error / model %.3f", ratio);
+    check_note("mean squared error %.6g, over model %.3f", outcome->square / elements, ratio);
     if (known)
         check(ratio > 0.9 && ratio < (scheme->ring ? 1.25 : 1.1),
               "gaussian: mean squared error is that of the width");
@@ -71,12 +71,14 @@ static void try_kind(const struct scheme *scheme, enum data_kind kind, const siz
 {
     struct findings findings = {.ran = true, .compressed = true, .special = true};
     const char *name = data_name(kind);
+    double elements = 0;
 
     for (size_t i = 0; i < ncounts; i++) {
         struct sum sum = {kind, scheme->type, i + 1, counts[i],
                           (enum sum_shape)((i + (size_t)kind) % SUM_SHAPES)};
 
         try(scheme, &sum, &findings);
+        elements += (double)counts[i];
     }
     bound_gather(&findings.outcome, MPI_COMM_WORLD);
     check(findings.ran, "%s: calls succeed and touch no other memory", name);
@@ -88,7 +90,7 @@ static void try_kind(const struct scheme *scheme, enum data_kind kind, const siz
     if (kind == DATA_ONES || kind == DATA_ZEROS)
         check(findings.special, "%s: exact", name);
     if (kind == DATA_GAUSSIAN && check_size > 1)
-        check_error(scheme, &findings.outcome);
+        check_error(scheme, &findings.outcome, elements);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The busiest rank sends what the contract allows: of K buckets, each of B*b/8 + 4 bytes, the share
- * 2(P-1)/P with chunks rounded up to a bucket, and 1 % more. */
+ * 2(P-1)/P with chunks rounded up to a bucket, and 1 % more: "bytes [COUNT]". */
 
 #include <stdlib.h>
 
@@ -38,6 +38,10 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     check_begin();
+    if (argc > 1) {
+        test_count((size_t)atol(argv[1]));
+        return check_end();
+    }
     test_count(1000003);
     test_count(1 << 20);
     test_count(5000011);

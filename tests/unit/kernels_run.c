@@ -33,6 +33,13 @@ bool kernels_open(void)
     return true;
 }
 
+static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
+{
+    return (uint32_t)(job->kernel == CGX_KERNEL_HEADERS
+                          ? cgx_kernel_header_tiles(piece, job->coding->bucket_size)
+                          : cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE));
+}
+
 static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *memory,
                             struct tables *tables)
 {
@@ -49,7 +56,7 @@ static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *
                                                       .raw = piece->raw,
                                                       .bits = piece->bits,
                                                       .tile = tiles};
-        tiles += (uint32_t)cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE);
+        tiles += tiles_of(job, piece);
     }
     for (size_t i = 0; i < job->nsources; i++) {
         const unsigned char *source =

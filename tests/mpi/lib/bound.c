@@ -30,6 +30,7 @@ struct scheme scheme_from_environment(enum element type)
     const char *skip = getenv("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
+    const char *inside = getenv("CGX_INTRA_COMPRESS");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
@@ -37,6 +38,7 @@ struct scheme scheme_from_environment(enum element type)
         .stochastic = rounding && strcmp(rounding, "stochastic") == 0,
         .ring = reduction && strcmp(reduction, "RING") == 0,
         .per_node = per_node ? atoi(per_node + 1) : 0,
+        .raw = inside && strcmp(inside, "0") == 0,
         .skip_incomplete = skip && strcmp(skip, "1") == 0,
     };
 
@@ -141,7 +143,8 @@ static void study_ring(struct bucket *bucket)
     }
 }
 
-/* Adds up the inputs of node NODE into the partial sum; the sum of their steps. */
+/* Adds up the inputs of node NODE into the partial sum; the sum of their steps, if they have any.
+ */
 static double sum_node(struct bucket *bucket, int node, double *model)
 {
     const struct scheme *scheme = bucket->scheme;
@@ -150,7 +153,7 @@ static double sum_node(struct bucket *bucket, int node, double *model)
     memset(bucket->partial, 0, bucket->count * sizeof(double));
     for (int p = node * scheme->per_node; p < (node + 1) * scheme->per_node; p++) {
         const double *input = bucket->inputs + (size_t)p * scheme->bucket;
-        double step = step_near(bucket, input, 0);
+        double step = scheme->raw ? 0 : step_near(bucket, input, 0);
 
         for (size_t i = 0; i < bucket->count; i++)
             bucket->partial[i] += input[i];

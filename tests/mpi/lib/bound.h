@@ -25,6 +25,7 @@ struct scheme {
     bool stochastic;
     bool ring;
     int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
+    bool raw;     /* inside nodes elements are sent as they are, to be summed */
     bool skip_incomplete;
 };
 
