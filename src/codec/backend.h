@@ -18,6 +18,7 @@ struct cgx_area {
     size_t bytes;                      /* of each lane */
     size_t pieces;
     size_t sources;
+    bool offered; /* mates may be to open what mirrors it */
 };
 
 struct cgx_backend;

@@ -90,7 +90,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
 
 /* Brings what was queued of UNIT, whose PIECES are those of PAYLOAD, to the host, as far as it is
  * needed there. */
-static enum cgx_status bring(struct cgx_slice *slice, const struct cgx_unit *unit,
+static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *unit,
                              const struct cgx_piece *pieces, unsigned char *payload,
                              enum cgx_reach reach)
 {
@@ -125,7 +125,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum
     coll->scratch->sources[0] = NULL;
     if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, what.pieces, what.npieces,
                              coll->input, staging) == CGX_OK &&
-        bring(slice, unit, what.pieces, staging, reach) == CGX_OK)
+        fetch(slice, unit, what.pieces, staging, reach) == CGX_OK)
         measure(slice, &slice->coding, &what, 1);
     else
         cgx_slice_withhold(slice);
@@ -188,7 +188,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
             nsources);
     if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
                              coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
-        bring(slice, unit, pieces, payload, reach) != CGX_OK)
+        fetch(slice, unit, pieces, payload, reach) != CGX_OK)
         cgx_slice_withhold(slice);
     wait_for_work(slice);
     seal(slice, unit, drop_elements(slice, &coding, nsources), partial);

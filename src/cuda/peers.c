@@ -36,14 +36,28 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     return status;
 }
 
+/* Kernels are to write headers into the staging memory of every lane. */
+static enum cgx_status look_at_lanes(const struct cgx_cuda_work *work)
+{
+    enum cgx_status status = CGX_OK;
+
+    for (unsigned i = 0; i < CGX_LANES; i++) {
+        const struct cgx_cuda_lane *lane = &work->lanes[i];
+
+        if (lane->host && !lane->there && status != CGX_ERR_DEVICE)
+            status = lane->elsewhere ? CGX_ERR_INVALID : CGX_ERR_DEVICE;
+    }
+    return status;
+}
+
 enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offer *offer)
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status;
+    enum cgx_status status = work ? look_at_lanes(work) : CGX_ERR_INVALID;
 
-    if (!work || !work->lanes[0].there)
-        return CGX_ERR_INVALID;
+    if (status != CGX_OK)
+        return status;
     if (cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_DEVICE;
     status =
@@ -87,8 +101,27 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered)
     work->peers = NULL;
 }
 
-/* In the current context. */
-static enum cgx_status open_peer(const struct cgx_cuda_offer *offer, struct peer *peer)
+/* The cookie at MEMORY, by the way that payloads go: where copies between devices lose bytes, as
+ * behind some IOMMUs, no call of the driver says so. */
+static enum cgx_status pull_cookie(const struct cgx_cuda_work *work, CUdeviceptr memory,
+                                   uint64_t *cookie)
+{
+    CUdeviceptr pulled = work->memory + CGX_CUDA_MIRRORS / 2;
+    enum cgx_status status =
+        cgx_cuda_status(cgx_cuda()->cuMemcpyDtoDAsync(pulled, memory, sizeof *cookie, work->up),
+                        "cuMemcpyDtoDAsync");
+
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(work->up), "cuStreamSynchronize");
+    if (status == CGX_OK)
+        status = cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(cookie, pulled, sizeof *cookie),
+                                 "cuMemcpyDtoH");
+    return status;
+}
+
+/* In the current context, which is that of WORK. */
+static enum cgx_status open_peer(const struct cgx_cuda_work *work,
+                                 const struct cgx_cuda_offer *offer, struct peer *peer)
 {
     CUipcMemHandle handle;
     CUdeviceptr memory;
@@ -104,8 +137,7 @@ static enum cgx_status open_peer(const struct cgx_cuda_offer *offer, struct peer
     if (status != CGX_OK)
         return CGX_ERR_INVALID;
     *peer = (struct peer){.memory = memory, .bytes = offer->bytes};
-    status =
-        cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(&cookie, memory, sizeof cookie), "cuMemcpyDtoH");
+    status = pull_cookie(work, memory, &cookie);
     return status == CGX_OK && cookie == offer->cookie ? CGX_OK : CGX_ERR_INVALID;
 }
 
@@ -126,7 +158,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, const struct cgx_c
     work->peers->count = nmates;
     for (unsigned i = 0; status == CGX_OK && i < nmates; i++) {
         if (i != self)
-            status = open_peer(&offers[i], &work->peers->peers[i]);
+            status = open_peer(work, &offers[i], &work->peers->peers[i]);
     }
     if (status != CGX_OK)
         cgx_cuda_work_disconnect(work, true);

@@ -19,7 +19,7 @@ struct cgx_cuda_offer {
 
 /* Makes the mirror of BACKEND one that mates may open, unless it is. CGX_ERR_INVALID: BACKEND is
  * none of a device, or not the one that the staging memory is pinned for; CGX_ERR_DEVICE: the
- * driver does not share its memory. */
+ * driver does not share its memory, or does not pin the host's. */
 enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offer *offer);
 
 /* The cookie of the mirror that was offered of those of ALL, or 0. */

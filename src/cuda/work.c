@@ -13,6 +13,9 @@
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of parts of device memory */
+/* What drivers share with other processes at a time: with less, neighbours of the program's would
+ * be shared too. */
+#define SHARED ((size_t)2 << 20)
 
 static size_t round_up(size_t bytes, size_t multiple)
 {
@@ -118,9 +121,9 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
 {
     size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
+    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_CUDA_OPERATIONS * table);
     enum cgx_status status = cgx_cuda_status(
-        cgx_cuda()->cuMemAlloc(&work->memory, CGX_CUDA_MIRRORS + lanes * mirror +
-                                                  lanes * CGX_CUDA_OPERATIONS * table),
+        cgx_cuda()->cuMemAlloc(&work->memory, area->offered ? round_up(bytes, SHARED) : bytes),
         "cuMemAlloc");
 
     if (status != CGX_OK)
@@ -153,6 +156,7 @@ static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
     cgx_cuda_bind_near(lane->host, bytes);
     code = cgx_cuda()->cuMemHostRegister(lane->host, bytes, flags);
     lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
+    lane->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (!lane->registered ||
         cgx_cuda()->cuMemHostGetDevicePointer(&lane->there, lane->host, 0) != CUDA_SUCCESS)
         lane->there = 0;

@@ -41,7 +41,8 @@ struct cgx_cuda_lane {
     unsigned char *host; /* the staging memory ... */
     CUdeviceptr mirror;  /* ... and its like on the device */
     CUdeviceptr there;   /* where the device finds the staging memory itself, or 0 */
-    bool registered;     /* pinned by this backend */
+    bool registered;     /* pinned by this backend ... */
+    bool elsewhere;      /* ... or by that of another context */
     bool store_failed;
     bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_CUDA_OPERATIONS];

@@ -176,6 +176,9 @@ static int decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
         cgx_scratch_release(&state->scratch);
     state->broken = code != MPI_SUCCESS;
     signature->agreed = code == MPI_SUCCESS && agreed;
+    /* Sums that are formed flat have no mates. */
+    signature->by_device =
+        signature->agreed && signature->by_device && signature->shape.nodes->most > 1;
     if (signature->agreed) {
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: compressed, %u slices%s",
                 (long long)call->count, state->size, signature->shape.slices,

@@ -21,7 +21,7 @@ unsigned cgx_connect_mates(const struct cgx_comm *state)
 /* ---- what a rank has, and what all have ---- */
 
 /* What a rank has for its mates. */
-struct offer {
+struct means {
     struct cgx_shared_offer memory;
     struct cgx_cuda_offer device;
 };
@@ -62,19 +62,19 @@ static uint64_t memory_cookie(const struct cgx_comm *state)
 }
 
 /* Of the memory on a device that mates may use in calls with DEVICE or with others. */
-static uint64_t device_cookie(const struct cgx_comm *state, const struct offer *mine)
+static uint64_t device_cookie(const struct cgx_comm *state, const struct means *mine)
 {
     return mine->device.cookie ? mine->device.cookie : cgx_cuda_offered(state->scratch.devices);
 }
 
-static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct offer *mine)
+static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct means *mine)
 {
     struct found found = {.memory = state->shm && memory_cookie(state) != 0,
                           .device = DEVICE_ABSENT,
                           .memory_is_old = memory_cookie(state) == state->shm_cookie,
                           .device_is_old = true};
 
-    *mine = (struct offer){.memory = cgx_shared_offer(&state->scratch.shared)};
+    *mine = (struct means){.memory = cgx_shared_offer(&state->scratch.shared)};
     if (wants_devices(state)) {
         found.device = offer_device(device, &mine->device);
         found.device_is_old = device_cookie(state, mine) == state->peer_cookie &&
@@ -86,7 +86,7 @@ static struct found look(struct cgx_comm *state, struct cgx_backend *device, str
 /* ---- connecting ---- */
 
 /* Connects with what the ranks OFFER of what was FOUND on all, and says there what came of it. */
-static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct offer *offers,
+static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *offers,
                    struct found *found)
 {
     const struct cgx_nodes *nodes = state->nodes;
@@ -134,7 +134,7 @@ static void give_up_devices(struct cgx_comm *state)
 }
 
 /* Takes note of what was FOUND on all ranks in the end. */
-static void conclude(struct cgx_comm *state, const struct offer *mine, const struct found *found)
+static void conclude(struct cgx_comm *state, const struct means *mine, const struct found *found)
 {
     uint64_t offered = device_cookie(state, mine);
 
@@ -152,7 +152,7 @@ static void conclude(struct cgx_comm *state, const struct offer *mine, const str
 
 /* Where not all is as it was. */
 static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
-                        struct cgx_backend *device, const struct offer *mine, struct offer *offers,
+                        struct cgx_backend *device, const struct means *mine, struct means *offers,
                         struct found *found)
 {
     int code = MPI_SUCCESS;
@@ -172,7 +172,7 @@ static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
 int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
                 bool *by_device)
 {
-    struct offer mine, *offers;
+    struct means mine, *offers;
     struct found found;
     int code;
 

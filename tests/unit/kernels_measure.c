@@ -228,14 +228,23 @@ static void test_store_fails(void)
     buffer = device_clone(elements, sizeof elements);
     backend = open_backend(staging, &all, buffer);
     memset(staging, 0, STAGING);
-    device_fail(SOFTCUDA_COPY, 1, false);
+    device_fail(SOFTCUDA_COPY, 1, true);
     backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    device_fail(SOFTCUDA_COPY, 0, false);
     measured = backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
                                      (struct cgx_sample *)(void *)(staging + SAMPLES_AT));
     reduced =
         backend->ops->reduce(backend, 0, &coding, pieces, PIECES, sources, 2, buffer, staging);
     ok(measured == CGX_ERR_DEVICE && reduced == CGX_ERR_DEVICE, name);
     backend->ops->wait(backend, 0);
+    device_fail(SOFTCUDA_COPY, 1, true);
+    backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    device_fail(SOFTCUDA_COPY, 0, false);
+    ok(backend->ops->wait(backend, 0) == CGX_ERR_DEVICE,
+       "and so does wait, if nothing came before");
+    device_fail(SOFTCUDA_COPY, 1, false);
+    backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    ok(backend->ops->wait(backend, 0) == CGX_OK, "a store is tried twice");
     cgx_cuda_backends_free(all);
     device_free(buffer);
     free(staging);

@@ -150,7 +150,7 @@ static void make_raw(const struct scene *scene, unsigned char *source)
 void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i)
 {
     for (unsigned p = 0; p < plan->npieces; p++) {
-        unsigned bits = least + (p + i) % plan->npieces;
+        unsigned bits = least + (p + i) % (unsigned)plan->npieces;
 
         plan->bits[p] = bits > 8 ? CGX_BITS_EXACT : bits;
         plan->counts[p] = (size_t)plan->coding.bucket_size * (1 + (p + i) % 3);
