@@ -55,6 +55,13 @@ static inline const struct cgx_unit *cgx_slice_own(const struct cgx_slice *slice
     return &slice->parts[slice->local * slice->coll->shape->nodes->nodes + slice->node];
 }
 
+/* Whether PART lies in UNIT. */
+static inline bool cgx_slice_has(const struct cgx_unit *unit, const struct cgx_unit *part)
+{
+    return part->message >= unit->message &&
+           part->message < unit->message + CGX_MESSAGE_HEADER_BYTES + unit->bytes;
+}
+
 /* ---- messages ---- */
 
 /* Lays the parts of slice NUMBER out. */

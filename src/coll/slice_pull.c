@@ -35,7 +35,6 @@ static void copy_what_hosts_need(const struct cgx_slice *slice, const struct cgx
                                  const unsigned char *from, unsigned char *to)
 {
     const struct cgx_shape *shape = slice->coll->shape;
-    size_t end = unit->message + CGX_MESSAGE_HEADER_BYTES + unit->bytes;
     ptrdiff_t moved = -(ptrdiff_t)unit->message;
 
     for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
@@ -43,7 +42,7 @@ static void copy_what_hosts_need(const struct cgx_slice *slice, const struct cgx
         size_t part_end = part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
         ptrdiff_t tail = (ptrdiff_t)part->spreads + moved;
 
-        if (part->message < unit->message || part->message >= end)
+        if (!cgx_slice_has(unit, part))
             continue;
         memcpy(to + tail, from + tail, part_end - part->spreads);
         if (shape->carries)

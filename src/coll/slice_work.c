@@ -66,7 +66,6 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
 {
     const struct cgx_shape *shape = slice->coll->shape;
     const unsigned char *const *sources = slice->coll->scratch->sources;
-    size_t end = unit->message + CGX_MESSAGE_HEADER_BYTES + unit->bytes;
     union cgx_float_state caller;
 
     if (slice->withheld || unit->npieces == 0)
@@ -75,7 +74,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
     for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
 
-        if (part->message < unit->message || part->message >= end)
+        if (!cgx_slice_has(unit, part))
             continue;
         /* Between the parts of a shard there is no header. */
         if (part->message > unit->message)

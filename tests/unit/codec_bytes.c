@@ -189,7 +189,7 @@ static void test_checksums(void)
                 continue;
             sum = checksum(bits, (enum cgx_rounding)rounding);
             ok(sum == golden[rounding][bits - 1], "5000 elements at %u bits, %s, have their bytes",
-               bits, rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+               bits, data_roundings[rounding]);
             if (sum != golden[rounding][bits - 1])
                 diag("checksum 0x%016llx", (unsigned long long)sum);
         }

@@ -25,6 +25,8 @@ static inline const struct cgx_codec *data_codec(int set)
 }
 
 static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
+static const char *const data_roundings[] = {
+    [CGX_ROUNDING_NEAREST] = "nearest", [CGX_ROUNDING_STOCHASTIC] = "stochastic"};
 
 /* splitmix64. */
 static inline uint64_t data_random(uint64_t *state)

@@ -115,9 +115,9 @@ static void test(const struct cgx_codec *codec, enum cgx_dtype dtype, enum cgx_r
         kept = kept && before == after;
     }
     ok(same, "%s: %s, %s: the caller's rounding, FTZ, DAZ and traps change no byte", codec->name,
-       data_dtypes[dtype], rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+       data_dtypes[dtype], data_roundings[rounding]);
     ok(kept, "%s: %s, %s: the caller's modes and flags are kept", codec->name, data_dtypes[dtype],
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+       data_roundings[rounding]);
 }
 
 int main(void)

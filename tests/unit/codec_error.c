@@ -29,7 +29,7 @@ static void test_bound(unsigned bits, enum cgx_rounding rounding)
 {
     const struct cgx_coding coding = {.bucket_size = bits % 2 ? 64 : 512, .rounding = rounding};
     const struct cgx_piece piece = {.count = COUNT, .bits = bits};
-    const char *name = rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    const char *name = data_roundings[rounding];
     double c = rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
     bool within = true, zeros = true;
 

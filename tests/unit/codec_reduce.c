@@ -74,7 +74,7 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
                                       .seed = 3,
                                       .call = 2,
                                       .stream = 1};
-    const char *name = rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    const char *name = data_roundings[rounding];
     bool same = true, own = true, in_place = true;
 
     for (unsigned bits = rounding == CGX_ROUNDING_NEAREST ? 1 : 2; bits <= 32;
@@ -186,7 +186,7 @@ static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype,
                                 .seed = 5,
                                 .call = 3,
                                 .stream = 9};
-    const char *name = rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    const char *name = data_roundings[rounding];
     bool same = true, measured = true;
 
     for (unsigned bits = rounding == CGX_ROUNDING_NEAREST ? 1 : 2; bits <= 32;

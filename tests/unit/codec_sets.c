@@ -103,7 +103,7 @@ static void test_set(const struct cgx_host_set *set, enum cgx_dtype dtype,
         }
     }
     ok(same, "%s: %s, %s: the bytes of the specification", set->codec.name, data_dtypes[dtype],
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+       data_roundings[rounding]);
 }
 
 /* Groups of random bits are numbered with 64 bits. */

@@ -64,7 +64,7 @@ static void test_kernel(enum cgx_kernel kernel, const char *name, enum cgx_dtype
         }
     }
     ok(same, "%s, %s, %s: the bytes of the host codec", name, data_dtypes[dtype],
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+       data_roundings[rounding]);
 }
 
 /* Of up to six sources some are raw, the first, the last or all; the buffer is among them, beside
@@ -90,7 +90,7 @@ static void test_raw(enum cgx_kernel kernel, const char *name, enum cgx_dtype dt
         }
     }
     ok(same, "%s, %s, %s: raw sources, the bytes of the host codec", name, data_dtypes[dtype],
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+       data_roundings[rounding]);
 }
 
 /* A search in steps of 32. */

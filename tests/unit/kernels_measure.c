@@ -55,8 +55,7 @@ static void test_pieces(enum cgx_dtype dtype, enum cgx_rounding rounding)
             same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
         }
     }
-    ok(same, "%s, %s: the samples of the host codec", data_dtypes[dtype],
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+    ok(same, "%s, %s: the samples of the host codec", data_dtypes[dtype], data_roundings[rounding]);
 }
 
 /* Sums of three payloads and of the own elements. */
@@ -79,8 +78,7 @@ static void test_random(enum cgx_dtype dtype, enum cgx_rounding rounding)
         scene_make(&scene, &plan);
         same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
     }
-    ok(same, "%s, %s: %d random buckets, summed", data_dtypes[dtype],
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic",
+    ok(same, "%s, %s: %d random buckets, summed", data_dtypes[dtype], data_roundings[rounding],
        TIMES * BUCKETS / CGX_SAMPLE_GROUP);
 }
 

@@ -170,7 +170,7 @@ static bool is_measured(const struct cgx_codec *codec, const struct cgx_coding *
 static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
                      enum cgx_rounding rounding)
 {
-    const char *name = rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+    const char *name = data_roundings[rounding];
     bool elements = true, summed = true, incomplete = true;
 
     for (unsigned bits = 2; bits <= 8; bits++) {
@@ -222,7 +222,7 @@ static void test_largest(const struct cgx_codec *codec, enum cgx_rounding roundi
             same = same && sample.squares[rounding == CGX_ROUNDING_NEAREST ? 0 : 1] > 1u << 29;
     }
     ok(same, "%s: buckets of 4096 elements of every kind, %s", codec->name,
-       rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic");
+       data_roundings[rounding]);
 }
 
 /* ---- what a piece may hold ---- */
