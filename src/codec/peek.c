@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/peek.h"
+
+#include "codec/host_walk.h"
+
+/* Of the fastest set, whose codec is its first member. */
+static const struct cgx_host_kernels *kernels(void)
+{
+    return &((const struct cgx_host_set *)(const void *)cgx_codec_host())->kernels;
+}
+
+enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                                size_t index, const unsigned char *payload, float *values,
+                                float *step)
+{
+    struct cgx_walk walk = {.kernels = kernels(), .coding = coding};
+    struct cgx_bucket bucket;
+    struct cgx_scale scale;
+
+    *step = 0;
+    cgx_walk_piece(&walk, piece);
+    if (cgx_walk_is_exact(&walk)) {
+        cgx_peek_elements(coding->dtype,
+                          cgx_walk_element(&walk, payload + piece->offset,
+                                           index * coding->bucket_size),
+                          cgx_peek_count(coding, piece, index), values);
+        return CGX_OK;
+    }
+    bucket = cgx_walk_bucket(&walk, index);
+    if (cgx_walk_scale(&bucket, payload, &scale) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    *step = scale.u;
+    cgx_walk_levels(&walk, &bucket, &scale, payload, values);
+    return CGX_OK;
+}
+
+void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
+{
+    kernels()->widen[dtype](elements, count, values);
+}
