@@ -138,14 +138,19 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
     return code;
 }
 
-int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_ability mine, unsigned word,
-                   enum cgx_ability *all)
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
+                   struct cgx_answer *all)
 {
-    uint32_t words[] = {mine, word, ~(uint32_t)word};
-    int code = mpi->Allreduce(MPI_IN_PLACE, words, 3, MPI_UINT32_T, MPI_MIN, comm);
+    enum { ABILITY, TYPE, NO_TYPE, OPINION };
+    uint32_t words[OPINION + CGX_OPINION_WORDS] = {mine->ability, mine->dtype, ~mine->dtype};
+    int code;
 
-    *all = code != MPI_SUCCESS || (words[0] == CGX_ABLE && words[1] != ~words[2])
-               ? CGX_UNABLE
-               : (enum cgx_ability)words[0];
+    memcpy(words + OPINION, mine->opinion, sizeof mine->opinion);
+    code = mpi->Allreduce(MPI_IN_PLACE, words, sizeof words / sizeof words[0], MPI_UINT32_T,
+                          MPI_MIN, comm);
+    *all = (struct cgx_answer){(enum cgx_ability)words[ABILITY], words[TYPE], {0}};
+    memcpy(all->opinion, words + OPINION, sizeof all->opinion);
+    if (code != MPI_SUCCESS || (all->ability == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
+        all->ability = CGX_UNABLE;
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "policy/consensus.h"
 #include "util/mpi.h"
 #include "util/settings.h"
 
@@ -36,9 +37,16 @@ enum cgx_ability {
     CGX_ABLE,
 };
 
-/* In a call that is to be compressed from now on: *ALL is what all ranks can do, CGX_ABLE only for
- * the same type of elements (WORD). */
-int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_ability mine, unsigned word,
-                   enum cgx_ability *all);
+/* What a rank says of a call, and what follows from what all say. */
+struct cgx_answer {
+    enum cgx_ability ability;
+    unsigned dtype;                      /* of the elements */
+    uint32_t opinion[CGX_OPINION_WORDS]; /* of the data: the least of each word counts */
+};
+
+/* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE
+ * only for the same type of elements. */
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
+                   struct cgx_answer *all);
 
 #endif

@@ -47,8 +47,9 @@ static void free_state(struct cgx_comm *state)
         return;
     cgx_stats_end(state->stats);
     cgx_layers_free(state->layers);
-    cgx_step_free(state->step);
-    cgx_signatures_free(state->signatures);
+    cgx_recurrence_free(state->recurrence);
+    cgx_agreed_calls_free(state->agreed_calls);
+    cgx_schedules_free(state->schedules);
     cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
     if (!state->broken) {
@@ -187,11 +188,14 @@ static bool have_tables(struct cgx_comm *state, const struct cgx_settings *setti
 {
     if (refuse_by_settings(settings, state))
         return true;
-    if (!state->signatures)
-        state->signatures = cgx_signatures_create();
-    if (!state->step)
-        state->step = cgx_step_create(settings->warmup);
-    return state->signatures && state->step;
+    if (!state->agreed_calls)
+        state->agreed_calls = cgx_agreed_calls_create();
+    if (!state->schedules)
+        state->schedules = cgx_schedules_create();
+    if (!state->recurrence)
+        state->recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
+            .warmup = settings->warmup, .minimal_size = settings->minimal_size});
+    return state->agreed_calls && state->schedules && state->recurrence;
 }
 
 /* Plans that were made for other hints. */
@@ -199,8 +203,11 @@ static void forget_plans(struct cgx_comm *state)
 {
     cgx_layers_free(state->layers);
     state->layers = NULL;
-    if (state->signatures)
-        cgx_signatures_clear(state->signatures);
+    if (state->schedules)
+        cgx_schedules_clear(state->schedules);
+    if (state->agreed_calls)
+        cgx_agreed_calls_clear(state->agreed_calls);
+    memset(state->kinds, 0, sizeof state->kinds);
 }
 
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
@@ -302,6 +309,16 @@ int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **sta
     return (*state)->agreed || (*state)->broken ? MPI_SUCCESS : agree(mpi, comm, *state, true);
 }
 
+struct cgx_comm *cgx_comm_peek(const struct cgx_mpi *mpi, MPI_Comm comm)
+{
+    struct cgx_comm *state;
+
+    if (find_state(mpi, comm, &state) != MPI_SUCCESS || !state || state->refusal ||
+        !state->recurrence)
+        return NULL;
+    return state;
+}
+
 int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info)
 {
     struct cgx_comm *state;
@@ -345,10 +362,11 @@ static MPI_Comm split(const struct cgx_mpi *mpi, MPI_Comm comm, int rank)
 int cgx_comm_make_own(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *made)
 {
     MPI_Comm own = split(mpi, comm, state->rank);
-    enum cgx_ability all;
-    int code = cgx_agree_call(mpi, comm, own != MPI_COMM_NULL ? CGX_ABLE : CGX_UNABLE, 0, &all);
+    const struct cgx_answer mine = {own != MPI_COMM_NULL ? CGX_ABLE : CGX_UNABLE, 0, {0}};
+    struct cgx_answer all;
+    int code = cgx_agree_call(mpi, comm, &mine, &all);
 
-    *made = all == CGX_ABLE;
+    *made = all.ability == CGX_ABLE;
     if (code == MPI_SUCCESS && *made) {
         state->own = own;
         return code;

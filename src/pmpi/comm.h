@@ -10,14 +10,28 @@
 #include <stdbool.h>
 
 #include "coll/scratch.h"
-#include "pmpi/signatures.h"
+#include "pmpi/agreed_calls.h"
+#include "pmpi/schedules.h"
 #include "pmpi/types.h"
+#include "policy/recurrence.h"
 #include "policy/rules.h"
-#include "policy/step.h"
 #include "topo/nodes.h"
 
 struct cgx_layers;
 struct cgx_stats;
+
+/* What ranks have agreed about calls of one type. */
+struct cgx_kind {
+    bool agreed;    /* calls that need no more memory than there is can be compressed */
+    bool by_device; /* and go from device to device inside nodes */
+    bool trusted;   /* a call of this kind was looked at and found to be no consensus */
+    enum cgx_dtype dtype;
+    /* Else new calls stay exact for WAIT more of them; then ranks ask each other again. */
+    uint32_t wait, next_wait;
+};
+#define CGX_KIND_FIRST_WAIT 4
+#define CGX_KIND_MOST_WAIT 1024
+#define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {
     bool agreed;         /* settings and hints have been compared */
@@ -32,8 +46,12 @@ struct cgx_comm {
     bool hints_refused;
     uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
     char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
-    struct cgx_step *step;
-    struct cgx_signatures *signatures;
+    struct cgx_recurrence *recurrence;
+    struct cgx_kind kinds[CGX_KINDS];
+    struct cgx_needs agreed_needs; /* that all ranks hold */
+    struct cgx_agreed_calls *agreed_calls;
+    struct cgx_schedules *schedules;
+    bool said_consensus; /* rank 0 has warned of one */
     struct cgx_layers *layers; /* of the present step; NULL: none */
     unsigned layers_wait;      /* steps until a rank may have memory for them */
     struct cgx_scratch scratch;
@@ -50,6 +68,9 @@ struct cgx_comm {
  * agreement about settings. Returns MPI's code; *STATE is set on success. */
 int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state);
 
+/* The state of COMM, without communication; NULL if it has none, or no call of it can be compressed. */
+struct cgx_comm *cgx_comm_peek(const struct cgx_mpi *mpi, MPI_Comm comm);
+
 /* Takes what INFO, which MPI_Comm_set_info has accepted, says to this library. Returns MPI's
  * code. */
 int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info);
@@ -57,13 +78,7 @@ int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info);
 /* The same for STATE, which may be compared again. */
 void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state);
 
-/* What identifies equal calls to the step and to signatures. */
-static inline uint64_t cgx_comm_key(MPI_Count count, enum cgx_type_class type)
-{
-    return (uint64_t)count << 4 | (uint64_t)type;
-}
-
-/* What rules and hints say of a call with KEY at POSITION of the step (CGX_STEP_NOWHERE: not
+/* What rules and hints say of a call with KEY at POSITION of the step (CGX_POSITION_NONE: not
  * known), the settings included: EXACT, where no width is said and the settings have none. */
 struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position);
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "pmpi/decide.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
 #include "policy/adapt.h"
@@ -16,14 +17,17 @@
 struct cgx_layers {
     uint64_t generation; /* of the step's positions */
     struct cgx_adapt *adapt;
+    bool *compressed; /* by position: whether its calls were, when the layers were made */
     size_t nshapes;
     struct cgx_shape shapes[]; /* by position */
 };
 
 void cgx_layers_free(struct cgx_layers *layers)
 {
-    if (layers)
+    if (layers) {
         cgx_adapt_free(layers->adapt);
+        free(layers->compressed);
+    }
     free(layers);
 }
 
@@ -38,63 +42,103 @@ static void follow_plans(struct cgx_layers *layers)
 
 /* ---- making them ---- */
 
-/* What was agreed for the call at POSITION, or NULL. */
-static const struct cgx_signature *agreed_at(const struct cgx_comm *state, size_t position)
+/* What is known of the calls at POSITION. */
+static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
 {
-    uint64_t key = cgx_step_expects(state->step, position);
-    struct cgx_say say = cgx_comm_say(state, key, position);
-    const struct cgx_signature *found = cgx_signatures_peek(state->signatures, key, say.rule);
+    uint64_t call = cgx_recurrence_expects(state->recurrence, position);
 
-    return found && found->agreed && found->plan->adaptive ? found : NULL;
+    return (struct cgx_recurring){.call = call,
+                                  .position = position,
+                                  .say = cgx_comm_say(state, call, position),
+                                  .kind = &state->kinds[cgx_recurrence_type(call)]};
 }
 
-/* Whether the calls that have a layer are those that are agreed: one that went back to exact must
- * not stay in the budget. */
-static bool are_complete(const struct cgx_comm *state)
+/* Whether these are compressed. */
+static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *recurring)
+{
+    const struct cgx_call_key key = {.call = recurring->call,
+                                     .position = recurring->position,
+                                     .generation = cgx_recurrence_generation(state->recurrence),
+                                     .rule = recurring->say.rule};
+
+    return recurring->kind->agreed && cgx_agreed_calls_peek(state->agreed_calls, &key);
+}
+
+/* The schedule of the calls at POSITION if they have a layer, or NULL; if memory is short, *SHORT is
+ * set. */
+static const struct cgx_schedule *schedule_at(struct cgx_comm *state, size_t position,
+                                              bool *is_short)
+{
+    struct cgx_recurring recurring = at_position(state, position);
+    const struct cgx_schedule *schedule;
+
+    if (!is_agreed(state, &recurring))
+        return NULL;
+    schedule = cgx_decide_schedule(state, &recurring);
+    *is_short |= !schedule;
+    return schedule && schedule->plan->adaptive ? schedule : NULL;
+}
+
+/* Whether the calls that have a layer are those that are compressed: one that went back to exact
+ * must not stay in the budget. */
+static bool are_complete(struct cgx_comm *state)
 {
     const struct cgx_layers *layers = state->layers;
 
     for (size_t i = 0; i < layers->nshapes; i++) {
-        if ((layers->adapt->layers[i].plan != NULL) != (agreed_at(state, i) != NULL))
+        struct cgx_recurring recurring = at_position(state, i);
+
+        if (layers->compressed[i] != is_agreed(state, &recurring))
             return false;
     }
     return true;
 }
 
-/* The layers of the present step, of which at least one call was agreed. NULL if memory is short.
- */
-static struct cgx_layers *create(const struct cgx_comm *state)
+/* The layers of the present step. NULL if memory is short. */
+static struct cgx_layers *create(struct cgx_comm *state)
 {
-    size_t period = cgx_step_period(state->step);
+    size_t period = cgx_recurrence_period(state->recurrence);
     struct cgx_layers *layers = calloc(1, sizeof *layers + period * sizeof layers->shapes[0]);
-    const struct cgx_plan **plans = calloc(period, sizeof *plans);
+    struct cgx_plan **plans = calloc(period, sizeof *plans);
+    bool *compressed = calloc(period, sizeof *compressed);
+    bool is_short = !layers || !plans || !compressed;
 
-    for (size_t i = 0; layers && plans && i < period; i++) {
-        const struct cgx_signature *signature = agreed_at(state, i);
+    for (size_t i = 0; !is_short && i < period; i++) {
+        struct cgx_recurring recurring = at_position(state, i);
+        const struct cgx_schedule *schedule = schedule_at(state, i, &is_short);
 
-        if (!signature)
+        compressed[i] = is_agreed(state, &recurring);
+        if (!schedule)
             continue;
-        plans[i] = signature->plan;
-        layers->shapes[i] = signature->shape;
+        /* The next look-up may forget the schedule. */
+        plans[i] = cgx_plan_copy(schedule->plan);
+        is_short |= !plans[i];
+        layers->shapes[i] = schedule->shape;
     }
-    if (layers && plans)
-        layers->adapt = cgx_adapt_create(cgx_start(), plans, period);
+    if (!is_short)
+        layers->adapt = cgx_adapt_create(cgx_start(), (const struct cgx_plan *const *)plans, period);
+    for (size_t i = 0; plans && i < period; i++)
+        cgx_plan_free(plans[i]);
     free(plans);
-    if (!layers || !layers->adapt) {
+    if (is_short || !layers->adapt) {
         free(layers);
+        free(compressed);
         return NULL;
     }
-    layers->generation = cgx_step_generation(state->step);
+    layers->generation = cgx_recurrence_generation(state->recurrence);
     layers->nshapes = period;
+    layers->compressed = compressed;
     follow_plans(layers);
     return layers;
 }
 
 /* True if some call may have a layer. */
-static bool any_agreed(const struct cgx_comm *state)
+static bool any_agreed(struct cgx_comm *state)
 {
-    for (size_t i = 0; i < cgx_step_period(state->step); i++) {
-        if (agreed_at(state, i))
+    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++) {
+        struct cgx_recurring recurring = at_position(state, i);
+
+        if (is_agreed(state, &recurring))
             return true;
     }
     return false;
@@ -138,7 +182,7 @@ static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_ad
     if (cgx_adapt_take(adapt, due))
         cgx_log(CGX_LOG_DEBUG, "step %llu: new widths%s", (unsigned long long)adapt->steps,
                 due == CGX_ADAPT_SCALED ? ": the error grew" : "");
-    cgx_stats_plan(state->stats, state->step, adapt, due);
+    cgx_stats_plan(state->stats, state->recurrence, adapt, due);
     follow_plans(state->layers);
     return code;
 }
@@ -151,7 +195,7 @@ int cgx_layers_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
     if (!cgx_start()->adaptive || state->own == MPI_COMM_NULL)
         return code;
     if (state->layers &&
-        (state->layers->generation != cgx_step_generation(state->step) || !are_complete(state))) {
+        (state->layers->generation != cgx_recurrence_generation(state->recurrence) || !are_complete(state))) {
         cgx_layers_free(state->layers);
         state->layers = NULL;
     }
@@ -175,7 +219,7 @@ bool cgx_layers_find(const struct cgx_comm *state, size_t position, const struct
     const struct cgx_adapt_layer *layer;
 
     if (!layers || position >= layers->nshapes ||
-        layers->generation != cgx_step_generation(state->step))
+        layers->generation != cgx_recurrence_generation(state->recurrence))
         return false;
     layer = &layers->adapt->layers[position];
     if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||

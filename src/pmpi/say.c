@@ -22,7 +22,7 @@ struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t p
                                         .dtype = dtype_of((enum cgx_type_class)(key & 15)),
                                         .communicator = state->name,
                                         .position =
-                                            position == CGX_STEP_NOWHERE ? UINT64_MAX : position};
+                                            position == CGX_POSITION_NONE ? UINT64_MAX : position};
     struct cgx_say say = {0};
 
     if (state->hints || cgx_rules())

@@ -202,7 +202,7 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
         set_estimate(layer, change);
 }
 
-void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_step *step,
+void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     const struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
     enum cgx_stats_cause cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD : CGX_STATS_PERIOD;
@@ -216,7 +216,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_step *step,
 
         if (!about->plan)
             continue;
-        layer = layer_of(stats, (struct cgx_stats_key){i, cgx_step_expects(step, i), 0});
+        layer = layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
         layer->budget *= adapt->alpha;
         error += layer->error;
@@ -274,8 +274,8 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     if (!stats)
         return;
     if (!plan->adaptive)
-        key.position = CGX_STEP_NOWHERE;
-    else if (key.position != CGX_STEP_NOWHERE)
+        key.position = CGX_POSITION_NONE;
+    else if (key.position != CGX_POSITION_NONE)
         key.rule = 0;
     layer = layer_of(stats, key);
     layer->dtype = plan->dtype;
@@ -301,12 +301,18 @@ void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key)
 
     if (!stats)
         return;
-    if (key.position != CGX_STEP_NOWHERE)
+    if (key.position != CGX_POSITION_NONE)
         layer = look_up(stats, (struct cgx_stats_key){key.position, key.call, 0});
-    key.position = CGX_STEP_NOWHERE;
+    key.position = CGX_POSITION_NONE;
     if (!layer)
         layer = layer_of(stats, key);
     layer->exact++;
+}
+
+void cgx_stats_held(struct cgx_stats *stats)
+{
+    if (stats)
+        stats->held++;
 }
 
 void cgx_stats_passing(struct cgx_stats *stats)
@@ -327,7 +333,7 @@ struct cgx_stats *cgx_stats_make(const char *name, int rank, int size)
     stats->rank = rank;
     stats->size = size;
     stats->over = stats->most_over = NAN;
-    begin_layer(&stats->other, (struct cgx_stats_key){CGX_STEP_NOWHERE, 0, 0});
+    begin_layer(&stats->other, (struct cgx_stats_key){CGX_POSITION_NONE, 0, 0});
     return stats;
 }
 

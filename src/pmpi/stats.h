@@ -16,7 +16,7 @@
 #include "coll/coll.h"
 #include "pmpi/check.h"
 #include "policy/adapt.h"
-#include "policy/step.h"
+#include "policy/recurrence.h"
 
 /* Changes of widths that are kept of each layer: as many from the first on, and up to the last. */
 #define CGX_STATS_CHANGES 32
@@ -43,11 +43,11 @@ struct cgx_stats_change {
     double square;
 };
 
-/* What identifies a layer: its position in the step, or CGX_STEP_NOWHERE for all calls of one kind
+/* What identifies a layer: its position in the step, or CGX_POSITION_NONE for all calls of one kind
  * whose widths are fixed, or whose position is not known. */
 struct cgx_stats_key {
     size_t position;
-    uint64_t call; /* cgx_comm_key */
+    uint64_t call; /* cgx_recurrence_key */
     unsigned rule; /* 0 where there is a position */
 };
 
@@ -72,6 +72,7 @@ struct cgx_stats {
     char name[MPI_MAX_OBJECT_NAME];
     int rank, size;
     uint64_t passing;       /* calls that did not recur */
+    uint64_t held;          /* verdicts of a consensus */
     uint64_t plans, guards; /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
@@ -111,11 +112,14 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
 /* A call that recurs and was exact. */
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key);
 
+/* Ranks have found a consensus in a call, which stays exact for a while. */
+void cgx_stats_held(struct cgx_stats *stats);
+
 /* A call that does not recur, or not yet. */
 void cgx_stats_passing(struct cgx_stats *stats);
 
-/* Widths were chosen for the layers of STEP. */
-void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_step *step,
+/* Widths were chosen for the layers of the step. */
+void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     const struct cgx_adapt *adapt, enum cgx_adapt_due due);
 
 /* ---- writing it ---- */

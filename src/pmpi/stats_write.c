@@ -215,7 +215,7 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
 {
     json->line = true;
     open_list(json, NULL, '{');
-    if (layer->key.position == CGX_STEP_NOWHERE)
+    if (layer->key.position == CGX_POSITION_NONE)
         put_number(json, "position", NAN);
     else
         put_count(json, "position", layer->key.position);
@@ -325,7 +325,7 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
     const struct cgx_stats_change *last =
         layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
 
-    if (layer->key.position == CGX_STEP_NOWHERE)
+    if (layer->key.position == CGX_POSITION_NONE)
         fprintf(out, "%8s", "-");
     else
         fprintf(out, "%8zu", layer->key.position);

@@ -176,18 +176,38 @@ static void append_segments(struct cgx_plan *plan, const struct run *run, size_t
     }
 }
 
+static size_t plan_bytes(size_t nsegments)
+{
+    return sizeof(struct cgx_plan) + nsegments * sizeof(struct cgx_segment);
+}
+
 static struct cgx_plan *allocate(size_t nsegments)
 {
-    return malloc(sizeof(struct cgx_plan) + nsegments * sizeof(struct cgx_segment));
+    return malloc(plan_bytes(nsegments));
+}
+
+static size_t layers_of(const struct cgx_say *say)
+{
+    return say && say->layers ? say->layers->nlayers : 1;
+}
+
+/* At the most, of COUNT elements. */
+static size_t segments_of(const struct cgx_say *say, size_t count)
+{
+    return count / CGX_SEGMENT_ELEMENTS + layers_of(say) + 2;
+}
+
+size_t cgx_plan_most_bytes(const struct cgx_say *say, size_t count)
+{
+    return plan_bytes(segments_of(say, count)) + layers_of(say) * sizeof(struct run);
 }
 
 struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
                                  enum cgx_dtype dtype, size_t count)
 {
-    size_t nlayers = say && say->layers ? say->layers->nlayers : 1;
     size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
-    struct run *runs = malloc(nlayers * sizeof *runs);
-    struct cgx_plan *plan = allocate(count / CGX_SEGMENT_ELEMENTS + nlayers + 2);
+    struct run *runs = malloc(layers_of(say) * sizeof *runs);
+    struct cgx_plan *plan = allocate(segments_of(say, count));
     size_t nruns;
 
     if (!plan || !runs) {

@@ -42,6 +42,9 @@ struct cgx_plan {
 struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
                                  enum cgx_dtype dtype, size_t count);
 
+/* Bytes of memory that cgx_plan_create takes for at most COUNT elements. */
+size_t cgx_plan_most_bytes(const struct cgx_say *say, size_t count);
+
 struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan); /* NULL if memory is short */
 
 /* The plan whose staging memory suffices for all that PLAN may become. NULL if memory is short. */

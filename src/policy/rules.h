@@ -44,6 +44,8 @@ struct cgx_say {
     unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
     const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
+    enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER } recurs;
+    bool unguarded;
 };
 
 /* Where parsing stopped; for messages. Line and column count from 1. */

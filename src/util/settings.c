@@ -325,6 +325,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         environment = empty;
     memset(settings, 0, sizeof *settings);
     settings->valid = true;
+    settings->consensus = 0.05;
     for (size_t i = 0; i < NROWS; i++) {
         texts[i] = cgx_environment_find(environment, rows[i].about.name);
         taken[i] =

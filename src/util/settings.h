@@ -38,6 +38,7 @@ struct cgx_settings {
     bool skip_incomplete_buckets;
     enum cgx_buffers buffers;
     unsigned warmup; /* steps */
+    double consensus;
     enum cgx_rounding rounding;
     uint64_t seed;
     uint64_t fusion_buffer_bytes;

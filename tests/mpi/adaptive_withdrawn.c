@@ -96,14 +96,12 @@ static void check_within(const char *how, bool right, double worst)
     check_note("%s: they have at most %.3f times the error of 4 bits", how, worst);
 }
 
-/* Other calls, as it were, take the places of all that was agreed. */
 static void forget(MPI_Comm comm)
 {
     struct cgx_comm *state;
 
     cgx_comm_get(cgx_mpi(), comm, &state);
-    for (uint64_t key = 1; key < 20000; key++)
-        cgx_signatures_find(state->signatures, key, 0);
+    cgx_agreed_calls_clear(state->agreed_calls);
 }
 
 /* A rank refuses it: all redo the call, or (FORGOTTEN) do not agree to compress it again. They ask

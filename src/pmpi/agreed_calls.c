@@ -1,0 +1,180 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/agreed_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of calls without a position. Set-associative, least recently used first: constant cost, and
+ * several hundred different calls fit. */
+#define SETS 128
+#define WAYS 8
+
+#define FIRST_DECLINED 4
+#define MOST_DECLINED (UINT32_MAX / 2)
+#define FIRST_HELD 10
+#define MOST_HELD 100
+#define FIRST_UNWATCHED 10
+#define MOST_UNWATCHED 10000
+#define CLEAR_ENOUGH 2
+#define STRIKES_ENOUGH 2
+
+struct cgx_agreed_calls {
+    uint64_t lookups;
+    struct cgx_agreed_call entries[SETS][WAYS];
+    struct cgx_agreed_call placed[CGX_STEP_LONGEST]; /* by position */
+};
+
+struct cgx_agreed_calls *cgx_agreed_calls_create(void)
+{
+    return calloc(1, sizeof(struct cgx_agreed_calls));
+}
+
+void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
+{
+    free(table);
+}
+
+void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)
+{
+    /* What was never touched need not be now: most tables are nearly empty. */
+    for (size_t set = 0; set < SETS; set++) {
+        for (size_t way = 0; way < WAYS; way++) {
+            if (table->entries[set][way].used)
+                table->entries[set][way].used = 0;
+        }
+    }
+    for (size_t i = 0; i < CGX_STEP_LONGEST; i++) {
+        if (table->placed[i].used)
+            table->placed[i].used = 0;
+    }
+}
+
+/* Counts are often multiples of powers of two: Fibonacci hashing spreads them. */
+static size_t set_of(uint64_t call)
+{
+    return (size_t)(call * UINT64_C(0x9E3779B97F4A7C15) >> 32) % SETS;
+}
+
+static bool is_entry(const struct cgx_agreed_call *entry, const struct cgx_call_key *key)
+{
+    return entry->used && entry->key.call == key->call && entry->key.rule == key->rule &&
+           (key->position == CGX_POSITION_NONE || entry->key.generation == key->generation);
+}
+
+/* The entry of KEY, or the one that makes room for it. */
+static const struct cgx_agreed_call *look_up(const struct cgx_agreed_calls *table,
+                                             const struct cgx_call_key *key)
+{
+    const struct cgx_agreed_call *set = table->entries[set_of(key->call)];
+    const struct cgx_agreed_call *oldest = &set[0];
+
+    if (key->position != CGX_POSITION_NONE)
+        return &table->placed[key->position];
+    for (size_t way = 0; way < WAYS; way++) {
+        if (is_entry(&set[way], key))
+            return &set[way];
+        if (set[way].used < oldest->used)
+            oldest = &set[way];
+    }
+    return oldest;
+}
+
+struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
+                                              const struct cgx_call_key *key)
+{
+    struct cgx_agreed_call *entry = (struct cgx_agreed_call *)look_up(table, key);
+
+    if (!is_entry(entry, key))
+        *entry = (struct cgx_agreed_call){.key = *key,
+                                          .next_declined = FIRST_DECLINED,
+                                          .next_held = FIRST_HELD,
+                                          .next_unwatched = FIRST_UNWATCHED};
+    entry->used = ++table->lookups;
+    return entry;
+}
+
+bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cgx_call_key *key)
+{
+    const struct cgx_agreed_call *entry = look_up(table, key);
+
+    return is_entry(entry, key) && entry->state == CGX_CALL_COMPRESSED;
+}
+
+/* ---- what becomes of an entry ---- */
+
+static uint32_t at_most(uint32_t value, uint32_t most)
+{
+    return value < most ? value : most;
+}
+
+bool cgx_call_due(struct cgx_agreed_call *call)
+{
+    if (call->wait > 0) {
+        call->wait--;
+        return false;
+    }
+    call->asked++;
+    return true;
+}
+
+void cgx_call_agree(struct cgx_agreed_call *call)
+{
+    call->state = CGX_CALL_COMPRESSED;
+    call->wait = 0;
+    call->clear = call->strikes = 0;
+}
+
+static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state, uint32_t *next,
+                       uint32_t most)
+{
+    call->state = state;
+    call->wait = *next;
+    *next = at_most(2 * *next, most);
+    call->clear = call->strikes = 0;
+}
+
+void cgx_call_decline(struct cgx_agreed_call *call)
+{
+    stay_exact(call, CGX_CALL_DECLINED, &call->next_declined, MOST_DECLINED);
+}
+
+void cgx_call_hold(struct cgx_agreed_call *call)
+{
+    stay_exact(call, CGX_CALL_HELD, &call->next_held, MOST_HELD);
+}
+
+bool cgx_call_clears(struct cgx_agreed_call *call)
+{
+    if (++call->clear == CLEAR_ENOUGH)
+        return true;
+    call->wait = FIRST_HELD;
+    return false;
+}
+
+void cgx_call_strike(struct cgx_agreed_call *call)
+{
+    if (call->strikes < STRIKES_ENOUGH)
+        call->strikes++;
+}
+
+bool cgx_call_has_struck_out(const struct cgx_agreed_call *call)
+{
+    return call->strikes == STRIKES_ENOUGH;
+}
+
+void cgx_call_trust(struct cgx_agreed_call *call)
+{
+    call->strikes = 0;
+    call->unwatched = call->next_unwatched;
+    call->next_unwatched = at_most(2 * call->next_unwatched, MOST_UNWATCHED);
+}
+
+bool cgx_call_watched(struct cgx_agreed_call *call)
+{
+    if (call->unwatched == 0)
+        return true;
+    call->unwatched--;
+    return false;
+}

@@ -1,0 +1,300 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/decide.h"
+
+#include <stdio.h>
+
+#include "pmpi/agreement.h"
+#include "pmpi/connect.h"
+#include "pmpi/errors.h"
+#include "pmpi/locate.h"
+#include "pmpi/offer.h"
+#include "pmpi/start.h"
+#include "pmpi/stats.h"
+#include "util/log.h"
+
+/* ---- what a call needs ---- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_needs *b)
+{
+    return (struct cgx_needs){.lanes = larger(a->lanes, b->lanes),
+                              .staging = larger(a->staging, b->staging),
+                              .pieces = larger(a->pieces, b->pieces),
+                              .units = larger(a->units, b->units),
+                              .sources = larger(a->sources, b->sources),
+                              .transfers = larger(a->transfers, b->transfers)};
+}
+
+static bool fits(const struct cgx_needs *needs, const struct cgx_needs *held)
+{
+    return needs->lanes <= held->lanes && needs->staging <= held->staging &&
+           needs->pieces <= held->pieces && needs->units <= held->units &&
+           needs->sources <= held->sources && needs->transfers <= held->transfers;
+}
+
+static struct cgx_schedule_basis basis_of(const struct cgx_comm *state)
+{
+    return (struct cgx_schedule_basis){.settings = cgx_start(), .scheme = cgx_locate_scheme(state)};
+}
+
+const struct cgx_schedule *cgx_decide_schedule(struct cgx_comm *state,
+                                               const struct cgx_recurring *recurring)
+{
+    const struct cgx_schedule_basis basis = basis_of(state);
+
+    return cgx_schedules_get(state->schedules, &basis, recurring->call, recurring->kind->dtype,
+                             &recurring->say);
+}
+
+bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
+{
+    const struct cgx_schedule *schedule =
+        recurring->kind->agreed ? cgx_decide_schedule(state, recurring) : NULL;
+
+    return schedule && fits(&schedule->shape.needs, &state->agreed_needs);
+}
+
+bool cgx_decide_guards(const struct cgx_say *say)
+{
+    return cgx_start()->consensus > 0 && cgx_start()->warmup > 0 && !say->unguarded;
+}
+
+/* ---- what this rank has ---- */
+
+/* Sets *NEEDS to what is to be had for the call and, where there was too little before, for counts
+ * that are larger by half. False if memory is short. */
+static bool find_needs(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                       enum cgx_dtype dtype, struct cgx_needs *needs)
+{
+    const struct cgx_schedule_basis basis = basis_of(state);
+    uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
+    const struct cgx_schedule *schedule = cgx_schedules_get(
+        state->schedules, &basis, recurring->call, dtype, &recurring->say);
+    const struct cgx_say nothing = {.exact = false};
+    struct cgx_schedule larger_one;
+
+    if (!schedule || !cgx_schedules_reserve(state->schedules, most, &recurring->say))
+        return false;
+    *needs = most_of(&schedule->shape.needs, &state->agreed_needs);
+    if (state->agreed_needs.lanes == 0 || fits(needs, &state->agreed_needs))
+        return true;
+    if (!cgx_schedules_make(&basis, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
+        return false;
+    *needs = most_of(needs, &larger_one.shape.needs);
+    cgx_plan_free(larger_one.plan);
+    return true;
+}
+
+/* Gets ready what this rank needs for the calls; why it cannot be had goes into OFFER. */
+static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                    const struct cgx_call *call, struct cgx_offer *offer, struct cgx_needs *needs)
+{
+    if (!offer->refusal && cgx_start()->intra_compress == CGX_INTRA_OFF && state->nodes->nodes == 1)
+        offer->refusal = "all ranks are on one node, and CGX_INTRA_COMPRESS=0";
+    if (offer->refusal)
+        return;
+    state->scratch.mates = cgx_connect_mates(state);
+    if (!find_needs(state, recurring, offer->dtype, needs) ||
+        cgx_scratch_reserve(&state->scratch, needs) != CGX_OK) {
+        offer->refusal = "out of memory";
+        return;
+    }
+    cgx_offer_get_backends(state, call, offer);
+    if (!offer->refusal && state->own == MPI_COMM_NULL && !cgx_comm_reserve())
+        offer->refusal = "too many communicators with compressed calls";
+}
+
+/* ---- agreeing about a kind of calls ---- */
+
+static enum cgx_ability ability_of(const struct cgx_offer *offer)
+{
+    return offer->hopeless ? CGX_HOPELESS : offer->refusal ? CGX_UNABLE : CGX_ABLE;
+}
+
+/* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
+ * RENEWED, was just had, and is connected. */
+static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+               const struct cgx_recurring *recurring, struct cgx_offer *offer, bool renewed,
+               struct cgx_answer *all)
+{
+    const struct cgx_agreed_call *entry = recurring->entry;
+    struct cgx_answer mine = {ability_of(offer), offer->dtype, {0}};
+    bool agreed;
+    int code;
+
+    for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
+        mine.opinion[i] = entry->opinion[i];
+    code = cgx_agree_call(mpi, call->comm, &mine, all);
+    if (code != MPI_SUCCESS || !renewed)
+        return code;
+    agreed = all->ability == CGX_ABLE;
+    if (state->own == MPI_COMM_NULL) {
+        if (agreed)
+            code = cgx_comm_make_own(mpi, call->comm, state, &agreed);
+        else if (!offer->refusal)
+            cgx_comm_return();
+    }
+    if (!agreed && all->ability == CGX_ABLE)
+        all->ability = CGX_UNABLE;
+    /* Whether or not they agreed, some may have other staging memory than before. */
+    if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
+        if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
+            MPI_SUCCESS)
+            code = cgx_errors_raise(mpi, call->comm, "MPI could not connect the ranks of a node");
+    }
+    /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
+    else if (code == MPI_SUCCESS)
+        cgx_scratch_release(&state->scratch);
+    return code;
+}
+
+/* Takes note of what was agreed for the kind of the call. */
+static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                      enum cgx_dtype dtype, const struct cgx_needs *needs, bool agreed)
+{
+    struct cgx_kind *kind = recurring->kind;
+
+    if (agreed) {
+        kind->agreed = true;
+        kind->dtype = dtype;
+        kind->next_wait = 0;
+        state->agreed_needs = *needs;
+        cgx_log(CGX_LOG_DEBUG, "sums of %llu elements and less on %d ranks: can be compressed%s",
+                (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
+                kind->by_device ? ", from device to device" : "");
+    } else if (!kind->agreed) {
+        kind->next_wait = kind->next_wait ? 2 * kind->next_wait : CGX_KIND_FIRST_WAIT;
+        if (kind->next_wait > CGX_KIND_MOST_WAIT)
+            kind->next_wait = CGX_KIND_MOST_WAIT;
+        kind->wait = kind->next_wait;
+    }
+}
+
+/* ---- what follows from the ranks' opinions ---- */
+
+/* Once for a communicator, so that a program that averages its weights is told, and not flooded. */
+static void say_held(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                     struct cgx_verdict verdict)
+{
+    char why[160], where[64] = "a call";
+
+    if (state->rank != 0)
+        return;
+    if (recurring->position != CGX_POSITION_NONE)
+        snprintf(where, sizeof where, "call %zu of the step", recurring->position);
+    if (verdict.consensus == CGX_CONSENSUS_CLOSE)
+        snprintf(why, sizeof why,
+                 "all ranks contribute nearly the same values (they differ by %.2g %% of the "
+                 "mean's square); weights look like this",
+                 100 * verdict.distance);
+    else if (verdict.consensus == CGX_CONSENSUS_ONE_SIGN)
+        snprintf(why, sizeof why, "all elements of the sum have one sign; variances look like this");
+    else
+        snprintf(why, sizeof why,
+                 "no element is non-zero on two ranks; data that is gathered looks like this");
+    cgx_log(state->said_consensus ? CGX_LOG_DEBUG : CGX_LOG_WARN,
+            "%s (%llu elements, %d ranks): %s and gradients do not, so it stays exact; "
+            "CGX_CONSENSUS=0, or consensus=off in a rule or hint, compresses it all the same",
+            where, (unsigned long long)cgx_recurrence_count(recurring->call), state->size, why);
+    state->said_consensus = true;
+}
+
+/* Ranks looked at the last exact call of the entry, or of one that a consensus was suspected in. */
+static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                  const struct cgx_answer *all)
+{
+    struct cgx_agreed_call *entry = recurring->entry;
+    double threshold = cgx_consensus_threshold(cgx_start()->consensus, (unsigned)state->size);
+    struct cgx_verdict verdict = cgx_consensus_judge(all->opinion, threshold);
+
+    entry->sampled = false;
+    if (verdict.consensus == CGX_CONSENSUS_UNKNOWN)
+        return; /* asked again in the next call; one that is compressed stays so */
+    if (entry->state == CGX_CALL_COMPRESSED) {
+        if (verdict.consensus == CGX_CONSENSUS_NONE)
+            cgx_call_trust(entry);
+        else if (cgx_call_has_struck_out(entry))
+            cgx_call_hold(entry);
+    } else if (verdict.consensus != CGX_CONSENSUS_NONE) {
+        cgx_call_hold(entry);
+    } else if (entry->state != CGX_CALL_HELD ||
+               (verdict.distance >= 2 * threshold && cgx_call_clears(entry))) {
+        cgx_call_agree(entry);
+        recurring->kind->trusted = true;
+    } else if (entry->wait == 0) {
+        cgx_call_hold(entry);
+    }
+    if (entry->state == CGX_CALL_HELD)
+        cgx_stats_held(state->stats);
+    if (entry->state == CGX_CALL_HELD && verdict.consensus != CGX_CONSENSUS_NONE)
+        say_held(state, recurring, verdict);
+}
+
+/* ---- deciding ---- */
+
+static int find_nodes(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                      struct cgx_comm *state, struct cgx_offer *offer)
+{
+    bool located;
+    int code = cgx_locate(mpi, call->comm, state, &located);
+
+    if (code != MPI_SUCCESS) {
+        state->broken = true;
+        return cgx_errors_raise(mpi, call->comm, "MPI could not tell the nodes");
+    }
+    if (!located && !offer->refusal)
+        offer->refusal = "a rank is out of memory, or MPI cannot tell the nodes";
+    return code;
+}
+
+/* Some rank cannot serve calls of this kind, or this one. */
+static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+                   const struct cgx_recurring *recurring, const struct cgx_offer *offer,
+                   enum cgx_ability all)
+{
+    recurring->entry->sampled = false;
+    if (all == CGX_HOPELESS)
+        /* The next call is tried too: as an exact one it would be an error on that rank alone. */
+        return cgx_errors_raise(mpi, call->comm,
+                                offer->hopeless ? offer->refusal
+                                                : "a rank cannot use its buffers");
+    cgx_call_decline(recurring->entry);
+    cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact: %s", (long long)call->count,
+            state->size, offer->refusal ? offer->refusal : "another rank cannot compress them");
+    return MPI_SUCCESS;
+}
+
+int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
+               struct cgx_comm *state, const struct cgx_recurring *recurring)
+{
+    struct cgx_agreed_call *entry = recurring->entry;
+    bool renews = entry->state == CGX_CALL_DECLINED || !cgx_decide_is_served(state, recurring);
+    struct cgx_offer offer = cgx_offer_look(call, type);
+    struct cgx_needs needs = {0};
+    struct cgx_answer all;
+    int code = find_nodes(mpi, call, state, &offer);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    if (renews)
+        prepare(state, recurring, call, &offer, &needs);
+    code = ask(mpi, call, state, recurring, &offer, renews, &all);
+    state->broken = code != MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        return code;
+    if (renews)
+        keep_kind(state, recurring, offer.dtype, &needs, all.ability == CGX_ABLE);
+    if (all.ability != CGX_ABLE)
+        return decline(mpi, call, state, recurring, &offer, all.ability);
+    if (entry->sampled)
+        judge(state, recurring, &all);
+    else
+        cgx_call_agree(entry);
+    return MPI_SUCCESS;
+}

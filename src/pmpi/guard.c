@@ -1,0 +1,162 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/host_kernels.h"
+#include "codec/peek.h"
+#include "cuda/memory.h"
+#include "cuda/staged.h"
+#include "pmpi/eligible.h"
+#include "pmpi/exact.h"
+#include "pmpi/start.h"
+
+/* A bucket of each of COUNT groups, never the same place twice running, so that rows of a matrix do
+ * not alias. */
+struct sample {
+    enum cgx_dtype dtype;
+    size_t elements; /* of the call */
+    size_t bucket_size, count, group;
+    uint32_t number;
+    char *copy;            /* of the buckets of the input; NULL: it is still where it was */
+    char *fetched;         /* of one bucket in device memory */
+    float *values, *input; /* of one bucket */
+};
+
+static bool is_on_host(const void *buffer)
+{
+    return cgx_cuda_memory(buffer) == CGX_MEMORY_HOST;
+}
+
+static size_t first_of(const struct sample *sample, size_t index)
+{
+    size_t place = (index * 37 + (size_t)sample->number * 11) % sample->group;
+
+    return (index * sample->group + place) * sample->bucket_size;
+}
+
+static size_t count_of(const struct sample *sample, size_t first)
+{
+    size_t rest = sample->elements - first;
+
+    return rest < sample->bucket_size ? rest : sample->bucket_size;
+}
+
+/* Copies elements of BUFFER, wherever it is, to the host. */
+static bool fetch(const struct sample *sample, const void *buffer, size_t first, char *host)
+{
+    size_t size = cgx_dtype_size(sample->dtype), bytes = count_of(sample, first) * size;
+    const char *from = (const char *)buffer + first * size;
+
+    if (!is_on_host(buffer))
+        return cgx_staged_fetch(host, from, bytes) == CGX_OK;
+    memcpy(host, from, bytes);
+    return true;
+}
+
+static size_t bucket_bytes(const struct sample *sample)
+{
+    return sample->bucket_size * cgx_dtype_size(sample->dtype);
+}
+
+/* What the sum is about to be written over. */
+static bool copy_input(struct sample *sample, const void *buffer)
+{
+    bool waits = !is_on_host(buffer) && cgx_start()->sync == CGX_SYNC_DEVICE;
+    bool had = !waits || cgx_staged_wait(buffer) == CGX_OK;
+
+    sample->copy = malloc(sample->count * bucket_bytes(sample));
+    had = had && sample->copy != NULL;
+    for (size_t i = 0; had && i < sample->count; i++)
+        had = fetch(sample, buffer, first_of(sample, i), sample->copy + i * bucket_bytes(sample));
+    return had;
+}
+
+static void release(struct sample *sample)
+{
+    free(sample->copy);
+    free(sample->fetched);
+    free(sample->values);
+    free(sample->input);
+}
+
+/* False: nothing can be said of this call. Whoever has wrong arguments is told by MPI. */
+static bool begin(const struct cgx_call *call, enum cgx_type_class type, uint32_t number,
+                  struct sample *sample)
+{
+    const struct cgx_settings *settings = cgx_start();
+    bool in_place = call->sendbuf == MPI_IN_PLACE, hopeless;
+    size_t most, buckets;
+
+    *sample = (struct sample){.elements = (size_t)call->count,
+                              .bucket_size = settings->bucket_size,
+                              .number = number};
+    if (cgx_eligible_dtype(call, type, &sample->dtype) ||
+        cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL, &hopeless))
+        return false;
+    most = is_on_host(call->recvbuf) && (in_place || is_on_host(call->sendbuf))
+               ? CGX_GUARD_MOST
+               : CGX_GUARD_MOST_DEVICE;
+    buckets = sample->elements / sample->bucket_size;
+    sample->count = buckets / CGX_GUARD_GROUP;
+    if (sample->count > most)
+        sample->count = most;
+    if (sample->count == 0)
+        sample->count = 1;
+    sample->group = buckets / sample->count;
+    if (sample->group == 0)
+        sample->group = 1;
+    sample->fetched = malloc(bucket_bytes(sample));
+    sample->values = malloc(sample->bucket_size * sizeof(float));
+    sample->input = malloc(sample->bucket_size * sizeof(float));
+    if (sample->fetched && sample->values && sample->input &&
+        (!in_place || copy_input(sample, call->recvbuf)))
+        return true;
+    release(sample);
+    return false;
+}
+
+/* False if what there is to see cannot be read. */
+static bool look(struct sample *sample, const struct cgx_call *call, unsigned ranks,
+                 struct cgx_closeness *closeness)
+{
+    for (size_t i = 0; i < sample->count; i++) {
+        size_t first = first_of(sample, i), count = count_of(sample, first);
+        const char *input = sample->fetched;
+
+        if (!fetch(sample, call->recvbuf, first, sample->fetched))
+            return false;
+        cgx_peek_elements(sample->dtype, sample->fetched, count, sample->values);
+        if (sample->copy)
+            input = sample->copy + i * bucket_bytes(sample);
+        else if (!fetch(sample, call->sendbuf, first, sample->fetched))
+            return false;
+        cgx_peek_elements(sample->dtype, input, count, sample->input);
+        cgx_closeness_add(closeness, sample->input, sample->values, count, ranks);
+    }
+    return true;
+}
+
+int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                    enum cgx_type_class type, unsigned ranks, uint32_t number,
+                    uint32_t words[CGX_OPINION_WORDS])
+{
+    struct cgx_closeness closeness = {0};
+    union cgx_float_state caller;
+    struct sample sample;
+    bool can = begin(call, type, number, &sample);
+    int code = cgx_exact(mpi, call, type);
+
+    cgx_opinion_none(words);
+    if (!can)
+        return code;
+    cgx_float_enter(&caller);
+    if (code == MPI_SUCCESS && look(&sample, call, ranks, &closeness))
+        cgx_opinion(&closeness, words);
+    cgx_float_leave(&caller);
+    release(&sample);
+    return code;
+}

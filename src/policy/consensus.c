@@ -1,0 +1,82 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/consensus.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WORD_KNOWN, WORD_DISTANCE, WORD_ONE_SIGN, WORD_DISJOINT };
+
+void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
+                       size_t count, unsigned ranks)
+{
+    const double share = 1.0 / ranks;
+    double apart = 0, mean = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double part = share * (double)sum[i], distance = (double)input[i] - part;
+
+        apart += distance * distance;
+        mean += part * part;
+        closeness->positive |= sum[i] > 0;
+        closeness->negative |= sum[i] < 0;
+        closeness->shared |= input[i] != 0 && input[i] != sum[i];
+    }
+    closeness->apart += apart;
+    closeness->mean += mean;
+    closeness->not_finite |= !isfinite(apart) || !isfinite(mean);
+}
+
+/* Positive floats are ordered as their bits are. */
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINION_WORDS])
+{
+    bool nothing = closeness->apart == 0 && closeness->mean == 0;
+    /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
+    double distance = nothing ? 0 : closeness->apart / closeness->mean;
+
+    words[WORD_KNOWN] = !nothing && !closeness->not_finite;
+    /* The greatest distance has the least complement. */
+    words[WORD_DISTANCE] = ~bits_of(words[WORD_KNOWN] ? (float)distance : 0);
+    words[WORD_ONE_SIGN] = closeness->positive != closeness->negative;
+    words[WORD_DISJOINT] = !closeness->shared;
+}
+
+void cgx_opinion_none(uint32_t words[CGX_OPINION_WORDS])
+{
+    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
+}
+
+double cgx_consensus_threshold(double setting, unsigned ranks)
+{
+    double rise = 0.4 * (ranks - 1);
+
+    return (rise < 1 ? rise : 1) * setting;
+}
+
+struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_OPINION_WORDS], double threshold)
+{
+    struct cgx_verdict verdict = {CGX_CONSENSUS_NONE, 0};
+    uint32_t bits = ~words[WORD_DISTANCE];
+    float distance;
+
+    memcpy(&distance, &bits, sizeof distance);
+    verdict.distance = (double)distance;
+    if (!words[WORD_KNOWN])
+        verdict.consensus = CGX_CONSENSUS_UNKNOWN;
+    else if (words[WORD_DISJOINT])
+        verdict.consensus = CGX_CONSENSUS_DISJOINT;
+    else if (words[WORD_ONE_SIGN])
+        verdict.consensus = CGX_CONSENSUS_ONE_SIGN;
+    else if (verdict.distance < threshold)
+        verdict.consensus = CGX_CONSENSUS_CLOSE;
+    return verdict;
+}

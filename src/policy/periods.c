@@ -1,0 +1,268 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/periods.h"
+
+#include <string.h>
+
+/* The shortest period that is too long for a layer, and for one of diverse sums. */
+#define LONG 33
+#define LONG_DIVERSE 13
+
+/* Repeats that no model has layers, where the period closes and where it does not; and sums: a
+ * layer may itself repeat its experts. */
+#define LAYERS_CLOSED 130
+#define LAYERS 150
+#define EXPERTS 1024
+
+/* So many repeats of sums that all differ are no stack of layers. */
+#define STACK 49
+
+/* Sums that a short period must explain: of those that all differ, and of others per step of
+ * warm-up. Flat buffers and layers without biases look the same. */
+#define EXPLAINED_DISTINCT 24
+#define EXPLAINED_STEP 8
+
+/* Sums that a period must explain where steps are known to come. */
+#define LEARNT 12
+
+/* Large sums per small one where buckets are summed: biases and norms are within them. */
+#define BUCKETS 8
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- history ---- */
+
+void cgx_history_add_small(struct cgx_history *history, uint64_t count)
+{
+    history->elements =
+        count < UINT32_MAX - history->elements ? history->elements + (uint32_t)count : UINT32_MAX;
+    history->smalls = (uint16_t)(history->smalls + (history->smalls < UINT16_MAX));
+}
+
+static void drop(struct cgx_history *history, uint32_t oldest)
+{
+    history->length -= oldest;
+    memmove(history->calls, history->calls + oldest, history->length * sizeof history->calls[0]);
+    history->dropped = true;
+}
+
+void cgx_history_add(struct cgx_history *history, const struct cgx_sums *sums, uint16_t sum)
+{
+    if (history->length == CGX_HISTORY_MOST)
+        drop(history, CGX_HISTORY_PART);
+    history->calls[history->length].elements = history->elements;
+    history->calls[history->length].smalls = history->smalls;
+    history->calls[history->length].sum = sum;
+    history->length++;
+    history->end += history->elements + cgx_sum_elements(&sums->sums[sum]);
+    history->elements = 0;
+    history->smalls = 0;
+}
+
+void cgx_history_forget(struct cgx_history *history, const struct cgx_sums *sums)
+{
+    uint32_t keep = 0;
+
+    while (keep < history->length && sums->sums[cgx_history_ago(history, keep)].seen > 0)
+        keep++;
+    if (keep < history->length)
+        drop(history, history->length - keep);
+}
+
+/* match[p] = how many of the latest sums equal the sum p before: the Z function of the history read
+ * backwards (Gusfield: Algorithms on Strings, Trees, and Sequences, 1.3-1.5), linear in its length
+ * for all p together. */
+static void match_periods(struct cgx_history *history, size_t longest)
+{
+    size_t left = 0, right = 0; /* the match that reaches farthest back is [left, right) */
+
+    for (size_t p = 1; p <= longest; p++) {
+        size_t n = 0;
+
+        if (p < right)
+            n = min_size(history->match[p - left], right - p);
+        while (p + n < history->length &&
+               cgx_history_ago(history, n) == cgx_history_ago(history, p + n))
+            n++;
+        if (p + n > right) {
+            left = p;
+            right = p + n;
+        }
+        history->match[p] = (uint16_t)n;
+    }
+}
+
+/* ---- kinds of periods ---- */
+
+static unsigned count_distinct(const struct cgx_history *history, size_t length)
+{
+    uint16_t kinds[CGX_PERIOD_DIVERSE];
+    unsigned n = 0;
+
+    for (size_t i = 0; i < length && n < CGX_PERIOD_DIVERSE; i++) {
+        uint16_t sum = cgx_history_ago(history, i);
+        unsigned k = 0;
+
+        while (k < n && kinds[k] != sum)
+            k++;
+        if (k == n)
+            kinds[n++] = sum;
+    }
+    return n;
+}
+
+static bool is_fused(const struct cgx_history *history, size_t run)
+{
+    size_t smalls = 0;
+
+    for (size_t i = history->length - run + 1; i < history->length; i++)
+        smalls += history->calls[i].smalls;
+    return smalls * BUCKETS <= run;
+}
+
+static struct cgx_period describe(const struct cgx_history *history, size_t length, size_t run)
+{
+    return (struct cgx_period){.length = length,
+                               .run = run,
+                               .distinct = count_distinct(history, length),
+                               .fused = is_fused(history, run)};
+}
+
+static bool all_differ(const struct cgx_period *period)
+{
+    return period->length >= 3 && period->distinct >= min_size(period->length, CGX_PERIOD_DIVERSE);
+}
+
+bool cgx_period_is_rich(const struct cgx_period *period)
+{
+    return period->length >= LONG ||
+           (period->length >= LONG_DIVERSE && period->distinct == CGX_PERIOD_DIVERSE);
+}
+
+bool cgx_period_is_plain(const struct cgx_period *period)
+{
+    return period->fused || (all_differ(period) && period->run / period->length >= STACK);
+}
+
+/* ---- steps ---- */
+
+/* True if the elements before the run, or before one of the sums in its first period, are whole
+ * periods: a first pass in another order or other pieces, over what the step is made of. Where
+ * nothing came before, they are none. */
+static bool is_closed(const struct cgx_history *history, const struct cgx_sums *sums,
+                      const struct cgx_period *period)
+{
+    size_t last = history->length - 1, first = history->length - period->run;
+    uint64_t end = history->end, latest = 0, whole = 0; /* WHOLE: elements of a period */
+
+    if (first == 0 && !history->dropped)
+        return true;
+    for (size_t i = last; i > 0 && i + 1 > first; i--) {
+        uint64_t before = end - cgx_sum_elements(&sums->sums[history->calls[i].sum]);
+
+        end = before - history->calls[i].elements; /* of the sum before it */
+        if (i == last)
+            latest = before;
+        if (i == last - period->length)
+            whole = latest - before;
+        if (whole > 0 && i < first + period->length && before >= whole &&
+            before - before % whole >= end)
+            return true;
+    }
+    return false;
+}
+
+/* No more can be held than is remembered. */
+static bool has_held(const struct cgx_period *period, size_t steps)
+{
+    const size_t remembered = CGX_HISTORY_MOST - CGX_HISTORY_PART;
+
+    return period->run >= min_size(steps * period->length, remembered);
+}
+
+static bool is_step(const struct cgx_history *history, const struct cgx_sums *sums,
+                    const struct cgx_period *period, unsigned warmup)
+{
+    size_t repeats = period->run / period->length, explained;
+    bool rich = cgx_period_is_rich(period);
+
+    if (!has_held(period, warmup))
+        return false;
+    if (is_closed(history, sums, period)) {
+        if (rich)
+            return true;
+        if (!cgx_period_is_plain(period))
+            return repeats >= LAYERS_CLOSED;
+        explained = (size_t)warmup * EXPLAINED_STEP;
+        if (all_differ(period))
+            explained = min_size(explained, EXPLAINED_DISTINCT);
+        return period->run >= min_size(explained, CGX_STEP_LONGEST);
+    }
+    if (period->distinct == CGX_PERIOD_DIVERSE && (period->length >= LONG_DIVERSE || period->fused))
+        return repeats >= 3 && has_held(period, (size_t)warmup + 1);
+    return repeats >= LAYERS && repeats >= EXPERTS / period->length;
+}
+
+static size_t longest_period(const struct cgx_history *history)
+{
+    return min_size(history->length / 2, CGX_STEP_LONGEST);
+}
+
+/* Of the periods in the lines below those count that explain more than all shorter ones: never a
+ * multiple of one that does. They are few, some times the logarithm of the history's length. */
+
+struct cgx_period cgx_period_of_step(struct cgx_history *history, const struct cgx_sums *sums,
+                                     unsigned warmup)
+{
+    size_t longest = longest_period(history), explained = 0;
+    struct cgx_period found = {0};
+
+    match_periods(history, longest);
+    for (size_t p = 1; p <= longest; p++) {
+        size_t run = history->match[p] + p;
+        struct cgx_period period;
+
+        if (run < 2 * p || run <= explained)
+            continue;
+        explained = run;
+        period = describe(history, p, run);
+        if (is_step(history, sums, &period, warmup))
+            found = period;
+    }
+    return found;
+}
+
+struct cgx_period cgx_period_of_latest(struct cgx_history *history)
+{
+    size_t longest = longest_period(history), best = 0, explained = LEARNT - 1;
+
+    match_periods(history, longest);
+    for (size_t p = 1; p <= longest; p++) {
+        size_t run = history->match[p] + p;
+
+        if (run < 2 * p || run <= explained)
+            continue;
+        explained = run;
+        best = p;
+    }
+    return best ? describe(history, best, explained) : (struct cgx_period){0};
+}
+
+struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length, unsigned warmup,
+                                  bool *held)
+{
+    struct cgx_period period = {0};
+    size_t run = length;
+
+    while (run < history->length &&
+           cgx_history_ago(history, run - length) == cgx_history_ago(history, run))
+        run++;
+    if (length <= history->length && run >= 2 * length)
+        period = describe(history, length, run);
+    *held = period.length > 0 && has_held(&period, warmup);
+    return period;
+}

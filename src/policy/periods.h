@@ -1,0 +1,77 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The large sums of late, and whether a period in them is that of a training step. A program that
+ * passes over the weights of a model once repeats itself too, layer by layer: a period is taken for
+ * a step where it closes, so that all that came before is whole steps; where it is too long and its
+ * sums are too diverse for layers; or where it has been repeated more often than models have
+ * layers. */
+#ifndef CGX_POLICY_PERIODS_H
+#define CGX_POLICY_PERIODS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/recurrence.h"
+#include "policy/sums.h"
+
+/* Two steps of the longest kind are always remembered; what is older goes by parts. */
+#define CGX_HISTORY_PART (CGX_STEP_LONGEST / 4)
+#define CGX_HISTORY_MOST (2 * CGX_STEP_LONGEST + CGX_HISTORY_PART)
+
+struct cgx_history {
+    uint64_t end;    /* elements until the latest large sum, from the birth, small ones included */
+    uint32_t length; /* in large sums */
+    uint32_t elements; /* of small sums since the latest large one; saturates */
+    uint16_t smalls;   /* as many they were; saturates */
+    bool dropped;      /* the history does not reach back to the birth */
+    struct {
+        uint32_t elements; /* of the small sums right before it */
+        uint16_t smalls;
+        uint16_t sum; /* its number in the table of sums */
+    } calls[CGX_HISTORY_MOST];
+    uint16_t match[CGX_STEP_LONGEST + 1]; /* of a search */
+};
+
+/* A period in which the latest sums have repeated themselves. */
+struct cgx_period {
+    size_t length;     /* in large sums; 0: there is none */
+    size_t run;        /* large sums that it explains, the first period included */
+    unsigned distinct; /* kinds of sums in it, counted up to CGX_PERIOD_DIVERSE */
+    bool fused;        /* hardly any small sums are among them: the program sums buckets */
+};
+
+#define CGX_PERIOD_DIVERSE 6
+
+void cgx_history_add_small(struct cgx_history *history, uint64_t count);
+void cgx_history_add(struct cgx_history *history, const struct cgx_sums *sums, uint16_t sum);
+
+/* Drops all up to the last sum that the table has forgotten. */
+void cgx_history_forget(struct cgx_history *history, const struct cgx_sums *sums);
+
+/* How many sums ago it was that the sum AGO from the latest one came; a number in the table. */
+static inline uint16_t cgx_history_ago(const struct cgx_history *history, size_t ago)
+{
+    return history->calls[history->length - 1 - ago].sum;
+}
+
+/* The step as it can be told before one is known: WARMUP steps have gone by, and it is no pass over
+ * layers. */
+struct cgx_period cgx_period_of_step(struct cgx_history *history, const struct cgx_sums *sums,
+                                     unsigned warmup);
+
+/* The period that explains most of the latest sums, which are known to be those of steps. */
+struct cgx_period cgx_period_of_latest(struct cgx_history *history);
+
+/* The period of LENGTH, if the latest sums have it; *HELD: for WARMUP steps. */
+struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length, unsigned warmup,
+                                  bool *held);
+
+/* No layer of a model is as long, or has as many kinds of sums. */
+bool cgx_period_is_rich(const struct cgx_period *period);
+
+/* Short, but of buckets, or of sums that all differ and have been repeated for long: no layer. */
+bool cgx_period_is_plain(const struct cgx_period *period);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/recurrence.h"
+
+#include <stdlib.h>
+
+#include "policy/disorder.h"
+#include "policy/pattern.h"
+#include "policy/periods.h"
+#include "policy/sums.h"
+
+/* A sum that has come so often is known. */
+#define KNOWN 2
+
+/* Disorder that no program shows that passes over its weights twice, and strays in it; less can be
+ * mistaken where buckets are summed. */
+#define MISTAKES 512
+#define MISTAKES_FUSED 128
+#define STRAYS 24
+
+/* What the program sums is judged by about so many of the latest large sums. */
+#define LOOK 512
+#define BUCKETS 8 /* large sums per small one where buckets are summed */
+
+/* A search costs time in proportion to the history: beyond a short one it is made once in this part
+ * of its length, which keeps the cost of a call constant. */
+#define SHORT_HISTORY 256
+#define SEARCH_PART 32
+
+/* What every call touches comes first, arrays last: memory is touched as it is needed. */
+struct cgx_recurrence {
+    struct cgx_recurrence_rule rule;
+    enum cgx_evidence evidence;
+    uint32_t since_search;
+    uint64_t calls; /* large sums so far */
+    uint64_t established;
+    uint32_t large, small; /* sums of late */
+    struct cgx_disorder disorder;
+    struct cgx_sums sums;
+    struct cgx_history history;
+    struct cgx_pattern pattern;
+};
+
+_Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
+
+static size_t step_of(size_t step)
+{
+    return step <= CGX_STEP_LONGEST ? step : 0;
+}
+
+struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
+{
+    struct cgx_recurrence *recurrence = calloc(1, sizeof *recurrence);
+
+    if (!recurrence)
+        return NULL;
+    recurrence->rule = *rule;
+    recurrence->rule.step = step_of(rule->step);
+    if (rule->warmup == 0)
+        recurrence->evidence = CGX_EVIDENCE_TOLD;
+    if (rule->warmup < 2)
+        recurrence->rule.warmup = 2;
+    return recurrence;
+}
+
+void cgx_recurrence_free(struct cgx_recurrence *recurrence)
+{
+    free(recurrence);
+}
+
+void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step)
+{
+    if (step_of(step) == recurrence->rule.step)
+        return;
+    recurrence->rule.step = step_of(step);
+    if (recurrence->pattern.length > 0)
+        recurrence->pattern.generation++;
+    cgx_pattern_drop(&recurrence->pattern, &recurrence->sums);
+}
+
+static bool is_established(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->evidence != CGX_EVIDENCE_NONE;
+}
+
+static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
+{
+    recurrence->evidence = evidence;
+    recurrence->established = recurrence->calls;
+}
+
+/* A period of the latest sums that may be adopted; before it is established, one of steps. */
+static struct cgx_period find_period(struct cgx_recurrence *recurrence)
+{
+    struct cgx_history *history = &recurrence->history;
+    const struct cgx_recurrence_rule *rule = &recurrence->rule;
+    bool established = is_established(recurrence), held;
+
+    if (rule->step > 0) {
+        struct cgx_period period = cgx_period_told(history, rule->step, rule->warmup, &held);
+
+        return established || held ? period : (struct cgx_period){0};
+    }
+    if (established)
+        return cgx_period_of_latest(history);
+    return cgx_period_of_step(history, &recurrence->sums, rule->warmup);
+}
+
+static void search(struct cgx_recurrence *recurrence)
+{
+    struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_period period = find_period(recurrence);
+
+    if (period.length == 0)
+        return;
+    if (!is_established(recurrence))
+        establish(recurrence, CGX_EVIDENCE_PERIOD);
+    else if (pattern->length > 0 &&
+             !cgx_pattern_gives_way(pattern, &recurrence->sums, &recurrence->history, &period))
+        return;
+    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->history, &period,
+                      recurrence->rule.step > 0, recurrence->evidence == CGX_EVIDENCE_VARYING);
+}
+
+/* KNOWN: the sum has come before, and often enough. */
+static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bool known)
+{
+    const struct cgx_disorder *disorder = &recurrence->disorder;
+    bool fused = (uint64_t)recurrence->small * BUCKETS <= recurrence->large;
+
+    cgx_disorder_observe(&recurrence->disorder, key, known);
+    if (disorder->strays >= STRAYS)
+        establish(recurrence, CGX_EVIDENCE_STRAYS);
+    else if (disorder->mistakes >= (fused ? MISTAKES_FUSED : MISTAKES))
+        establish(recurrence, CGX_EVIDENCE_VARYING);
+}
+
+/* The number of the sum of KEY, counted once more; *KNOWN: it was known before. */
+static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
+{
+    struct cgx_sums *sums = &recurrence->sums;
+    uint16_t sum = cgx_sums_find(sums, key);
+
+    if (sum == 0)
+        sum = cgx_sums_add(sums, key);
+    if (sum == 0) {
+        cgx_sums_forget(sums);
+        cgx_history_forget(&recurrence->history, sums);
+        sum = cgx_sums_add(sums, key);
+    }
+    *known = sums->sums[sum].seen >= KNOWN;
+    sums->sums[sum].seen = (uint16_t)(sums->sums[sum].seen + (sums->sums[sum].seen < UINT16_MAX));
+    return sum;
+}
+
+/* Learns from a sum after it has been answered, so that no answer rests on itself. */
+static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
+{
+    const struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_history *history = &recurrence->history;
+
+    if (!is_established(recurrence))
+        observe_disorder(recurrence, recurrence->sums.sums[sum].key, known);
+    /* New sums would hide the period of the others from later searches. */
+    if (!is_established(recurrence) || known)
+        cgx_history_add(history, &recurrence->sums, sum);
+    if (is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
+        return;
+    if (history->length < SHORT_HISTORY ||
+        ++recurrence->since_search > history->length / SEARCH_PART) {
+        recurrence->since_search = 0;
+        search(recurrence);
+    }
+}
+
+struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
+                                          unsigned type)
+{
+    struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
+    struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_place place = {.position = CGX_POSITION_NONE};
+    uint64_t generation;
+    uint16_t sum;
+    bool known;
+
+    if (count < CGX_RECURRENCE_LEAST)
+        return occurrence;
+    if (count < recurrence->rule.minimal_size) {
+        recurrence->small += recurrence->small < UINT32_MAX;
+        cgx_history_add_small(&recurrence->history, count);
+        return occurrence;
+    }
+    recurrence->calls++;
+    if (++recurrence->large >= LOOK) {
+        recurrence->large /= 2;
+        recurrence->small /= 2;
+    }
+    sum = see(recurrence, cgx_recurrence_key(count, type), &known);
+    if (pattern->length > 0)
+        place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
+    occurrence.recurs = is_established(recurrence) &&
+                        (pattern->length == 0 || recurrence->sums.sums[sum].times > 0 ||
+                         !cgx_pattern_is_whole(pattern));
+    generation = pattern->generation;
+    learn(recurrence, sum, known, place.known);
+    /* A position of the pattern before says nothing any more. */
+    if (pattern->generation == generation) {
+        occurrence.begins_step = place.begins_step;
+        occurrence.position = place.position;
+    }
+    return occurrence;
+}
+
+/* ---- what is known ---- */
+
+size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->pattern.length;
+}
+
+uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->pattern.generation;
+}
+
+uint64_t cgx_recurrence_expects(const struct cgx_recurrence *recurrence, size_t position)
+{
+    return recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+}
+
+bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position)
+{
+    return recurrence->pattern.was_told[position / 64] >> position % 64 & 1;
+}
+
+enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
+{
+    if (sums)
+        *sums = recurrence->established;
+    return recurrence->evidence;
+}
+
+const char *cgx_evidence_name(enum cgx_evidence evidence)
+{
+    static const char *const names[] = {
+        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_TOLD] = "the user",
+        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_STRAYS] = "strays in a sequence",
+        [CGX_EVIDENCE_VARYING] = "variation",
+    };
+
+    return names[evidence];
+}
