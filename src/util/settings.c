@@ -10,6 +10,7 @@
 #include "util/log.h"
 #include "util/names.h"
 #include "util/parse.h"
+#include "util/settings_together.h"
 
 /* Every value is parsed into 64 bits: an integer as it is, a word as its place in the list, a real
  * number as its bits. Ranks compare them and fields are filled from them without knowing more. */
@@ -21,6 +22,7 @@ struct row {
     const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
     size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
     size_t path;          /* of the field for the text itself; 0: there is none */
+    size_t kind;          /* of the field for SIGN of the value; 0: there is none */
 };
 
 static bool parse_integer(const struct row *row, const char *text, uint64_t *value)
@@ -81,14 +83,38 @@ static bool parse_widths(const struct row *row, const char *text, uint64_t *valu
     return true;
 }
 
-static bool parse_real(const struct row *row, const char *text, uint64_t *value)
+/* Up to MOST. */
+static bool parse_share(const struct row *row, const char *text, uint64_t *value)
 {
     double number;
 
-    (void)row;
-    if (!cgx_parse_positive(text, &number))
+    if (!cgx_parse_nonnegative(text, &number) || number > (double)row->most)
         return false;
     memcpy(value, &number, sizeof number);
+    return true;
+}
+
+/* The sign of the number tells its kind; noise is at most MOST. */
+#define SIGN ((uint64_t)1 << 63)
+
+static bool parse_budget(const struct row *row, const char *text, uint64_t *value)
+{
+    char word[sizeof "noise"];
+    size_t length = strcspn(text, ":");
+    uint64_t kind = CGX_BUDGET_ERROR;
+    double number;
+
+    if (text[length] != '\0') {
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (length >= sizeof word || !cgx_parse_choice(word, "error, noise", &kind))
+            return false; /* the list is as in enum cgx_budget */
+        text += length + 1;
+    }
+    if (!cgx_parse_positive(text, &number) ||
+        (kind == CGX_BUDGET_NOISE && number > (double)row->most))
+        return false;
+    memcpy(value, &number, sizeof number);
+    *value |= kind == CGX_BUDGET_NOISE ? SIGN : 0;
     return true;
 }
 
@@ -129,6 +155,7 @@ static bool parse_path(const struct row *row, const char *text, uint64_t *value)
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
+#define KIND(member) .kind = offsetof(struct cgx_settings, member)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
 static const struct row rows[] = {
@@ -157,6 +184,10 @@ static const struct row rows[] = {
     {{"CGX_WARMUP", "0-1000000", "2",
       "how often the program's step must have gone by before its calls are compressed; 0: at once", 7},
      parse_integer, 0, 1000000, FIELD(warmup)},
+    {{"CGX_CONSENSUS", "a number from 0 to 1", "0.05",
+      "how far ranks are from their mean, squared and relative, where a sum is compressed; 0: off",
+      24},
+     parse_share, .most = 1, FIELD(consensus)},
     {{"CGX_ROUNDING", "nearest, stochastic", "nearest",
       "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits", 8},
      parse_choice, FIELD(rounding)},
@@ -169,9 +200,10 @@ static const struct row rows[] = {
     {{"CGX_ADAPTIVE_BITS", "MIN:MAX, each 1-8", "3:8",
       "widths that it may choose", 11},
      parse_widths, 1, 8, FIELD(adaptive_bits)},
-    {{"CGX_ADAPTIVE_BUDGET", "a positive number", "1.0",
-      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all", 12},
-     parse_real, FIELD(adaptive_budget)},
+    {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0; noise:C, above 0 and up to 1", "error:1.0",
+      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all, or to "
+      "the noise between the ranks", 12},
+     parse_budget, .most = 1, FIELD(adaptive_budget), KIND(adaptive_budget_kind)},
     {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
       "steps after which the widths are chosen anew", 13},
      parse_integer, 1, 1000000, FIELD(adaptive_period)},
@@ -241,8 +273,12 @@ static void store(const struct row *row, uint64_t value, struct cgx_settings *se
 {
     unsigned char *field = (unsigned char *)settings + row->offset;
     bool flag = value != 0;
-    uint32_t word = (uint32_t)value;
+    uint32_t word = (uint32_t)value, kind = (value & SIGN) != 0;
 
+    if (row->kind != 0) {
+        memcpy((unsigned char *)settings + row->kind, &kind, sizeof kind);
+        value &= ~SIGN;
+    }
     if (row->size == sizeof flag)
         memcpy(field, &flag, sizeof flag);
     else if (row->size == sizeof word)
@@ -255,9 +291,11 @@ static uint64_t load(const struct row *row, const struct cgx_settings *settings)
 {
     const unsigned char *field = (const unsigned char *)settings + row->offset;
     bool flag;
-    uint32_t word;
+    uint32_t word, kind = 0;
     uint64_t value = 0;
 
+    if (row->kind != 0)
+        memcpy(&kind, (const unsigned char *)settings + row->kind, sizeof kind);
     if (row->size == sizeof flag) {
         memcpy(&flag, field, sizeof flag);
         return flag;
@@ -268,7 +306,7 @@ static uint64_t load(const struct row *row, const struct cgx_settings *settings)
     }
     if (row->size == sizeof value)
         memcpy(&value, field, sizeof value);
-    return value;
+    return value | (kind != 0 ? SIGN : 0);
 }
 
 /* False if TEXT, what the environment says or NULL, is refused. */
@@ -299,25 +337,12 @@ static void report_refused(const struct cgx_setting *about, const char *text,
     report(context, CGX_LOG_ERROR, message);
 }
 
-/* Stochastic rounding has no grid of 1 bit. Returns what to say where it would need one. */
-static const char *refuse_together(struct cgx_settings *settings)
-{
-    if (settings->rounding != CGX_ROUNDING_STOCHASTIC)
-        return NULL;
-    if (settings->bits == 1)
-        return "CGX_ROUNDING=\"stochastic\" refused: allowed with "
-               "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8, 32; every call is exact";
-    if (settings->adaptive && cgx_settings_least(settings) == 1)
-        return "CGX_ROUNDING=\"stochastic\" refused: allowed with CGX_ADAPTIVE_BITS: MIN:MAX, "
-               "each 2-8; every call is exact";
-    return NULL;
-}
-
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
-    const char *texts[NROWS], *together;
+    const char *texts[NROWS], *together[CGX_SETTINGS_TOGETHER];
+    size_t ntogether;
     bool taken[NROWS];
     char message[512];
 
@@ -325,23 +350,19 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         environment = empty;
     memset(settings, 0, sizeof *settings);
     settings->valid = true;
-    settings->consensus = 0.05;
     for (size_t i = 0; i < NROWS; i++) {
         texts[i] = cgx_environment_find(environment, rows[i].about.name);
         taken[i] =
             read_row(&rows[i], cgx_settings_initial(i, settings->profile), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    together = refuse_together(settings);
-    if (together != NULL) {
-        settings->rounding = CGX_ROUNDING_NEAREST;
-        settings->valid = false;
-    }
+    ntogether = cgx_settings_together(settings, together);
+    settings->valid = settings->valid && ntogether == 0;
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
             report_refused(&rows[i].about, texts[i], report, context);
-    if (together != NULL)
-        report(context, CGX_LOG_ERROR, together);
+    for (size_t i = 0; i < ntogether; i++)
+        report(context, CGX_LOG_ERROR, together[i]);
     for (size_t i = 0; environment[i] != NULL; i++)
         if (cgx_names_explain(environment[i], message, sizeof message))
             report(context, CGX_LOG_WARN, message);

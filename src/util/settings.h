@@ -18,6 +18,7 @@ enum cgx_reduction { CGX_REDUCTION_SRA, CGX_REDUCTION_RING };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
 enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_EXACT };
+enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
 /* Width of a call or segment that is sent as it is. */
@@ -37,8 +38,8 @@ struct cgx_settings {
     uint64_t minimal_size; /* elements, at least 1024 */
     bool skip_incomplete_buckets;
     enum cgx_buffers buffers;
-    unsigned warmup; /* steps */
-    double consensus;
+    unsigned warmup;  /* steps */
+    double consensus; /* how far ranks are from their mean, squared and relative; 0: not asked */
     enum cgx_rounding rounding;
     uint64_t seed;
     uint64_t fusion_buffer_bytes;
@@ -48,8 +49,10 @@ struct cgx_settings {
     enum cgx_intra intra_compress;
     uint64_t topology;
     bool adaptive;
-    uint32_t adaptive_bits;   /* cgx_settings_least, _most */
-    double adaptive_budget;   /* allowed error, relative to that of bits for all */
+    uint32_t adaptive_bits; /* cgx_settings_least, _most */
+    /* Squared error allowed, relative to that of bits for all, or to the noise between ranks. */
+    double adaptive_budget;
+    enum cgx_budget adaptive_budget_kind;
     unsigned adaptive_period; /* steps */
     uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
     enum cgx_profile profile; /* its defaults are those of the other fields already */

@@ -1,0 +1,46 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "util/settings_together.h"
+
+/* Stochastic rounding has no grid of 1 bit. */
+static const char *refuse_rounding(struct cgx_settings *settings)
+{
+    bool fixed = settings->bits == 1;
+    bool chosen = settings->adaptive && cgx_settings_least(settings) == 1;
+
+    if (settings->rounding != CGX_ROUNDING_STOCHASTIC || (!fixed && !chosen))
+        return NULL;
+    settings->rounding = CGX_ROUNDING_NEAREST;
+    return fixed ? "CGX_ROUNDING=\"stochastic\" refused: allowed with "
+                   "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8, 32; every call is exact"
+                 : "CGX_ROUNDING=\"stochastic\" refused: allowed with CGX_ADAPTIVE_BITS: MIN:MAX, "
+                   "each 2-8; every call is exact";
+}
+
+/* The noise is measured where the inputs of all ranks come together: in a ring that is nowhere. */
+static const char *refuse_budget(struct cgx_settings *settings)
+{
+    bool ring = settings->inner_reduction == CGX_REDUCTION_RING ||
+                settings->cross_reduction == CGX_REDUCTION_RING;
+
+    if (settings->adaptive_budget_kind != CGX_BUDGET_NOISE || !settings->adaptive || !ring)
+        return NULL;
+    settings->adaptive_budget_kind = CGX_BUDGET_ERROR;
+    settings->adaptive_budget = 1;
+    return "CGX_ADAPTIVE_BUDGET=\"noise:...\" refused: allowed with CGX_INNER_REDUCTION_TYPE, "
+           "CGX_CROSS_REDUCTION_TYPE: SRA, for in a ring no rank has the inputs of all; every call "
+           "is exact";
+}
+
+size_t cgx_settings_together(struct cgx_settings *settings,
+                             const char *messages[CGX_SETTINGS_TOGETHER])
+{
+    const char *found[CGX_SETTINGS_TOGETHER] = {refuse_rounding(settings), refuse_budget(settings)};
+    size_t n = 0;
+
+    for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
+        if (found[i] != NULL)
+            messages[n++] = found[i];
+    return n;
+}

@@ -1,0 +1,16 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Values that are allowed each for itself, but not together. */
+#ifndef CGX_UTIL_SETTINGS_TOGETHER_H
+#define CGX_UTIL_SETTINGS_TOGETHER_H
+
+#include "util/settings.h"
+
+/* Gives what is refused of SETTINGS its usual default, and what is to be said about it, which is
+ * static. Returns how many messages there are. */
+#define CGX_SETTINGS_TOGETHER 2
+size_t cgx_settings_together(struct cgx_settings *settings,
+                             const char *messages[CGX_SETTINGS_TOGETHER]);
+
+#endif
