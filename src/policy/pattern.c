@@ -21,6 +21,9 @@
 #define TRUST_ON 10
 #define TRUST_ON_STRICT 15
 
+/* A sum is near what was expected if no more than this part of the step's elements is between. */
+#define AHEAD 8
+
 /* ---- windows ---- */
 
 static void window_add(struct cgx_window *window, uint64_t elements, bool part)
@@ -138,6 +141,28 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
     pattern->struck = true;
 }
 
+/* Where a sum is that was not expected but occurs once in the step, a short way behind the only
+ * candidate: what lies between was left out. CGX_POSITION_NONE: it is farther away. */
+static size_t find_ahead(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
+                         uint16_t sum, uint32_t *over)
+{
+    uint64_t left_out = 0;
+    uint32_t at = pattern->candidates[0] & POSITION;
+
+    if (pattern->ncandidates != 1 || sums->sums[sum].times != 1)
+        return CGX_POSITION_NONE;
+    *over = pattern->candidates[0] & OVER;
+    while (pattern->sums[at] != sum) {
+        left_out += cgx_sum_elements(&sums->sums[pattern->sums[at]]);
+        if (left_out * AHEAD > pattern->elements)
+            return CGX_POSITION_NONE;
+        at = at + 1 < pattern->length ? at + 1 : 0;
+        if (at == 0)
+            *over = OVER;
+    }
+    return at;
+}
+
 /* ---- trust ---- */
 
 static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
@@ -166,27 +191,31 @@ struct cgx_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cg
 {
     struct cgx_place place = {.position = CGX_POSITION_NONE};
     bool member = sums->sums[sum].times > 0;
-    uint32_t alone = 0, at;
+    uint32_t alone = 0, over = 0;
+    size_t at = CGX_POSITION_NONE, n = 0;
 
-    if (member) {
-        size_t n = advance(pattern, sum, &alone);
-
+    if (member)
+        n = advance(pattern, sum, &alone);
+    if (n > 0) {
+        pattern->struck = false;
         place.known = n == 1;
-        if (n > 0)
-            pattern->struck = false;
-        else
-            search_again(pattern, sum);
+        if (place.known)
+            at = alone & POSITION;
+        over = alone & OVER;
+    } else if (member) {
+        place.known = sums->sums[sum].times == 1;
+        at = find_ahead(pattern, sums, sum, &over);
+        search_again(pattern, sum);
     }
     judge(pattern, cgx_sum_elements(&sums->sums[sum]), place.known, member);
-    if (!place.known || !pattern->following || !pattern->tellable)
+    if (at == CGX_POSITION_NONE || !pattern->following || !pattern->tellable)
         return place;
-    at = alone & POSITION;
     place.position = at;
-    place.begins_step =
-        (alone & OVER) != 0 || pattern->told == pattern->length || at <= pattern->told;
-    pattern->told = at;
+    place.begins_step = over != 0 || pattern->told == pattern->length || at <= pattern->told;
+    pattern->told = (uint32_t)at;
     pattern->was_told[at / 64] |= UINT64_C(1) << at % 64;
-    pattern->candidates[0] = behind(pattern, at, 0);
+    for (uint32_t i = 0; i < pattern->ncandidates; i++)
+        pattern->candidates[i] &= POSITION;
     return place;
 }
 
