@@ -1,0 +1,51 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums as letters: capitals are large sums, others small ones. */
+#ifndef CGX_TESTS_RECURRENCE_H
+#define CGX_TESTS_RECURRENCE_H
+
+#include "policy/recurrence.h"
+
+#include "lib/tap.h"
+
+#define MINIMAL_SIZE 16384
+#define LETTERS "ABCDEFGHIJKLMNOP"
+
+static unsigned created;
+
+static inline struct cgx_recurrence *create(unsigned warmup, size_t step)
+{
+    const struct cgx_recurrence_rule rule = {
+        .warmup = warmup, .minimal_size = MINIMAL_SIZE, .step = step};
+    struct cgx_recurrence *recurrence = cgx_recurrence_create(&rule);
+
+    if (!recurrence)
+        bail_out("memory is short");
+    created++;
+    return recurrence;
+}
+
+static inline struct cgx_occurrence next(struct cgx_recurrence *recurrence, uint64_t count)
+{
+    return cgx_recurrence_next(recurrence, count, 1);
+}
+
+static inline uint64_t count_of(char sum)
+{
+    return sum <= 'Z' ? 100000 + (uint64_t)sum * 1000 : (uint64_t)sum * 10;
+}
+
+/* Feeds TEXT, a letter a sum, REPEATS times; returns how many sums recurred. */
+static inline size_t feed(struct cgx_recurrence *recurrence, const char *text, unsigned repeats)
+{
+    size_t recurring = 0;
+
+    for (unsigned r = 0; r < repeats; r++) {
+        for (const char *sum = text; *sum; sum++)
+            recurring += next(recurrence, count_of(*sum)).recurs;
+    }
+    return recurring;
+}
+
+#endif

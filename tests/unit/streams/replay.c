@@ -1,0 +1,302 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* usage: replay [WARMUP [STEP]] <streams
+ *
+ * Runs policy/recurrence.h over streams of sums as zoo.py writes them. Prints a line a stream, '|'
+ * between: kind, name; of the gradient's elements %, that recurred after step 50; the first step in
+ * which any did; of the gradient's sums that recurred %, with a right position, and with a wrong
+ * one; of the elements that are no gradient %, and of late passes %, that recurred; generations;
+ * steps begun for 100 of the program's since positions are told; ns a call, mean and worst; the
+ * evidence.
+ * '-' where there is nothing that it could be of. Right is what a position is most often. */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "policy/recurrence.h"
+
+#define MINIMAL_SIZE 16384
+#define LATE 50   /* steps */
+#define REPEATS 3 /* of which the least time of a call counts: others use the machine too */
+
+struct call {
+    uint64_t count;
+    long identity;
+    uint32_t ns;
+    uint32_t step;
+    unsigned char type;
+    char label;
+};
+
+struct stream {
+    char kind;
+    char name[128];
+    struct call *calls;
+    size_t ncalls, room;
+    uint32_t steps;
+};
+
+/* What was told of a call of the gradient. */
+struct told {
+    uint64_t generation;
+    size_t position;
+    long identity;
+};
+
+struct part {
+    uint64_t all, part;
+};
+
+struct score {
+    struct part late, other, passes;
+    long first, told_first; /* steps; -1: none */
+    size_t compressed, placed, right, begun;
+    struct told *told;
+    uint64_t generations;
+    double mean;
+    uint32_t worst;
+};
+
+static void fail(const char *why)
+{
+    fprintf(stderr, "replay: %s\n", why);
+    exit(2);
+}
+
+/* ---- reading ---- */
+
+static void add_call(struct stream *stream, const char *line)
+{
+    char *end;
+    struct call call = {.step = stream->steps, .ns = UINT32_MAX};
+
+    if (stream->ncalls == stream->room) {
+        stream->room = stream->room ? 2 * stream->room : 4096;
+        stream->calls = realloc(stream->calls, stream->room * sizeof *stream->calls);
+        if (!stream->calls)
+            fail("memory is short");
+    }
+    call.count = strtoull(line, &end, 10);
+    call.type = (unsigned char)strtoul(end, &end, 10);
+    call.label = end[1];
+    call.identity = strtol(end + 2, NULL, 10);
+    stream->calls[stream->ncalls++] = call;
+}
+
+/* Reads up to the next stream's first line, which LINE then has. False: there is none. */
+static bool read_stream(struct stream *stream, char *line, int size)
+{
+    if (line[0] != '=')
+        return false;
+    line[strcspn(line, "\n")] = 0;
+    stream->kind = line[2];
+    snprintf(stream->name, sizeof stream->name, "%s", line + 4);
+    stream->ncalls = stream->steps = 0;
+    while (fgets(line, size, stdin) && line[0] != '=') {
+        if (line[0] == '#')
+            stream->steps++;
+        else
+            add_call(stream, line);
+    }
+    if (line[0] != '=' || feof(stdin))
+        line[0] = 0;
+    return true;
+}
+
+/* ---- replaying ---- */
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static struct cgx_recurrence *create(const struct cgx_recurrence_rule *rule)
+{
+    struct cgx_recurrence *recurrence = cgx_recurrence_create(rule);
+
+    if (!recurrence)
+        fail("memory is short");
+    return recurrence;
+}
+
+static void add_part(struct part *part, uint64_t elements, bool counts)
+{
+    part->all += elements;
+    part->part += counts ? elements : 0;
+}
+
+static void score_gradient(struct score *score, const struct call *call,
+                           const struct cgx_occurrence *occurrence, uint64_t generation)
+{
+    if (call->step >= LATE)
+        add_part(&score->late, call->count, occurrence->recurs);
+    if (!occurrence->recurs)
+        return;
+    score->compressed++;
+    if (score->first < 0)
+        score->first = call->step;
+    if (occurrence->position != CGX_POSITION_NONE)
+        score->told[score->placed++] =
+            (struct told){generation, occurrence->position, call->identity};
+}
+
+static void score_call(struct score *score, const struct call *call,
+                       const struct cgx_occurrence *occurrence, uint64_t generation)
+{
+    if (occurrence->position != CGX_POSITION_NONE && score->told_first < 0)
+        score->told_first = call->step;
+    score->begun += occurrence->begins_step;
+    if (call->label == 'g')
+        score_gradient(score, call, occurrence, generation);
+    else
+        add_part(call->label == 'w' ? &score->passes : &score->other, call->count,
+                 occurrence->recurs);
+}
+
+static int compare_told(const void *a, const void *b)
+{
+    const struct told *x = a, *y = b;
+
+    if (x->generation != y->generation)
+        return x->generation < y->generation ? -1 : 1;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return (x->identity > y->identity) - (x->identity < y->identity);
+}
+
+/* How many are what their position is most often, if that is anything. */
+static size_t count_right(struct told *told, size_t n)
+{
+    size_t right = 0, i = 0;
+
+    if (n > 0)
+        qsort(told, n, sizeof *told, compare_told);
+    while (i < n) {
+        size_t most = 0, group = i;
+        long identity = -1;
+
+        while (i < n && told[i].generation == told[group].generation &&
+               told[i].position == told[group].position) {
+            size_t first = i;
+
+            while (i < n && compare_told(&told[i], &told[first]) == 0)
+                i++;
+            if (i - first > most) {
+                most = i - first;
+                identity = told[first].identity;
+            }
+        }
+        right += identity >= 0 ? most : 0;
+    }
+    return right;
+}
+
+static void time_calls(struct stream *stream, const struct cgx_recurrence_rule *rule)
+{
+    for (unsigned r = 0; r < REPEATS; r++) {
+        struct cgx_recurrence *recurrence = create(rule);
+
+        for (size_t i = 0; i < stream->ncalls; i++) {
+            struct call *call = &stream->calls[i];
+            uint64_t start = now(), ns;
+
+            cgx_recurrence_next(recurrence, call->count, call->type);
+            ns = now() - start;
+            if (ns < call->ns)
+                call->ns = (uint32_t)ns;
+        }
+        cgx_recurrence_free(recurrence);
+    }
+}
+
+static void replay(struct stream *stream, const struct cgx_recurrence_rule *rule,
+                   struct score *score, const char **evidence)
+{
+    struct cgx_recurrence *recurrence = create(rule);
+    uint64_t total = 0;
+
+    *score = (struct score){.first = -1, .told_first = -1};
+    score->told = malloc((stream->ncalls + 1) * sizeof *score->told);
+    if (!score->told)
+        fail("memory is short");
+    for (size_t i = 0; i < stream->ncalls; i++) {
+        const struct call *call = &stream->calls[i];
+        struct cgx_occurrence occurrence = cgx_recurrence_next(recurrence, call->count, call->type);
+
+        if (call->count >= rule->minimal_size)
+            score_call(score, call, &occurrence, cgx_recurrence_generation(recurrence));
+    }
+    score->right = count_right(score->told, score->placed);
+    free(score->told);
+    score->generations = cgx_recurrence_generation(recurrence);
+    *evidence = cgx_evidence_name(cgx_recurrence_evidence(recurrence, NULL));
+    cgx_recurrence_free(recurrence);
+
+    time_calls(stream, rule);
+    for (size_t i = 0; i < stream->ncalls; i++) {
+        total += stream->calls[i].ns;
+        if (stream->calls[i].ns > score->worst)
+            score->worst = stream->calls[i].ns;
+    }
+    score->mean = (double)total / (double)(stream->ncalls ? stream->ncalls : 1);
+}
+
+/* ---- printing ---- */
+
+static void print_part(double part, double all)
+{
+    if (all > 0)
+        printf("|%.2f", 100 * part / all);
+    else
+        printf("|-");
+}
+
+static void print_score(const struct stream *stream, const struct score *score,
+                        const char *evidence)
+{
+    double compressed = (double)score->compressed;
+
+    printf("%c|%s", stream->kind, stream->name);
+    print_part((double)score->late.part, (double)score->late.all);
+    if (score->first < 0)
+        printf("|-");
+    else
+        printf("|%ld", score->first);
+    print_part((double)score->right, compressed);
+    print_part((double)(score->placed - score->right), compressed);
+    print_part((double)score->other.part, (double)score->other.all);
+    print_part((double)score->passes.part, (double)score->passes.all);
+    printf("|%" PRIu64, score->generations);
+    print_part((double)score->begun,
+               score->told_first < 0 ? 0 : (double)(stream->steps - score->told_first));
+    printf("|%.0f|%" PRIu32 "|%s\n", score->mean, score->worst, evidence);
+}
+
+int main(int argc, char **argv)
+{
+    struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = MINIMAL_SIZE};
+    struct stream stream = {0};
+    struct score score;
+    const char *evidence;
+    char line[128] = "";
+
+    if (argc > 1)
+        rule.warmup = (unsigned)strtoul(argv[1], NULL, 10);
+    if (argc > 2)
+        rule.step = (size_t)strtoul(argv[2], NULL, 10);
+    if (!fgets(line, sizeof line, stdin))
+        fail("there are no streams");
+    while (read_stream(&stream, line, sizeof line)) {
+        replay(&stream, &rule, &score, &evidence);
+        print_score(&stream, &score, evidence);
+    }
+    free(stream.calls);
+    return 0;
+}
