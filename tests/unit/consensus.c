@@ -1,0 +1,183 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Whether ranks contribute nearly the same, told from samples. */
+#include "policy/consensus.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/tap.h"
+
+enum { MOST_RANKS = 64, ELEMENTS = 512 };
+
+static float inputs[MOST_RANKS][ELEMENTS], sum[ELEMENTS];
+
+/* Uniform with variance 1, a function of its arguments. */
+static float noise(uint64_t rank, uint64_t element)
+{
+    uint64_t x = rank * UINT64_C(0x9E3779B97F4A7C15) + element * UINT64_C(0xBF58476D1CE4E5B9) + 1;
+
+    x ^= x >> 30;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94D049BB133111EB);
+    x ^= x >> 31;
+    return (float)(((double)(x >> 40) * 0x1p-24 - 0.5) * 3.4641016151377544);
+}
+
+static void form_sum(unsigned ranks)
+{
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        double exact = 0;
+
+        for (unsigned r = 0; r < ranks; r++)
+            exact += (double)inputs[r][i];
+        sum[i] = (float)exact;
+    }
+}
+
+/* What all ranks share, and of what is their own the root of DISTANCE. */
+static void make(unsigned ranks, double common, double distance)
+{
+    for (unsigned r = 0; r < ranks; r++) {
+        for (size_t i = 0; i < ELEMENTS; i++)
+            inputs[r][i] = (float)(common * (double)noise(1000, i) +
+                                   sqrt(distance) * (double)noise(r, i));
+    }
+    form_sum(ranks);
+}
+
+static struct cgx_verdict verdict_of(unsigned ranks, double setting)
+{
+    uint32_t least[CGX_OPINION_WORDS];
+
+    memset(least, 0xFF, sizeof least);
+    for (unsigned r = 0; r < ranks; r++) {
+        struct cgx_closeness closeness = {0};
+        uint32_t words[CGX_OPINION_WORDS];
+
+        cgx_closeness_add(&closeness, inputs[r], sum, ELEMENTS / 2, ranks);
+        cgx_closeness_add(&closeness, inputs[r] + ELEMENTS / 2, sum + ELEMENTS / 2, ELEMENTS / 2,
+                          ranks);
+        cgx_opinion(&closeness, words);
+        for (int i = 0; i < CGX_OPINION_WORDS; i++)
+            least[i] = words[i] < least[i] ? words[i] : least[i];
+    }
+    return cgx_consensus_judge(least, cgx_consensus_threshold(setting, ranks));
+}
+
+static enum cgx_consensus consensus_of(unsigned ranks)
+{
+    return verdict_of(ranks, 0.05).consensus;
+}
+
+static void test_distances(void)
+{
+    static const unsigned ranks[] = {2, 3, 4, 8, 64};
+    bool weights = true, gradients = true, farthest = true;
+
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        double threshold = cgx_consensus_threshold(0.05, ranks[i]), most = 0;
+
+        make(ranks[i], 1, 0.4 * threshold);
+        weights = weights && consensus_of(ranks[i]) == CGX_CONSENSUS_CLOSE;
+        make(ranks[i], 1, 4 * threshold);
+        gradients = gradients && consensus_of(ranks[i]) == CGX_CONSENSUS_NONE;
+        for (unsigned r = 0; r < ranks[i]; r++) {
+            double apart = 0, mean = 0;
+
+            for (size_t k = 0; k < ELEMENTS; k++) {
+                double part = (double)sum[k] / ranks[i];
+
+                apart += ((double)inputs[r][k] - part) * ((double)inputs[r][k] - part);
+                mean += part * part;
+            }
+            most = apart / mean > most ? apart / mean : most;
+        }
+        farthest = farthest && fabs(verdict_of(ranks[i], 0.05).distance / most - 1) < 1e-6;
+    }
+    ok(weights, "ranks that are near their mean are a consensus");
+    ok(gradients, "ranks that are far from it are none");
+    ok(farthest, "the distance is that of the rank that is farthest");
+    ok(verdict_of(8, 0).consensus == CGX_CONSENSUS_NONE, "with a threshold of 0 there is none");
+}
+
+static void test_thresholds(void)
+{
+    ok(fabs(cgx_consensus_threshold(0.05, 2) - 0.02) < 1e-12 &&
+           fabs(cgx_consensus_threshold(0.05, 3) - 0.04) < 1e-12,
+       "two and three ranks are nearer to their mean than more");
+    ok(cgx_consensus_threshold(0.05, 4) == 0.05 && cgx_consensus_threshold(0.05, 4096) == 0.05,
+       "from four ranks on the threshold is the setting");
+}
+
+static void test_one_far(void)
+{
+    make(4, 1, 0);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        inputs[2][i] += noise(7, i);
+    form_sum(4);
+    ok(consensus_of(4) == CGX_CONSENSUS_NONE, "one rank that differs is enough");
+}
+
+static void test_signs(void)
+{
+    make(4, 1, 1);
+    for (unsigned r = 0; r < 4; r++) {
+        for (size_t i = 0; i < ELEMENTS; i++)
+            inputs[r][i] *= inputs[r][i];
+    }
+    form_sum(4);
+    ok(consensus_of(4) == CGX_CONSENSUS_ONE_SIGN, "sums that are nowhere negative");
+    for (unsigned r = 0; r < 4; r++) {
+        for (size_t i = 0; i < ELEMENTS; i++)
+            inputs[r][i] = -inputs[r][i];
+    }
+    form_sum(4);
+    ok(consensus_of(4) == CGX_CONSENSUS_ONE_SIGN, "or nowhere positive");
+}
+
+static void test_disjoint(void)
+{
+    make(4, 0, 1);
+    for (unsigned r = 0; r < 4; r++) {
+        for (size_t i = 0; i < ELEMENTS; i++)
+            inputs[r][i] = i % 4 == r ? inputs[r][i] : 0;
+    }
+    form_sum(4);
+    ok(consensus_of(4) == CGX_CONSENSUS_DISJOINT, "elements that one rank alone has");
+    inputs[0][1] = 1;
+    form_sum(4);
+    ok(consensus_of(4) == CGX_CONSENSUS_NONE, "one element that two have is enough");
+}
+
+static void test_nothing(void)
+{
+    make(2, 0, 0);
+    ok(consensus_of(2) == CGX_CONSENSUS_UNKNOWN, "zeros say nothing");
+    make(2, 1, 1);
+    inputs[1][77] = NAN;
+    form_sum(2);
+    ok(consensus_of(2) == CGX_CONSENSUS_UNKNOWN, "nor does a sample with a NaN");
+    inputs[1][77] = INFINITY;
+    form_sum(2);
+    ok(consensus_of(2) == CGX_CONSENSUS_UNKNOWN, "or an infinity");
+    make(2, 1, 0);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        inputs[1][i] = -inputs[0][i];
+    form_sum(2);
+    ok(consensus_of(2) == CGX_CONSENSUS_NONE, "opposite inputs are none");
+}
+
+int main(void)
+{
+    test_distances();
+    test_thresholds();
+    test_one_far();
+    test_signs();
+    test_disjoint();
+    test_nothing();
+    return done_testing();
+}
