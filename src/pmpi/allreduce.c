@@ -25,8 +25,7 @@
 static bool may_recur(const struct cgx_call *call, const struct cgx_recurring *found)
 {
     return (uint64_t)call->count >= cgx_start()->minimal_size && !found->say.exact &&
-           (found->recurs || found->say.recurs == CGX_RECURS_ALWAYS) &&
-           found->say.recurs != CGX_RECURS_NEVER;
+           (found->recurs || found->say.recurs == CGX_RECURS_ALWAYS);
 }
 
 static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,

@@ -46,12 +46,14 @@ static const char *value_of(const struct cgx_mpi *mpi, MPI_Info info, const char
 
 void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state)
 {
-    char enable[MPI_MAX_INFO_VAL + 1], bits[MPI_MAX_INFO_VAL + 1], layers[MPI_MAX_INFO_VAL + 1];
+    char texts[CGX_HINTS][MPI_MAX_INFO_VAL + 1];
+    const char *values[CGX_HINTS];
     struct cgx_rules_error error;
-    struct cgx_hints *hints = cgx_hints_parse(
-        state->hints, value_of(mpi, info, "cgx_enable", enable),
-        value_of(mpi, info, "cgx_bits", bits), value_of(mpi, info, "cgx_layers", layers), &error);
+    struct cgx_hints *hints;
 
+    for (size_t i = 0; i < CGX_HINTS; i++)
+        values[i] = value_of(mpi, info, cgx_hint_key((enum cgx_hint)i), texts[i]);
+    hints = cgx_hints_parse(state->hints, values, &error);
     state->hints_refused = hints == NULL;
     if (hints)
         state->hints = hints;

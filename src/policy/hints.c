@@ -12,10 +12,13 @@
 
 /* An empty value takes back what its key said. */
 struct cgx_hints {
-    enum { NOT_SAID, ON, OFF } enable;
+    enum cgx_said enable;
     unsigned least, most; /* CGX_BITS_EXACT, or 0: not said */
     size_t nlists;
     struct cgx_layer_list **lists; /* no two have the same total */
+    enum cgx_recurs recurs;
+    enum cgx_said consensus;
+    size_t step; /* 0: not said */
 };
 
 /* ---- values ---- */
@@ -40,30 +43,23 @@ static bool finish(struct cgx_scan *scan, const char *allowed)
     return scan->at == scan->end || cgx_scan_refuse(scan, scan->at, allowed);
 }
 
-static bool read_enable(struct cgx_hints *hints, const char *value, struct cgx_rules_error *error)
+static bool read_enable(struct cgx_hints *hints, struct cgx_scan *scan)
 {
     static const char allowed[] = "0, 1, false, true";
-    struct cgx_scan scan = begin("cgx_enable", value, error);
-    const char *at = scan.at;
+    const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
     uint64_t index;
 
-    if (scan.at == scan.end)
-        return true;
-    cgx_scan_token(&scan, "", token);
+    cgx_scan_token(scan, "", token);
     if (!cgx_parse_choice(token, allowed, &index))
-        return cgx_scan_refuse(&scan, at, allowed);
-    hints->enable = index % 2 == 0 ? OFF : ON;
-    return finish(&scan, "one of 0, 1, false, true");
+        return cgx_scan_refuse(scan, at, allowed);
+    hints->enable = index % 2 == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
+    return finish(scan, "one of 0, 1, false, true");
 }
 
-static bool read_bits(struct cgx_hints *hints, const char *value, struct cgx_rules_error *error)
+static bool read_bits(struct cgx_hints *hints, struct cgx_scan *scan)
 {
-    struct cgx_scan scan = begin("cgx_bits", value, error);
-
-    if (scan.at == scan.end)
-        return true;
-    return cgx_scan_widths(&scan, &hints->least, &hints->most) && finish(&scan, "one value");
+    return cgx_scan_widths(scan, &hints->least, &hints->most) && finish(scan, "one value");
 }
 
 static struct cgx_layer_list *find_list(const struct cgx_hints *hints, uint64_t total)
@@ -96,45 +92,90 @@ static bool read_list(struct cgx_hints *hints, struct cgx_scan *scan)
     return true;
 }
 
-static bool read_layers(struct cgx_hints *hints, const char *value, struct cgx_rules_error *error)
+static bool read_layers(struct cgx_hints *hints, struct cgx_scan *scan)
 {
-    struct cgx_scan scan = begin("cgx_layers", value, error);
-
-    if (scan.at == scan.end)
-        return true;
     for (;;) {
-        if (!read_list(hints, &scan))
+        if (!read_list(hints, scan))
             return false;
-        cgx_scan_blanks(&scan);
-        if (scan.at == scan.end || *scan.at != ';')
-            return finish(&scan, "a comma and a size, or a semicolon and a list");
-        scan.at++;
-        cgx_scan_blanks(&scan);
+        cgx_scan_blanks(scan);
+        if (scan->at == scan->end || *scan->at != ';')
+            return finish(scan, "a comma and a size, or a semicolon and a list");
+        scan->at++;
+        cgx_scan_blanks(scan);
     }
+}
+
+static bool read_recurs(struct cgx_hints *hints, struct cgx_scan *scan)
+{
+    return cgx_scan_recurs(scan, &hints->recurs) && finish(scan, "one value");
+}
+
+static bool read_consensus(struct cgx_hints *hints, struct cgx_scan *scan)
+{
+    return cgx_scan_consensus(scan, &hints->consensus) && finish(scan, "one value");
+}
+
+static bool read_step(struct cgx_hints *hints, struct cgx_scan *scan)
+{
+    return cgx_scan_step(scan, &hints->step) && finish(scan, "one value");
+}
+
+/* ---- what was said before ---- */
+
+static void keep_enable(struct cgx_hints *hints, struct cgx_hints *old)
+{
+    hints->enable = old->enable;
+}
+
+static void keep_bits(struct cgx_hints *hints, struct cgx_hints *old)
+{
+    hints->least = old->least;
+    hints->most = old->most;
+}
+
+static void keep_layers(struct cgx_hints *hints, struct cgx_hints *old)
+{
+    hints->nlists = old->nlists;
+    hints->lists = old->lists;
+    old->nlists = 0;
+    old->lists = NULL;
+}
+
+static void keep_recurs(struct cgx_hints *hints, struct cgx_hints *old)
+{
+    hints->recurs = old->recurs;
+}
+
+static void keep_consensus(struct cgx_hints *hints, struct cgx_hints *old)
+{
+    hints->consensus = old->consensus;
+}
+
+static void keep_step(struct cgx_hints *hints, struct cgx_hints *old)
+{
+    hints->step = old->step;
 }
 
 /* ---- hints ---- */
 
-/* Moves from OLD what was said before under keys that are not there now. */
-static void take_over(struct cgx_hints *hints, struct cgx_hints *old, bool enable, bool bits,
-                      bool layers)
+/* In the order of enum cgx_hint. READ finds a value that is not empty. */
+static const struct {
+    const char *key;
+    bool (*read)(struct cgx_hints *hints, struct cgx_scan *scan);
+    void (*keep)(struct cgx_hints *hints, struct cgx_hints *old);
+} keys[CGX_HINTS] = {
+    {"cgx_enable", read_enable, keep_enable},          {"cgx_bits", read_bits, keep_bits},
+    {"cgx_layers", read_layers, keep_layers},          {"cgx_recurs", read_recurs, keep_recurs},
+    {"cgx_consensus", read_consensus, keep_consensus}, {"cgx_step", read_step, keep_step},
+};
+
+const char *cgx_hint_key(enum cgx_hint hint)
 {
-    if (enable)
-        hints->enable = old->enable;
-    if (bits) {
-        hints->least = old->least;
-        hints->most = old->most;
-    }
-    if (layers) {
-        hints->nlists = old->nlists;
-        hints->lists = old->lists;
-        old->nlists = 0;
-        old->lists = NULL;
-    }
+    return keys[hint].key;
 }
 
-struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *enable, const char *bits,
-                                  const char *layers, struct cgx_rules_error *error)
+struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
+                                  struct cgx_rules_error *error)
 {
     struct cgx_hints *said = calloc(1, sizeof *said);
 
@@ -142,14 +183,20 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *enable, c
         *error = (struct cgx_rules_error){1, 1, "cgx hints: out of memory"};
         return NULL;
     }
-    if ((enable != NULL && !read_enable(said, enable, error)) ||
-        (bits != NULL && !read_bits(said, bits, error)) ||
-        (layers != NULL && !read_layers(said, layers, error))) {
-        cgx_hints_free(said);
-        return NULL;
+    for (size_t i = 0; i < CGX_HINTS; i++) {
+        struct cgx_scan scan;
+
+        if (values[i] == NULL)
+            continue;
+        scan = begin(keys[i].key, values[i], error);
+        if (scan.at < scan.end && !keys[i].read(said, &scan)) {
+            cgx_hints_free(said);
+            return NULL;
+        }
     }
-    if (hints != NULL)
-        take_over(said, hints, enable == NULL, bits == NULL, layers == NULL);
+    for (size_t i = 0; hints != NULL && i < CGX_HINTS; i++)
+        if (values[i] == NULL)
+            keys[i].keep(said, hints);
     cgx_hints_free(hints);
     return said;
 }
@@ -167,12 +214,15 @@ void cgx_hints_free(struct cgx_hints *hints)
 uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 {
     uint32_t hash = CGX_HASH_START;
-    uint64_t word;
+    uint64_t words[2];
 
-    if (hints == NULL || (hints->enable == NOT_SAID && hints->least == 0 && hints->nlists == 0))
+    if (hints == NULL)
         return 0;
-    word = (uint64_t)hints->enable << 32 | hints->least << 16 | hints->most;
-    hash = cgx_hash(hash, &word, sizeof word);
+    words[0] = (uint64_t)hints->enable << 32 | hints->least << 16 | hints->most;
+    words[1] = (uint64_t)hints->recurs << 32 | (uint64_t)hints->consensus << 16 | hints->step;
+    if (words[0] == 0 && words[1] == 0 && hints->nlists == 0)
+        return 0;
+    hash = cgx_hash(hash, words, sizeof words);
     for (size_t i = 0; i < hints->nlists; i++) {
         const struct cgx_layer_list *list = hints->lists[i];
 
@@ -187,7 +237,7 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 
 bool cgx_hints_enable(const struct cgx_hints *hints)
 {
-    return hints == NULL || hints->enable != OFF;
+    return hints == NULL || hints->enable != CGX_SAID_OFF;
 }
 
 struct cgx_say cgx_say(const struct cgx_hints *hints, const struct cgx_rules *rules,
@@ -205,12 +255,29 @@ struct cgx_say cgx_say(const struct cgx_hints *hints, const struct cgx_rules *ru
         if (say.layers == NULL)
             say.layers = find_list(hints, call->count);
     }
+    if (hints != NULL && say.recurs == CGX_RECURS_FOUND)
+        say.recurs = hints->recurs;
+    if (hints != NULL && !say.guarded)
+        say.unguarded = say.unguarded || hints->consensus == CGX_SAID_OFF;
+    if (say.recurs == CGX_RECURS_NEVER)
+        say.exact = true;
     /* A program that switches compression off knows that its data must not change. */
     if (!cgx_hints_enable(hints))
         say.exact = true;
     if (say.exact) {
         say.least = say.most = 0;
         say.layers = NULL;
+        say.guarded = say.unguarded = false;
+        if (say.recurs == CGX_RECURS_ALWAYS)
+            say.recurs = CGX_RECURS_FOUND;
     }
     return say;
+}
+
+size_t cgx_step_said(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                     const char *communicator)
+{
+    size_t calls = cgx_rules_step(rules, communicator);
+
+    return calls > 0 || hints == NULL ? calls : hints->step;
 }

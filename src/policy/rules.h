@@ -5,18 +5,21 @@
  * to a communicator. Pure text and logic: no MPI, nothing global.
  *
  * A rule is a line of conditions, "->" and actions; blank lines and what follows a # are ignored.
- * The first rule whose conditions all hold counts; a rule without conditions always does.
+ * The first rule whose conditions all hold counts; a rule without conditions always does. A rule
+ * whose only action is step= is none for calls, and hides no other.
  *
  *   count=1024-65536 -> exact                          # norms and biases of their own
  *   count=25557032 -> layers=4096:32,1048576,24500000,4360:exact
  *   type=float16 comm="data parallel" -> bits=3:6
  *   position=0-3 -> bits=8
+ *   comm=model -> step=24
  *
  * Conditions: count, position: N, N-M, N- (to any); type: float32, float16, bfloat16; comm: the
  * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
  * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
  * that range; 1 bit means 2 where rounding is stochastic); layers=SIZE[:BITS],... in elements
- * (BITS: 1-8, 32 or exact). */
+ * (BITS: 1-8, 32 or exact); recurs=always or never; consensus=off or on; step=N, the calls of a
+ * step of a communicator (comm= is its only condition). */
 #ifndef CGX_POLICY_RULES_H
 #define CGX_POLICY_RULES_H
 
@@ -38,14 +41,22 @@ struct cgx_layer_list {
     struct cgx_layer_size layers[];
 };
 
+/* Whether a call recurs: as found in the stream of calls, or as is said. */
+enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
+
+enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
+
+/* Calls of the longest step that can be said. */
+#define CGX_SAY_STEP_MOST 4096
+
 /* What is said of a call. All zero: nothing is. */
 struct cgx_say {
-    bool exact;
+    bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
+    enum cgx_recurs recurs;
+    bool guarded, unguarded;             /* consensus is on; off; neither: not said */
     unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
     const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
-    enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER } recurs;
-    bool unguarded;
 };
 
 /* Where parsing stopped; for messages. Line and column count from 1. */
@@ -79,17 +90,33 @@ struct cgx_rules_call {
  * all but them. Valid until RULES are freed. */
 struct cgx_say cgx_rules_say(const struct cgx_rules *rules, const struct cgx_rules_call *call);
 
+/* Calls of a step of the communicator of that name, as the first rule has it that says so; 0: none
+ * does. */
+size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
+
 /* ---- hints: MPI_Comm_set_info ---- */
 
-/* The values of the keys cgx_enable (0, 1, true, false), cgx_bits (N, MIN:MAX, 32 or exact) and
- * cgx_layers ("4096,1048576:8,512:32"; several lists separated by ";", each for the buffers of as
- * many elements as it adds up to); NULL: the key is not there, what was said before stays. */
+enum cgx_hint {
+    CGX_HINT_ENABLE,    /* 0, 1, true, false */
+    CGX_HINT_BITS,      /* N, MIN:MAX, 32 or exact */
+    CGX_HINT_LAYERS,    /* "4096,1048576:8,512:32"; several lists separated by ";", each for the
+                           buffers of as many elements as it adds up to */
+    CGX_HINT_RECURS,    /* always, never */
+    CGX_HINT_CONSENSUS, /* off, on */
+    CGX_HINT_STEP,      /* a number of calls, 1-4096 */
+    CGX_HINTS
+};
+
+/* The key of HINT in an info: "cgx_enable" and so on. */
+const char *cgx_hint_key(enum cgx_hint hint);
+
 struct cgx_hints;
 
-/* HINTS are what was said before, or NULL, and are freed in any case but an error. NULL: *ERROR
- * says why; the message names the key, line is 1. */
-struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *enable, const char *bits,
-                                  const char *layers, struct cgx_rules_error *error);
+/* VALUES[hint] is the value of its key; empty: what was said before is taken back; NULL: the key is
+ * not there, what was said before stays. HINTS are what was said before, or NULL, and are freed in
+ * any case but an error. NULL: *ERROR says why; the message names the key, line is 1. */
+struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
+                                  struct cgx_rules_error *error);
 void cgx_hints_free(struct cgx_hints *hints);
 
 /* Of their content, for ranks to compare; 0 for NULL. */
@@ -102,5 +129,9 @@ bool cgx_hints_enable(const struct cgx_hints *hints);
  * have one, for the user knows more than the program. */
 struct cgx_say cgx_say(const struct cgx_hints *hints, const struct cgx_rules *rules,
                        const struct cgx_rules_call *call);
+
+/* Calls of a step of the communicator of that name; 0: neither says. */
+size_t cgx_step_said(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                     const char *communicator);
 
 #endif

@@ -188,3 +188,46 @@ bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_layer_list **list)
     free(layers);
     return false;
 }
+
+/* A word of LIST, by its place there. */
+static bool read_choice(struct cgx_scan *scan, const char *list, uint64_t *index)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+
+    cgx_scan_token(scan, "", token);
+    return cgx_parse_choice(token, list, index) || cgx_scan_refuse(scan, at, list);
+}
+
+bool cgx_scan_recurs(struct cgx_scan *scan, enum cgx_recurs *recurs)
+{
+    uint64_t index;
+
+    if (!read_choice(scan, "always, never", &index))
+        return false;
+    *recurs = index == 0 ? CGX_RECURS_ALWAYS : CGX_RECURS_NEVER;
+    return true;
+}
+
+bool cgx_scan_consensus(struct cgx_scan *scan, enum cgx_said *consensus)
+{
+    uint64_t index;
+
+    if (!read_choice(scan, "off, on", &index))
+        return false;
+    *consensus = index == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
+    return true;
+}
+
+bool cgx_scan_step(struct cgx_scan *scan, size_t *calls)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+    uint64_t number;
+
+    cgx_scan_token(scan, "", token);
+    if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_SAY_STEP_MOST)
+        return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_SAY_STEP_MOST */
+    *calls = (size_t)number;
+    return true;
+}

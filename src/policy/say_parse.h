@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Reads what rules and hints have in common: widths and lists of layers, a line at a time. What
+/* Reads what rules and hints have in common, a line at a time. What
  * returns bool fills the scan's error where it returns false, with the column where it went wrong;
  * results are set only where it returns true. */
 #ifndef CGX_POLICY_SAY_PARSE_H
@@ -47,5 +47,10 @@ bool cgx_scan_widths(struct cgx_scan *scan, unsigned *least, unsigned *most);
 
 /* SIZE[:BITS], with commas between them and blanks behind these. The caller frees *LIST. */
 bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_layer_list **list);
+
+/* always or never; off or on; a number of calls. */
+bool cgx_scan_recurs(struct cgx_scan *scan, enum cgx_recurs *recurs);
+bool cgx_scan_consensus(struct cgx_scan *scan, enum cgx_said *consensus);
+bool cgx_scan_step(struct cgx_scan *scan, size_t *calls);
 
 #endif

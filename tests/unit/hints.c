@@ -10,10 +10,18 @@
 
 static struct cgx_rules_error error;
 
+static struct cgx_hints *parse(struct cgx_hints *hints, const char *enable, const char *bits,
+                               const char *layers)
+{
+    const char *const values[CGX_HINTS] = {enable, bits, layers};
+
+    return cgx_hints_parse(hints, values, &error);
+}
+
 static struct cgx_hints *add(struct cgx_hints *hints, const char *enable, const char *bits,
                              const char *layers)
 {
-    struct cgx_hints *more = cgx_hints_parse(hints, enable, bits, layers, &error);
+    struct cgx_hints *more = parse(hints, enable, bits, layers);
 
     if (more == NULL)
         bail_out("column %u: %s", error.column, error.message);
@@ -123,7 +131,7 @@ static void test_memory(void)
     hints = add(hints, "1", NULL, NULL);
     ask(hints, NULL, 20);
     ok(says_widths(5, 5) && said.nlayers == 1, "what other keys said before stays");
-    ok(cgx_hints_parse(hints, "1", "6", "20,", &error) == NULL, "a mistake in one key refuses all");
+    ok(parse(hints, "1", "6", "20,") == NULL, "a mistake in one key refuses all");
     ask(hints, NULL, 20);
     ok(says_widths(5, 5) && said.nlayers == 1, "and what was said before stays");
     hints = add(hints, NULL, "", " ");
@@ -204,7 +212,7 @@ static void test_mistakes(void)
         bool right;
 
         memset(&error, 0, sizeof error);
-        hints = cgx_hints_parse(NULL, cases[i].enable, cases[i].bits, cases[i].layers, &error);
+        hints = parse(NULL, cases[i].enable, cases[i].bits, cases[i].layers);
         right = hints == NULL && error.line == 1 && error.column == cases[i].column &&
                 strncmp(error.message, cases[i].message, strlen(cases[i].message)) == 0;
         if (!right)
@@ -232,11 +240,13 @@ static void test_mutations(void)
             value[(state >> 33) % (sizeof seed - 1)] = pieces[(state >> 48) % (sizeof pieces - 1)];
         }
         value[(state >> 20) % sizeof seed] = '\0';
-        hints = cgx_hints_parse(NULL, value, NULL, NULL, &error);
-        cgx_hints_free(hints);
-        hints = cgx_hints_parse(NULL, NULL, value, NULL, &error);
-        cgx_hints_free(hints);
-        hints = cgx_hints_parse(NULL, NULL, NULL, value, &error);
+        for (size_t key = 0; key < CGX_HINTS; key++) {
+            const char *values[CGX_HINTS] = {NULL};
+
+            values[key] = value;
+            cgx_hints_free(cgx_hints_parse(NULL, values, &error));
+        }
+        hints = parse(NULL, NULL, NULL, value);
         *(hints != NULL ? &taken : &refused) += 1;
         wrong += hints == NULL && (error.column < 1 || error.column > strlen(value) + 1);
         cgx_hints_free(hints);

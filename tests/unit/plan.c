@@ -66,6 +66,35 @@ static void test_said_widths(void)
     cgx_plan_free(plan);
 }
 
+/* Whether SAY, without widths and layers, changes nothing under WITH. */
+static bool changes_nothing(const struct cgx_settings *with, const struct cgx_say *say)
+{
+    struct cgx_plan *plain = cgx_plan_create(with, NULL, CGX_FLOAT32, 150000);
+    struct cgx_plan *plan = cgx_plan_create(with, say, CGX_FLOAT32, 150000);
+    bool same = plan->hash == plain->hash && plan->adaptive == plain->adaptive &&
+                plan->nsegments == plain->nsegments &&
+                segment_is(plan, 0, plain->segments[0].count, plain->segments[0].least,
+                           plain->segments[0].bits, plain->segments[0].most);
+
+    cgx_plan_free(plain);
+    cgx_plan_free(plan);
+    return same;
+}
+
+static void test_no_widths(void)
+{
+    static const struct cgx_say says[] = {{.recurs = CGX_RECURS_ALWAYS, .rule = 3},
+                                          {.unguarded = true, .rule = 1},
+                                          {.guarded = true, .recurs = CGX_RECURS_ALWAYS}};
+    struct cgx_settings fixed = settings;
+    bool same = true;
+
+    fixed.adaptive = false;
+    for (size_t i = 0; i < sizeof says / sizeof says[0]; i++)
+        same = same && changes_nothing(&settings, &says[i]) && changes_nothing(&fixed, &says[i]);
+    ok(same, "what says nothing of widths leaves them as they are");
+}
+
 static struct cgx_layer_list *list_of(const struct cgx_layer_size *layers, size_t nlayers)
 {
     struct cgx_layer_list *list = malloc(sizeof *list + nlayers * sizeof list->layers[0]);
@@ -137,6 +166,7 @@ int main(void)
 {
     test_adaptive();
     test_said_widths();
+    test_no_widths();
     test_layers();
     test_change();
     return done_testing();

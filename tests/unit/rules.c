@@ -157,6 +157,48 @@ static void test_actions(void)
     cgx_rules_free(rules);
 }
 
+static void test_recurrence(void)
+{
+    struct cgx_rules *rules =
+        parse("count=1 -> recurs=always\ncount=2 -> recurs=NEVER bits=3\ncount=3 -> consensus=off\n"
+              "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3");
+    struct cgx_say say = say_of(rules, 1);
+
+    ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact && say.least == 0 && say.layers == NULL &&
+           !say.guarded && !say.unguarded && say.rule == 1,
+       "recurs=always says that alone");
+    say = say_of(rules, 2);
+    ok(say.recurs == CGX_RECURS_NEVER && say.least == 3, "recurs=never is told apart");
+    say = say_of(rules, 3);
+    ok(say.unguarded && !say.guarded && say.recurs == CGX_RECURS_FOUND && say.least == 0,
+       "consensus=off says that alone");
+    say = say_of(rules, 4);
+    ok(say.guarded && !say.unguarded && say.layers != NULL, "consensus=on is told apart");
+    say = say_of(rules, 5);
+    ok(say.recurs == CGX_RECURS_FOUND && !say.guarded && !say.unguarded,
+       "a rule that says neither leaves both as found");
+    cgx_rules_free(rules);
+}
+
+static void test_steps(void)
+{
+    struct cgx_rules *rules =
+        parse("comm=a -> step=24\ncount=7 -> exact\ncomm=\"b b\" -> bits=5 step=1\n-> step=4096");
+
+    ok(cgx_rules_step(rules, "a") == 24 && cgx_rules_step(rules, "b b") == 1 &&
+           cgx_rules_step(rules, "") == 4096,
+       "the first rule for a communicator that says its step counts");
+    ok(say_of(rules, 7).exact && say_of(rules, 7).rule == 2 && say_of(rules, 8).rule == 0,
+       "a rule that says nothing else is none for calls");
+    ok(cgx_rules_name_communicators(rules) && warnings.count == 0, "and hides no other");
+    cgx_rules_free(rules);
+    rules = parse("comm=\"b b\" -> bits=5 step=1\ncomm=a -> step=2 exact");
+    ok(is_for_communicator("comm=a -> bits=5 step=1", "a") && cgx_rules_step(rules, "c") == 0 &&
+           cgx_rules_step(rules, "a") == 2 && cgx_rules_step(NULL, "a") == 0,
+       "a rule may say of calls and of steps");
+    cgx_rules_free(rules);
+}
+
 static void test_layers(void)
 {
     struct cgx_rules *rules = parse("-> bits=3:6 layers=4096:32,1000,500:2, 4:exact");
@@ -221,6 +263,17 @@ static void test_warnings(void)
        "layers that cannot add up to the rule's count are warned of");
     cgx_rules_free(parse("count=100-101 -> layers=50,51"));
     ok(warnings.count == 0, "layers that can are not");
+    cgx_rules_free(parse("-> step=3\ncomm=a -> step=4\ncomm=b -> bits=4"));
+    ok(warnings.count == 1 && warnings.line == 2 &&
+           strcmp(warnings.message,
+                  "step= has no effect: the rule of line 1 says it of all of its communicators") ==
+               0,
+       "a step that an earlier rule has said is warned of");
+    cgx_rules_free(parse("comm=a -> step=3\n-> step=4 bits=3\n-> step=5 bits=4"));
+    ok(warnings.count == 2 && warnings.line == 3, "both are, where both are hidden");
+    cgx_rules_free(parse("-> bits=4\ncomm=a -> bits=5 step=4"));
+    ok(warnings.count == 1 && strstr(warnings.message, "never reached but for step=") != NULL,
+       "a rule that is hidden for calls keeps its step");
     rules = cgx_rules_parse("-> exact\n-> exact", 17, NULL, NULL, &error);
     ok(rules != NULL, "warnings need not be taken");
     cgx_rules_free(rules);
@@ -252,6 +305,8 @@ int main(void)
     test_counts();
     test_other_conditions();
     test_actions();
+    test_recurrence();
+    test_steps();
     test_layers();
     test_text();
     test_warnings();

@@ -24,7 +24,8 @@ static const struct {
 } cases[] = {
     {"count=4", 1, 8, "something is missing here: allowed: count=, position="},
     {"count=4 exact", 1, 9, "\"exact\" refused: allowed: count=, position=, type=, comm="},
-    {"-> count=4", 1, 4, "\"count=4\" refused: allowed: exact, or bits=, layers="},
+    {"-> count=4", 1, 4,
+     "\"count=4\" refused: allowed: exact, or bits=, layers=, recurs=, consensus=; step="},
     {"count=4 ->", 1, 11, "something is missing here: allowed: exact, or bits="},
     {"count=4 -> # exact", 1, 12, "\"#\" refused: allowed: exact, or bits="},
     {"-> exact\n\n  conut=4 -> exact", 3, 3, "\"conut=4\" refused: allowed: count="},
@@ -54,6 +55,22 @@ static const struct {
     {"comm=a\"b\" -> exact", 1, 7, "\"\"\" refused: allowed: a blank"},
     {"comm=\"a\"b -> exact", 1, 9, "\"b\" refused: allowed: a blank"},
     {"comm=a\033b -> exact", 1, 7, "a name has no control characters"},
+    {"-> recurs=", 1, 11, "recurs: something is missing here: allowed: always, never"},
+    {"-> recurs=maybe", 1, 11, "recurs: \"maybe\" refused: allowed: always, never"},
+    {"-> recurs", 1, 10, "= and a value have to follow"},
+    {"-> recurs=always,never", 1, 11, "\"always,never\" refused"},
+    {"-> recurs=never recurs=never", 1, 17, "\"recurs\" refused: it is there twice"},
+    {"-> exact recurs=always", 1, 10, "an exact call can have no other action"},
+    {"-> recurs=never bits=32", 1, 17, "an exact call can have no other action"},
+    {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: off, on"},
+    {"-> consensus=off exact", 1, 18, "an exact call can have no other action"},
+    {"-> step=0", 1, 9, "step: \"0\" refused: allowed: 1-4096 calls"},
+    {"-> step=4097", 1, 9, "\"4097\" refused: allowed: 1-4096 calls"},
+    {"-> step=1-2", 1, 9, "\"1-2\" refused"},
+    {"-> step=8 step=8", 1, 11, "\"step\" refused: it is there twice"},
+    {"count=4 -> step=8", 1, 12, "step: refused: a step is of a communicator, whose rule can"},
+    {"comm=a type=float32 -> bits=4 step=8", 1, 31, "no condition but comm="},
+    {"position=0 -> step=8 bits=4", 1, 15, "no condition but comm="},
     {"-> bits=0", 1, 9, "bits: \"0\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
     {"-> bits=9", 1, 9, "\"9\" refused"},
     {"-> bits=4,5", 1, 9, "\"4,5\" refused"},
@@ -133,7 +150,8 @@ static void test_mutations(void)
     static const char seed[] = "count=1024-65536 -> exact # norms\r\n"
                                "count=25557032 -> layers=4096:32,1048576, 24500000,4360:exact\n"
                                "type=float16 comm=\"data parallel\" -> bits=3:6\n"
-                               "position=0-3 -> bits=8 layers=18446744073709551615\n-> bits=4";
+                               "position=0-3 -> bits=8 layers=18446744073709551615\n"
+                               "type=float32 -> recurs=always consensus=off\n-> bits=4 step=24";
     static const char pieces[] = "=-> ,:;#\"\t\r\n\0\x1b\xff\x30\x39\x39";
     uint64_t state = 88172645463325252u;
     unsigned refused = 0, taken = 0, wrong = 0;
@@ -152,7 +170,8 @@ static void test_mutations(void)
         if (rules != NULL) {
             struct cgx_rules_call call = {.count = draw(&state), .communicator = ""};
 
-            wrong += cgx_rules_say(rules, &call).rule > 5;
+            wrong += cgx_rules_say(rules, &call).rule > 6;
+            wrong += cgx_rules_step(rules, "") > 4096;
             taken++;
         } else {
             wrong += error.line < 1 || error.line > 40 || error.column < 1 ||

@@ -1,0 +1,234 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Hints, and rules beside them, that say what recurs, what is asked of consensus, and how many
+ * calls a step has. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "policy/rules.h"
+
+static struct cgx_rules_error error;
+
+/* HINTS and one more value. */
+static struct cgx_hints *add(struct cgx_hints *hints, enum cgx_hint key, const char *value)
+{
+    const char *values[CGX_HINTS] = {NULL};
+    struct cgx_hints *more;
+
+    values[key] = value;
+    more = cgx_hints_parse(hints, values, &error);
+    if (more == NULL)
+        bail_out("column %u: %s", error.column, error.message);
+    return more;
+}
+
+static struct cgx_rules *rules_of(const char *text)
+{
+    struct cgx_rules *rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error);
+
+    if (rules == NULL)
+        bail_out("%s: column %u: %s", text, error.column, error.message);
+    return rules;
+}
+
+/* What HINTS and the rules of TEXT say of a call of 20 elements. */
+static struct cgx_say ask(const struct cgx_hints *hints, const char *text)
+{
+    struct cgx_rules_call call = {.count = 20, .communicator = "", .position = UINT64_MAX};
+    struct cgx_rules *rules = rules_of(text);
+    struct cgx_say say = cgx_say(hints, rules, &call);
+
+    cgx_rules_free(rules);
+    return say;
+}
+
+static bool says_nothing(const struct cgx_say *say)
+{
+    return !say->exact && say->recurs == CGX_RECURS_FOUND && !say->guarded && !say->unguarded &&
+           say->least == 0 && say->most == 0 && say->layers == NULL;
+}
+
+/* What KEY=VALUE alone says. */
+static struct cgx_say say_of(enum cgx_hint key, const char *value)
+{
+    struct cgx_hints *hints = add(NULL, key, value);
+    struct cgx_say say = ask(hints, "");
+
+    cgx_hints_free(hints);
+    return say;
+}
+
+static void test_recurs(void)
+{
+    struct cgx_hints *hints = add(NULL, CGX_HINT_RECURS, " Always ");
+    struct cgx_say say = ask(hints, "");
+
+    ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact && say.least == 0 && !say.unguarded,
+       "cgx_recurs=always says that alone");
+    say = say_of(CGX_HINT_RECURS, "never");
+    ok(say.recurs == CGX_RECURS_NEVER && say.exact, "what never recurs is exact");
+    say = ask(hints, "-> recurs=never bits=4");
+    ok(say.recurs == CGX_RECURS_NEVER && say.exact && say.least == 0, "a rule's never counts");
+    hints = add(hints, CGX_HINT_RECURS, "never");
+    say = ask(hints, "-> recurs=always");
+    ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact, "so does its always");
+    say = ask(hints, "-> bits=4");
+    ok(say.recurs == CGX_RECURS_NEVER && say.exact, "a rule that says neither leaves the hint's");
+    hints = add(hints, CGX_HINT_BITS, "5");
+    hints = add(hints, CGX_HINT_RECURS, "");
+    say = ask(hints, "");
+    ok(say.recurs == CGX_RECURS_FOUND && say.least == 5 && !say.exact,
+       "an empty value takes it back, and leaves the rest");
+    cgx_hints_free(hints);
+}
+
+static void test_exact(void)
+{
+    struct cgx_hints *hints = add(NULL, CGX_HINT_RECURS, "always");
+    struct cgx_say say = ask(hints, "-> exact");
+
+    hints = add(hints, CGX_HINT_CONSENSUS, "off");
+    ok(say.exact && say.recurs == CGX_RECURS_FOUND && !say.unguarded, "an exact rule counts");
+    hints = add(hints, CGX_HINT_BITS, "exact");
+    say = ask(hints, "");
+    ok(say.exact && say.recurs == CGX_RECURS_FOUND && !say.unguarded, "so do exact hints");
+    say = ask(hints, "-> bits=4");
+    ok(!say.exact && say.recurs == CGX_RECURS_ALWAYS && say.unguarded && say.least == 4,
+       "a rule's widths bring the hints back");
+    hints = add(hints, CGX_HINT_ENABLE, "0");
+    say = ask(hints, "-> recurs=always");
+    ok(say.exact && say.recurs == CGX_RECURS_FOUND, "no rule compresses what is switched off");
+    cgx_hints_free(hints);
+}
+
+static void test_consensus(void)
+{
+    struct cgx_hints *hints = add(NULL, CGX_HINT_CONSENSUS, "off");
+    struct cgx_say say = ask(hints, "");
+
+    ok(say.unguarded && !say.guarded && !say.exact && say.recurs == CGX_RECURS_FOUND &&
+           say.least == 0,
+       "cgx_consensus=off says that alone");
+    say = ask(hints, "-> consensus=on");
+    ok(say.guarded && !say.unguarded, "a rule's on counts");
+    hints = add(hints, CGX_HINT_CONSENSUS, "ON");
+    say = ask(hints, "-> consensus=off");
+    ok(say.unguarded && !say.guarded, "so does its off");
+    say = ask(hints, "");
+    ok(says_nothing(&say), "on is as CGX_CONSENSUS says");
+    cgx_hints_free(hints);
+    say = say_of(CGX_HINT_CONSENSUS, " ");
+    ok(says_nothing(&say), "an empty value says nothing");
+}
+
+static void test_step(void)
+{
+    struct cgx_hints *hints = add(NULL, CGX_HINT_STEP, " 24 ");
+    struct cgx_rules *rules = rules_of("comm=a -> step=7\ncomm=b -> bits=3");
+    struct cgx_say say = ask(hints, "");
+
+    ok(cgx_step_said(hints, NULL, "a") == 24 && cgx_step_said(hints, rules, "b") == 24 &&
+           says_nothing(&say),
+       "cgx_step is of the communicator, and says nothing of a call");
+    ok(cgx_step_said(hints, rules, "a") == 7 && cgx_step_said(NULL, rules, "a") == 7,
+       "a rule's step counts");
+    ok(cgx_step_said(NULL, rules, "b") == 0 && cgx_step_said(NULL, NULL, "") == 0,
+       "where neither says, none is said");
+    hints = add(hints, CGX_HINT_STEP, "");
+    ok(cgx_step_said(hints, NULL, "") == 0, "an empty value takes it back");
+    cgx_hints_free(hints);
+    cgx_rules_free(rules);
+}
+
+static uint32_t hash_of(enum cgx_hint key, const char *value)
+{
+    struct cgx_hints *hints = add(NULL, key, value);
+    uint32_t hash = cgx_hints_hash(hints);
+
+    cgx_hints_free(hints);
+    return hash;
+}
+
+static void test_hash(void)
+{
+    const uint32_t hashes[] = {
+        0,
+        hash_of(CGX_HINT_RECURS, "always"),
+        hash_of(CGX_HINT_RECURS, "never"),
+        hash_of(CGX_HINT_CONSENSUS, "off"),
+        hash_of(CGX_HINT_CONSENSUS, "on"),
+        hash_of(CGX_HINT_STEP, "1"),
+        hash_of(CGX_HINT_STEP, "2"),
+        hash_of(CGX_HINT_ENABLE, "1"),
+        hash_of(CGX_HINT_ENABLE, "0"),
+        hash_of(CGX_HINT_BITS, "1"),
+    };
+    size_t n = sizeof hashes / sizeof hashes[0];
+    bool differ = true;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            differ = differ && hashes[i] != hashes[j];
+    ok(differ, "each of them shows in the hash");
+    ok(hash_of(CGX_HINT_RECURS, "") == 0 && hash_of(CGX_HINT_STEP, " ") == 0 &&
+           hash_of(CGX_HINT_STEP, "12") == hash_of(CGX_HINT_STEP, " 0012 "),
+       "the same content has the same hash");
+}
+
+static void test_mistakes(void)
+{
+    static const struct {
+        enum cgx_hint key;
+        const char *value;
+        unsigned column;
+        const char *message; /* how it begins */
+    } cases[] = {
+        {CGX_HINT_RECURS, "yes", 1, "cgx_recurs: \"yes\" refused: allowed: always, never"},
+        {CGX_HINT_RECURS, " always never", 9, "cgx_recurs: \"never\" refused: allowed: one value"},
+        {CGX_HINT_RECURS, "found", 1, "cgx_recurs: \"found\" refused: "},
+        {CGX_HINT_RECURS, "always # so", 8, "cgx_recurs: \"#\" refused: "},
+        {CGX_HINT_CONSENSUS, "0.05", 1, "cgx_consensus: \"0.05\" refused: allowed: off, on"},
+        {CGX_HINT_CONSENSUS, "off,", 1, "cgx_consensus: \"off,\" refused: "},
+        {CGX_HINT_STEP, "0", 1, "cgx_step: \"0\" refused: allowed: 1-4096 calls"},
+        {CGX_HINT_STEP, " 4097", 2, "cgx_step: \"4097\" refused: "},
+        {CGX_HINT_STEP, "18446744073709551617", 1, "cgx_step: \"18446744073709551617\" refused: "},
+        {CGX_HINT_STEP, "-1", 1, "cgx_step: \"-1\" refused: "},
+        {CGX_HINT_STEP, "3 4", 3, "cgx_step: \"4\" refused: allowed: one value"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *values[CGX_HINTS] = {NULL};
+        struct cgx_hints *hints;
+        bool right;
+
+        memset(&error, 0, sizeof error);
+        values[cases[i].key] = cases[i].value;
+        hints = cgx_hints_parse(NULL, values, &error);
+        right = hints == NULL && error.line == 1 && error.column == cases[i].column &&
+                strncmp(error.message, cases[i].message, strlen(cases[i].message)) == 0;
+        if (!right)
+            diag("column %u: %s", error.column, error.message);
+        ok(right, "mistake %zu is refused with key, column and what is allowed", i + 1);
+        cgx_hints_free(hints);
+    }
+}
+
+int main(void)
+{
+    bool named = true;
+
+    for (enum cgx_hint hint = 0; hint < CGX_HINTS; hint++)
+        named = named && strncmp(cgx_hint_key(hint), "cgx_", 4) == 0;
+    ok(named && strcmp(cgx_hint_key(CGX_HINT_STEP), "cgx_step") == 0 &&
+           strcmp(cgx_hint_key(CGX_HINT_CONSENSUS), "cgx_consensus") == 0,
+       "every hint has its key");
+    test_recurs();
+    test_exact();
+    test_consensus();
+    test_step();
+    test_hash();
+    test_mistakes();
+    return done_testing();
+}
