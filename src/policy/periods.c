@@ -26,6 +26,10 @@
 /* Sums that a period must explain where steps are known to come. */
 #define LEARNT 12
 
+/* So many passes there may be before short steps: over weights and the states of an optimiser. What
+ * one layer has divides about any number of elements, if not by as few. */
+#define PASSES 8
+
 /* Large sums per small one where buckets are summed: biases and norms are within them. */
 #define BUCKETS 8
 
@@ -157,6 +161,7 @@ static bool is_closed(const struct cgx_history *history, const struct cgx_sums *
                       const struct cgx_period *period)
 {
     size_t last = history->length - 1, first = history->length - period->run;
+    uint64_t passes = cgx_period_is_rich(period) ? UINT64_MAX : PASSES;
     uint64_t end = history->end, latest = 0, whole = 0; /* WHOLE: elements of a period */
 
     if (first == 0 && !history->dropped)
@@ -170,7 +175,7 @@ static bool is_closed(const struct cgx_history *history, const struct cgx_sums *
         if (i == last - period->length)
             whole = latest - before;
         if (whole > 0 && i < first + period->length && before >= whole &&
-            before - before % whole >= end)
+            before / whole <= passes && before - before % whole >= end)
             return true;
     }
     return false;
