@@ -30,6 +30,10 @@
  * one layer has divides about any number of elements, if not by as few. */
 #define PASSES 8
 
+/* Ignored sums, of a model's tensors of some elements, may miss before a step of buckets that have
+ * them, while they are less than this part of all. */
+#define SLACK 1024
+
 /* Large sums per small one where buckets are summed: biases and norms are within them. */
 #define BUCKETS 8
 
@@ -162,7 +166,8 @@ static bool is_closed(const struct cgx_history *history, const struct cgx_sums *
 {
     size_t last = history->length - 1, first = history->length - period->run;
     uint64_t passes = cgx_period_is_rich(period) ? UINT64_MAX : PASSES;
-    uint64_t end = history->end, latest = 0, whole = 0; /* WHOLE: elements of a period */
+    uint64_t end = history->end, latest = 0, whole = 0, most; /* WHOLE: elements of a period */
+    uint64_t slack = history->ignored < end / SLACK ? history->ignored : 0;
 
     if (first == 0 && !history->dropped)
         return true;
@@ -174,8 +179,9 @@ static bool is_closed(const struct cgx_history *history, const struct cgx_sums *
             latest = before;
         if (i == last - period->length)
             whole = latest - before;
-        if (whole > 0 && i < first + period->length && before >= whole &&
-            before / whole <= passes && before - before % whole >= end)
+        most = before + slack;
+        if (whole > 0 && i < first + period->length && most >= whole && most / whole <= passes &&
+            most - most % whole >= end)
             return true;
     }
     return false;

@@ -21,8 +21,9 @@
 #define CGX_HISTORY_MOST (2 * CGX_STEP_LONGEST + CGX_HISTORY_PART)
 
 struct cgx_history {
-    uint64_t end;    /* elements until the latest large sum, from the birth, small ones included */
-    uint32_t length; /* in large sums */
+    uint64_t end;     /* elements until the latest large sum, from the birth, small ones included */
+    uint64_t ignored; /* elements of sums that say nothing, from the birth */
+    uint32_t length;  /* in large sums */
     uint32_t elements; /* of small sums since the latest large one; saturates */
     uint16_t smalls;   /* as many they were; saturates */
     bool dropped;      /* the history does not reach back to the birth */

@@ -184,8 +184,10 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     uint16_t sum;
     bool known;
 
-    if (count < CGX_RECURRENCE_LEAST)
+    if (count < CGX_RECURRENCE_LEAST) {
+        recurrence->history.ignored += count;
         return occurrence;
+    }
     if (count < recurrence->rule.minimal_size) {
         recurrence->small += recurrence->small < UINT32_MAX;
         cgx_history_add_small(&recurrence->history, count);
