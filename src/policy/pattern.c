@@ -21,6 +21,11 @@
 #define TRUST_ON 10
 #define TRUST_ON_STRICT 15
 
+/* What looking for the position may cost, in positions that are looked at: for a call, and at once.
+ * Without a limit sums in any order could make every call go through a long step. */
+#define CREDIT_CALL 128
+#define CREDIT_MOST (16 * CGX_STEP_LONGEST)
+
 /* A sum is near what was expected if no more than this part of the step's elements is between. */
 #define AHEAD 8
 
@@ -80,6 +85,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     }
     pattern->candidates[0] = 0;
     pattern->ncandidates = 1;
+    pattern->credit = CREDIT_MOST;
 }
 
 /* ---- candidates ---- */
@@ -114,7 +120,7 @@ static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone
 static void search_again(struct cgx_pattern *pattern, uint16_t sum)
 {
     uint64_t taken[CGX_STEP_LONGEST / 64];
-    uint32_t n = 0, over = OVER;
+    uint32_t n = 0, over = pattern->ncandidates > 0 ? OVER : 0;
 
     memset(taken, 0, (pattern->length + 63) / 64 * sizeof taken[0]);
     for (uint32_t i = 0; i < pattern->ncandidates; i++)
@@ -186,27 +192,52 @@ static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, b
     pattern->following = pattern->trusted;
 }
 
+static bool spend(struct cgx_pattern *pattern, uint32_t credit)
+{
+    if (pattern->credit < credit) {
+        pattern->ncandidates = 0;
+        return false;
+    }
+    pattern->credit -= credit;
+    return true;
+}
+
+/* The position of SUM, which is of the step, or CGX_POSITION_NONE; *OVER as beside a candidate,
+ * from before it. *KNOWN: there is one that it would have, near or not. */
+static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
+                   bool *known, uint32_t *over)
+{
+    uint32_t alone = 0;
+    size_t at, n = 0;
+
+    if (spend(pattern, pattern->ncandidates))
+        n = advance(pattern, sum, &alone);
+    if (n > 0) {
+        pattern->struck = false;
+        *known = n == 1;
+        *over = alone & OVER;
+        return *known ? alone & POSITION : CGX_POSITION_NONE;
+    }
+    *known = sums->sums[sum].times == 1;
+    at = find_ahead(pattern, sums, sum, over);
+    if (spend(pattern, pattern->length))
+        search_again(pattern, sum);
+    return at;
+}
+
 struct cgx_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
                                     uint16_t sum)
 {
     struct cgx_place place = {.position = CGX_POSITION_NONE};
     bool member = sums->sums[sum].times > 0;
-    uint32_t alone = 0, over = 0;
-    size_t at = CGX_POSITION_NONE, n = 0;
+    size_t at = CGX_POSITION_NONE;
+    uint32_t over = 0;
 
+    pattern->credit += CREDIT_CALL;
+    if (pattern->credit > CREDIT_MOST)
+        pattern->credit = CREDIT_MOST;
     if (member)
-        n = advance(pattern, sum, &alone);
-    if (n > 0) {
-        pattern->struck = false;
-        place.known = n == 1;
-        if (place.known)
-            at = alone & POSITION;
-        over = alone & OVER;
-    } else if (member) {
-        place.known = sums->sums[sum].times == 1;
-        at = find_ahead(pattern, sums, sum, &over);
-        search_again(pattern, sum);
-    }
+        at = find(pattern, sums, sum, &place.known, &over);
     judge(pattern, cgx_sum_elements(&sums->sums[sum]), place.known, member);
     if (at == CGX_POSITION_NONE || !pattern->following || !pattern->tellable)
         return place;

@@ -26,17 +26,18 @@ struct cgx_window {
 struct cgx_pattern {
     uint64_t generation; /* how many patterns there have been */
     uint64_t elements;
-    uint32_t length; /* 0: there is none */
-    uint32_t ncandidates;
-    uint32_t told;  /* the position told last, or the length */
-    bool firm;      /* no layer can look like it */
-    bool tellable;  /* its positions mean something */
-    bool strict;    /* sums vary: it may be of layers that were fused alike */
-    bool struck;    /* the last sum of the step was not one that was expected */
-    bool judged;    /* it has been followed for long enough to be judged */
-    bool trusted;   /* it explains most elements now, */
-    bool proven;    /* or has done so once */
-    bool following; /* its positions may be told now */
+    uint32_t length;      /* 0: there is none */
+    uint32_t ncandidates; /* 0: it is lost */
+    uint32_t credit;      /* for looking where it is */
+    uint32_t told;        /* the position told last, or the length */
+    bool firm;            /* no layer can look like it */
+    bool tellable;        /* its positions mean something */
+    bool strict;          /* sums vary: it may be of layers that were fused alike */
+    bool struck;          /* the last sum of the step was not one that was expected */
+    bool judged;          /* it has been followed for long enough to be judged */
+    bool trusted;         /* it explains most elements now, */
+    bool proven;          /* or has done so once */
+    bool following;       /* its positions may be told now */
     struct cgx_window placed,
         members; /* sums that had a position, and that are of the step at all */
     uint64_t was_told[CGX_STEP_LONGEST / 64];
