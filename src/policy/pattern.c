@@ -309,5 +309,7 @@ bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_s
         (!pattern->proven || cgx_period_is_rich(period) || period->distinct == CGX_PERIOD_DIVERSE ||
          explained_elements(sums, history, period) >= CHANGE * pattern->elements))
         return true;
-    return period->length > pattern->length && !pattern->firm && has_more(sums, history, period);
+    return period->length > pattern->length &&
+           (!pattern->firm || period->length < 2 * pattern->length) &&
+           has_more(sums, history, period);
 }

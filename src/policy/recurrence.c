@@ -165,10 +165,11 @@ static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, b
     /* New sums would hide the period of the others from later searches. */
     if (!is_established(recurrence) || known)
         cgx_history_add(history, &recurrence->sums, sum);
+    recurrence->since_search++;
     if (is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
         return;
     if (history->length < SHORT_HISTORY ||
-        ++recurrence->since_search > history->length / SEARCH_PART) {
+        recurrence->since_search > history->length / SEARCH_PART) {
         recurrence->since_search = 0;
         search(recurrence);
     }
