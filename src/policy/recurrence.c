@@ -154,6 +154,15 @@ static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known
     return sum;
 }
 
+/* Once steps are known to come, all sums but strays of a step that is followed well. */
+static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
+{
+    if (!is_established(recurrence))
+        return false;
+    return recurrence->evidence == CGX_EVIDENCE_TOLD || recurrence->pattern.length == 0 ||
+           recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
+}
+
 /* Learns from a sum after it has been answered, so that no answer rests on itself. */
 static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
 {
@@ -202,9 +211,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     sum = see(recurrence, cgx_recurrence_key(count, type), &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
-    occurrence.recurs = is_established(recurrence) &&
-                        (pattern->length == 0 || recurrence->sums.sums[sum].times > 0 ||
-                         !cgx_pattern_is_whole(pattern));
+    occurrence.recurs = recurs(recurrence, sum);
     generation = pattern->generation;
     learn(recurrence, sum, known, place.known);
     /* A position of the pattern before says nothing any more. */

@@ -39,20 +39,24 @@ struct cgx_recurrence;
 struct cgx_recurrence_rule {
     unsigned warmup;       /* CGX_WARMUP: steps that must have gone by; 0: every sum recurs at once */
     uint64_t minimal_size; /* elements; smaller sums never recur and are hints of structure only */
-    size_t step;           /* large sums of a step, as the user says; 0: to be found */
+    size_t step;           /* large sums of a step, as the user says; 0, or more than
+                            * CGX_STEP_LONGEST: to be found */
 };
 
 /* NULL if memory is short. */
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
-/* The user has said how many large sums a step has; 0: takes that back. Positions start anew. */
+/* The user has said how many large sums a step has; 0: takes that back. If that is not what was
+ * said before, positions start anew, while sums that recur go on to do so. */
 void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step);
 
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence tells */
-    bool begins_step; /* the step that the last positions were in is over */
-    size_t position;  /* in the step, or CGX_POSITION_NONE; never told where it may be wrong */
+    bool begins_step; /* the step that the last positions were in is over; once in each step that
+                       * has positions, with the first of them */
+    size_t position; /* in the step, or CGX_POSITION_NONE where it is not certain; of the generation
+                      * that there is after the call */
 };
 
 /* Takes the next float sum, of COUNT elements of a TYPE below 16 that tells element types and kinds

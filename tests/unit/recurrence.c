@@ -98,6 +98,8 @@ static void test_warmup(void)
     ok(cgx_recurrence_period(recurrence) == 16 &&
            cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_TOLD,
        "and its step is found in time");
+    feed(recurrence, LETTERS, 10);
+    ok(feed(recurrence, "Z", 1) == 1, "strays of it recur too");
     cgx_recurrence_free(recurrence);
 }
 
