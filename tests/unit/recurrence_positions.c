@@ -127,6 +127,27 @@ static void test_out_of_order(void)
     cgx_recurrence_free(recurrence);
 }
 
+/* The last sum of the step, of few elements, is left out of each second one. */
+static void test_ahead(void)
+{
+    struct cgx_recurrence *recurrence = create(2, 0);
+    unsigned told = 0, begun = 0;
+
+    for (unsigned step = 0; step < 110; step++) {
+        for (int i = 0; i < STEP; i++) {
+            struct cgx_occurrence occurrence = next(recurrence, count_of((char)('A' + i)));
+
+            told += step >= 10 && occurrence.position == (size_t)i;
+            begun += step >= 10 && occurrence.begins_step;
+        }
+        if (step < 10 || step % 2)
+            next(recurrence, 20000);
+    }
+    ok(told == 100 * STEP, "a sum a short way ahead of what was expected has its position at once");
+    ok(begun == 100, "and begins its step");
+    cgx_recurrence_free(recurrence);
+}
+
 static void test_begins(void)
 {
     struct cgx_recurrence *recurrence = create(2, 0);
@@ -205,6 +226,7 @@ int main(void)
     test_layers();
     test_left_out();
     test_out_of_order();
+    test_ahead();
     test_begins();
     test_told();
     return done_testing();
