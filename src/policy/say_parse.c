@@ -130,7 +130,7 @@ static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
 
     cgx_scan_token(scan, ",;", token);
     colon = strchr(token, ':');
-    layer->bits = 0;
+    *layer = (struct cgx_layer_size){.bits = 0};
     if (colon != NULL) {
         *colon = '\0';
         good = parse_width(colon + 1, &layer->bits);

@@ -38,9 +38,9 @@ struct cgx_settings {
     uint64_t minimal_size; /* elements, at least 1024 */
     bool skip_incomplete_buckets;
     enum cgx_buffers buffers;
-    unsigned warmup;  /* steps */
-    double consensus; /* how far ranks are from their mean, squared and relative; 0: not asked */
+    unsigned warmup; /* steps */
     enum cgx_rounding rounding;
+    double consensus; /* how far ranks are from their mean, squared and relative; 0: not asked */
     uint64_t seed;
     uint64_t fusion_buffer_bytes;
     enum cgx_reduction inner_reduction, cross_reduction;
