@@ -61,7 +61,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
                        const struct cgx_history *history, const struct cgx_period *period,
                        bool told, bool strict)
 {
-    size_t length = period->length;
+    size_t length = period->length, next = period->run % length;
 
     cgx_pattern_drop(pattern, sums);
     pattern->generation++;
@@ -75,15 +75,16 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->placed = pattern->members = (struct cgx_window){0};
     memset(pattern->was_told, 0, (length + 63) / 64 * sizeof pattern->was_told[0]);
     pattern->elements = 0;
+    /* Position 0 is where the period began: mostly at the program's first step. */
     for (size_t i = 0; i < length; i++) {
-        struct cgx_sum *sum;
+        uint16_t number = cgx_history_ago(history, length - 1 - i);
+        struct cgx_sum *sum = &sums->sums[number];
 
-        pattern->sums[i] = cgx_history_ago(history, length - 1 - i);
-        sum = &sums->sums[pattern->sums[i]];
+        pattern->sums[(next + i) % length] = number;
         sum->times++;
         pattern->elements += cgx_sum_elements(sum);
     }
-    pattern->candidates[0] = 0;
+    pattern->candidates[0] = (uint16_t)next;
     pattern->ncandidates = 1;
     pattern->credit = CREDIT_MOST;
 }

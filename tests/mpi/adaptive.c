@@ -38,6 +38,12 @@ static struct steps uniform(const struct steps *steps, const char *bits)
     return other;
 }
 
+/* Of the calls of a step only one is large: that repeats as the layers of one pass may. */
+static void tell_step(struct steps *steps)
+{
+    hint(steps, "cgx_step", "1");
+}
+
 /* ---- the budget ---- */
 
 /* Buffers whose scales and sizes differ. */
@@ -127,6 +133,8 @@ static void test_fused(void)
 
     make_fused(&steps, scales);
     base = uniform(&steps, "4");
+    tell_step(&steps);
+    tell_step(&base);
     right = steps_take_all(&steps, PLANNED + 1);
     right &= steps_take_all(&base, PLANNED + 1);
     check(right, "fused: right");
@@ -164,6 +172,8 @@ static void test_layers(void)
 
     steps_begin(&steps, MPI_COMM_WORLD, parts, 11);
     base = uniform(&steps, "4");
+    tell_step(&steps);
+    tell_step(&base);
     hint(&steps, "cgx_layers", "70000,500:exact,1000,60000,777:32,30000");
     right = steps_take_all(&steps, WARM);
     right &= steps_take_all(&base, PLANNED + 1);
