@@ -41,7 +41,6 @@ struct cgx_shape {
     unsigned shards;
     enum cgx_reduction inner, cross;
     bool raw;     /* members of a node get elements as they are, to sum them */
-    bool watched;
     bool carries; /* payloads carry the steps of the sums in them (carry.h) */
     unsigned slices;
     uint32_t hash; /* of all of this: in every message */
@@ -93,7 +92,6 @@ struct cgx_coll {
     bool by_device; /* as on all ranks: payloads go to mates from device to device (cuda/peers.h) */
     uint64_t seed;  /* of stochastic rounding */
     uint32_t call;
-    double consensus;
     const void *input; /* may be the output */
     void *output;
     bool withheld; /* this rank cannot serve the call; its buffers and backends are not used */
@@ -109,7 +107,6 @@ struct cgx_coll {
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
     CGX_OUTCOME_REDO,     /* all ranks know that it cannot be done; no output was written on any */
-    CGX_OUTCOME_CONSENSUS,
     CGX_OUTCOME_LOST,     /* all ranks know, but output was written: the call is an error on all */
     CGX_OUTCOME_HOPELESS, /* all ranks know that one cannot do it exactly either: an error on all */
     CGX_OUTCOME_FAILED,   /* this rank has no result; others may have one */
