@@ -18,7 +18,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 1
+#define CGX_FORMAT_VERSION 2
 
 /* Types of elements. The values are part of the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
@@ -39,6 +39,8 @@ enum cgx_message_flags {
     CGX_MESSAGE_FAILED = 2,
     /* With WITHHELD: that rank cannot serve the call exactly either. */
     CGX_MESSAGE_HOPELESS = 4,
+    /* With WITHHELD: the first slice has shown that the call must not be compressed. */
+    CGX_MESSAGE_CONSENSUS = 8,
 };
 
 struct cgx_message {
@@ -79,8 +81,9 @@ struct cgx_piece {
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its slices */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
 #define CGX_SLICES 3
-#define CGX_SPREAD_BYTES 4  /* of each piece, behind all pieces, where widths are adaptive */
-#define CGX_CARRIED_BYTES 2 /* of each bucket, behind those, where sums of sums need it */
+#define CGX_SPREAD_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
+#define CGX_CARRIED_BYTES 2  /* of each bucket, behind those, where sums of sums need it */
+#define CGX_WATCHED_BYTES 16 /* of each part, behind all that, where a call is watched */
 
 /* Bits per element in slice I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such slice. */
 static inline unsigned cgx_slice_width(unsigned bits, int i)

@@ -238,8 +238,7 @@ void cgx_carry_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
     unsigned char *staging = slice->lane->staging;
     struct bucket bucket = {.part = part};
 
-    memset(staging + part->carried, 0,
-           part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes - part->carried);
+    memset(staging + part->carried, 0, part->watched - part->carried);
     for (size_t i = 0; nsources > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
         const struct sum sum = {.coding = coding,

@@ -3,8 +3,11 @@
 
 #include "coll/coll.h"
 
+#include <math.h>
+
 #include "coll/stages.h"
 #include "coll/tally.h"
+#include "coll/watch.h"
 #include "util/trace.h"
 
 static void begin(struct cgx_coll *coll)
@@ -35,8 +38,22 @@ static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice
     cgx_stages_start(slice);
 }
 
-/* *FAILED: this rank has no result of SLICE, and not all ranks know. */
-static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice, bool *failed)
+/* Why the next slice is withheld, if it is. */
+struct knowledge {
+    bool failed;    /* this rank has no result, and not all ranks know */
+    bool consensus; /* the call must not be compressed, and not all ranks may know */
+};
+
+/* Whether the first slice shows that the call must not be compressed. */
+static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
+{
+    if (slice->number == 0 && !slice->missed)
+        coll->seen = cgx_watch_judge(slice);
+    return slice->number == 0 && coll->seen.sight > CGX_SIGHT_APART;
+}
+
+static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
+                              struct knowledge *known)
 {
     enum cgx_status status = cgx_stages_run(slice);
 
@@ -45,10 +62,16 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice, bo
         return CGX_OUTCOME_BROKEN;
     if (slice->withheld && slice->hopeless)
         return CGX_OUTCOME_HOPELESS;
+    if (slice->withheld && slice->consensus)
+        return CGX_OUTCOME_CONSENSUS;
     if (slice->withheld)
         return slice->number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
     cgx_tally_spreads(slice);
-    *failed = slice->failed || cgx_slice_decode(slice) != CGX_OK;
+    known->consensus = forbids(coll, slice);
+    /* A rank that has missed it hears of it with the next slice, as long as there is one. */
+    if (known->consensus)
+        return coll->shape->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
+    known->failed = slice->failed || cgx_slice_decode(slice) != CGX_OK;
     return CGX_OUTCOME_DONE;
 }
 
@@ -83,9 +106,11 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
     struct cgx_slice slices[CGX_LANES];
     int64_t begun[CGX_LANES] = {0}, ended;
     enum cgx_outcome outcome = CGX_OUTCOME_DONE;
-    bool used = !coll->withheld, failed = false;
+    struct knowledge known = {0};
+    bool used = !coll->withheld;
 
     coll->sent = 0;
+    coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
     cgx_tally_begin(coll);
     begin(coll);
     start(coll, 0, &slices[0], &begun[0]);
@@ -94,15 +119,16 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
 
         if (n + 1 < coll->shape->slices)
             start(coll, n + 1, &slices[(n + 1) % CGX_LANES], &begun[(n + 1) % CGX_LANES]);
-        /* A failure that only this rank knows of becomes known to all in the next slice. */
-        slice->withheld |= failed;
-        outcome = serve(coll, slice, &failed);
+        /* What not all ranks know becomes known to them in the next slice. */
+        slice->withheld |= known.failed || known.consensus;
+        slice->consensus = known.consensus;
+        outcome = serve(coll, slice, &known);
         trace(slice, begun[n % CGX_LANES]);
     }
     ended = cgx_trace_now();
     if (used && drain(coll) != CGX_OK)
-        failed = true;
+        known.failed = true;
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
-    return outcome == CGX_OUTCOME_DONE && failed ? CGX_OUTCOME_FAILED : outcome;
+    return outcome == CGX_OUTCOME_DONE && known.failed ? CGX_OUTCOME_FAILED : outcome;
 }

@@ -24,6 +24,7 @@ struct cgx_scheme {
     const struct cgx_nodes *flat; /* the same ranks, each a node of its own */
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
     bool raw;                     /* ranks of a node, where there are several, get elements as is */
+    bool watched;                 /* owners say how far the ranks' contributions are apart */
     enum cgx_reduction inner;     /* inside a node */
     enum cgx_reduction cross;     /* between nodes */
 };
@@ -42,6 +43,7 @@ struct cgx_shape {
     enum cgx_reduction inner, cross;
     bool raw;     /* members of a node get elements as they are, to sum them */
     bool carries; /* payloads carry the steps of the sums in them (carry.h) */
+    bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
     unsigned slices;
     uint32_t hash; /* of all of this: in every message */
     struct cgx_needs needs;
@@ -80,6 +82,17 @@ struct cgx_tally {
     double (*errors)[CGX_WIDTHS];
 };
 
+/* What a watched call shows of its inputs: the same on all ranks. */
+struct cgx_seen {
+    enum cgx_sight {
+        CGX_SIGHT_NONE,     /* nothing, or nothing but zeros */
+        CGX_SIGHT_APART,    /* ranks are as far apart as those with gradients are */
+        CGX_SIGHT_CLOSE,    /* ranks contribute nearly the same */
+        CGX_SIGHT_ONE_SIGN, /* no element of the sum is negative, or none is positive */
+    } sight;
+    double distance; /* the mean over ranks of |x_r - s/P|^2 / |s/P|^2; NaN: not known */
+};
+
 struct cgx_coll {
     const struct cgx_mpi *mpi;
     MPI_Comm comm;
@@ -101,12 +114,19 @@ struct cgx_coll {
      * this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks these
      * are the steps of all quantisations of the bucket. */
     float *steps;
-    size_t sent; /* set: bytes of the messages sent */
+    /* Where the distance is below this the call is not compressed, nor where all elements have one
+     * sign; the same on all ranks. 0, or a shape that is not watched: all calls are. */
+    float consensus;
+    struct cgx_seen seen; /* set */
+    size_t sent;          /* set: bytes of the messages sent */
 };
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
-    CGX_OUTCOME_REDO,     /* all ranks know that it cannot be done; no output was written on any */
+    CGX_OUTCOME_REDO, /* all ranks know that it cannot be done; no output was written on any */
+    /* All ranks know that SEEN forbids it; no output was written on any. Where all is one slice, a
+     * rank that lost a message of it may have FAILED instead. */
+    CGX_OUTCOME_CONSENSUS,
     CGX_OUTCOME_LOST,     /* all ranks know, but output was written: the call is an error on all */
     CGX_OUTCOME_HOPELESS, /* all ranks know that one cannot do it exactly either: an error on all */
     CGX_OUTCOME_FAILED,   /* this rank has no result; others may have one */

@@ -32,6 +32,7 @@ struct cgx_unit {
     size_t spreads; /* offset of the spreads ... */
     size_t carried; /* ... and of what is carried for its buckets, the first of which is ... */
     size_t first_bucket;
+    size_t watched; /* ... and of what its owner has seen (watch.h); the end: there is nothing */
 };
 
 /* What one slice works in, while another has its own. */

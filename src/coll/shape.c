@@ -4,6 +4,7 @@
 #include "coll/carry.h"
 #include "coll/coll.h"
 #include "coll/split.h"
+#include "coll/watch.h"
 #include "util/hash.h"
 
 static size_t larger(size_t a, size_t b)
@@ -35,6 +36,8 @@ static struct part largest_part(const struct cgx_shape *shape, size_t slices)
                      part.buckets * plan->bucket_size * cgx_dtype_size(plan->dtype);
     if (shape->carries)
         part.bytes += cgx_split_carried((struct cgx_range){0, part.buckets});
+    if (shape->watched)
+        part.bytes += CGX_WATCHED_BYTES;
     return part;
 }
 
@@ -96,9 +99,9 @@ static void choose_slices(struct cgx_shape *shape, size_t staging)
 
 static uint32_t hash_shape(const struct cgx_shape *shape)
 {
-    const uint64_t words[] = {shape->plan->hash, shape->nodes->hash, shape->ranks,
-                              shape->shards,     shape->inner,       shape->cross,
-                              shape->raw,        shape->carries,     shape->slices};
+    const uint64_t words[] = {shape->plan->hash, shape->nodes->hash, shape->ranks, shape->shards,
+                              shape->inner,      shape->cross,       shape->raw,   shape->carries,
+                              shape->watched,    shape->slices};
 
     return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
@@ -135,6 +138,7 @@ struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_sc
         shape.inner = CGX_REDUCTION_SRA;
     shape.shards = scheme->leaders && shape.nodes->nodes > 1 ? 1 : shape.nodes->least;
     shape.carries = cgx_carry_needed(&shape);
+    shape.watched = scheme->watched && cgx_watch_possible(&shape);
     busiest = pipelined(&shape);
     choose_slices(&shape, staging < busiest ? staging : busiest);
     shape.hash = hash_shape(&shape);

@@ -22,7 +22,10 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     part->npieces =
         cgx_split_pieces(shape->plan, range, payload, lane->pieces + slice->pieces, &part->spreads);
     part->carried = part->spreads + cgx_split_spreads(shape->plan, part->npieces);
-    slice->end = part->carried + (shape->carries ? cgx_split_carried(range) : 0);
+    part->watched = part->carried + (shape->carries ? cgx_split_carried(range) : 0);
+    slice->end = part->watched;
+    if (shape->watched && slice->number == 0 && part->npieces > 0)
+        slice->end += CGX_WATCHED_BYTES;
     part->bytes = slice->end - payload;
     slice->pieces += part->npieces;
 }
@@ -115,7 +118,8 @@ static uint8_t flags_of(const struct cgx_slice *slice)
 {
     return (uint8_t)((slice->withheld ? CGX_MESSAGE_WITHHELD : 0) |
                      (slice->failed ? CGX_MESSAGE_FAILED : 0) |
-                     (slice->hopeless ? CGX_MESSAGE_HOPELESS : 0));
+                     (slice->hopeless ? CGX_MESSAGE_HOPELESS : 0) |
+                     (slice->consensus ? CGX_MESSAGE_CONSENSUS : 0));
 }
 
 void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
@@ -180,10 +184,12 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, u
         slice->withheld = true;
     if (expected && header.flags & CGX_MESSAGE_HOPELESS)
         slice->hopeless = true;
+    if (expected && header.flags & CGX_MESSAGE_CONSENSUS)
+        slice->consensus = true;
     if (fails && early)
         slice->withheld = true;
     else if (fails)
-        slice->failed = true;
+        slice->failed = slice->missed = true;
 }
 
 enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step, bool early)

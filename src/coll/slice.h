@@ -41,12 +41,14 @@ struct cgx_slice {
     size_t naddends, addends_origin;
     size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
     /* Set by the stages. */
-    bool withheld; /* some rank cannot serve: all ranks know by the end of the slice */
-    bool hopeless; /* and cannot serve exactly either */
-    bool failed;   /* this rank has no result, and not all ranks know */
-    bool changed;  /* the host has written into what a device backend has of the own part */
-    bool unpulled; /* what mates have sent could not be copied */
-    size_t sent;   /* bytes */
+    bool withheld;  /* some rank cannot serve: all ranks know by the end of the slice */
+    bool hopeless;  /* and cannot serve exactly either */
+    bool consensus; /* it is withheld since the call must not be compressed */
+    bool failed;    /* this rank has no result, and not all ranks know */
+    bool missed;    /* and not even what the owners have seen */
+    bool changed;   /* the host has written into what a device backend has of the own part */
+    bool unpulled;  /* what mates have sent could not be copied */
+    size_t sent;    /* bytes */
 };
 
 /* The own part; the slice's rank owns one. */

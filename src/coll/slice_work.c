@@ -8,6 +8,7 @@
 #include "codec/host_kernels.h"
 #include "coll/carry.h"
 #include "coll/tally.h"
+#include "coll/watch.h"
 #include "util/trace.h"
 
 void cgx_slice_withhold(struct cgx_slice *slice)
@@ -83,6 +84,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
             cgx_carry_seal(slice, part, sources, nsources, unit->message, !partial,
                            &slice->changed);
         cgx_tally_seal(slice, part, sources, nsources, unit->message);
+        cgx_watch_seal(slice, part, sources, nsources, unit->message, !partial);
     }
     cgx_float_leave(&caller);
 }

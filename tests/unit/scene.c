@@ -39,19 +39,44 @@ static size_t buckets(const struct scene *scene)
     return (scene->count + scene->bucket_size - 1) / scene->bucket_size;
 }
 
+/* Of an adaptive plan: one more bit with each segment, and 1 after 8. */
+static void vary_widths(struct scene *scene)
+{
+    uint8_t *widths = need(calloc(scene->plan->nsegments, 1));
+
+    for (size_t i = 0; i < scene->plan->nsegments; i++) {
+        const struct cgx_segment *segment = &scene->plan->segments[i];
+
+        widths[i] = segment->least == segment->most ? segment->bits
+                                                    : (uint8_t)(1 + (scene->bits - 1 + i) % 8);
+    }
+    cgx_plan_set(scene->plan, widths);
+    free(widths);
+}
+
 void scene_prepare(struct scene *scene)
 {
     const struct cgx_settings settings = {.bits = (int)scene->bits,
                                           .bucket_size = scene->bucket_size,
                                           .rounding = scene->rounding,
-                                          .skip_incomplete_buckets = scene->skip_incomplete};
-    struct cgx_scheme scheme = {
-        .leaders = scene->leaders, .raw = scene->raw, .inner = scene->inner, .cross = scene->cross};
+                                          .skip_incomplete_buckets = scene->skip_incomplete,
+                                          .adaptive = scene->adaptive,
+                                          .adaptive_bits = 1u << 16 | 8};
+    struct cgx_scheme scheme = {.leaders = scene->leaders,
+                                .raw = scene->raw,
+                                .watched = scene->watched,
+                                .inner = scene->inner,
+                                .cross = scene->cross};
+    struct cgx_plan *widest;
 
     scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
     scheme.flat = scene->flat = need(cgx_nodes_create(NULL, scene->ranks));
     scene->plan = need(cgx_plan_create(&settings, NULL, scene->dtype, scene->count));
-    scene->shape = cgx_coll_shape(scene->plan, &scheme, scene->staging ? scene->staging : SIZE_MAX);
+    vary_widths(scene);
+    widest = need(cgx_plan_widest(scene->plan));
+    scene->shape = cgx_coll_shape(widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
+    cgx_coll_follow(&scene->shape, scene->plan);
+    cgx_plan_free(widest);
     for (unsigned r = 0; r < scene->ranks; r++) {
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
@@ -189,6 +214,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
     struct cgx_mpi mpi = loopback_mpi;
+    struct cgx_tally tally = {.spreads = need(calloc(scene->plan->nsegments, sizeof(double)))};
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .shape = &scene->shape,
@@ -202,6 +228,8 @@ static void run_rank(void *context, unsigned rank)
                             .withheld =
                                 (int)rank == scene->withheld || (int)rank == scene->hopeless,
                             .hopeless = (int)rank == scene->hopeless,
+                            .tally = scene->adaptive ? &tally : NULL,
+                            .consensus = scene->consensus,
                             .steps = scene->steps[rank]};
 
     rank_now = rank;
@@ -221,8 +249,10 @@ static void run_rank(void *context, unsigned rank)
     if (scene->shm)
         coll.shm = connect(scene, rank, &scratch);
     scene->outcomes[rank] = cgx_coll_run(&coll);
+    scene->seen[rank] = coll.seen;
     cgx_scratch_release(&scratch);
     cgx_shm_free(coll.shm);
+    free(tally.spreads);
 }
 
 void scene_run(struct scene *scene)

@@ -31,6 +31,9 @@ struct scene {
     enum cgx_rounding rounding;
     size_t count;
     bool skip_incomplete, in_place;
+    bool adaptive;          /* segments of different widths, beginning with BITS */
+    bool watched;           /* owners say how far ranks are apart */
+    float consensus;        /* the distance below which the call is not compressed */
     size_t staging;         /* bytes; 0: all in one slice */
     int withheld, hopeless; /* the rank that is; -1: none */
     struct scene_fault fault;
@@ -42,6 +45,7 @@ struct scene {
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *steps[SCENE_MOST_RANKS];
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
+    struct cgx_seen seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */
     size_t busiest;  /* bytes of them that one node has sent */
     bool fault_came; /* there was an operation or a message to which the fault applied */

@@ -54,6 +54,8 @@ static struct scene scene_for(size_t t, unsigned way)
     scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
     scene.leaders = (way & 4) != 0;
     scene.raw = way % 3 == 1;
+    scene.watched = t % 2 == 0;
+    scene.consensus = 1e-3f;
     return scene;
 }
 

@@ -1,0 +1,389 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/watch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "codec/host_kernels.h"
+#include "codec/peek.h"
+#include "util/hash.h"
+
+/* One bucket of so many is looked at, in all parts together up to so many, and in each part, if it
+ * has them, so many elements. */
+#define GROUP 256
+#define MOST 256
+#define LEAST_ELEMENTS 512
+
+/* With fewer bits nothing can be told: most elements are on the level zero. */
+#define LEAST_BITS 3
+
+/* Buckets that all have one sign, when that is no chance any more. */
+#define SIGNED_BUCKETS 16
+
+/* How much farther apart ranks may be than crossings say (below): twice the deviation, and the
+ * distribution of d_i. */
+#define CAUTION 6
+
+/* What an owner has seen of a part. In a message: the upper halves of both float64, then the rest.
+ */
+struct sight {
+    double apart, mean;
+    uint32_t signs;   /* there are positive elements, negative ones */
+    uint32_t buckets; /* that show signs */
+};
+
+enum { SIGN_POSITIVE = 1, SIGN_NEGATIVE = 2 };
+enum { SIGHT_APART, SIGHT_MEAN, SIGHT_SIGNS, SIGHT_BUCKETS, SIGHT_WORDS };
+_Static_assert(SIGHT_WORDS * sizeof(uint32_t) == CGX_WATCHED_BYTES, "the layout");
+
+bool cgx_watch_possible(const struct cgx_shape *shape)
+{
+    enum cgx_reduction last = shape->nodes->nodes > 1 ? shape->cross : shape->inner;
+
+    return last == CGX_REDUCTION_SRA && shape->ranks > 1;
+}
+
+/* Whether PART has room for what is seen. */
+static bool has_room(const struct cgx_unit *part)
+{
+    return part->watched < part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
+}
+
+/* ---- the last stage ---- */
+
+struct members {
+    unsigned count, self;
+};
+
+static struct members members_of(const struct cgx_slice *slice)
+{
+    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+
+    return nodes->nodes > 1 ? (struct members){nodes->nodes, slice->node}
+                            : (struct members){nodes->ranks, slice->local};
+}
+
+static unsigned ranks_of(const struct cgx_slice *slice, unsigned member)
+{
+    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+
+    return nodes->nodes > 1 ? nodes->first[member + 1] - nodes->first[member] : 1;
+}
+
+/* The payloads that the last sum was formed of: one of each other member, in order, and at the
+ * place of this one, which is not looked at, any number. */
+struct sources {
+    const unsigned char *const *payloads;
+    size_t count;
+    size_t origin;
+};
+
+static const unsigned char *payload_of(const struct sources *sources, struct members members,
+                                       unsigned member)
+{
+    return member < members.self ? sources->payloads[member]
+                                 : sources->payloads[sources->count - (members.count - member)];
+}
+
+/* ---- a bucket ---- */
+
+/* Decoded, and how many elements are not on the level zero. */
+struct decoded {
+    float values[CGX_BUCKET_SIZE_MAX];
+    float step;
+    size_t count, nonzero;
+    double magnitude, squares; /* of the sum: of |s| and of s^2 */
+};
+
+/* False if the bucket is poisoned. */
+static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
+                   const unsigned char *payload, struct decoded *bucket)
+{
+    bucket->count = cgx_peek_count(coding, piece, index);
+    bucket->nonzero = 0;
+    if (cgx_peek_bucket(coding, piece, index, payload, bucket->values, &bucket->step) != CGX_OK ||
+        isnan(bucket->step))
+        return false;
+    for (size_t i = 0; i < bucket->count; i++)
+        bucket->nonzero += bucket->values[i] != 0;
+    return true;
+}
+
+/* Of all elements, times the variance in steps. */
+static double noise_of(const struct decoded *bucket)
+{
+    return (double)bucket->nonzero * (double)bucket->step * (double)bucket->step;
+}
+
+#define WAYS 8 /* sums at a time, so that none waits for the one before */
+
+static double total(const double parts[WAYS])
+{
+    double sum = 0;
+
+    for (int way = 0; way < WAYS; way++)
+        sum += parts[way];
+    return sum;
+}
+
+/* Sets what only the sum has. */
+static void measure(struct decoded *sum)
+{
+    double squares[WAYS] = {0}, magnitudes[WAYS] = {0};
+    size_t whole = sum->count / WAYS * WAYS;
+
+    for (size_t i = 0; i < whole; i += WAYS) {
+        for (int way = 0; way < WAYS; way++) {
+            double value = fabs((double)sum->values[i + way]);
+
+            magnitudes[way] += value;
+            squares[way] += value * value;
+        }
+    }
+    for (size_t i = whole; i < sum->count; i++) {
+        double value = fabs((double)sum->values[i]);
+
+        magnitudes[0] += value;
+        squares[0] += value * value;
+    }
+    sum->magnitude = total(magnitudes);
+    sum->squares = total(squares);
+}
+
+/* |BUCKET - SHARE * SUM|^2 */
+static double distance(const struct decoded *bucket, const struct decoded *sum, double share)
+{
+    double sums[WAYS] = {0};
+    size_t whole = bucket->count / WAYS * WAYS;
+
+    for (size_t i = 0; i < whole; i += WAYS) {
+        for (int way = 0; way < WAYS; way++) {
+            double apart = (double)bucket->values[i + way] - share * (double)sum->values[i + way];
+
+            sums[way] += apart * apart;
+        }
+    }
+    for (size_t i = whole; i < bucket->count; i++) {
+        double apart = (double)bucket->values[i] - share * (double)sum->values[i];
+
+        sums[0] += apart * apart;
+    }
+    return total(sums);
+}
+
+/* What the squared distance was before BUCKET and SUM were quantised, if it is SQUARED now and
+ * small beside a step u: then of n elements, which are apart by d_i, few are on different levels,
+ * and SQUARED = u sum |d_i|. With d_i as elements of the sum are, sum d_i^2 is (sum |d_i|)^2 / n
+ * sum s^2 n / (sum |s|)^2; CAUTION is for the rest. */
+static double before_crossings(double squared, const struct decoded *bucket,
+                               const struct decoded *sum, double share)
+{
+    double step = share * (double)sum->step, before;
+
+    if (step < (double)bucket->step)
+        step = (double)bucket->step;
+    if (squared == 0 || step == 0 || sum->magnitude == 0)
+        return squared;
+    before = CAUTION * squared / step * (squared / step) * sum->squares /
+             (sum->magnitude * sum->magnitude);
+    return before < squared ? before : squared;
+}
+
+/* Bucket INDEX of PIECE of the last sum. */
+static void look(const struct cgx_slice *slice, const struct sources *sources,
+                 const struct cgx_piece *piece, size_t index, struct sight *sight)
+{
+    const struct cgx_coding *coding = &slice->coding;
+    const double variance = coding->rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;
+    const struct members members = members_of(slice);
+    double ranks = slice->coll->shape->ranks, apart = 0, least = 0, squares = 0, common = 0, noise;
+    struct cgx_piece in_source = *piece;
+    struct decoded sum, bucket;
+
+    if (!decode(coding, piece, index, slice->lane->staging, &sum))
+        return;
+    measure(&sum);
+    in_source.offset -= sources->origin;
+    noise = noise_of(&sum);
+    for (unsigned member = 0; member < members.count; member++) {
+        double brought = ranks_of(slice, member), share = brought / ranks, raw;
+        double weight = brought * (ranks - 1) / (ranks - brought);
+
+        if (member == members.self)
+            continue;
+        if (!decode(coding, &in_source, index, payload_of(sources, members, member), &bucket))
+            return;
+        raw = distance(&bucket, &sum, share);
+        apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
+        if (coding->rounding == CGX_ROUNDING_NEAREST)
+            least += weight * before_crossings(raw, &bucket, &sum, share);
+        noise += noise_of(&bucket);
+        common += weight * share * share;
+        squares += share * share;
+    }
+    apart -= variance * common * noise;
+    sight->apart += apart > least ? apart : least;
+    sight->mean += squares * sum.squares;
+}
+
+/* ---- a part ---- */
+
+static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *piece)
+{
+    return piece->bits == CGX_BITS_EXACT || piece->bits < LEAST_BITS
+               ? 0
+               : (piece->count + slice->coding.bucket_size - 1) / slice->coding.bucket_size;
+}
+
+/* Adds what the headers of PIECE, all of them, tell of its signs. The least element of a grid is on
+ * a level, and the greatest on one of the last levels. A constant tells nothing. */
+static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
+                          struct sight *sight)
+{
+    const unsigned char *headers = slice->lane->staging + piece->offset;
+    size_t buckets = buckets_of(slice, piece);
+
+    for (size_t i = 0; i < buckets; i++) {
+        int zero, steps = (1 << piece->bits) - 1;
+        uint32_t header;
+
+        memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);
+        if (!cgx_header_is_grid(header))
+            continue;
+        zero = cgx_header_zero(header);
+        sight->buckets++;
+        sight->signs |= zero < 0 ? SIGN_NEGATIVE : 0;
+        sight->signs |= 8 * zero > -7 * steps ? SIGN_POSITIVE : 0;
+    }
+}
+
+/* Sample NUMBER of SAMPLES of the BUCKETS of PART: somewhere in its share of them, so that rows of
+ * a matrix do not alias, and not in the next call's place. */
+static size_t place_of(const struct cgx_slice *slice, const struct cgx_unit *part, size_t number,
+                       size_t samples, size_t buckets)
+{
+    const uint64_t words[] = {part->first_bucket, number, slice->coll->call};
+    size_t first = number * buckets / samples, end = (number + 1) * buckets / samples;
+
+    return first + cgx_hash(CGX_HASH_START, words, sizeof words) % (end - first);
+}
+
+static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
+{
+    size_t most = MOST / cgx_shape_chunks(slice->coll->shape), samples = buckets / GROUP;
+    size_t least = (LEAST_ELEMENTS - 1) / slice->coding.bucket_size + 1;
+
+    samples = samples < most ? samples : most;
+    samples = samples > least ? samples : least;
+    return samples < buckets ? samples : buckets;
+}
+
+static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx_unit *part,
+                                 const struct sources *sources)
+{
+    const struct cgx_piece *pieces = slice->lane->pieces + part->first_piece;
+    struct sight sight = {0};
+    size_t buckets = 0, before = 0, samples, number = 0;
+
+    for (size_t i = 0; i < part->npieces; i++)
+        buckets += buckets_of(slice, &pieces[i]);
+    samples = samples_of(slice, buckets);
+    for (size_t i = 0; i < part->npieces; i++) {
+        size_t end = before + buckets_of(slice, &pieces[i]);
+
+        look_at_signs(slice, &pieces[i], &sight);
+        for (; number < samples; number++) {
+            size_t place = place_of(slice, part, number, samples, buckets);
+
+            if (place >= end)
+                break;
+            look(slice, sources, &pieces[i], place - before, &sight);
+        }
+        before = end;
+    }
+    return sight;
+}
+
+/* ---- in messages ---- */
+
+static uint32_t upper_half(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return (uint32_t)(bits >> 32);
+}
+
+static double from_upper_half(uint32_t half)
+{
+    uint64_t bits = (uint64_t)half << 32;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
+                    const unsigned char *const *sources, size_t nsources, size_t origin, bool last)
+{
+    const struct cgx_coll *coll = slice->coll;
+    const struct sources from = {sources, nsources, origin};
+    /* What mates have sent is not here where it went from device to device. */
+    bool sees = !slice->by_device || coll->shape->nodes->nodes > 1;
+    uint32_t words[SIGHT_WORDS] = {0};
+
+    if (!has_room(part))
+        return;
+    if (last && sees && coll->consensus > 0) {
+        struct sight sight = look_at_part(slice, part, &from);
+
+        words[SIGHT_APART] = upper_half(sight.apart);
+        words[SIGHT_MEAN] = upper_half(sight.mean);
+        words[SIGHT_SIGNS] = sight.signs;
+        words[SIGHT_BUCKETS] = sight.buckets;
+    }
+    memcpy(slice->lane->staging + part->watched, words, sizeof words);
+}
+
+/* ---- the verdict ---- */
+
+static enum cgx_sight judge(const struct sight *all, double threshold)
+{
+    bool one_sign = all->signs == SIGN_POSITIVE || all->signs == SIGN_NEGATIVE;
+
+    if (one_sign && all->buckets >= SIGNED_BUCKETS)
+        return CGX_SIGHT_ONE_SIGN;
+    if (all->mean > 0 && all->apart < threshold * all->mean)
+        return CGX_SIGHT_CLOSE;
+    return all->mean > 0 || all->apart > 0 ? CGX_SIGHT_APART : CGX_SIGHT_NONE;
+}
+
+struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
+{
+    const struct cgx_coll *coll = slice->coll;
+    struct cgx_seen seen = {CGX_SIGHT_NONE, NAN};
+    struct sight all = {0};
+    union cgx_float_state caller;
+
+    if (!(coll->consensus > 0) || !coll->shape->watched)
+        return seen;
+    cgx_float_enter(&caller);
+    for (unsigned chunk = 0; chunk < cgx_shape_chunks(coll->shape); chunk++) {
+        uint32_t words[SIGHT_WORDS];
+
+        if (!has_room(&slice->parts[chunk]))
+            continue;
+        memcpy(words, slice->lane->staging + slice->parts[chunk].watched, sizeof words);
+        all.apart += from_upper_half(words[SIGHT_APART]);
+        all.mean += from_upper_half(words[SIGHT_MEAN]);
+        all.signs |= words[SIGHT_SIGNS];
+        all.buckets += words[SIGHT_BUCKETS];
+    }
+    seen.sight = judge(&all, (double)coll->consensus);
+    if (seen.sight != CGX_SIGHT_NONE)
+        seen.distance = all.apart / all.mean;
+    cgx_float_leave(&caller);
+    return seen;
+}

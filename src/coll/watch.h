@@ -1,0 +1,41 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* How far apart the contributions to a sum are: what recurs need not be a gradient, and weights
+ * that are averaged do not survive four bits. Who forms the last sum of a part of the first slice
+ * has what others brought to it, as payloads in the host's memory. He looks at a sample of buckets,
+ * and what he has seen travels behind the part to all ranks, who so come to the same verdict before
+ * anything is written.
+ *
+ * With x_m what member m of the last stage brings, a rank or a node of L_m ranks of P, s the sum,
+ * and over the sampled elements of the members that have sent payloads,
+ *
+ *     apart = sum_m L_m (P - 1) / (P - L_m) * (|x_m - s L_m / P|^2 - noise_m)
+ *     mean  = sum_m |s L_m / P|^2
+ *
+ * apart / mean is the mean over ranks of |x_r - s/P|^2 / |s/P|^2, as far as the mates of a node are
+ * apart independently of each other. The noise is that of quantising: u^2/12 (stochastic: u^2/6) of
+ * each element that is not on the level zero, in x_m with the weight (1 - L_m / P)^2, in the sum
+ * and all other payloads with (L_m / P)^2. That overestimates it where x_m and s L_m / P differ by
+ * less than a step: errors of nearest rounding are then alike. The distance of a bucket is
+ * therefore no less than what the elements on different levels tell of it.
+ *
+ * What is exact, or has fewer than 3 bits, is not looked at, nor is anything where payloads go from
+ * device to device on one node. */
+#ifndef CGX_COLL_WATCH_H
+#define CGX_COLL_WATCH_H
+
+#include "coll/slice.h"
+
+/* Whether owners see what is brought to the last sum of calls of SHAPE: in a ring they do not. */
+bool cgx_watch_possible(const struct cgx_shape *shape);
+
+/* To be called for every quantisation, as cgx_tally_seal, after all else that changes PART. Writes
+ * what was seen of it; nothing if this is not the LAST sum. */
+void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
+                    const unsigned char *const *sources, size_t nsources, size_t origin, bool last);
+
+/* What all owners have seen, whose parts of the first slice have arrived. */
+struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What owners see of how far ranks are apart: gradients are never taken for weights, and weights
+ * are not compressed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/codec_data.h"
+#include "unit/scene.h"
+
+/* The node of each rank. */
+static const char *const topologies[] = {"01",   "012",      "0123",     "01234567",
+                                         "0000", "00000000", "0011",     "00112233",
+                                         "0101", "000112",   "00001111", "00001"};
+#define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
+
+/* ---- what ranks contribute ---- */
+
+/* What they have in common, and what each has of its own. */
+enum kind {
+    NORMAL,     /* both normal */
+    HEAVY,      /* both as large as an element's scale is, which has heavy tails */
+    HEAVY_OWN,  /* the own part has heavy tails, each rank's others */
+    SPARSE,     /* nine of ten elements are zero, the same on all ranks */
+    SPARSE_OWN, /* nine of ten elements of the own part are */
+    SIGNS,      /* the common part is 1 or -1, and so is the own part */
+    SCALES,     /* normal, buckets differ by 64 in scale */
+    KINDS
+};
+static const char *const kinds[KINDS] = {"normal",        "heavy-tailed",   "heavy-tailed by rank",
+                                         "sparse",        "sparse by rank", "signs",
+                                         "of many scales"};
+
+struct parts {
+    double common, own[SCENE_MOST_RANKS];
+};
+
+static double sign(uint64_t *state)
+{
+    return data_random(state) % 2 ? 1 : -1;
+}
+
+static struct parts draw(enum kind kind, const struct scene *scene, size_t index, uint64_t *state)
+{
+    struct parts parts = {.common = data_gaussian(state)};
+    double scale = exp(1.5 * data_gaussian(state));
+
+    if (kind == SCALES)
+        scale = exp2((double)(index / scene->bucket_size * 5 % 7));
+    else if (kind == SPARSE || kind == SPARSE_OWN)
+        scale = data_uniform(state) < 0.9 ? 0 : 1;
+    if (kind == SIGNS)
+        parts.common = sign(state);
+    if (kind == HEAVY || kind == SPARSE || kind == SCALES)
+        parts.common *= scale;
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        double own = kind == SIGNS ? sign(state) : data_gaussian(state);
+
+        if (kind == HEAVY || kind == SPARSE || kind == SCALES)
+            own *= scale;
+        else if (kind == HEAVY_OWN)
+            own *= exp(1.5 * data_gaussian(state)) * exp(-2.25);
+        else if (kind == SPARSE_OWN)
+            own *= data_uniform(state) < 0.9 ? 0 : sqrt(10);
+        parts.own[r] = own;
+    }
+    return parts;
+}
+
+/* Contributions whose mean |x_r - s/P|^2 / |s/P|^2 is about DISTANCE, below P - 1. */
+static void fill(struct scene *scene, enum kind kind, double distance, uint64_t seed)
+{
+    double ranks = scene->ranks;
+    double own = sqrt(distance / (1 - 1 / ranks - distance / ranks));
+
+    scene_prepare(scene);
+    for (size_t i = 0; i < scene->count; i++) {
+        struct parts parts = draw(kind, scene, i, &seed);
+
+        for (unsigned r = 0; r < scene->ranks; r++)
+            scene_set_input(scene, r, i, (float)(0.1 * (parts.common + own * parts.own[r])));
+    }
+}
+
+/* ---- what came of it ---- */
+
+/* Half of what the ranks' distance is held to in an exact call. */
+static float threshold_of(const struct scene *scene)
+{
+    return (float)(0.5 * fmin(0.4 * (scene->ranks - 1), 1) * 0.05);
+}
+
+/* All ranks have seen the same, to the bit, and have the same outcome. */
+static bool is_unanimous(const struct scene *scene)
+{
+    for (unsigned r = 1; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != scene->outcomes[0] ||
+            scene->seen[r].sight != scene->seen[0].sight ||
+            memcmp(&scene->seen[r].distance, &scene->seen[0].distance, sizeof(double)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* No output was written. */
+static bool is_untouched(const struct scene *scene)
+{
+    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; !scene->in_place && i < bytes; i++) {
+            if (scene->outputs[r][i] != 0xA5)
+                return false;
+        }
+        if (scene->in_place && memcmp(scene->outputs[r], scene->inputs[r], bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Held back for WHY, on all ranks, with nothing written. */
+static bool is_held_back(const struct scene *scene, enum cgx_sight why)
+{
+    return is_unanimous(scene) && scene->outcomes[0] == CGX_OUTCOME_CONSENSUS &&
+           scene->seen[0].sight == why && is_untouched(scene);
+}
+
+/* With less than 3 bits nothing is seen. */
+static bool is_compressed(const struct scene *scene)
+{
+    return is_unanimous(scene) && scene->outcomes[0] == CGX_OUTCOME_DONE &&
+           scene->seen[0].sight == (scene->bits > 2 ? CGX_SIGHT_APART : CGX_SIGHT_NONE) &&
+           scene_agrees(scene);
+}
+
+/* Ranks on NODES, in the way that the bits of WAY say. */
+static struct scene scene_for(const char *nodes, unsigned way, unsigned bits)
+{
+    struct scene scene = scene_of(nodes, (enum cgx_dtype)(way % 3), 8000);
+
+    scene.bits = bits;
+    scene.bucket_size = way & 1 ? 512 : 64;
+    scene.leaders = (way & 2) != 0;
+    scene.raw = way % 5 == 1;
+    scene.in_place = way % 5 == 2;
+    scene.skip_incomplete = way % 5 == 3;
+    scene.staging = way & 4 ? 20000 : 0; /* several slices */
+    scene.rounding = way % 7 == 6 && bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
+    scene.inner = way & 8 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+    scene.watched = true;
+    scene.consensus = threshold_of(&scene);
+    return scene;
+}
+
+/* ---- gradients and weights ---- */
+
+static void say(const struct scene *scene, const char *nodes, unsigned way, double distance)
+{
+    diag("nodes %s, way %u, %u bits%s: seen %d at %g for %g, outcome %d", nodes, way, scene->bits,
+         scene->rounding == CGX_ROUNDING_NEAREST ? "" : ", stochastic", scene->seen[0].sight,
+         scene->seen[0].distance, distance, scene->outcomes[0]);
+}
+
+static void test_gradients(enum kind kind)
+{
+    unsigned cases = 0, wrong = 0;
+
+    for (unsigned way = 0; way < 24 * 8; way++) {
+        const char *nodes = topologies[way * 5 % TOPOLOGIES];
+        struct scene scene = scene_for(nodes, way % 24, 1 + way / 24);
+        double most = scene.ranks - 1;
+        const double distances[] = {0.13, 0.3, 0.9 * most, fmin(10, 0.97 * most)};
+        double distance = distances[way / 3 % 4];
+
+        fill(&scene, kind, distance, way + 1);
+        scene_run(&scene);
+        cases += scene.shape.watched;
+        if (scene.shape.watched && !is_compressed(&scene)) {
+            wrong++;
+            say(&scene, nodes, way, distance);
+        }
+        scene_free(&scene);
+    }
+    ok(wrong == 0 && cases > 0, "gradients, %s: %u of %u sums are held back", kinds[kind], wrong,
+       cases);
+}
+
+/* Random rounding leaves little of small elements below 6 bits. */
+static bool must_be_found(const struct scene *scene)
+{
+    return scene->bits >= (scene->rounding == CGX_ROUNDING_NEAREST ? 4 : 6);
+}
+
+static void test_weights(enum kind kind)
+{
+    static const double distances[] = {0, 1e-4, 1e-3};
+    unsigned cases[2] = {0}, found[2] = {0};
+
+    for (unsigned way = 0; way < 24 * 6; way++) {
+        const char *nodes = topologies[way * 5 % TOPOLOGIES];
+        struct scene scene = scene_for(nodes, way % 24, 3 + way / 24);
+        bool must = must_be_found(&scene), held;
+
+        fill(&scene, kind, distances[way / 3 % 3], way + 1);
+        scene_run(&scene);
+        held = is_held_back(&scene, CGX_SIGHT_CLOSE);
+        cases[must] += scene.shape.watched;
+        found[must] += scene.shape.watched && held;
+        if (scene.shape.watched && must && !held)
+            say(&scene, nodes, way, distances[way / 3 % 3]);
+        scene_free(&scene);
+    }
+    ok(found[1] == cases[1] && cases[1] > 0,
+       "weights, %s: from 4 bits on %u of %u are found (else, or below 6 at random, %u of %u)",
+       kinds[kind], found[1], cases[1], found[0], cases[0]);
+}
+
+/* ---- other sums ---- */
+
+static void test_one_sign(void)
+{
+    unsigned cases = 0, found = 0;
+
+    for (unsigned way = 0; way < 24 * 6; way++) {
+        struct scene scene = scene_for(topologies[way * 5 % TOPOLOGIES], way % 24, 3 + way / 24);
+        float sign = way % 2 ? 1 : -1;
+
+        scene.bucket_size = 64;
+        scene.count = 40000;
+        fill(&scene, HEAVY, 0.5 * (scene.ranks - 1), way);
+        for (unsigned r = 0; r < scene.ranks; r++) {
+            for (size_t i = 0; i < scene.count; i++)
+                scene_set_input(&scene, r, i, sign * fabsf(scene_input(&scene, r, i)));
+        }
+        scene_run(&scene);
+        cases += scene.shape.watched;
+        found += scene.shape.watched && is_held_back(&scene, CGX_SIGHT_ONE_SIGN);
+        scene_free(&scene);
+    }
+    ok(found == cases && cases > 0, "%u of %u sums of one sign are held back", found, cases);
+}
+
+/* Every third bucket of all is poisoned, or every bucket is. */
+static void test_not_finite(bool all)
+{
+    bool right = true;
+
+    for (unsigned way = 0; way < 24; way++) {
+        struct scene scene = scene_for(topologies[way % TOPOLOGIES], way, 4);
+
+        fill(&scene, NORMAL, way % 2 ? 0.9 * (scene.ranks - 1) : 0, way);
+        for (size_t i = 0; i < scene.count; i += all ? 1 : 3 * scene.bucket_size)
+            scene_set_input(&scene, (unsigned)i % scene.ranks, i, way % 3 ? NAN : INFINITY);
+        scene.skip_incomplete = false;
+        scene_run(&scene);
+        if (!scene.shape.watched)
+            right = right && scene.outcomes[0] == CGX_OUTCOME_DONE;
+        else if (all)
+            right = right && is_unanimous(&scene) && scene.outcomes[0] == CGX_OUTCOME_DONE &&
+                    scene.seen[0].sight == CGX_SIGHT_NONE && isnan(scene.seen[0].distance);
+        else
+            right =
+                right && (way % 2 ? is_compressed(&scene) : is_held_back(&scene, CGX_SIGHT_CLOSE));
+        scene_free(&scene);
+    }
+    ok(right, all ? "where nothing is finite, nothing is seen"
+                  : "what is not finite in some buckets does not matter");
+}
+
+static void test_zeros(void)
+{
+    bool right = true;
+
+    for (unsigned way = 0; way < 24; way++) {
+        struct scene scene = scene_for(topologies[way % TOPOLOGIES], way, 4);
+
+        scene_prepare(&scene);
+        scene_run(&scene);
+        right = right && is_unanimous(&scene) && scene.outcomes[0] == CGX_OUTCOME_DONE &&
+                scene.seen[0].sight == CGX_SIGHT_NONE;
+        scene_free(&scene);
+    }
+    ok(right, "in zeros nothing is seen");
+}
+
+static void test_widths(void)
+{
+    bool right = true;
+
+    for (unsigned way = 0; way < 32; way++) {
+        struct scene scene = scene_for(topologies[way % TOPOLOGIES], way % 8, 1 + way % 8);
+
+        scene.adaptive = true;
+        scene.count = 300000; /* 5 segments */
+        fill(&scene, SCALES, way & 1 ? 0.5 * (scene.ranks - 1) : 1e-4, way);
+        scene_run(&scene);
+        scene.bits = 8;
+        right = right && (way & 1 ? is_compressed(&scene) : is_held_back(&scene, CGX_SIGHT_CLOSE));
+        scene_free(&scene);
+    }
+    ok(right, "with segments of many widths gradients are compressed and weights are not");
+}
+
+/* Parts of less than a bucket, and chunks that have none. */
+static void test_few(void)
+{
+    static const size_t counts[] = {1, 63, 64, 65, 200, 1000};
+    bool right = true;
+
+    for (unsigned way = 0; way < 24 * 6; way++) {
+        struct scene scene = scene_for(topologies[way % TOPOLOGIES], way % 24, 4);
+
+        scene.count = counts[way / 24];
+        fill(&scene, SIGNS, 0, way);
+        scene_run(&scene);
+        right = right && is_unanimous(&scene) &&
+                (scene.outcomes[0] == CGX_OUTCOME_CONSENSUS ? is_untouched(&scene)
+                                                            : scene_agrees(&scene));
+        scene_free(&scene);
+    }
+    ok(right, "ranks agree on buffers that not every rank has a bucket of");
+}
+
+/* ---- where nothing is to be seen ---- */
+
+static void test_unwatched(void)
+{
+    struct scene ring = scene_for("0123", 0, 4), off = ring, outer = scene_for("0011", 0, 4);
+
+    ring.cross = outer.cross = CGX_REDUCTION_RING;
+    off.consensus = 0;
+    fill(&ring, NORMAL, 0, 1);
+    fill(&outer, NORMAL, 0, 1);
+    fill(&off, NORMAL, 0, 1);
+    scene_run(&ring);
+    scene_run(&outer);
+    scene_run(&off);
+    ok(!ring.shape.watched && ring.outcomes[0] == CGX_OUTCOME_DONE && !outer.shape.watched &&
+           outer.outcomes[0] == CGX_OUTCOME_DONE,
+       "in a ring owners see no rank's part, and all is compressed");
+    ok(off.shape.watched && off.outcomes[0] == CGX_OUTCOME_DONE && is_unanimous(&off) &&
+           off.seen[0].sight == CGX_SIGHT_NONE,
+       "and where no distance is asked for");
+    scene_free(&ring);
+    scene_free(&outer);
+    scene_free(&off);
+}
+
+/* ---- faults ---- */
+
+static bool all_are(const struct scene *scene, enum cgx_outcome outcome)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != outcome)
+            return false;
+    }
+    return true;
+}
+
+/* Ranks that missed what others have seen know that they have no result. */
+static bool is_known(const struct scene *scene)
+{
+    if (all_are(scene, CGX_OUTCOME_CONSENSUS) || all_are(scene, CGX_OUTCOME_REDO))
+        return is_untouched(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_FAILED)
+            return false;
+    }
+    return scene->shape.slices == 1 && is_untouched(scene);
+}
+
+static void test_faults(int what, const char *name, unsigned slices)
+{
+    static const char *const nodes[] = {"0011", "000112", "000", "012"};
+    unsigned cases = 0;
+    bool known = true;
+
+    for (unsigned way = 0; way < 8; way++) {
+        struct scene scene = scene_for(nodes[way % 4], way & 2 ? 2 : 0, 4);
+
+        scene.count = 3001;
+        scene.in_place = false;
+        scene.staging = slices > 1 ? 3000 : 0;
+        scene.shm = way > 3 && way != 7;
+        fill(&scene, NORMAL, 1e-4, way);
+        for (unsigned r = 0; r < scene.ranks; r++) {
+            scene.fault.what = what;
+            scene.fault.rank = r;
+            scene.fault.nth = 0;
+            do {
+                scene_run(&scene);
+                cases += scene.fault_came;
+                known = known && is_known(&scene);
+            } while (scene.fault_came && ++scene.fault.nth < 1000);
+        }
+        scene_free(&scene);
+    }
+    ok(known && cases > 0, "%s, %s, %u faults: weights are held back on all ranks, or all know",
+       name, slices > 1 ? "several slices" : "one slice", cases);
+}
+
+int main(void)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        test_gradients((enum kind)kind);
+    for (int kind = 0; kind < KINDS; kind++)
+        test_weights((enum kind)kind);
+    test_one_sign();
+    test_not_finite(false);
+    test_not_finite(true);
+    test_zeros();
+    test_widths();
+    test_few();
+    test_unwatched();
+    for (unsigned slices = 1; slices < 3; slices++) {
+        test_faults(SCENE_ENCODE, "encoding", slices);
+        test_faults(SCENE_REDUCE, "summing", slices);
+        test_faults(SCENE_WAIT, "waiting", slices);
+        test_faults(SCENE_MESSAGE, "a garbled message", slices);
+    }
+    return done_testing();
+}
