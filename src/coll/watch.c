@@ -8,6 +8,7 @@
 
 #include "codec/host_kernels.h"
 #include "codec/peek.h"
+#include "codec/squares.h"
 #include "util/hash.h"
 
 /* One bucket of so many is looked at, in all parts together up to so many, and in each part, if it
@@ -102,12 +103,10 @@ static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piec
                    const unsigned char *payload, struct decoded *bucket)
 {
     bucket->count = cgx_peek_count(coding, piece, index);
-    bucket->nonzero = 0;
     if (cgx_peek_bucket(coding, piece, index, payload, bucket->values, &bucket->step) != CGX_OK ||
         isnan(bucket->step))
         return false;
-    for (size_t i = 0; i < bucket->count; i++)
-        bucket->nonzero += bucket->values[i] != 0;
+    bucket->nonzero = cgx_squares_nonzero(bucket->values, bucket->count);
     return true;
 }
 
@@ -115,62 +114,6 @@ static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piec
 static double noise_of(const struct decoded *bucket)
 {
     return (double)bucket->nonzero * (double)bucket->step * (double)bucket->step;
-}
-
-#define WAYS 8 /* sums at a time, so that none waits for the one before */
-
-static double total(const double parts[WAYS])
-{
-    double sum = 0;
-
-    for (int way = 0; way < WAYS; way++)
-        sum += parts[way];
-    return sum;
-}
-
-/* Sets what only the sum has. */
-static void measure(struct decoded *sum)
-{
-    double squares[WAYS] = {0}, magnitudes[WAYS] = {0};
-    size_t whole = sum->count / WAYS * WAYS;
-
-    for (size_t i = 0; i < whole; i += WAYS) {
-        for (int way = 0; way < WAYS; way++) {
-            double value = fabs((double)sum->values[i + way]);
-
-            magnitudes[way] += value;
-            squares[way] += value * value;
-        }
-    }
-    for (size_t i = whole; i < sum->count; i++) {
-        double value = fabs((double)sum->values[i]);
-
-        magnitudes[0] += value;
-        squares[0] += value * value;
-    }
-    sum->magnitude = total(magnitudes);
-    sum->squares = total(squares);
-}
-
-/* |BUCKET - SHARE * SUM|^2 */
-static double distance(const struct decoded *bucket, const struct decoded *sum, double share)
-{
-    double sums[WAYS] = {0};
-    size_t whole = bucket->count / WAYS * WAYS;
-
-    for (size_t i = 0; i < whole; i += WAYS) {
-        for (int way = 0; way < WAYS; way++) {
-            double apart = (double)bucket->values[i + way] - share * (double)sum->values[i + way];
-
-            sums[way] += apart * apart;
-        }
-    }
-    for (size_t i = whole; i < bucket->count; i++) {
-        double apart = (double)bucket->values[i] - share * (double)sum->values[i];
-
-        sums[0] += apart * apart;
-    }
-    return total(sums);
 }
 
 /* What the squared distance was before BUCKET and SUM were quantised, if it is SQUARED now and
@@ -204,7 +147,7 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
 
     if (!decode(coding, piece, index, slice->lane->staging, &sum))
         return;
-    measure(&sum);
+    sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
     in_source.offset -= sources->origin;
     noise = noise_of(&sum);
     for (unsigned member = 0; member < members.count; member++) {
@@ -215,7 +158,7 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
             continue;
         if (!decode(coding, &in_source, index, payload_of(sources, members, member), &bucket))
             return;
-        raw = distance(&bucket, &sum, share);
+        raw = cgx_squares_apart(bucket.values, sum.values, share, sum.count);
         apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
         if (coding->rounding == CGX_ROUNDING_NEAREST)
             least += weight * before_crossings(raw, &bucket, &sum, share);
@@ -238,15 +181,17 @@ static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *
 }
 
 /* Adds what the headers of PIECE, all of them, tell of its signs. The least element of a grid is on
- * a level, and the greatest on one of the last levels. A constant tells nothing. */
+ * its first level, and the greatest near the last that an encoder aims at. A constant tells
+ * nothing. */
 static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           struct sight *sight)
 {
     const unsigned char *headers = slice->lane->staging + piece->offset;
     size_t buckets = buckets_of(slice, piece);
+    int unused = slice->coding.rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
 
     for (size_t i = 0; i < buckets; i++) {
-        int zero, steps = (1 << piece->bits) - 1;
+        int zero, steps = (1 << piece->bits) - unused;
         uint32_t header;
 
         memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);

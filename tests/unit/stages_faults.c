@@ -148,6 +148,61 @@ static void test_faults(int what, const char *name)
     }
 }
 
+/* ---- sums that are not compressed ---- */
+
+/* Ranks that missed what others have seen know that they have no result. */
+static bool is_held_back(const struct scene *scene)
+{
+    if (all_are(scene, CGX_OUTCOME_CONSENSUS) || all_are(scene, CGX_OUTCOME_REDO))
+        return is_untouched(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_FAILED)
+            return false;
+    }
+    return scene->shape.slices == 1 && is_untouched(scene);
+}
+
+/* What ranks bring is nearly the same. */
+static void fill_alike(struct scene *scene)
+{
+    fill(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count; i++)
+            scene_set_input(scene, r, i,
+                            scene_input(scene, 0, i) + 1e-3f * scene_input(scene, r, i));
+    }
+}
+
+static void test_held_back(int what, const char *name)
+{
+    unsigned cases = 0;
+    bool held = true;
+
+    for (size_t t = 0; t < 2 * TOPOLOGIES; t++) {
+        struct scene scene = scene_for(t / 2, t % 2 ? 4 : 0);
+
+        scene.watched = true;
+        scene.consensus = 0.01f;
+        scene.staging = t % 2 ? 3000 : 0; /* several slices */
+        scene.shm = t % 4 == 0 && strcmp(topologies[t / 2], "012") != 0;
+        fill_alike(&scene);
+        for (unsigned r = 0; r < scene.ranks; r++) {
+            scene.fault.what = what;
+            scene.fault.rank = r;
+            scene.fault.nth = 0;
+            do {
+                scene_run(&scene);
+                cases += scene.fault_came;
+                held = held && is_held_back(&scene);
+                scene.fault.nth++;
+            } while (scene.fault_came);
+        }
+        scene_free(&scene);
+    }
+    ok(held && cases > 0, "%s, %u faults: what must not be compressed is held back on all ranks",
+       name, cases);
+}
+
 /* ---- sums beyond their type ---- */
 
 /* Ranks 0 and 1 are a node, and 2 and 3: the first two add up to 60000, the others cancel each
@@ -309,6 +364,10 @@ int main(void)
     test_faults(SCENE_WAIT, "waiting");
     test_faults(SCENE_DECODE, "decoding");
     test_faults(SCENE_MESSAGE, "a garbled message");
+    test_held_back(SCENE_ENCODE, "encoding");
+    test_held_back(SCENE_REDUCE, "summing");
+    test_held_back(SCENE_WAIT, "waiting");
+    test_held_back(SCENE_MESSAGE, "a garbled message");
     test_hidden_overflow();
     test_cancelling_nodes();
     test_not_finite();

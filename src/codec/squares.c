@@ -1,0 +1,70 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/squares.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#define WAYS 8 /* sums at a time, so that none waits for the one before */
+
+static double total(const double sums[WAYS])
+{
+    double sum = 0;
+
+    for (int way = 0; way < WAYS; way++)
+        sum += sums[way];
+    return sum;
+}
+
+size_t cgx_squares_nonzero(const float *values, size_t count)
+{
+    uint32_t nonzero = 0;
+
+    for (size_t i = 0; i < count; i++)
+        nonzero += values[i] != 0;
+    return nonzero;
+}
+
+double cgx_squares_sum(const float *values, size_t count, double *magnitudes)
+{
+    double squares[WAYS] = {0}, sums[WAYS] = {0};
+    size_t whole = count / WAYS * WAYS;
+
+    for (size_t i = 0; i < whole; i += WAYS) {
+        for (int way = 0; way < WAYS; way++) {
+            double value = (double)fabsf(values[i + way]);
+
+            sums[way] += value;
+            squares[way] += value * value;
+        }
+    }
+    for (size_t i = whole; i < count; i++) {
+        double value = (double)fabsf(values[i]);
+
+        sums[0] += value;
+        squares[0] += value * value;
+    }
+    *magnitudes = total(sums);
+    return total(squares);
+}
+
+double cgx_squares_apart(const float *values, const float *others, double share, size_t count)
+{
+    double squares[WAYS] = {0};
+    size_t whole = count / WAYS * WAYS;
+
+    for (size_t i = 0; i < whole; i += WAYS) {
+        for (int way = 0; way < WAYS; way++) {
+            double apart = (double)values[i + way] - share * (double)others[i + way];
+
+            squares[way] += apart * apart;
+        }
+    }
+    for (size_t i = whole; i < count; i++) {
+        double apart = (double)values[i] - share * (double)others[i];
+
+        squares[0] += apart * apart;
+    }
+    return total(squares);
+}
