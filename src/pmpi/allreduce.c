@@ -21,13 +21,6 @@
 
 /* ---- what is known of a call ---- */
 
-/* Whether the call may be compressed, as far as what recurs and what users say goes. */
-static bool may_recur(const struct cgx_call *call, const struct cgx_recurring *found)
-{
-    return (uint64_t)call->count >= cgx_start()->minimal_size && !found->say.exact &&
-           (found->recurs || found->say.recurs == CGX_RECURS_ALWAYS);
-}
-
 static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,
                                       enum cgx_type_class type,
                                       const struct cgx_occurrence *occurrence)
@@ -37,11 +30,12 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
                                   .recurs = occurrence->recurs,
                                   .kind = &state->kinds[type]};
 
-    if (!found.recurs && !state->hints && !cgx_rules())
+    if ((uint64_t)call->count < cgx_start()->minimal_size ||
+        (!found.recurs && !state->hints && !cgx_rules()))
         return found;
     found.say = cgx_comm_say(state, found.call, found.position);
-    found.recurs = may_recur(call, &found);
-    if (found.recurs)
+    found.recurs |= found.say.recurs == CGX_RECURS_ALWAYS;
+    if (found.recurs && !found.say.exact)
         found.entry = cgx_agreed_calls_find(
             state->agreed_calls,
             &(struct cgx_call_key){.call = found.call,
@@ -133,8 +127,12 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     if (cgx_check_end(check, outcome, &checked) != MPI_SUCCESS)
         outcome = CGX_OUTCOME_BROKEN;
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
-    if (outcome == CGX_OUTCOME_DONE)
+    if (outcome == CGX_OUTCOME_DONE) {
         cgx_report_compressed(coll->sent);
+        cgx_stats_fate(state->stats,
+                       key.position == CGX_POSITION_NONE ? CGX_STATS_UNPLACED : CGX_STATS_PLACED,
+                       coll->shape->plan->count);
+    }
     return outcome;
 }
 
@@ -144,13 +142,13 @@ static struct cgx_stats_key stats_key(const struct cgx_recurring *recurring)
 }
 
 /* The threshold of the consensus that is looked for in the call; 0: none is. */
-static double watched_for(const struct cgx_comm *state, const struct cgx_recurring *recurring)
+static float watched_for(const struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
     double threshold = cgx_consensus_threshold(cgx_start()->consensus, (unsigned)state->size);
 
     if (recurring->say.unguarded || !cgx_call_watched(recurring->entry))
         return 0;
-    return threshold / 2;
+    return (float)threshold / 2;
 }
 
 static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
@@ -195,6 +193,21 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
 
 /* ---- a call ---- */
 
+/* Why a call that is not compressed is not. */
+static enum cgx_stats_fate fate_of(const struct cgx_call *call,
+                                   const struct cgx_recurring *recurring)
+{
+    if ((uint64_t)call->count < cgx_start()->minimal_size)
+        return CGX_STATS_SMALL;
+    if (!recurring->recurs)
+        return CGX_STATS_PASSING;
+    if (!recurring->entry)
+        return CGX_STATS_SAID;
+    return recurring->entry->state == CGX_CALL_HELD       ? CGX_STATS_HELD
+           : recurring->entry->state == CGX_CALL_DECLINED ? CGX_STATS_DECLINED
+                                                          : CGX_STATS_LOOKED_AT;
+}
+
 /* A call on a communicator whose calls may be compressed, but this one is not. */
 static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
                        enum cgx_type_class type, struct cgx_comm *state,
@@ -202,8 +215,7 @@ static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
 {
     if (recurring->recurs)
         cgx_stats_exact(state->stats, stats_key(recurring));
-    else
-        cgx_stats_passing(state->stats);
+    cgx_stats_fate(state->stats, fate_of(call, recurring), (uint64_t)call->count);
     return exact(mpi, call, type);
 }
 
@@ -244,6 +256,7 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cg
             return leave_exact(mpi, call, type, state, recurring);
         if (cgx_decide_guards(&recurring->say) && !entry->sampled) {
             cgx_stats_exact(state->stats, stats_key(recurring));
+            cgx_stats_fate(state->stats, fate_of(call, recurring), (uint64_t)call->count);
             return look(mpi, call, type, state, recurring);
         }
     }
@@ -258,6 +271,18 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cg
     return compress(mpi, call, type, state, recurring);
 }
 
+static void say_established(struct cgx_comm *state)
+{
+    uint64_t sums;
+    enum cgx_evidence evidence = cgx_recurrence_evidence(state->recurrence, &sums);
+
+    state->established = true;
+    if (state->rank == 0)
+        cgx_log(CGX_LOG_DEBUG,
+                "%d ranks: their sums are those of steps: told by %s, after %llu large ones",
+                state->size, cgx_evidence_name(evidence), (unsigned long long)sums);
+}
+
 /* Small sums tell biases between layers from buffers that were fused. Those before the first that
  * could be compressed go unseen. */
 static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call,
@@ -265,8 +290,8 @@ static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call,
 {
     struct cgx_comm *state;
 
-    if (type == CGX_TYPE_OTHER || call->count < CGX_RECURRENCE_LEAST ||
-        call->count >= CGX_ELIGIBLE_LEAST || call->comm == MPI_COMM_NULL)
+    if (type == CGX_TYPE_OTHER || call->count <= 0 || call->count >= CGX_ELIGIBLE_LEAST ||
+        call->comm == MPI_COMM_NULL)
         return;
     state = cgx_comm_peek(mpi, call->comm);
     if (state)
@@ -294,6 +319,9 @@ int cgx_allreduce(const struct cgx_call *call)
     if (state->refusal)
         return cgx_exact(mpi, call, type);
     occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, type);
+    cgx_stats_step(state->stats, state->recurrence);
+    if (occurrence.recurs && !state->established)
+        say_established(state);
     if (occurrence.begins_step && cgx_layers_step(mpi, state) != MPI_SUCCESS)
         return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
     found = recurring(state, call, type, &occurrence);

@@ -47,6 +47,7 @@ struct cgx_comm {
     uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
     char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
     struct cgx_recurrence *recurrence;
+    bool established; /* its sums recur, which has been said */
     size_t step_told; /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
     struct cgx_needs agreed_needs; /* that all ranks hold */

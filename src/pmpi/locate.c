@@ -195,6 +195,7 @@ struct cgx_scheme cgx_locate_scheme(const struct cgx_comm *state)
                                .flat = state->flat,
                                .leaders = settings->intra_broadcast,
                                .raw = settings->intra_compress == CGX_INTRA_OFF,
+                               .watched = settings->consensus > 0,
                                .inner = settings->inner_reduction,
                                .cross = settings->cross_reduction};
 }

@@ -283,8 +283,10 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     layer->seconds += seconds;
     layer->sent += (double)coll->sent;
     if (outcome != CGX_OUTCOME_DONE) {
-        layer->redone += outcome == CGX_OUTCOME_REDO;
-        layer->failed += outcome != CGX_OUTCOME_REDO;
+        bool redone = outcome == CGX_OUTCOME_REDO || outcome == CGX_OUTCOME_CONSENSUS;
+
+        layer->redone += redone;
+        layer->failed += !redone;
         return;
     }
     if (layer != &stats->other)
@@ -315,10 +317,20 @@ void cgx_stats_held(struct cgx_stats *stats)
         stats->held++;
 }
 
-void cgx_stats_passing(struct cgx_stats *stats)
+void cgx_stats_fate(struct cgx_stats *stats, enum cgx_stats_fate fate, uint64_t elements)
 {
-    if (stats)
-        stats->passing++;
+    if (!stats)
+        return;
+    stats->calls[fate]++;
+    stats->elements[fate] += elements;
+}
+
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence)
+{
+    if (!stats)
+        return;
+    stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
+    stats->step = cgx_recurrence_period(recurrence);
 }
 
 /* ---- communicators ---- */

@@ -66,13 +66,29 @@ struct cgx_stats_layer {
     struct cgx_stats_change *changes;
 };
 
+/* What became of a sum that is large enough to say something. */
+enum cgx_stats_fate {
+    CGX_STATS_PLACED,    /* compressed, at a position of the step */
+    CGX_STATS_UNPLACED,  /* compressed, without one */
+    CGX_STATS_SMALL,     /* exact: smaller than the minimal size */
+    CGX_STATS_PASSING,   /* exact: it does not recur, or not yet */
+    CGX_STATS_SAID,      /* exact: a rule, a hint or the settings say so */
+    CGX_STATS_LOOKED_AT, /* exact: ranks look at the data first, or have not asked each other */
+    CGX_STATS_HELD,      /* exact: ranks contribute nearly the same */
+    CGX_STATS_DECLINED,  /* exact: some rank could not */
+    CGX_STATS_FATES
+};
+
 struct cgx_stats {
     struct cgx_stats *next;
     bool ended; /* the communicator was freed */
     char name[MPI_MAX_OBJECT_NAME];
     int rank, size;
-    uint64_t passing;       /* calls that did not recur */
-    uint64_t held;          /* verdicts of a consensus */
+    uint64_t calls[CGX_STATS_FATES], elements[CGX_STATS_FATES];
+    enum cgx_evidence evidence; /* that the communicator's sums are those of steps, ... */
+    uint64_t established;       /* ... after so many large ones */
+    size_t step;                /* positions of the step; 0: none is known */
+    uint64_t held;              /* verdicts of a consensus */
     uint64_t plans, guards; /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
@@ -115,8 +131,11 @@ void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key);
 /* Ranks have found a consensus in a call, which stays exact for a while. */
 void cgx_stats_held(struct cgx_stats *stats);
 
-/* A call that does not recur, or not yet. */
-void cgx_stats_passing(struct cgx_stats *stats);
+/* What became of a call of so many ELEMENTS. */
+void cgx_stats_fate(struct cgx_stats *stats, enum cgx_stats_fate fate, uint64_t elements);
+
+/* What is known of the step, after a call. */
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence);
 
 /* Widths were chosen for the layers of the step. */
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,

@@ -59,7 +59,7 @@ static void merge(const struct cgx_stats *stats)
     for (size_t i = 0; i < stats->nlayers; i++)
         cgx_stats_add(&world.rest, &stats->layers[i]);
     cgx_stats_add(&world.rest, &stats->other);
-    world.rest.exact += stats->passing;
+    world.rest.exact += stats->calls[CGX_STATS_SMALL] + stats->calls[CGX_STATS_PASSING];
     world.merged++;
 }
 

@@ -229,6 +229,33 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
     close_list(json, '}');
 }
 
+static uint64_t not_recurring(const struct cgx_stats *stats)
+{
+    return stats->calls[CGX_STATS_SMALL] + stats->calls[CGX_STATS_PASSING];
+}
+
+/* What is known of the step, and how much of all that was summed became what. */
+static void put_step(struct json *json, const struct cgx_stats *stats)
+{
+    static const char *const fates[] = {
+        [CGX_STATS_PLACED] = "placed",       [CGX_STATS_UNPLACED] = "unplaced",
+        [CGX_STATS_SMALL] = "small",         [CGX_STATS_PASSING] = "not_recurring",
+        [CGX_STATS_SAID] = "said",           [CGX_STATS_LOOKED_AT] = "looked_at",
+        [CGX_STATS_HELD] = "held",           [CGX_STATS_DECLINED] = "declined"};
+
+    json->line = true;
+    open_list(json, "step", '{');
+    put_string(json, "evidence", cgx_evidence_name(stats->evidence));
+    put_count(json, "after", stats->established);
+    put_count(json, "calls", stats->step);
+    close_list(json, '}');
+    open_list(json, "elements", '{');
+    for (size_t i = 0; i < CGX_STATS_FATES; i++)
+        put_count(json, fates[i], stats->elements[i]);
+    close_list(json, '}');
+    put_count(json, "held_back", stats->held);
+}
+
 static void put_communicator(struct json *json, const struct cgx_stats *stats)
 {
     json->line = true;
@@ -237,7 +264,8 @@ static void put_communicator(struct json *json, const struct cgx_stats *stats)
     put_count(json, "ranks", (uint64_t)stats->size);
     put_count(json, "rank", (uint64_t)stats->rank);
     put_bool(json, "freed", stats->ended);
-    put_count(json, "not_recurring", stats->passing);
+    put_count(json, "not_recurring", not_recurring(stats));
+    put_step(json, stats);
     json->line = true;
     open_list(json, "plans", '{');
     put_count(json, "made", stats->plans);
@@ -348,6 +376,27 @@ static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer
                 rest->compressed, rest->exact + rest->redone, rest->sent / 0x1p20);
 }
 
+/* How much of what was summed was compressed, and how the library came to do it. */
+static void print_step(FILE *out, const struct cgx_stats *stats)
+{
+    const uint64_t *elements = stats->elements;
+    double all = 0;
+
+    for (size_t i = 0; i < CGX_STATS_FATES; i++)
+        all += (double)elements[i];
+    if (stats->evidence == CGX_EVIDENCE_NONE)
+        fprintf(out, "\n  no steps were found in its sums");
+    else
+        fprintf(out, "\n  its sums are of steps: told by %s, after %" PRIu64 " large ones",
+                cgx_evidence_name(stats->evidence), stats->established);
+    fprintf(out, "; of the elements %.1f %% were compressed (%.1f %% at a position of the step)",
+            100 * ratio((double)(elements[CGX_STATS_PLACED] + elements[CGX_STATS_UNPLACED]), all),
+            100 * ratio((double)elements[CGX_STATS_PLACED], all));
+    if (stats->held > 0)
+        fprintf(out, "; %.1f %% were held back, since ranks contribute nearly the same",
+                100 * ratio((double)elements[CGX_STATS_HELD], all));
+}
+
 static void print_communicator(FILE *out, const struct cgx_stats *stats)
 {
     char name[CGX_PRINTABLE_BYTES];
@@ -355,10 +404,11 @@ static void print_communicator(FILE *out, const struct cgx_stats *stats)
     fprintf(out,
             "communicator \"%s\", %d ranks: %" PRIu64 " calls did not recur, %" PRIu64
             " plans (%" PRIu64 " by the guard)",
-            cgx_printable(stats->name, name), stats->size, stats->passing, stats->plans,
+            cgx_printable(stats->name, name), stats->size, not_recurring(stats), stats->plans,
             stats->guards);
     if (isfinite(stats->over))
         fprintf(out, ", estimated error %.3f of the budget", stats->over);
+    print_step(out, stats);
     fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s %9s %7s  %s\n", "position",
             "elements", "type", "segments", "compressed", "exact", "redone", "MiB sent", "saved",
             "to base", "estimated", "measured", "beyond", "widths");
