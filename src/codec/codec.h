@@ -6,9 +6,7 @@
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
-#include "codec/format.h"
-
-struct cgx_sample;
+#include "codec/measure.h"
 
 /* What all pieces of a call have in common. */
 struct cgx_coding {
@@ -24,6 +22,7 @@ struct cgx_coding {
     /* reduce and measure: RAWS sources, none or more, from FIRST_RAW on are raw. They hold the
      * elements of each piece as the buffer does, one after the other, from its RAW on. */
     unsigned first_raw, raws;
+    struct cgx_sampling sampling; /* measure: which buckets */
 };
 
 /* Whether source number SOURCE of a call is raw. */

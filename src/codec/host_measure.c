@@ -33,10 +33,11 @@ static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *val
 static enum cgx_status measure_piece(const struct cgx_walk *walk, struct cgx_sum *sum,
                                      struct cgx_sample **samples)
 {
-    size_t count = cgx_sample_count(walk->layout.buckets);
+    struct cgx_sampling sampling = walk->coding->sampling;
+    size_t count = cgx_sample_count(walk->layout.buckets, sampling);
 
     for (size_t i = 0; i < count; i++) {
-        struct cgx_bucket bucket = cgx_walk_bucket(walk, cgx_sample_bucket(i));
+        struct cgx_bucket bucket = cgx_walk_bucket(walk, cgx_sample_bucket(i, sampling));
 
         if (cgx_walk_sum(walk, &bucket, sum) != CGX_OK)
             return CGX_ERR_FORMAT;

@@ -12,22 +12,53 @@
 
 #define CGX_WIDTHS 8 /* 1 to 8 bits */
 
-/* One bucket of each group of this many in a piece is measured, never the same place twice running,
- * so that rows of a matrix do not alias. The last group may be incomplete and lack it. */
-#define CGX_SAMPLE_GROUP 4
+/* One bucket of each block of this many in a piece is measured, never the same place twice running,
+ * so that rows of a matrix do not alias. The last block may be incomplete and lack it. All of them
+ * in one step, or each in one of several: the work is the same. */
+#define CGX_SAMPLE_BLOCK 4
 
-/* The bucket of a piece, counted from its first, that sample INDEX is of. */
-CGX_QUANT size_t cgx_sample_bucket(size_t index)
+/* The most steps that they may be spread over, and the buckets of which one is then measured in a
+ * step. */
+#define CGX_SAMPLE_PHASES 16
+#define CGX_SAMPLE_GROUP (CGX_SAMPLE_BLOCK * CGX_SAMPLE_PHASES)
+
+/* Which of them a step measures: phase PHASE, from 0, of PHASES, a power of two up to
+ * CGX_SAMPLE_PHASES; both 0: all, as with 1. No bucket is measured in two phases. A piece of few
+ * buckets has samples in some only, in phase 0 at least. */
+struct cgx_sampling {
+    uint32_t phases, phase;
+};
+
+/* Buckets of which one is measured. */
+CGX_QUANT size_t cgx_sample_group(struct cgx_sampling sampling)
 {
-    return index * CGX_SAMPLE_GROUP + index * 5 % CGX_SAMPLE_GROUP;
+    return CGX_SAMPLE_BLOCK * (size_t)(sampling.phases > 1 ? sampling.phases : 1);
 }
 
-/* Samples of a piece of BUCKETS buckets: at least one. */
-CGX_QUANT size_t cgx_sample_count(size_t buckets)
+/* The bucket of a piece, counted from its first, that sample INDEX is of. A block's turn in its
+ * group moves on from group to group. */
+CGX_QUANT size_t cgx_sample_bucket(size_t index, struct cgx_sampling sampling)
 {
-    size_t whole = buckets / CGX_SAMPLE_GROUP;
+    size_t blocks = sampling.phases > 1 ? sampling.phases : 1;
+    size_t block = index * blocks + ((size_t)sampling.phase * 5 + index * 3) % blocks;
 
-    return whole + (cgx_sample_bucket(whole) < buckets);
+    return block * CGX_SAMPLE_BLOCK + block % CGX_SAMPLE_BLOCK;
+}
+
+/* Samples of a piece of BUCKETS buckets. */
+CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
+{
+    size_t whole = buckets / cgx_sample_group(sampling);
+
+    return whole + (cgx_sample_bucket(whole, sampling) < buckets);
+}
+
+/* Squared steps of a grid at BITS; 0 where there is none. */
+CGX_QUANT double cgx_grid_squared(enum cgx_rounding rounding, unsigned bits)
+{
+    double steps = (double)((1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2u : 1u));
+
+    return steps * steps;
 }
 
 /* One measured bucket. With d = fma(x, 1/u, -(q + z)) the distance of an element from its level in

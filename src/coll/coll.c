@@ -125,6 +125,8 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
         outcome = serve(coll, slice, &known);
         trace(slice, begun[n % CGX_LANES]);
     }
+    if (outcome != CGX_OUTCOME_DONE)
+        cgx_tally_void(coll);
     ended = cgx_trace_now();
     if (used && drain(coll) != CGX_OK)
         known.failed = true;

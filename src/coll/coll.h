@@ -12,8 +12,8 @@
 #ifndef CGX_COLL_COLL_H
 #define CGX_COLL_COLL_H
 
-#include "codec/measure.h"
 #include "coll/scratch.h"
+#include "policy/finding.h"
 #include "policy/plan.h"
 #include "topo/nodes.h"
 #include "util/mpi.h"
@@ -75,11 +75,13 @@ void cgx_coll_follow(struct cgx_shape *shape, const struct cgx_plan *plan);
 /* What a call shows of the segments of an adaptive plan. */
 struct cgx_tally {
     /* By segment: the sum of n u^2 over the buckets of n elements of all quantisations of the call,
-     * the same on all ranks; NaN where a bucket was poisoned. */
+     * the same on all ranks; NaN where a bucket was poisoned, and everywhere where all ranks know
+     * that they have no result. */
     double *spreads;
-    /* By segment: the squared error that this rank's quantisations would have at each width, from a
-     * sample; NaN where it is not known. NULL: is not measured. */
-    double (*errors)[CGX_WIDTHS];
+    /* By segment, what this rank finds. NULL: it does not look. */
+    struct cgx_finding *findings;
+    struct cgx_sampling sampling; /* where it looks for errors */
+    struct cgx_kept *kept;        /* NULL: powers are not wanted */
 };
 
 /* What a watched call shows of its inputs: the same on all ranks. */
@@ -109,7 +111,7 @@ struct cgx_coll {
     void *output;
     bool withheld; /* this rank cannot serve the call; its buffers and backends are not used */
     bool hopeless; /* WITHHELD, and it cannot serve the call exactly either */
-    struct cgx_tally *tally; /* set where all ranks have a result; NULL: the plan is not adaptive */
+    struct cgx_tally *tally; /* NULL: the plan is not adaptive */
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the steps of what
      * this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks these
      * are the steps of all quantisations of the bucket. */

@@ -60,7 +60,7 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
         needs.staging += part.raw_bytes * (chunks + cgx_shape_kept(shape->inner, most) * nodes);
     else
         needs.staging += part.bytes * cgx_shape_kept(shape->inner, most) * nodes;
-    samples = chunks * (part.buckets / CGX_SAMPLE_GROUP + 1) + chunks * part.pieces + 1;
+    samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (shape->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample);
     return needs;

@@ -84,25 +84,27 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     unsigned node = shape->nodes->node[coll->rank];
     unsigned members = shape->nodes->first[node + 1] - shape->nodes->first[node];
 
-    *slice = (struct cgx_slice){.coll = coll,
-                                .node = node,
-                                .local = shape->nodes->local[coll->rank],
-                                .owns = shape->nodes->local[coll->rank] < shape->shards,
-                                .lane_number = number % CGX_LANES,
-                                .lane = lane,
-                                .parts = lane->units,
-                                .shards = lane->units + cgx_shape_chunks(shape),
-                                .raw_shards = lane->units + cgx_shape_chunks(shape) + shape->shards,
-                                .coding = {.dtype = plan->dtype,
-                                           .bucket_size = plan->bucket_size,
-                                           .rounding = plan->rounding,
-                                           .seed = coll->seed,
-                                           .call = coll->call,
-                                           .stream = coll->rank},
-                                .number = number,
-                                .by_device = coll->by_device && members > 1,
-                                .withheld = coll->withheld,
-                                .hopeless = coll->hopeless};
+    *slice = (struct cgx_slice){
+        .coll = coll,
+        .node = node,
+        .local = shape->nodes->local[coll->rank],
+        .owns = shape->nodes->local[coll->rank] < shape->shards,
+        .lane_number = number % CGX_LANES,
+        .lane = lane,
+        .parts = lane->units,
+        .shards = lane->units + cgx_shape_chunks(shape),
+        .raw_shards = lane->units + cgx_shape_chunks(shape) + shape->shards,
+        .coding = {.dtype = plan->dtype,
+                   .bucket_size = plan->bucket_size,
+                   .rounding = plan->rounding,
+                   .seed = coll->seed,
+                   .call = coll->call,
+                   .stream = coll->rank,
+                   .sampling = coll->tally ? coll->tally->sampling : (struct cgx_sampling){0}},
+        .number = number,
+        .by_device = coll->by_device && members > 1,
+        .withheld = coll->withheld,
+        .hopeless = coll->hopeless};
     for (unsigned shard = 0; shard < shape->shards; shard++) {
         if (shard != slice->local)
             lay_shard(slice, shard);

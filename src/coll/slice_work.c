@@ -7,6 +7,7 @@
 
 #include "codec/host_kernels.h"
 #include "coll/carry.h"
+#include "coll/powers.h"
 #include "coll/tally.h"
 #include "coll/watch.h"
 #include "util/trace.h"
@@ -31,11 +32,12 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     unsigned bucket_size = slice->coding.bucket_size;
     size_t count = 0;
 
-    if (!coll->tally || !coll->tally->errors)
+    if (!coll->tally || !coll->tally->findings)
         return;
     for (size_t i = 0; i < what->npieces; i++) {
         if (what->pieces[i].bits != CGX_BITS_EXACT)
-            count += cgx_sample_count((what->pieces[i].count + bucket_size - 1) / bucket_size);
+            count += cgx_sample_count((what->pieces[i].count + bucket_size - 1) / bucket_size,
+                                      coding->sampling);
     }
     slice->measuring = *what;
     slice->measuring.failed =
@@ -84,6 +86,8 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
             cgx_carry_seal(slice, part, sources, nsources, unit->message, !partial,
                            &slice->changed);
         cgx_tally_seal(slice, part, sources, nsources, unit->message);
+        if (!partial)
+            cgx_powers_add(slice, part, sources, nsources, unit->message);
         cgx_watch_seal(slice, part, sources, nsources, unit->message, !partial);
     }
     cgx_float_leave(&caller);

@@ -23,8 +23,16 @@ void cgx_tally_begin(const struct cgx_coll *coll)
         return;
     for (size_t i = 0; i < nsegments; i++)
         coll->tally->spreads[i] = 0;
-    if (coll->tally->errors)
-        memset(coll->tally->errors, 0, nsegments * sizeof coll->tally->errors[0]);
+    if (coll->tally->findings)
+        memset(coll->tally->findings, 0, nsegments * sizeof coll->tally->findings[0]);
+    if (coll->tally->kept)
+        coll->tally->kept->at = 0;
+}
+
+void cgx_tally_void(const struct cgx_coll *coll)
+{
+    for (size_t i = 0; coll->tally && i < coll->shape->plan->nsegments; i++)
+        coll->tally->spreads[i] = NAN;
 }
 
 /* ---- sums of n u^2 ---- */
@@ -55,6 +63,13 @@ static double piece_spread(const struct cgx_piece *piece, unsigned bucket_size,
         sum += (double)bucket_elements(piece, bucket_size, i) * u * u;
     }
     return sum;
+}
+
+double cgx_tally_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
+                        const unsigned char *headers)
+{
+    return piece_spread(piece, plan->bucket_size, headers) *
+           cgx_grid_squared(plan->rounding, piece->bits);
 }
 
 /* Adds the steps of PIECE to those of the buffer's buckets. */
@@ -143,8 +158,8 @@ void cgx_tally_spreads(const struct cgx_slice *slice)
 
 /* ---- measured errors ---- */
 
-/* What the encoder made of the bucket of COUNT elements that SAMPLE is of. */
-static double sample_spread(const struct cgx_sample *sample, enum cgx_rounding rounding,
+/* The weight of the bucket of COUNT elements that SAMPLE is of. */
+static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding rounding,
                             unsigned bits, size_t count)
 {
     unsigned steps = (1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1);
@@ -153,33 +168,25 @@ static double sample_spread(const struct cgx_sample *sample, enum cgx_rounding r
     if (sample->min == sample->max)
         return 0;
     u = cgx_step(sample->min, sample->max, steps);
-    return (double)count * u * u;
+    return (double)count * u * u * cgx_grid_squared(rounding, bits);
 }
 
-/* Adds the errors of PIECE, of which there are SAMPLES; returns how many. The headers of all its
- * buckets are known: the sample says how the error goes with n u^2, and not how large that is, so
- * that a bucket which it misses does not go unseen. */
+/* Adds the errors of PIECE, of which there are SAMPLES; returns how many. */
 static size_t add_errors(const struct cgx_plan *plan, const struct cgx_piece *piece,
-                         const unsigned char *headers, const struct cgx_sample *samples,
-                         double *errors)
+                         struct cgx_sampling sampling, const struct cgx_sample *samples,
+                         struct cgx_finding *finding)
 {
-    size_t count = cgx_sample_count((piece->count + plan->bucket_size - 1) / plan->bucket_size);
-    double whole = piece_spread(piece, plan->bucket_size, headers), part = 0;
+    size_t buckets = (piece->count + plan->bucket_size - 1) / plan->bucket_size;
+    size_t count = cgx_sample_count(buckets, sampling);
     unsigned least = plan->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
-    double sums[CGX_WIDTHS] = {0};
 
     for (size_t i = 0; i < count; i++) {
-        size_t elements = bucket_elements(piece, plan->bucket_size, cgx_sample_bucket(i));
+        size_t elements = bucket_elements(piece, plan->bucket_size, cgx_sample_bucket(i, sampling));
 
-        part += sample_spread(&samples[i], plan->rounding, piece->bits, elements);
+        finding->sampled += sample_weight(&samples[i], plan->rounding, piece->bits, elements);
         for (unsigned bits = least; bits <= CGX_WIDTHS; bits++)
-            sums[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
+            finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
     }
-    /* A sample of constant buckets says nothing of the others. */
-    if (part == 0 && whole > 0)
-        errors[0] = NAN;
-    for (unsigned bits = least; bits <= CGX_WIDTHS && !(part == 0); bits++)
-        errors[bits - 1] += sums[bits - 1] * (whole / part);
     return count;
 }
 
@@ -192,13 +199,13 @@ void cgx_tally_errors(const struct cgx_slice *slice)
 
     for (size_t i = 0; i < measuring->npieces; i++) {
         const struct cgx_piece *piece = &measuring->pieces[i];
-        double *errors = slice->coll->tally->errors[cgx_plan_segment(plan, piece->first)];
+        struct cgx_finding *finding =
+            &slice->coll->tally->findings[cgx_plan_segment(plan, piece->first)];
 
         if (piece->bits == CGX_BITS_EXACT)
             continue;
-        if (measuring->failed)
-            errors[0] = NAN;
-        else
-            samples += add_errors(plan, piece, measuring->payload + piece->offset, samples, errors);
+        finding->quantised += cgx_tally_weight(plan, piece, measuring->payload + piece->offset);
+        if (!measuring->failed)
+            samples += add_errors(plan, piece, slice->coding.sampling, samples, finding);
     }
 }

@@ -13,6 +13,13 @@
 /* Empties the tally, and the steps. */
 void cgx_tally_begin(const struct cgx_coll *coll);
 
+/* All ranks know that they have no result. */
+void cgx_tally_void(const struct cgx_coll *coll);
+
+/* The weight (finding.h) of PIECE, whose bucket headers are at HEADERS; NaN if one is poisoned. */
+double cgx_tally_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
+                        const unsigned char *headers);
+
 /* To be called for every quantisation by this rank: PART, whose payload is in the staging memory;
  * SOURCES are the NSOURCES payloads that were summed, with what is ORIGIN bytes into the staging
  * memory at their start, NULL for elements; none: elements alone. Writes the spreads, where widths
@@ -24,7 +31,7 @@ void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
 void cgx_tally_spreads(const struct cgx_slice *slice);
 
 /* Adds the errors of what the slice has measured, which has been waited for with what was encoded
- * of it. */
+ * of it, and their weights. */
 void cgx_tally_errors(const struct cgx_slice *slice);
 
 #endif

@@ -330,8 +330,8 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
 {
     const struct cgx_samples *samples = find_samples(args, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size, number = find_bucket(bucket_size);
-    uint32_t bucket =
-        (uint32_t)(cgx_sample_bucket(samples->first + number) - samples->first * CGX_SAMPLE_GROUP);
+    uint32_t bucket = (uint32_t)(cgx_sample_bucket(samples->first + number, args.sampling) -
+                                 samples->first * cgx_sample_group(args.sampling));
     const struct cgx_place place = place_in(&samples->tile, bucket_size, bucket);
     float sums[CGX_GROUPS][CGX_GROUP] = {};
 

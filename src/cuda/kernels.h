@@ -15,7 +15,7 @@
  * They do what codec/codec.h says of these operations, with the same bytes; decode_add adds the
  * levels to the elements of the buffer in float32, rounded to the type (NaN: the canonical one).
  * Each takes one struct cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one
- * block for each tile; measure takes tiles of CGX_KERNEL_MEASURED elements, and none of pieces of
+ * block for each tile; measure takes tiles of cgx_kernel_measured elements, and none of pieces of
  * width 32, and its samples are the payload; headers takes tiles of CGX_KERNEL_HEADER_TILE buckets,
  * none of width 32, and copies the bucket headers of PAYLOAD to the same places of BUFFER. */
 #ifndef CGX_CUDA_KERNELS_H
@@ -25,7 +25,6 @@
 
 #define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements: whole buckets of one piece */
-#define CGX_KERNEL_MEASURED (CGX_KERNEL_TILE * CGX_SAMPLE_GROUP)
 #define CGX_KERNEL_HEADER_TILE 1024
 
 /* A struct cgx_piece; TILE is the number of tiles of the pieces before it. */
@@ -39,14 +38,27 @@ struct cgx_kernel_piece {
 };
 
 /* The blocks that PIECE has. */
-static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece, bool is_measured)
+static inline uint64_t cgx_kernel_tiles(const struct cgx_piece *piece)
 {
-    uint64_t tile = is_measured ? CGX_KERNEL_MEASURED : CGX_KERNEL_TILE;
-
-    return is_measured && piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
+    return (piece->count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE;
 }
 
-/* The same of cgx_headers. */
+/* A tile of what is measured, in elements. */
+CGX_QUANT uint32_t cgx_kernel_measured(struct cgx_sampling sampling)
+{
+    return CGX_KERNEL_TILE * (uint32_t)cgx_sample_group(sampling);
+}
+
+/* The blocks that PIECE has in measure ... */
+static inline uint64_t cgx_kernel_measured_tiles(const struct cgx_piece *piece,
+                                                 struct cgx_sampling sampling)
+{
+    uint64_t tile = cgx_kernel_measured(sampling);
+
+    return piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
+}
+
+/* ... and in cgx_headers. */
 static inline uint64_t cgx_kernel_header_tiles(const struct cgx_piece *piece, unsigned bucket_size)
 {
     uint64_t tile = (uint64_t)CGX_KERNEL_HEADER_TILE * bucket_size;
@@ -74,7 +86,8 @@ struct cgx_kernel_args {
     uint32_t npieces;
     uint32_t nsources;
     uint32_t bucket_size;
-    uint32_t partial; /* reduce: not 0: the sums will be added to others */
+    uint32_t partial;             /* reduce: not 0: the sums will be added to others */
+    struct cgx_sampling sampling; /* measure */
 };
 
 /* A bucket header is none that an encoder writes. */

@@ -39,9 +39,11 @@ static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size
 
 static uint64_t tiles_of(const struct cgx_cuda_request *request, const struct cgx_piece *piece)
 {
-    return request->operation == CGX_CUDA_HEADERS
-               ? cgx_kernel_header_tiles(piece, request->coding->bucket_size)
-               : cgx_kernel_tiles(piece, request->operation == CGX_CUDA_MEASURE);
+    if (request->operation == CGX_CUDA_HEADERS)
+        return cgx_kernel_header_tiles(piece, request->coding->bucket_size);
+    if (request->operation == CGX_CUDA_MEASURE)
+        return cgx_kernel_measured_tiles(piece, request->coding->sampling);
+    return cgx_kernel_tiles(piece);
 }
 
 /* Writes the tables of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
@@ -111,7 +113,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .npieces = (uint32_t)request->npieces,
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
-        .partial = coding->partial};
+        .partial = coding->partial,
+        .sampling = coding->sampling};
     void *parameters[] = {&args};
 
     return cgx_cuda_status(cgx_cuda()->cuLaunchKernel(

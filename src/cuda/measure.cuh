@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What quantising the sampled buckets of a piece would cost. A block has as many samples as buckets
- * fit in its threads, of as many groups of CGX_SAMPLE_GROUP buckets: its tile is these groups. */
+ * fit in its threads, of as many groups of cgx_sample_group buckets: its tile is these groups. */
 #ifndef CGX_CUDA_MEASURE_CUH
 #define CGX_CUDA_MEASURE_CUH
 
@@ -17,15 +17,16 @@ struct cgx_samples {
 };
 
 /* Samples of the pieces before PIECE, counted by one warp. */
-CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_piece *pieces, uint32_t piece,
-                                   uint32_t bucket_size)
+CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_args &args, uint32_t piece)
 {
-    int shift = __ffs((int)bucket_size) - 1;
+    const struct cgx_kernel_piece *pieces = args.pieces;
+    int shift = __ffs((int)args.bucket_size) - 1;
     uint64_t samples = 0;
 
     for (uint32_t i = threadIdx.x; i < piece; i += 32)
         if (pieces[i].bits != CGX_BITS_EXACT)
-            samples += cgx_sample_count((pieces[i].count + bucket_size - 1) >> shift);
+            samples +=
+                cgx_sample_count((pieces[i].count + args.bucket_size - 1) >> shift, args.sampling);
     for (int distance = 1; distance < 32; distance *= 2)
         samples += __shfl_xor_sync(0xFFFFFFFFu, (unsigned long long)samples, distance);
     return samples;
@@ -39,11 +40,11 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
     if (threadIdx.x < 32) {
         uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
         uint32_t index = blockIdx.x - args.pieces[piece].tile;
-        uint64_t before = samples_before(args.pieces, piece, args.bucket_size);
+        uint64_t before = samples_before(args, piece);
 
         if (threadIdx.x == 0) {
-            lay_out<CGX_KERNEL_MEASURED, true>(&args.pieces[piece], index, args.bucket_size, size,
-                                               &found.tile);
+            lay_out<true>(&args.pieces[piece], index, cgx_kernel_measured(args.sampling),
+                          args.bucket_size, size, &found.tile);
             found.first = (uint64_t)index * (CGX_KERNEL_TILE / args.bucket_size);
             found.at = before + found.first;
         }

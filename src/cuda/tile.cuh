@@ -18,7 +18,7 @@ struct cgx_tile {
     uint64_t slices[CGX_SLICES]; /* offsets of the first element's codes */
     uint64_t first;              /* element of the buffer */
     uint64_t raw;                /* offset of the first element in a raw source */
-    uint32_t count;              /* elements, at most CGX_KERNEL_TILE */
+    uint32_t count;              /* elements, at most CGX_KERNEL_TILE, or cgx_kernel_measured */
     uint32_t bits;
     uint32_t header_padding; /* words after the tile's headers that are zero */
     uint32_t slice_padding;  /* bytes after the codes of the last slice that are zero */
@@ -63,22 +63,22 @@ CGX_DEVICE uint32_t find_piece(const struct cgx_kernel_piece *pieces, uint32_t n
     return first;
 }
 
-/* Tile INDEX of a piece, of SPAN elements. The layout of a piece is that of cgx_piece_layout. SUMS:
- * there are sources. */
-template <uint32_t SPAN, bool SUMS>
-CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t bucket_size,
-                        uint32_t size, struct cgx_tile *tile)
+/* Tile INDEX of a piece that is cut into tiles of SPAN elements. The layout of a piece is that of
+ * cgx_piece_layout. SUMS: there are sources. */
+template <bool SUMS>
+CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, uint32_t span,
+                        uint32_t bucket_size, uint32_t size, struct cgx_tile *tile)
 {
-    uint64_t start = (uint64_t)index * SPAN;
+    uint64_t start = (uint64_t)index * span;
     uint64_t left = piece->count - start;
     uint64_t elements = round_up(piece->count, CGX_CODES_MULTIPLE);
     int shift = __ffs((int)bucket_size) - 1;
     uint64_t buckets = (piece->count + bucket_size - 1) >> shift;
     uint32_t bits = piece->bits;
-    bool is_last = left <= SPAN;
+    bool is_last = left <= span;
 
     tile->first = piece->first + start;
-    tile->count = is_last ? (uint32_t)left : SPAN;
+    tile->count = is_last ? (uint32_t)left : span;
     if (SUMS)
         tile->raw = piece->raw + start * size;
     tile->bits = bits;
@@ -107,9 +107,8 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
         uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
 
         if (threadIdx.x == 0)
-            lay_out<CGX_KERNEL_TILE, SUMS>(&args.pieces[piece],
-                                           blockIdx.x - args.pieces[piece].tile, args.bucket_size,
-                                           size, &found);
+            lay_out<SUMS>(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile,
+                          CGX_KERNEL_TILE, args.bucket_size, size, &found);
     }
     __syncthreads();
     return &found;

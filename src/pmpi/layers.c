@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "coll/powers.h"
 #include "pmpi/decide.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
@@ -35,8 +36,10 @@ void cgx_layers_free(struct cgx_layers *layers)
 static void follow_plans(struct cgx_layers *layers)
 {
     for (size_t i = 0; i < layers->nshapes; i++) {
-        if (layers->adapt->layers[i].plan)
-            cgx_coll_follow(&layers->shapes[i], layers->adapt->layers[i].plan);
+        if (!layers->adapt->layers[i].plan)
+            continue;
+        cgx_coll_follow(&layers->shapes[i], layers->adapt->layers[i].plan);
+        layers->adapt->layers[i].addends = cgx_powers_addends(&layers->shapes[i]);
     }
 }
 
@@ -171,7 +174,7 @@ static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_ad
     int code = MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
-        code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_WIDTHS),
+        code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
                            MPI_DOUBLE, MPI_SUM, 0, state->own);
     if (code == MPI_SUCCESS && state->rank == 0)
         cgx_adapt_choose(adapt, due);
@@ -216,7 +219,8 @@ bool cgx_layers_find(const struct cgx_comm *state, size_t position, const struct
                      const struct cgx_shape **shape, struct cgx_tally *tally)
 {
     const struct cgx_layers *layers = state->layers;
-    const struct cgx_adapt_layer *layer;
+    struct cgx_adapt_layer *layer;
+    bool measures;
 
     if (!layers || position >= layers->nshapes ||
         layers->generation != cgx_recurrence_generation(state->recurrence))
@@ -226,7 +230,10 @@ bool cgx_layers_find(const struct cgx_comm *state, size_t position, const struct
         layer->plan->nsegments != base->nsegments)
         return false;
     *shape = &layers->shapes[position];
+    measures = cgx_adapt_measures(layers->adapt);
     tally->spreads = layer->spreads;
-    tally->errors = cgx_adapt_measures(layers->adapt) ? layer->measured : NULL;
+    tally->findings = measures ? layer->findings : NULL;
+    tally->kept = measures ? &layer->kept : NULL;
+    tally->sampling = cgx_adapt_sampling(layers->adapt);
     return true;
 }

@@ -218,7 +218,6 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
             continue;
         layer = layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
-        layer->budget *= adapt->alpha;
         error += layer->error;
         budget += layer->budget;
         if (layer != &stats->other)

@@ -7,18 +7,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/allocate.h"
+#include "policy/adapt_model.h"
+
+/* ---- which steps are measured ---- */
+
+bool cgx_adapt_measures(const struct cgx_adapt *adapt)
+{
+    return adapt->left <= adapt->window;
+}
+
+struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt)
+{
+    struct cgx_sampling sampling = {.phases = 1};
+
+    while (sampling.phases < adapt->window)
+        sampling.phases *= 2;
+    if (cgx_adapt_measures(adapt))
+        sampling.phase = adapt->window - adapt->left;
+    return sampling;
+}
+
+/* Where powers are found in the next step: in the same buckets twice running. */
+static void follow_sampling(struct cgx_adapt *adapt)
+{
+    struct cgx_sampling sampling = cgx_adapt_sampling(adapt);
+
+    sampling.phase &= ~1u;
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        struct cgx_kept *kept = &adapt->layers[i].kept;
+
+        kept->compares = kept->compares && cgx_adapt_measures(adapt) &&
+                         kept->sampling.phases == sampling.phases &&
+                         kept->sampling.phase == sampling.phase;
+        kept->sampling = sampling;
+    }
+}
+
+/* The next choice from a measurement is LEFT steps away, the last WINDOW of which are measured. */
+static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
+{
+    adapt->left = left;
+    adapt->window = window < left ? window : left;
+}
 
 /* ---- memory ---- */
 
 static bool is_wanted(const struct cgx_plan *plan)
 {
     return plan && plan->adaptive;
-}
-
-static bool is_variable(const struct cgx_segment *segment)
-{
-    return segment->least < segment->most;
 }
 
 /* Hands PLACES rows of ROW bytes on from *MEMORY. */
@@ -30,20 +66,51 @@ static void *take(unsigned char **memory, size_t places, size_t row)
     return taken;
 }
 
+/* What LAYER has of the memory for all, beside the rows that are sent. */
+static void give_rows(struct cgx_adapt_layer *layer, unsigned char **memory)
+{
+    size_t n = layer->plan->nsegments;
+
+    layer->known = take(memory, n, sizeof layer->known[0]);
+    layer->findings = take(memory, n, sizeof layer->findings[0]);
+    layer->found = take(memory, n, sizeof layer->found[0]);
+    layer->spreads = take(memory, n, sizeof(double));
+    layer->passed = take(memory, n, sizeof(double));
+    layer->times = take(memory, n, sizeof(double));
+    layer->reference = take(memory, n, sizeof(double));
+    layer->latest = take(memory, n, sizeof(double));
+    layer->scale = take(memory, n, sizeof(double));
+    for (size_t s = 0; s < n; s++) {
+        for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
+            layer->known[s][i] = NAN;
+        layer->spreads[s] = layer->scale[s] = NAN;
+    }
+}
+
+static size_t kept_of(const struct cgx_plan *plan)
+{
+    return plan->count / CGX_KEPT_PART + CGX_KEPT_ELEMENTS;
+}
+
 /* The block that is sent comes first, its widths behind all that must be aligned. */
 static bool give_memory(struct cgx_adapt *adapt)
 {
     const size_t row = sizeof adapt->measured[0], n = adapt->nsegments;
-    unsigned char *memory = calloc(n, 2 * row + 3 * sizeof(double));
+    unsigned char *memory =
+        calloc(n, 2 * row + 2 * sizeof(struct cgx_finding) + 6 * sizeof(double));
     unsigned char *block = calloc(n, row + 1);
-    size_t first = 0;
+    size_t first = 0, kept = 0;
 
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        kept += adapt->layers[i].plan ? kept_of(adapt->layers[i].plan) : 0;
     adapt->measured = (void *)memory;
     adapt->summed = (void *)block;
-    if (!memory || !block)
+    adapt->kept = malloc(kept * sizeof adapt->kept[0]);
+    if (!memory || !block || !adapt->kept)
         return false;
     memory += n * row;
     adapt->widths = block + n * row;
+    kept = 0;
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
         size_t nsegments = layer->plan ? layer->plan->nsegments : 0;
@@ -52,14 +119,12 @@ static bool give_memory(struct cgx_adapt *adapt)
             continue;
         layer->measured = adapt->measured + first;
         layer->summed = adapt->summed + first;
-        layer->errors = take(&memory, nsegments, row);
-        layer->spreads = take(&memory, nsegments, sizeof(double));
-        layer->reference = take(&memory, nsegments, sizeof(double));
-        layer->scale = take(&memory, nsegments, sizeof(double));
-        for (size_t s = 0; s < nsegments; s++) {
+        layer->kept.elements = adapt->kept + kept;
+        layer->kept.room = kept_of(layer->plan);
+        kept += layer->kept.room;
+        give_rows(layer, &memory);
+        for (size_t s = 0; s < nsegments; s++)
             adapt->widths[first + s] = layer->plan->segments[s].bits;
-            layer->errors[s][0] = NAN;
-        }
         first += nsegments;
     }
     return true;
@@ -75,8 +140,9 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
         return NULL;
     adapt->base = (unsigned)settings->bits;
     adapt->period = settings->adaptive_period;
+    adapt->kind = settings->adaptive_budget_kind;
     adapt->alpha = settings->adaptive_budget;
-    adapt->left = CGX_ADAPT_FIRST;
+    adapt->left = adapt->window = CGX_ADAPT_FIRST;
     adapt->allowed = 1;
     adapt->nlayers = nplans;
     for (size_t i = 0; had && i < nplans; i++) {
@@ -86,8 +152,10 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
         had = adapt->layers[i].plan != NULL;
         adapt->nsegments += plans[i]->nsegments;
     }
-    if (had && adapt->nsegments > 0 && give_memory(adapt))
+    if (had && adapt->nsegments > 0 && give_memory(adapt)) {
+        follow_sampling(adapt);
         return adapt;
+    }
     cgx_adapt_free(adapt);
     return NULL;
 }
@@ -100,6 +168,7 @@ void cgx_adapt_free(struct cgx_adapt *adapt)
         cgx_plan_free(adapt->layers[i].plan);
     free(adapt->measured);
     free(adapt->summed);
+    free(adapt->kept);
     free(adapt);
 }
 
@@ -108,251 +177,159 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt)
     return adapt->nsegments * (sizeof adapt->measured[0] + 1);
 }
 
-/* ---- estimates ---- */
+/* ---- what a step has shown ---- */
 
-/* The width that the error of SEGMENT is compared with. */
-static unsigned base_of(const struct cgx_adapt *adapt, const struct cgx_segment *segment)
+/* Follows the spreads of the step that has gone by; a poisoned segment keeps its last scale. True
+ * if the layer was in the step. */
+static bool follow_spreads(struct cgx_adapt_layer *layer)
 {
-    return adapt->base == CGX_BITS_EXACT ? segment->most : adapt->base;
-}
+    bool was_in = false;
 
-/* Squared steps at BITS over those of one step to the range. */
-static double grid_squared(const struct cgx_plan *plan, unsigned bits)
-{
-    double steps = (double)(1u << bits) - (plan->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1);
-
-    return steps * steps;
-}
-
-/* What the spread of SEGMENT would be if its steps were its ranges. */
-static double range_squared(const struct cgx_adapt_layer *layer, size_t segment)
-{
-    return layer->spreads[segment] * grid_squared(layer->plan, layer->plan->segments[segment].bits);
-}
-
-/* Follows the spreads of the step that has gone by. A poisoned segment keeps its last scale. */
-static void follow_spreads(struct cgx_adapt_layer *layer)
-{
     for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        double now;
+        double now = cgx_model_range(layer, i);
 
-        if (!is_variable(&layer->plan->segments[i]))
+        layer->spreads[i] = NAN;
+        was_in = was_in || isfinite(now);
+        if (!cgx_model_is_variable(&layer->plan->segments[i]) || !isfinite(now))
             continue;
-        now = range_squared(layer, i);
-        if (!isfinite(now))
-            continue;
+        layer->latest[i] = now;
         layer->scale[i] = layer->reference[i] > 0 ? now / layer->reference[i] : now;
     }
+    return was_in;
 }
 
-/* The error of SEGMENT at BITS. Where nothing was measured that could be scaled, of elements spread
- * evenly between the levels: n u^2 / 12, or twice that. */
-static double error_at(const struct cgx_adapt_layer *layer, size_t segment, unsigned bits)
+static bool are_finite(const double *values, size_t count)
 {
-    const struct cgx_plan *plan = layer->plan;
+    bool finite = true;
 
-    if (!isnan(layer->errors[segment][0]) && layer->reference[segment] > 0)
-        return layer->errors[segment][bits - 1] * layer->scale[segment];
-    return layer->scale[segment] / grid_squared(plan, bits) /
-           (plan->rounding == CGX_ROUNDING_STOCHASTIC ? 6 : 12);
+    for (size_t i = 0; i < count; i++)
+        finite = finite && isfinite(values[i]);
+    return finite;
 }
 
-void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                        double *now, double *base)
+static void add_finding(struct cgx_finding *to, const struct cgx_finding *finding)
 {
-    const struct cgx_segment *segments = layer->plan->segments;
+    to->quantised += finding->quantised;
+    to->owned += finding->owned;
+    if (isfinite(finding->sampled) && are_finite(finding->errors, CGX_WIDTHS)) {
+        to->sampled += finding->sampled;
+        for (unsigned w = 0; w < CGX_WIDTHS; w++)
+            to->errors[w] += finding->errors[w];
+    }
+    for (int p = 0; p < CGX_POWERS; p++) {
+        to->powers[p] += finding->powers[p];
+        to->seen[p] += finding->seen[p];
+    }
+}
 
-    *now = *base = 0;
+/* Adds what was found of LAYER in the step, segment by segment, where it is finite on all ranks. */
+static void add_findings(struct cgx_adapt_layer *layer)
+{
     for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        if (!is_variable(&segments[i]))
+        double now = cgx_model_range(layer, i);
+
+        if (!isfinite(now))
             continue;
-        *now += error_at(layer, i, segments[i].bits);
-        *base += error_at(layer, i, base_of(adapt, &segments[i]));
+        add_finding(&layer->found[i], &layer->findings[i]);
+        layer->passed[i] += now;
+        layer->times[i]++;
     }
 }
 
-/* Estimated error of all layers over their budget; 0 where both are 0. */
-static double over_budget(const struct cgx_adapt *adapt)
+static void forget_found(struct cgx_adapt_layer *layer)
 {
-    double now = 0, base = 0;
+    size_t n = layer->plan->nsegments;
 
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        double n, b;
+    memset(layer->found, 0, n * sizeof layer->found[0]);
+    memset(layer->passed, 0, n * sizeof layer->passed[0]);
+    memset(layer->times, 0, n * sizeof layer->times[0]);
+}
 
-        if (!adapt->layers[i].plan)
-            continue;
-        cgx_adapt_estimate(adapt, &adapt->layers[i], &n, &b);
-        now += n;
-        base += b;
+/* What SUM over buckets of weight SEEN is for those of weight ALL. A sample of constant buckets
+ * says nothing of others. */
+static double for_all(double sum, double seen, double all)
+{
+    if (!(all > 0))
+        return all; /* 0, or NaN */
+    return seen > 0 ? sum * (all / seen) : NAN;
+}
+
+static void conclude(struct cgx_adapt_layer *layer)
+{
+    for (size_t i = 0; i < layer->plan->nsegments; i++) {
+        const struct cgx_finding *found = &layer->found[i];
+        double *row = layer->measured[i];
+
+        for (unsigned w = 0; w < CGX_WIDTHS; w++)
+            row[w] = for_all(found->errors[w], found->sampled, found->quantised);
+        for (int p = 0; p < CGX_POWERS; p++)
+            row[CGX_WIDTHS + p] = for_all(found->powers[p], found->seen[p], found->owned);
     }
-    return now > 0 ? now / (adapt->alpha * base) : 0;
 }
 
 /* ---- steps ---- */
-
-bool cgx_adapt_measures(const struct cgx_adapt *adapt)
-{
-    return adapt->left == 1;
-}
 
 /* What was measured says nothing of values on quite another scale: steps have a least size. */
 static bool is_outgrown(const struct cgx_adapt_layer *layer)
 {
     for (size_t i = 0; layer->plan && i < layer->plan->nsegments; i++) {
-        if (is_variable(&layer->plan->segments[i]) && layer->reference[i] > 0 &&
+        if (cgx_model_is_variable(&layer->plan->segments[i]) && layer->reference[i] > 0 &&
             layer->scale[i] > CGX_ADAPT_OUTGROWN)
             return true;
     }
     return false;
 }
 
+/* Takes note of the step in all layers, which was measured or not. True if one is outgrown. */
+static bool follow_step(struct cgx_adapt *adapt, bool measured)
+{
+    bool outgrown = false;
+
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        struct cgx_adapt_layer *layer = &adapt->layers[i];
+
+        if (!layer->plan)
+            continue;
+        if (measured)
+            add_findings(layer);
+        layer->kept.compares = follow_spreads(layer) && measured;
+        outgrown = outgrown || is_outgrown(layer);
+    }
+    return outgrown;
+}
+
+static void forget_all(struct cgx_adapt *adapt)
+{
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        if (adapt->layers[i].plan)
+            forget_found(&adapt->layers[i]);
+    }
+}
+
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 {
+    bool outgrown = follow_step(adapt, cgx_adapt_measures(adapt));
+    enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
+
     adapt->steps++;
     adapt->left--;
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        if (adapt->layers[i].plan)
-            follow_spreads(&adapt->layers[i]);
-        if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(&adapt->layers[i]))
-            adapt->left = 1;
+    if (adapt->choices > 0 && adapt->left > 1 && outgrown) {
+        forget_all(adapt);
+        aim(adapt, 1, 1);
     }
     if (adapt->left == 0) {
-        adapt->left = adapt->period;
-        return CGX_ADAPT_MEASURED;
-    }
-    if (adapt->choices == 0 || !(over_budget(adapt) > adapt->allowed))
-        return CGX_ADAPT_NOTHING;
-    adapt->left = 1;
-    return CGX_ADAPT_SCALED;
-}
-
-/* Makes the sum of all ranks' measurements what estimates are made from, where it is finite. */
-static void take_errors(struct cgx_adapt_layer *layer)
-{
-    for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        bool finite = is_variable(&layer->plan->segments[i]) && isfinite(range_squared(layer, i));
-
-        for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            finite = finite && isfinite(layer->summed[i][w]);
-        if (!finite)
-            continue;
-        memcpy(layer->errors[i], layer->summed[i], sizeof layer->errors[i]);
-        layer->reference[i] = range_squared(layer, i);
-        layer->scale[i] = layer->reference[i] > 0 ? 1 : 0;
-    }
-}
-
-/* ---- choosing ---- */
-
-struct choice {
-    struct cgx_share *shares;
-    double (*errors)[CGX_WIDTHS];
-    size_t nshares;
-    double budget; /* of all errors */
-    double error;  /* with the present widths */
-    double cost;   /* bits of the present widths */
-};
-
-static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                      size_t segment, struct choice *choice)
-{
-    const struct cgx_segment *about = &layer->plan->segments[segment];
-    double *errors = choice->errors[choice->nshares];
-
-    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
-        errors[bits - 1] = bits > 1 || layer->plan->rounding == CGX_ROUNDING_NEAREST
-                               ? error_at(layer, segment, bits)
-                               : 0;
-    choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
-                                                           .errors = errors,
-                                                           .least = about->least,
-                                                           .most = about->most,
-                                                           .base = base_of(adapt, about)};
-    choice->budget += adapt->alpha * errors[base_of(adapt, about) - 1];
-    choice->error += errors[about->bits - 1];
-    choice->cost += (double)about->count * about->bits;
-}
-
-static double cost_of(const struct choice *choice)
-{
-    double cost = 0;
-
-    for (size_t i = 0; i < choice->nshares; i++)
-        cost += choice->shares[i].cost * choice->shares[i].bits;
-    return cost;
-}
-
-/* Where base widths cost less they are the choice: their error is the budget, of which the margin
- * leaves a part unspent. */
-static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
-{
-    double base = 0;
-
-    for (size_t i = 0; i < choice->nshares; i++) {
-        const struct cgx_share *share = &choice->shares[i];
-
-        if (share->base < share->least || share->base > share->most)
-            return;
-        base += share->cost * share->base;
-    }
-    if (adapt->alpha < 1 || base > cost_of(choice))
-        return;
-    for (size_t i = 0; i < choice->nshares; i++)
-        choice->shares[i].bits = choice->shares[i].base;
-}
-
-/* The chosen widths go to the block, in the order of add_share. */
-static void set_widths(struct cgx_adapt *adapt, const struct choice *choice)
-{
-    size_t segment = 0, share = 0;
-
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        const struct cgx_plan *plan = adapt->layers[i].plan;
-
-        for (size_t s = 0; plan && s < plan->nsegments; s++, segment++) {
-            if (is_variable(&plan->segments[s]))
-                adapt->widths[segment] = (uint8_t)choice->shares[share++].bits;
+        for (size_t i = 0; i < adapt->nlayers; i++) {
+            if (adapt->layers[i].plan)
+                conclude(&adapt->layers[i]);
         }
+        aim(adapt, adapt->period, CGX_ADAPT_MEASURED_STEPS);
+        due = CGX_ADAPT_MEASURED;
+    } else if (adapt->choices > 0 && cgx_model_over(adapt) > adapt->allowed) {
+        aim(adapt, 1, 1);
+        due = CGX_ADAPT_SCALED;
     }
-}
-
-static void choose(struct cgx_adapt *adapt, struct choice *choice)
-{
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        const struct cgx_adapt_layer *layer = &adapt->layers[i];
-
-        for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-            if (is_variable(&layer->plan->segments[s]))
-                add_share(adapt, layer, s, choice);
-        }
-    }
-    if (!isfinite(choice->budget) ||
-        cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
-        return;
-    prefer_base(adapt, choice);
-    if (adapt->choices == 0 || choice->error > choice->budget ||
-        cost_of(choice) < CGX_ADAPT_GAIN * choice->cost)
-        set_widths(adapt, choice);
-}
-
-static void take_summed(struct cgx_adapt *adapt, enum cgx_adapt_due due)
-{
-    for (size_t i = 0; due == CGX_ADAPT_MEASURED && i < adapt->nlayers; i++) {
-        if (adapt->layers[i].plan)
-            take_errors(&adapt->layers[i]);
-    }
-}
-
-void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
-{
-    struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
-                            .errors = calloc(adapt->nsegments, sizeof(double[CGX_WIDTHS]))};
-
-    take_summed(adapt, due);
-    if (choice.shares && choice.errors)
-        choose(adapt, &choice);
-    free(choice.shares);
-    free(choice.errors);
+    follow_sampling(adapt);
+    return due;
 }
 
 bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
@@ -361,23 +338,25 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     bool changed = false;
     double over;
 
-    take_summed(adapt, due);
     for (size_t i = 0; i < adapt->nlayers; i++) {
-        struct cgx_plan *plan = adapt->layers[i].plan;
+        struct cgx_adapt_layer *layer = &adapt->layers[i];
         uint32_t hash;
 
-        if (!plan)
+        if (!layer->plan)
             continue;
-        hash = plan->hash;
-        cgx_plan_set(plan, widths);
-        widths += plan->nsegments;
-        changed = changed || plan->hash != hash;
+        if (due == CGX_ADAPT_MEASURED)
+            cgx_model_take(layer);
+        hash = layer->plan->hash;
+        cgx_plan_set(layer->plan, widths);
+        widths += layer->plan->nsegments;
+        changed = changed || layer->plan->hash != hash;
+        /* Where it is cut is a matter of its widths. */
+        layer->kept.compares = layer->kept.compares && layer->plan->hash == hash;
     }
-    /* A call that is not compressed in the next measured step must not count with this one. */
-    for (size_t i = 0; i < adapt->nsegments; i++)
-        adapt->measured[i][0] = NAN;
+    /* With these widths all is measured anew. */
+    forget_all(adapt);
     adapt->choices++;
-    over = over_budget(adapt);
+    over = cgx_model_over(adapt);
     adapt->allowed = over > 1 ? CGX_ADAPT_EXCEEDED * over : 1;
     return changed;
 }

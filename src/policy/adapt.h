@@ -2,20 +2,46 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Widths layer by layer (CGX, Middleware '22, section 4): the fewest bytes whose squared error is
- * at most alpha times that of the base width. The errors of all widths are measured once a period;
- * between measurements they are scaled by what messages show of the segments (struct cgx_tally),
- * and where that says that the budget is exceeded, widths are chosen anew at once.
+ * within a budget. The errors of all widths are measured in the last steps of each period, and what
+ * all ranks found is added up at its end; between measurements it is scaled by what messages show
+ * of the segments (struct cgx_tally), and where that says that the budget is exceeded, widths are
+ * chosen anew at once.
+ *
+ * CGX_BUDGET_ERROR: the budget is alpha times the error that the base width would have.
+ * CGX_BUDGET_NOISE: alpha times the noise of the sums, and a small part of their power. With P
+ * contributions x_r to a sum s, of segments l:
+ *
+ *   N_l = P / (P - 1) * (sum of |x_r|^2 - |s|^2 / P)
+ *   D_l = |s - s of the step before|^2 / 2
+ *   budget = alpha * min(sum of N_l, sum of D_l) + CGX_ADAPT_FLOOR * sum of |s|^2
+ *
+ * N is an unbiased estimate of the variance of s where the ranks' data is drawn alike (McCandlish
+ * et al., 2018, appendix A), and D bounds it where it is not. Between measurements the powers of a
+ * segment are scaled as its errors are. Where powers are not known (coll/powers.h) the error of the
+ * base width stands for them.
+ *
+ * Under either no width is chosen whose error exceeds CGX_ADAPT_CAP of the power of the segment's
+ * sum, as long as a larger one is allowed.
  *
  * Pure logic: others add the ranks' measurements up and pass the root's choice on. All that decides
  * whether they do is the same on all ranks. */
 #ifndef CGX_POLICY_ADAPT_H
 #define CGX_POLICY_ADAPT_H
 
-#include "codec/measure.h"
+#include "policy/finding.h"
 #include "policy/plan.h"
 
-/* Compressed steps at the base width before the first choice. */
+/* Compressed steps at the base width before the first choice, all measured. */
 #define CGX_ADAPT_FIRST 3
+
+/* The steps at the end of a period that are measured. */
+#define CGX_ADAPT_MEASURED_STEPS CGX_SAMPLE_PHASES
+
+/* Error over power beyond which a width is not chosen. */
+#define CGX_ADAPT_CAP 0.5
+
+/* The part of the sums' power that is in a budget of CGX_BUDGET_NOISE. */
+#define CGX_ADAPT_FLOOR 0.01
 
 /* Where a choice does not keep the budget: growth of the estimated error over budget beyond which
  * widths are chosen at once. */
@@ -31,29 +57,47 @@
  * budget: widths do not flutter. */
 #define CGX_ADAPT_GAIN 0.98
 
+/* Of a segment, by width - 1 its squared error, and behind that, at CGX_WIDTHS + an enum cgx_power,
+ * its powers. NaN: not known. */
+#define CGX_ADAPT_ROW (CGX_WIDTHS + CGX_POWERS)
+
 /* One recurring buffer: a position of the step. */
 struct cgx_adapt_layer {
-    struct cgx_plan *plan;          /* NULL: the position has none; owned */
-    double *spreads;                /* for struct cgx_tally, as are the errors that ... */
-    double (*measured)[CGX_WIDTHS]; /* ... this rank measures */
-    double (*summed)[CGX_WIDTHS];   /* and those of all ranks, added up */
-    double (*errors)[CGX_WIDTHS];   /* ... when they were last finite; NaN: never */
-    double *reference;              /* what the spreads were then, as if with steps of 1 bit */
-    double *scale;                  /* of the errors since */
+    struct cgx_plan *plan; /* NULL: the position has none; owned */
+    unsigned
+        addends;     /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing */
+    double *spreads; /* for struct cgx_tally, as are ... */
+    struct cgx_finding *findings; /* ... these of a call ... */
+    struct cgx_kept kept;         /* ... and this */
+    struct cgx_finding *found;    /* of all steps measured since the last choice, and ... */
+    double *passed; /* ... the sum of spreads in these, as if with steps of 1 bit ... */
+    double *times;  /* ... and how many had finite ones */
+    double (*measured)[CGX_ADAPT_ROW]; /* what that comes to */
+    double (*summed)[CGX_ADAPT_ROW];   /* for all ranks */
+    /* The mean of the steps when it was last finite; errors that are NaN: never. Without the
+     * payloads' own errors, and the noise N in the place of CGX_POWER_INPUTS. */
+    double (*known)[CGX_ADAPT_ROW];
+    double *reference; /* the mean spread then */
+    double *latest;    /* the last spread that was finite, as those in PASSED */
+    double
+        *scale; /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is known */
 };
 
 struct cgx_adapt {
     unsigned base, period;
+    enum cgx_budget kind;
     double alpha;
     uint64_t steps;   /* that have gone by */
     uint64_t choices; /* that have been made */
-    unsigned left;    /* steps up to the next choice from a measurement */
+    unsigned left;    /* steps up to the next choice from a measurement ... */
+    unsigned window;  /* ... the last so many of which are measured */
     double allowed;   /* estimated error over budget beyond which widths are chosen at once */
     size_t nsegments; /* of all layers */
-    double (*measured)[CGX_WIDTHS]; /* of all segments, in one piece */
+    double (*measured)[CGX_ADAPT_ROW]; /* of all segments, in one piece */
     /* What the root sends, in one block: the sums of the ranks' measurements, then widths. */
-    double (*summed)[CGX_WIDTHS];
+    double (*summed)[CGX_ADAPT_ROW];
     uint8_t *widths;
+    float *kept;    /* the layers', in one piece */
     size_t nlayers; /* positions of the step */
     struct cgx_adapt_layer layers[];
 };
@@ -67,7 +111,11 @@ void cgx_adapt_free(struct cgx_adapt *adapt);
 /* Whether calls of the present step are measured. */
 bool cgx_adapt_measures(const struct cgx_adapt *adapt);
 
-/* A step has gone by. What ranks have to do now, before the next: */
+/* Which buckets are, then: the shorter the measurement, the more. */
+struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt);
+
+/* A step has gone by; layers whose spreads are as this left them were not in it. What ranks have to
+ * do now, before the next: */
 enum cgx_adapt_due {
     CGX_ADAPT_NOTHING,
     CGX_ADAPT_MEASURED, /* add all ranks' MEASURED up into the root's SUMMED, then as for scaled */
@@ -85,9 +133,13 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due);
 /* Bytes of the block from SUMMED on. */
 size_t cgx_adapt_block(const struct cgx_adapt *adapt);
 
-/* Estimated squared errors of LAYER, all ranks': with its present widths and with the base width;
- * segments of fixed width count for nothing. */
+/* Estimated squared error of LAYER, all ranks', and its part of the budget; segments of fixed width
+ * count for nothing. */
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                        double *now, double *base);
+                        double *error, double *budget);
+
+/* N over the power of the sums of LAYER: times P and the batch of a rank it is the noise scale of
+ * McCandlish et al. (2018), the batch beyond which larger ones gain little. NaN: not known. */
+double cgx_adapt_noise(const struct cgx_adapt_layer *layer);
 
 #endif

@@ -55,7 +55,9 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
         const struct cgx_piece *piece = &job->pieces[i];
 
         pieces[i] = {piece->first, piece->count, piece->offset, piece->raw, piece->bits, tiles};
-        tiles += (uint32_t)cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE);
+        tiles += (uint32_t)(job->kernel == CGX_KERNEL_MEASURE
+                                ? cgx_kernel_measured_tiles(piece, job->coding->sampling)
+                                : cgx_kernel_tiles(piece));
     }
     for (size_t i = 0; i < job->nsources; i++)
         sources[i] =
@@ -71,6 +73,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.npieces = (uint32_t)job->npieces;
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
+    args.sampling = job->coding->sampling;
     if (!softcuda_run(kernel_of(job), &args, tiles, CGX_KERNEL_THREADS))
         bail_out("the threads of a block did not meet");
     return status == 0 ? CGX_OK : CGX_ERR_FORMAT;

@@ -41,6 +41,19 @@ static double error_of(double range, unsigned bits)
     return CGX_SEGMENT_ELEMENTS * range * range / (steps * steps) / 12;
 }
 
+/* Of everything: both weights are equal, and powers those of elements spread evenly about 0. */
+static struct cgx_finding finding_of(double range)
+{
+    double weight = CGX_SEGMENT_ELEMENTS * range * range;
+    struct cgx_finding finding = {.sampled = weight, .quantised = weight, .owned = weight};
+
+    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
+        finding.errors[bits - 1] = error_of(range, bits);
+    finding.powers[CGX_POWER_SUM] = weight / 12;
+    finding.seen[CGX_POWER_SUM] = weight;
+    return finding;
+}
+
 /* One step in which segment S of each buffer has the range RANGES[S]. */
 static enum cgx_adapt_due step(struct cgx_adapt *adapt, const double *ranges)
 {
@@ -49,8 +62,8 @@ static enum cgx_adapt_due step(struct cgx_adapt *adapt, const double *ranges)
 
         for (size_t s = 0; layer->plan && s < SEGMENTS; s++) {
             layer->spreads[s] = 12 * error_of(ranges[s], layer->plan->segments[s].bits);
-            for (unsigned bits = 1; bits <= CGX_WIDTHS && cgx_adapt_measures(adapt); bits++)
-                layer->measured[s][bits - 1] = error_of(ranges[s], bits);
+            if (cgx_adapt_measures(adapt))
+                layer->findings[s] = finding_of(ranges[s]);
         }
     }
     return cgx_adapt_step(adapt);
@@ -109,13 +122,14 @@ static const double various[SEGMENTS] = {1, 0.2, 0.1, 2, 0.02, 0.5, 1, 0.01};
 static void test_first(void)
 {
     struct cgx_adapt *adapt = create();
-    bool quiet = true, measured;
+    bool quiet, measured;
 
-    quiet = !cgx_adapt_measures(adapt) && step(adapt, various) == CGX_ADAPT_NOTHING;
-    quiet = quiet && !cgx_adapt_measures(adapt) && step(adapt, various) == CGX_ADAPT_NOTHING;
     measured = cgx_adapt_measures(adapt);
-    ok(quiet && measured, "the third step is the first that is measured");
-    ok(step(adapt, various) == CGX_ADAPT_MEASURED, "after it widths are chosen");
+    quiet = step(adapt, various) == CGX_ADAPT_NOTHING;
+    measured = measured && cgx_adapt_measures(adapt);
+    quiet = quiet && step(adapt, various) == CGX_ADAPT_NOTHING;
+    ok(quiet && measured && cgx_adapt_measures(adapt), "the first three steps are measured");
+    ok(step(adapt, various) == CGX_ADAPT_MEASURED, "after them widths are chosen");
     carry_out(adapt, CGX_ADAPT_MEASURED);
     ok(relative_error(adapt, various) <= 1 && mean_bits(adapt) < 4,
        "that have less bytes than the base width (%.2f bits), and at most its error (%.2f)",
@@ -139,13 +153,42 @@ static void test_alike(void)
 static void test_period(void)
 {
     struct cgx_adapt *adapt = create();
-    unsigned quiet = 0;
+    unsigned before = 0, measured = 0, phases = 0;
+    enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
 
+    adapt->period = 5 * PERIOD;
     steps(adapt, various, CGX_ADAPT_FIRST);
-    while (quiet < 2 * PERIOD && !cgx_adapt_measures(adapt))
-        quiet += step(adapt, various) == CGX_ADAPT_NOTHING;
-    ok(quiet == PERIOD - 1, "the last step of a period is measured, and none before");
-    ok(step(adapt, various) == CGX_ADAPT_MEASURED, "and its end chooses");
+    for (; before < 10 * PERIOD && !cgx_adapt_measures(adapt); before++)
+        due = step(adapt, various);
+    ok(before == 5 * PERIOD - CGX_ADAPT_MEASURED_STEPS && due == CGX_ADAPT_NOTHING,
+       "the last %u steps of a period are measured, and none before", CGX_ADAPT_MEASURED_STEPS);
+    for (; measured < 10 * PERIOD && due == CGX_ADAPT_NOTHING; measured++) {
+        struct cgx_sampling sampling = cgx_adapt_sampling(adapt);
+
+        phases |= sampling.phases == CGX_SAMPLE_PHASES ? 1u << sampling.phase : 0;
+        due = step(adapt, various);
+    }
+    ok(measured == CGX_ADAPT_MEASURED_STEPS && due == CGX_ADAPT_MEASURED, "and their end chooses");
+    ok(phases == (1u << CGX_SAMPLE_PHASES) - 1, "each of them samples other buckets, 1 in %u",
+       CGX_SAMPLE_GROUP);
+    cgx_adapt_free(adapt);
+}
+
+/* The shorter the measurement, the more it samples. */
+static void test_short_period(void)
+{
+    struct cgx_adapt *adapt = create();
+    bool good = true;
+
+    adapt->period = 3;
+    steps(adapt, various, CGX_ADAPT_FIRST);
+    for (unsigned i = 0; i < 3; i++) {
+        struct cgx_sampling sampling = cgx_adapt_sampling(adapt);
+
+        good = good && cgx_adapt_measures(adapt) && sampling.phases == 4 && sampling.phase == i;
+        step(adapt, various);
+    }
+    ok(good, "a period of 3 steps: all are measured, 1 bucket in 16");
     cgx_adapt_free(adapt);
 }
 
@@ -255,11 +298,235 @@ static void test_out_of_reach(void)
     cgx_adapt_free(adapt);
 }
 
+/* ---- steps that lack something ---- */
+
+static void test_missed(void)
+{
+    struct cgx_adapt *adapt = create(), *other = create();
+    double *spreads = adapt->layers[2].spreads;
+    bool same = true;
+    unsigned before;
+
+    step(adapt, various);
+    for (size_t s = 0; s < SEGMENTS; s++)
+        adapt->layers[0].findings[s].errors[3] = 1e30; /* stale */
+    /* The second step has the last buffer alone, the third both. */
+    for (size_t s = 0; s < SEGMENTS; s++) {
+        spreads[s] = 12 * error_of(various[s], 4);
+        adapt->layers[2].findings[s] = finding_of(various[s]);
+    }
+    same = cgx_adapt_step(adapt) == CGX_ADAPT_NOTHING;
+    carry_out(adapt, step(adapt, various));
+    steps(other, various, CGX_ADAPT_FIRST);
+    for (size_t s = 0; s < SEGMENTS; s++)
+        same = same && bits_in(adapt, 0, s) == bits_in(other, 0, s) &&
+               bits_in(adapt, 2, s) == bits_in(other, 2, s);
+    ok(same, "a buffer that is missed in a measured step is measured in the others");
+    before = bits_in(adapt, 0, 3);
+    for (unsigned i = 0; i < 2 * PERIOD; i++) {
+        enum cgx_adapt_due due;
+
+        for (size_t s = 0; s < SEGMENTS; s++) {
+            spreads[s] = 12 * error_of(various[s], bits_in(adapt, 2, s));
+            adapt->layers[2].findings[s] = finding_of(various[s]);
+        }
+        due = cgx_adapt_step(adapt);
+        same = same && due != CGX_ADAPT_SCALED;
+        carry_out(adapt, due);
+    }
+    ok(same && bits_in(adapt, 0, 3) == before, "one that is missed for long keeps what was known");
+    cgx_adapt_free(adapt);
+    cgx_adapt_free(other);
+
+    adapt = create();
+    for (unsigned i = 0; i < CGX_ADAPT_FIRST; i++) {
+        for (size_t s = 0; s < SEGMENTS; s++) {
+            adapt->layers[2].spreads[s] = 12 * error_of(various[s], 4);
+            adapt->layers[2].findings[s] = finding_of(various[s]);
+        }
+        carry_out(adapt, cgx_adapt_step(adapt));
+    }
+    ok(adapt->choices == 1 && bits_in(adapt, 0, 3) == 4 && bits_in(adapt, 2, 3) > 4,
+       "one that was never seen keeps the base width, and the others have theirs");
+    cgx_adapt_free(adapt);
+}
+
+/* Ratios of sums: a step of large values counts for as much as it is, and its share in the error of
+ * that. */
+static void test_mean(void)
+{
+    struct cgx_adapt *adapt = create();
+    double ranges[SEGMENTS], error, budget;
+
+    for (unsigned i = 0; i < CGX_ADAPT_FIRST; i++) {
+        for (size_t s = 0; s < SEGMENTS; s++)
+            ranges[s] = various[s] * (i + 1);
+        carry_out(adapt, step(adapt, ranges));
+    }
+    cgx_adapt_estimate(adapt, &adapt->layers[0], &error, &budget);
+    ok(fabs(adapt->layers[0].known[3][3] / error_of(various[3], 4) - 14.0 / 3) < 1e-9 &&
+           adapt->layers[0].scale[3] == 1,
+       "errors are the mean of the measured steps");
+    ok(error <= budget, "and within the budget");
+    cgx_adapt_free(adapt);
+}
+
+/* ---- budgets ---- */
+
+/* A step of one in which the sums of all segments have these powers over that of elements spread
+ * evenly; at the base width payloads have their errors in them. */
+static enum cgx_adapt_due step_with(struct cgx_adapt *adapt, const double *ranges, double inputs,
+                                    double sum, double change)
+{
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        struct cgx_adapt_layer *layer = &adapt->layers[i];
+
+        layer->addends = 4;
+        for (size_t s = 0; layer->plan && s < SEGMENTS; s++) {
+            struct cgx_finding *finding = &layer->findings[s];
+            double weight = CGX_SEGMENT_ELEMENTS * ranges[s] * ranges[s];
+            double error = error_of(ranges[s], layer->plan->segments[s].bits);
+            double part = inputs / (inputs + sum);
+
+            layer->spreads[s] = 12 * error;
+            if (!cgx_adapt_measures(adapt))
+                continue;
+            *finding = finding_of(ranges[s]);
+            finding->powers[CGX_POWER_INPUTS] = inputs * weight / 12 + part * error;
+            finding->powers[CGX_POWER_SUM] = sum * weight / 12 + error;
+            finding->powers[CGX_POWER_CHANGE] = change * weight / 12 + error;
+            for (int p = 0; p < CGX_POWERS; p++)
+                finding->seen[p] = weight;
+        }
+    }
+    return cgx_adapt_step(adapt);
+}
+
+/* The widths that the segments come to have; the powers are over those of elements spread evenly.
+ */
+static struct cgx_adapt *choose_with(enum cgx_budget kind, double alpha, unsigned least,
+                                     double inputs, double sum, double change)
+{
+    struct cgx_adapt *adapt = create();
+
+    adapt->kind = kind;
+    adapt->alpha = alpha;
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        for (size_t s = 0; adapt->layers[i].plan && s < SEGMENTS; s++)
+            adapt->layers[i].plan->segments[s].least = (uint8_t)least;
+    for (unsigned i = 0; i < CGX_ADAPT_FIRST; i++)
+        carry_out(adapt, step_with(adapt, various, inputs, sum, change));
+    return adapt;
+}
+
+/* Error over the powers of all sums that are 1. */
+static double error_over_power(const struct cgx_adapt *adapt)
+{
+    double error = 0, power = 0;
+
+    for (size_t s = 0; s < SEGMENTS; s++) {
+        error +=
+            error_of(various[s], bits_in(adapt, 0, s)) + error_of(various[s], bits_in(adapt, 2, s));
+        power += 2 * CGX_SEGMENT_ELEMENTS * various[s] * various[s] / 12;
+    }
+    return error / power;
+}
+
+static bool is_capped(const struct cgx_adapt *adapt, double sum)
+{
+    bool capped = true;
+
+    for (size_t s = 0; s < SEGMENTS; s++) {
+        double power = sum * CGX_SEGMENT_ELEMENTS * various[s] * various[s] / 12;
+        unsigned bits = bits_at(adapt, s);
+
+        capped = capped && (bits == 8 || error_of(various[s], bits) <= CGX_ADAPT_CAP * power);
+    }
+    return capped;
+}
+
+static void test_cap(void)
+{
+    /* Of elements spread evenly 1 bit has the error 1, 2 have 1/9, 3 have 1/49. */
+    struct cgx_adapt *adapt = choose_with(CGX_BUDGET_ERROR, 1000, 1, 4, 1, 1);
+
+    ok(bits_at(adapt, 3) == 2 && bits_at(adapt, 7) == 2 && is_capped(adapt, 1),
+       "a budget of everything: widths of an error of half the power at most");
+    cgx_adapt_free(adapt);
+    adapt = choose_with(CGX_BUDGET_ERROR, 1, 1, 4, 0.05, 1);
+    ok(bits_at(adapt, 7) == 3 && is_capped(adapt, 0.05), "ranks that cancel out need more bits");
+    cgx_adapt_free(adapt);
+    adapt = choose_with(CGX_BUDGET_ERROR, 1000, 1, 4, 1e-9, 1);
+    ok(mean_bits(adapt) == 8, "sums of nothing but error have the most bits, and no more");
+    cgx_adapt_free(adapt);
+}
+
+static void test_noise(void)
+{
+    /* N = 4/3 (inputs - sum / 4): 1, 0.1 and 4 times the power of the sum. */
+    struct cgx_adapt *adapt = choose_with(CGX_BUDGET_NOISE, 0.05, 1, 1, 1, 5);
+    double error = error_over_power(adapt), late;
+
+    ok(fabs(cgx_adapt_noise(&adapt->layers[0]) - 1) < 1e-3, "the noise is that of the ranks");
+    ok(error <= 0.95 * 0.06 && error > 0.03, "the error (%.4f) is within noise and floor", error);
+    cgx_adapt_free(adapt);
+
+    adapt = choose_with(CGX_BUDGET_NOISE, 0.05, 1, 0.325, 1, 5);
+    ok(fabs(cgx_adapt_noise(&adapt->layers[0]) - 0.1) < 1e-3 &&
+           error_over_power(adapt) <= 0.95 * 0.015,
+       "ranks alike have little noise, and get a small error (%.4f)", error_over_power(adapt));
+    cgx_adapt_free(adapt);
+
+    adapt = choose_with(CGX_BUDGET_NOISE, 0.05, 1, 3.25, 1, 0.5);
+    late = error_over_power(adapt);
+    ok(late <= 0.95 * 0.035 && late > 0.015, "sums that hardly change bound the noise (%.4f)",
+       late);
+    cgx_adapt_free(adapt);
+
+    adapt = choose_with(CGX_BUDGET_NOISE, 1e-9, 1, 1, 1, 0);
+    error = error_over_power(adapt);
+    ok(error <= 0.0095 && error > 0.004, "without noise a hundredth of the power is left (%.4f)",
+       error);
+    cgx_adapt_free(adapt);
+}
+
+static void test_noise_unknown(void)
+{
+    double unknown = NAN, error, budget;
+    struct cgx_adapt *adapt = choose_with(CGX_BUDGET_NOISE, 0.05, 1, 1, 1, 1);
+    double ranges[SEGMENTS];
+    enum cgx_adapt_due due;
+
+    memcpy(ranges, various, sizeof ranges);
+    ranges[7] *= 500;
+    due = step_with(adapt, ranges, 1, 1, 1);
+    carry_out(adapt, due);
+    cgx_adapt_estimate(adapt, &adapt->layers[0], &error, &budget);
+    ok(due == CGX_ADAPT_SCALED && error <= budget, "the guard holds to the noise as it has grown");
+    ok(step_with(adapt, ranges, 1, 1, unknown) == CGX_ADAPT_MEASURED, "then it is measured");
+    cgx_adapt_free(adapt);
+
+    adapt = create();
+    adapt->kind = CGX_BUDGET_NOISE;
+    adapt->alpha = 0.05;
+    steps(adapt, various, CGX_ADAPT_FIRST);
+    ok(isnan(cgx_adapt_noise(&adapt->layers[0])) && relative_error(adapt, various) <= 1 &&
+           mean_bits(adapt) < 4,
+       "where powers are not known the error is that of the base width");
+    cgx_adapt_free(adapt);
+}
+
 int main(void)
 {
     test_first();
     test_alike();
     test_period();
+    test_short_period();
+    test_missed();
+    test_mean();
+    test_cap();
+    test_noise();
+    test_noise_unknown();
     test_flutter();
     test_guard();
     test_zeros();

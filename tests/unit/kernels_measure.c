@@ -28,8 +28,11 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding round
         .misalignment = i % 4 * 2,
         .nsources = 1 + i % 4,
         .seed = i * 64 + bucket_size};
-    size_t most = 5 * CGX_KERNEL_MEASURED / 4 / bucket_size; /* buckets, of two blocks */
+    uint32_t phases = 1u << i % 5;
+    size_t most =
+        5 * CGX_KERNEL_TILE * CGX_SAMPLE_BLOCK / 4 / bucket_size; /* buckets, of two blocks */
 
+    plan.coding.sampling = (struct cgx_sampling){phases, i * 7 % phases};
     scene_all_widths(&plan, least, i);
     plan.counts[i % (widths - 1)] = (most - i * 3 % most) * bucket_size;
     plan.counts[widths - 1] = (size_t)bucket_size * (i % 18) + 1 + i * 29 % bucket_size;
@@ -79,7 +82,7 @@ static void test_random(enum cgx_dtype dtype, enum cgx_rounding rounding)
         same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
     }
     ok(same, "%s, %s: %d random buckets, summed", data_dtypes[dtype], data_roundings[rounding],
-       TIMES * BUCKETS / CGX_SAMPLE_GROUP);
+       TIMES * BUCKETS / CGX_SAMPLE_BLOCK);
 }
 
 /* Of a bucket that is sampled, in the last source. */
@@ -91,6 +94,7 @@ static void test_refused(enum cgx_dtype dtype)
 
     plan.buffer_source = 0;
     plan.bits[2] = 5;
+    plan.coding.sampling = (struct cgx_sampling){0};
     scene_make(&scene, &plan);
     memcpy(scene_payload(&scene, plan.nsources - 1) + scene.pieces[2].offset, &header,
            sizeof header);
@@ -109,7 +113,7 @@ static const struct cgx_piece pieces[] = {
     {.count = 512, .bits = CGX_BITS_EXACT},
     {.first = 512, .count = 20480, .bits = 3, .offset = 2048},
     {.first = 20992, .count = 8192, .bits = 6, .offset = 65536}};
-enum { PIECES = 3, SAMPLES = (80 + 32) / CGX_SAMPLE_GROUP };
+enum { PIECES = 3, SAMPLES = (80 + 32) / CGX_SAMPLE_BLOCK };
 
 static struct cgx_backend *open_backend(unsigned char *staging, struct cgx_cuda_backends **all,
                                         const void *buffer)

@@ -35,9 +35,11 @@ bool kernels_open(void)
 
 static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
 {
-    return (uint32_t)(job->kernel == CGX_KERNEL_HEADERS
-                          ? cgx_kernel_header_tiles(piece, job->coding->bucket_size)
-                          : cgx_kernel_tiles(piece, job->kernel == CGX_KERNEL_MEASURE));
+    if (job->kernel == CGX_KERNEL_HEADERS)
+        return (uint32_t)cgx_kernel_header_tiles(piece, job->coding->bucket_size);
+    if (job->kernel == CGX_KERNEL_MEASURE)
+        return (uint32_t)cgx_kernel_measured_tiles(piece, job->coding->sampling);
+    return (uint32_t)cgx_kernel_tiles(piece);
 }
 
 static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *memory,
@@ -91,7 +93,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .stream = job->coding->stream,
                                    .npieces = (uint32_t)job->npieces,
                                    .nsources = (uint32_t)job->nsources,
-                                   .bucket_size = job->coding->bucket_size};
+                                   .bucket_size = job->coding->bucket_size,
+                                   .sampling = job->coding->sampling};
     void *parameters[] = {&args};
     uint32_t tiles;
     CUresult code;

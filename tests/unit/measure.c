@@ -12,7 +12,7 @@
 #include "codec_reference.h"
 #include "lib/tap.h"
 
-#define BUCKETS (5 * CGX_SAMPLE_GROUP + 1)
+#define BUCKETS (5 * CGX_SAMPLE_BLOCK + 1)
 #define MOST (BUCKETS * 256)
 #define SOURCES 4
 #define GUARD_BYTE 0xA5
@@ -25,24 +25,56 @@ static const unsigned char *sources[SOURCES];
 
 /* ---- which buckets ---- */
 
-static void test_buckets(void)
+static const struct cgx_sampling everything = {1, 0};
+
+static void test_buckets(struct cgx_sampling sampling)
 {
-    bool one_each = true, counted = true, moves = true;
+    size_t group = cgx_sample_group(sampling);
+    bool one_each = group == CGX_SAMPLE_BLOCK * sampling.phases, counted = true, moves = true;
 
     for (size_t i = 0; i < 1000; i++) {
-        one_each = one_each && cgx_sample_bucket(i) / CGX_SAMPLE_GROUP == i;
-        moves = moves && cgx_sample_bucket(i) % CGX_SAMPLE_GROUP !=
-                             cgx_sample_bucket(i + 1) % CGX_SAMPLE_GROUP;
+        one_each = one_each && cgx_sample_bucket(i, sampling) / group == i;
+        moves = moves && cgx_sample_bucket(i, sampling) % group !=
+                             cgx_sample_bucket(i + 1, sampling) % group;
     }
     for (size_t buckets = 1; buckets < 1000; buckets++) {
         size_t count = 0;
 
-        while (cgx_sample_bucket(count) < buckets)
+        while (cgx_sample_bucket(count, sampling) < buckets)
             count++;
-        counted = counted && cgx_sample_count(buckets) == count && count > 0;
+        counted = counted && cgx_sample_count(buckets, sampling) == count;
     }
-    ok(one_each && moves, "a bucket of every group is sampled, never twice in the same place");
-    ok(counted, "samples are counted as there are buckets for them, at least one");
+    ok(one_each && moves,
+       "phase %u of %u: a bucket of every group is sampled, never twice in the same place",
+       sampling.phase, sampling.phases);
+    ok(counted, "phase %u of %u: samples are counted as there are buckets for them", sampling.phase,
+       sampling.phases);
+}
+
+/* In pieces of all lengths the phases have together what one phase of all has. */
+static void test_phases(uint32_t phases)
+{
+    enum { LONGEST = 3 * CGX_SAMPLE_GROUP + 1 };
+    bool once = true, same = true, early = true;
+
+    for (size_t buckets = 1; buckets <= LONGEST; buckets++) {
+        unsigned seen[LONGEST] = {0};
+        size_t count = 0;
+
+        for (uint32_t phase = 0; phase < phases; phase++) {
+            const struct cgx_sampling sampling = {phases, phase};
+
+            count += cgx_sample_count(buckets, sampling);
+            early = early && (phase > 0 || count > 0);
+            for (size_t i = 0; i < cgx_sample_count(buckets, sampling); i++)
+                once = seen[cgx_sample_bucket(i, sampling)]++ == 0 && once;
+        }
+        same = same && count == cgx_sample_count(buckets, everything);
+        for (size_t i = 0; i < cgx_sample_count(buckets, everything); i++)
+            same = same && seen[cgx_sample_bucket(i, everything)] == 1;
+    }
+    ok(once && same, "%u phases sample together what one does alone, each bucket once", phases);
+    ok(early, "%u phases: the first has a sample of every piece", phases);
 }
 
 /* ---- samples, by arithmetic of their own ---- */
@@ -157,8 +189,8 @@ static bool is_measured(const struct cgx_codec *codec, const struct cgx_coding *
     if (codec->measure(coding, piece, 1, sources, nsources,
                        own < nsources ? buffers[own] + 1 : NULL, samples) != CGX_OK)
         return false;
-    for (; cgx_sample_bucket(n) * bucket_size < piece->count; n++) {
-        size_t start = cgx_sample_bucket(n) * bucket_size;
+    for (; cgx_sample_bucket(n, coding->sampling) * bucket_size < piece->count; n++) {
+        size_t start = cgx_sample_bucket(n, coding->sampling) * bucket_size;
         size_t count = piece->count - start < bucket_size ? piece->count - start : bucket_size;
         struct cgx_sample expected = expected_sample(coding->rounding, sums + start, count);
 
@@ -174,14 +206,17 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
     bool elements = true, summed = true, incomplete = true;
 
     for (unsigned bits = 2; bits <= 8; bits++) {
-        const struct cgx_coding coding = {
-            .dtype = dtype, .bucket_size = bits % 2 ? 64 : 256, .rounding = rounding, .seed = bits};
+        const struct cgx_coding coding = {.dtype = dtype,
+                                          .bucket_size = bits % 2 ? 64 : 256,
+                                          .rounding = rounding,
+                                          .seed = bits,
+                                          .sampling = {1u << bits / 4, bits / 4 * (bits % 2)}};
         size_t bucket_size = coding.bucket_size;
         const struct cgx_piece whole = {
             .first = 2 * bucket_size, .count = (BUCKETS - 2) * bucket_size, .bits = bits};
         /* The last bucket of the first is sampled. */
         const struct cgx_piece ends[] = {
-            {.count = cgx_sample_bucket(1) * bucket_size + 17 + bits, .bits = bits},
+            {.count = cgx_sample_bucket(1, everything) * bucket_size + 17 + bits, .bits = bits},
             {.count = 1 + bits * 7, .bits = bits}};
 
         make_sources(&coding, &whole);
@@ -230,7 +265,7 @@ static void test_largest(const struct cgx_codec *codec, enum cgx_rounding roundi
 static void test_pieces(void)
 {
     const struct cgx_coding coding = {.bucket_size = 64};
-    enum { COUNT = 64 * CGX_SAMPLE_GROUP };
+    enum { COUNT = 64 * CGX_SAMPLE_BLOCK };
     const struct cgx_piece pieces[] = {
         {.first = 0, .count = COUNT, .bits = 3},
         {.first = COUNT, .count = 2 * COUNT, .bits = CGX_BITS_EXACT, .offset = 1024},
@@ -249,7 +284,7 @@ static void test_pieces(void)
 static void test_refused(void)
 {
     const struct cgx_coding coding = {.bucket_size = 64};
-    const struct cgx_piece piece = {.count = (CGX_SAMPLE_GROUP + 4) * 64, .bits = 4};
+    const struct cgx_piece piece = {.count = (CGX_SAMPLE_BLOCK + 4) * 64, .bits = 4};
     const unsigned char *const payload[] = {payloads[0]};
     const uint32_t bad = 0x80000000;
     struct cgx_sample samples[2];
@@ -299,7 +334,7 @@ static double weight_of(const struct cgx_sample *sample)
 static double error_ratio(enum data_kind kind, enum cgx_rounding rounding, unsigned bits,
                           unsigned times)
 {
-    enum { SAMPLES = 64, COUNT = SAMPLES * CGX_SAMPLE_GROUP * 256 };
+    enum { SAMPLES = 64, COUNT = SAMPLES * CGX_SAMPLE_BLOCK * 256 };
     static float elements[COUNT];
     static unsigned char payload[2 * COUNT] __attribute__((aligned(16)));
     static float decoded[COUNT];
@@ -318,7 +353,7 @@ static double error_ratio(enum data_kind kind, enum cgx_rounding rounding, unsig
         cgx_codec_host()->decode(&coding, &piece, 1, payload, decoded);
         for (size_t i = 0; i < SAMPLES; i++)
             for (size_t j = 0; j < 256; j++) {
-                size_t at = cgx_sample_bucket(i) * 256 + j;
+                size_t at = cgx_sample_bucket(i, everything) * 256 + j;
                 double error = (double)decoded[at] - elements[at];
 
                 actual += weight_of(&samples[i]) * error * error / times;
@@ -364,7 +399,11 @@ static void test_special_errors(void)
 
 int main(void)
 {
-    test_buckets();
+    for (uint32_t phases = 1; phases <= CGX_SAMPLE_PHASES; phases *= 2) {
+        test_buckets((struct cgx_sampling){phases, 0});
+        test_buckets((struct cgx_sampling){phases, phases - 1});
+        test_phases(phases);
+    }
     for (int s = 0; s < DATA_SETS; s++) {
         const struct cgx_codec *codec = data_codec(s);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/coll.h"
+#include "coll/powers.h"
 #include "unit/codec_data.h"
 #include "unit/loopback.h"
 
@@ -72,8 +72,10 @@ static bool create_actor(struct replay *replay, struct actor *actor)
         return true;
     actor->adapt = cgx_adapt_create(&replay->settings, replay->plans, replay->ncounts);
     for (size_t i = 0; actor->adapt && i < replay->ncounts; i++) {
-        if (actor->adapt->layers[i].plan)
-            cgx_coll_follow(&actor->shapes[i], actor->adapt->layers[i].plan);
+        if (!actor->adapt->layers[i].plan)
+            continue;
+        cgx_coll_follow(&actor->shapes[i], actor->adapt->layers[i].plan);
+        actor->adapt->layers[i].addends = cgx_powers_addends(&actor->shapes[i]);
     }
     return actor->adapt != NULL;
 }
@@ -180,7 +182,9 @@ static void run_calls(void *context, unsigned rank)
 
         if (layer && layer->plan) {
             tally.spreads = layer->spreads;
-            tally.errors = cgx_adapt_measures(actor->adapt) ? layer->measured : NULL;
+            tally.findings = cgx_adapt_measures(actor->adapt) ? layer->findings : NULL;
+            tally.kept = tally.findings ? &layer->kept : NULL;
+            tally.sampling = cgx_adapt_sampling(actor->adapt);
             coll.tally = &tally;
         }
         actor->failed = cgx_coll_run(&coll) != CGX_OUTCOME_DONE || actor->failed;
@@ -244,21 +248,21 @@ static void look_at(struct replay *replay, struct replay_result *result)
 
 /* ---- between steps ---- */
 
-/* What the root believes of the step that has gone by, before plans change. */
+/* What the root believes of the step that has gone by, before plans change. Not its own estimate,
+ * which after a measurement is of the mean of all steps that were measured. */
 static void ask_policy(const struct cgx_adapt *adapt, struct replay_result *result)
 {
     for (size_t i = 0; i < adapt->nlayers; i++) {
         const struct cgx_adapt_layer *layer = &adapt->layers[i];
-        double now, base;
 
-        if (!layer->plan)
-            continue;
-        cgx_adapt_estimate(adapt, layer, &now, &base);
-        result->predicted += now;
-        result->base += base;
-        for (size_t s = 0; s < layer->plan->nsegments; s++) {
+        for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
+            double scale = layer->latest[s] / layer->reference[s];
+
+            if (isnan(layer->known[s][0]) || !(layer->reference[s] > 0))
+                continue;
+            result->predicted += layer->known[s][layer->plan->segments[s].bits - 1] * scale;
             for (unsigned w = 0; w < CGX_WIDTHS; w++)
-                result->widths[w] += layer->errors[s][w] * layer->scale[s];
+                result->widths[w] += layer->known[s][w] * scale;
         }
     }
 }
@@ -270,7 +274,7 @@ static void add_measurements(struct replay *replay)
     memcpy(root->summed, root->measured, root->nsegments * sizeof root->measured[0]);
     for (unsigned r = 1; r < replay->ranks; r++) {
         for (size_t s = 0; s < root->nsegments; s++) {
-            for (unsigned w = 0; w < CGX_WIDTHS; w++)
+            for (unsigned w = 0; w < CGX_ADAPT_ROW; w++)
                 root->summed[s][w] += replay->actors[r].adapt->measured[s][w];
         }
     }

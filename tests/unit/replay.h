@@ -24,8 +24,7 @@ struct replay_result {
     /* After the step. */
     enum cgx_adapt_due due;
     double predicted;          /* what the policy takes ERROR for, and ... */
-    double base;               /* ... what it would be at the base width */
-    double widths[CGX_WIDTHS]; /* and at each width, if the step was measured */
+    double widths[CGX_WIDTHS]; /* ... what it would be at each width, from the last measurement */
 };
 
 /* GRADIENTS: those of rank 0, rank 1, ... False: a call failed. */

@@ -119,7 +119,8 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
         const struct cgx_piece *piece = &slice->lane->pieces[i];
 
         if (piece->bits != CGX_BITS_EXACT)
-            samples += cgx_sample_count((piece->count + bucket - 1) / bucket);
+            samples +=
+                cgx_sample_count((piece->count + bucket - 1) / bucket, slice->coding.sampling);
     }
     return samples;
 }

@@ -1,0 +1,153 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/powers.h"
+
+#include <math.h>
+
+#include "codec/peek.h"
+#include "coll/tally.h"
+
+/* The payloads of contributions, with what is ORIGIN bytes into the staging memory at their start.
+ */
+struct inputs {
+    const unsigned char *const *sources;
+    size_t nsources, origin;
+    const unsigned char *begin, *end; /* where those that count have come to */
+    unsigned addends;
+    bool known;
+};
+
+unsigned cgx_powers_addends(const struct cgx_shape *shape)
+{
+    return shape->nodes->nodes > 1 ? shape->nodes->nodes : shape->ranks;
+}
+
+static bool counts(const struct inputs *inputs, size_t source)
+{
+    return inputs->sources[source] >= inputs->begin && inputs->sources[source] < inputs->end;
+}
+
+static struct inputs inputs_of(const struct cgx_slice *slice, const unsigned char *const *sources,
+                               size_t nsources, size_t origin)
+{
+    const struct cgx_shape *shape = slice->coll->shape;
+    bool is_cross = shape->nodes->nodes > 1;
+    const unsigned char *staging = slice->lane->staging;
+    struct inputs inputs = {.sources = sources,
+                            .nsources = nsources,
+                            .origin = origin,
+                            .begin = staging +
+                                     (is_cross ? slice->cross_incoming : slice->inner_incoming),
+                            .end = staging + (is_cross ? slice->samples : slice->cross_incoming),
+                            .addends = cgx_powers_addends(shape)};
+    unsigned others = 0;
+
+    for (size_t i = 0; i < nsources; i++)
+        others += counts(&inputs, i);
+    inputs.known =
+        others + 1 == inputs.addends &&
+        (inputs.addends == 2 || (is_cross ? shape->cross : shape->inner) == CGX_REDUCTION_SRA);
+    return inputs;
+}
+
+static double square_of(const float *values, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += (double)values[i] * (double)values[i];
+    return sum;
+}
+
+/* The power of all contributions to bucket INDEX of PIECE; NaN if it is not known. */
+static double inputs_power(const struct inputs *inputs, const struct cgx_coding *coding,
+                           const struct cgx_piece *piece, size_t index)
+{
+    struct cgx_piece there = *piece;
+    float values[CGX_BUCKET_SIZE_MAX], step;
+    double sum = 0;
+
+    there.offset -= inputs->origin;
+    for (size_t i = 0; inputs->known && i < inputs->nsources; i++) {
+        if (!counts(inputs, i))
+            continue;
+        if (cgx_peek_bucket(coding, &there, index, inputs->sources[i], values, &step) != CGX_OK)
+            return NAN;
+        sum += square_of(values, cgx_peek_count(coding, piece, index));
+    }
+    return inputs->known ? sum * inputs->addends / (inputs->addends - 1) : NAN;
+}
+
+/* Keeps some of the COUNT values of bucket INDEX, and returns half the square of their change,
+ * taken for all; NaN if it is not known. */
+static double change_of(struct cgx_kept *kept, const float *values, size_t count, size_t index)
+{
+    size_t some = count < CGX_KEPT_ELEMENTS ? count : CGX_KEPT_ELEMENTS;
+    size_t stride = count / some, from = index * 7 % stride;
+    double sum = 0;
+
+    if (kept->room - kept->at < some)
+        return NAN;
+    for (size_t i = 0; i < some; i++) {
+        float *before = &kept->elements[kept->at++], now = values[from + i * stride];
+        double change = (double)now - (double)*before;
+
+        sum += change * change;
+        *before = now;
+    }
+    return kept->compares ? sum / 2 * (double)count / (double)some : NAN;
+}
+
+static void add(struct cgx_finding *finding, enum cgx_power power, double value, double weight)
+{
+    if (!isfinite(value) || !isfinite(weight))
+        return;
+    finding->powers[power] += value;
+    finding->seen[power] += weight;
+}
+
+static void add_bucket(const struct cgx_slice *slice, const struct inputs *inputs,
+                       const struct cgx_piece *piece, size_t index, struct cgx_finding *finding)
+{
+    const struct cgx_coding *coding = &slice->coding;
+    size_t count = cgx_peek_count(coding, piece, index);
+    float values[CGX_BUCKET_SIZE_MAX], step;
+    double weight;
+
+    if (cgx_peek_bucket(coding, piece, index, slice->lane->staging, values, &step) != CGX_OK)
+        return;
+    weight = (double)count * step * step * cgx_grid_squared(coding->rounding, piece->bits);
+    add(finding, CGX_POWER_SUM, square_of(values, count), weight);
+    add(finding, CGX_POWER_CHANGE,
+        change_of(slice->coll->tally->kept, values, count,
+                  piece->first / coding->bucket_size + index),
+        weight);
+    add(finding, CGX_POWER_INPUTS, inputs_power(inputs, coding, piece, index), weight);
+}
+
+void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
+                    const unsigned char *const *sources, size_t nsources, size_t origin)
+{
+    const struct cgx_coll *coll = slice->coll;
+    const struct inputs inputs = inputs_of(slice, sources, nsources, origin);
+    unsigned bucket_size = slice->coding.bucket_size;
+    bool is_here = coll->shape->nodes->nodes > 1 || !slice->by_device;
+
+    if (!coll->tally || !coll->tally->kept)
+        return;
+    for (size_t i = 0; i < part->npieces; i++) {
+        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+        struct cgx_sampling sampling = coll->tally->kept->sampling;
+        struct cgx_finding *finding =
+            &coll->tally->findings[cgx_plan_segment(coll->shape->plan, piece->first)];
+        size_t samples = cgx_sample_count((piece->count + bucket_size - 1) / bucket_size, sampling);
+
+        if (piece->bits == CGX_BITS_EXACT)
+            continue;
+        finding->owned +=
+            cgx_tally_weight(coll->shape->plan, piece, slice->lane->staging + piece->offset);
+        for (size_t s = 0; is_here && s < samples; s++)
+            add_bucket(slice, &inputs, piece, cgx_sample_bucket(s, sampling), finding);
+    }
+}

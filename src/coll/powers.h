@@ -1,0 +1,22 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Powers of contributions, of sums and of their change, for struct cgx_tally: found by the rank
+ * that owns a sum, in payloads that are on the host. Its own contribution is none of these: the
+ * power of all P is taken for P / (P - 1) times that of the others. Between nodes the contributions
+ * are sums of nodes. What a ring brings together is no contribution, and what mates copy from
+ * device to device is not on the host: these powers are not known. Payloads have the errors of
+ * their quantisation in them. */
+#ifndef CGX_COLL_POWERS_H
+#define CGX_COLL_POWERS_H
+
+#include "coll/slice.h"
+
+/* P: how many contributions the sums of SHAPE have. */
+unsigned cgx_powers_addends(const struct cgx_shape *shape);
+
+/* To be called for the own part when its sum is complete, with the arguments of cgx_tally_seal. */
+void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
+                    const unsigned char *const *sources, size_t nsources, size_t origin);
+
+#endif
