@@ -156,7 +156,8 @@ static double positive(double value)
 }
 
 /* Takes the error of what was sent, ERROR, out of POWERS. It is independent of what it was made of,
- * or nearly so, and goes as the powers do: the inputs have their part of it, the sum all of it. */
+ * or nearly so, and goes as the powers do: the sum has all of it. The owner's contribution was not
+ * quantised, but those of others stand for it. */
 static void clean(double powers[CGX_POWERS], double error, unsigned addends)
 {
     double inputs = powers[CGX_POWER_INPUTS], sum = powers[CGX_POWER_SUM], part;
@@ -167,7 +168,8 @@ static void clean(double powers[CGX_POWERS], double error, unsigned addends)
         powers[CGX_POWER_INPUTS] = NAN;
         return;
     }
-    part = inputs + sum > 0 ? inputs / (inputs + sum) : inputs + sum;
+    part = inputs * (addends - 1) / addends + sum;
+    part = part > 0 ? inputs / part : part;
     inputs = positive(inputs - part * error);
     powers[CGX_POWER_INPUTS] =
         positive(inputs - powers[CGX_POWER_SUM] / addends) * addends / (addends - 1);

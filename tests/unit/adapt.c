@@ -386,7 +386,7 @@ static enum cgx_adapt_due step_with(struct cgx_adapt *adapt, const double *range
             struct cgx_finding *finding = &layer->findings[s];
             double weight = CGX_SEGMENT_ELEMENTS * ranges[s] * ranges[s];
             double error = error_of(ranges[s], layer->plan->segments[s].bits);
-            double part = inputs / (inputs + sum);
+            double part = inputs / (inputs * 3 / 4 + sum);
 
             layer->spreads[s] = 12 * error;
             if (!cgx_adapt_measures(adapt))
