@@ -65,6 +65,9 @@ static void test_budget(enum data_kind kind, double common)
     bool right = true, within = true;
     /* Stochastic errors are random, and samples of small buffers are small. */
     double most = getenv("CGX_ROUNDING") ? 1.05 : 1;
+    /* There, with 3 bits, the error of heavy tails is 0.9 of the power: too much, so that all stay
+     * at the base width and have the spreads to send. */
+    bool barred = getenv("CGX_ROUNDING") && kind == DATA_HEAVY;
     double worst = 0;
 
     make_mixed(&steps, kind, common);
@@ -81,7 +84,8 @@ static void test_budget(enum data_kind kind, double common)
     }
     check(right, "%s, %s: right, and the same on all ranks", name, how);
     check(within, "%s, %s: no more error than with 4 bits", name, how);
-    check(steps.bytes < base.bytes, "%s, %s: fewer bytes than with 4 bits", name, how);
+    check((double)steps.bytes < (barred ? 1.01 : 1) * (double)base.bytes,
+          "%s, %s: %s bytes than with 4 bits", name, how, barred ? "hardly more" : "fewer");
     check_note("%s, %s: error at most %.3f, bytes %.3f of those with 4 bits", name, how, worst,
                (double)steps.bytes / (double)base.bytes);
     steps_end(&steps);
