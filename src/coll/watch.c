@@ -20,8 +20,8 @@
 /* With fewer bits nothing can be told: most elements are on the level zero. */
 #define LEAST_BITS 3
 
-/* Buckets that all have one sign, when that is no chance any more. */
-#define SIGNED_BUCKETS 16
+/* Elements whose buckets all have one sign, when that is no chance any more. */
+#define SIGNED_ELEMENTS 1024
 
 /* How much farther apart ranks may be than crossings say (below): twice the deviation, and the
  * distribution of d_i. */
@@ -294,11 +294,11 @@ void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
 
 /* ---- the verdict ---- */
 
-static enum cgx_sight judge(const struct sight *all, double threshold)
+static enum cgx_sight judge(const struct sight *all, unsigned bucket_size, double threshold)
 {
     bool one_sign = all->signs == SIGN_POSITIVE || all->signs == SIGN_NEGATIVE;
 
-    if (one_sign && all->buckets >= SIGNED_BUCKETS)
+    if (one_sign && (size_t)all->buckets * bucket_size >= SIGNED_ELEMENTS)
         return CGX_SIGHT_ONE_SIGN;
     if (all->mean > 0 && all->apart < threshold * all->mean)
         return CGX_SIGHT_CLOSE;
@@ -326,7 +326,7 @@ struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
         all.signs |= words[SIGHT_SIGNS];
         all.buckets += words[SIGHT_BUCKETS];
     }
-    seen.sight = judge(&all, (double)coll->consensus);
+    seen.sight = judge(&all, coll->shape->plan->bucket_size, (double)coll->consensus);
     if (seen.sight != CGX_SIGHT_NONE)
         seen.distance = all.apart / all.mean;
     cgx_float_leave(&caller);
