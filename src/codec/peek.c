@@ -22,10 +22,10 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     *step = 0;
     cgx_walk_piece(&walk, piece);
     if (cgx_walk_is_exact(&walk)) {
-        cgx_peek_elements(coding->dtype,
-                          cgx_walk_element(&walk, payload + piece->offset,
-                                           index * coding->bucket_size),
-                          cgx_peek_count(coding, piece, index), values);
+        cgx_peek_elements(
+            coding->dtype,
+            cgx_walk_element(&walk, payload + piece->offset, index * coding->bucket_size),
+            cgx_peek_count(coding, piece, index), values);
         return CGX_OK;
     }
     bucket = cgx_walk_bucket(&walk, index);

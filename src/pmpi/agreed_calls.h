@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What ranks have agreed about the recurring calls of one communicator: a bounded table, by position
- * in the step where that is known, else by count and type; handles and pointers are never part of
- * it. What is forgotten when it is full depends on the sequence of look-ups alone, and what becomes
- * of an entry on what all ranks have seen, so that all hold the same. */
+/* What ranks have agreed about the recurring calls of one communicator: a bounded table, by
+ * position in the step where that is known, else by count and type; handles and pointers are never
+ * part of it. What is forgotten when it is full depends on the sequence of look-ups alone, and what
+ * becomes of an entry on what all ranks have seen, so that all hold the same. */
 #ifndef CGX_PMPI_AGREED_CALLS_H
 #define CGX_PMPI_AGREED_CALLS_H
 
@@ -34,14 +34,14 @@ struct cgx_agreed_call {
     struct cgx_call_key key;
     uint64_t used; /* look-up number; 0: this place is empty */
     enum cgx_call_state state;
-    uint32_t wait; /* calls that stay exact before ranks ask each other again */
+    uint32_t wait;                     /* calls that stay exact before ranks ask each other again */
     uint32_t next_declined, next_held; /* waits after the next time that they do not agree */
     uint32_t asked;                    /* how often they have asked */
-    uint32_t unwatched; /* compressed calls in which a consensus is not looked for */
+    uint32_t unwatched;                /* compressed calls in which a consensus is not looked for */
     uint32_t next_unwatched;
     uint8_t clear;   /* verdicts in a row that were far from a consensus */
     uint8_t strikes; /* compressed calls in a row that were one */
-    bool sampled;    /* this rank has an opinion of the last call, or none where it could not look */
+    bool sampled; /* this rank has an opinion of the last call, or none where it could not look */
     uint32_t opinion[CGX_OPINION_WORDS];
 };
 

@@ -63,8 +63,8 @@ static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
 {
     struct cgx_agreed_call *entry = recurring->entry;
     int64_t begun = cgx_trace_now();
-    int code = cgx_guard_exact(mpi, call, type, (unsigned)state->size, entry->asked,
-                               entry->opinion);
+    int code =
+        cgx_guard_exact(mpi, call, type, (unsigned)state->size, entry->asked, entry->opinion);
 
     entry->sampled = true;
     cgx_timeline_exact(begun, call, type);

@@ -210,17 +210,6 @@ static void forget_plans(struct cgx_comm *state)
     memset(state->kinds, 0, sizeof state->kinds);
 }
 
-/* Rules and hints may say how long the step is. */
-static void tell_step(struct cgx_comm *state)
-{
-    size_t step = cgx_step_said(state->hints, cgx_rules(), state->name);
-
-    if (!state->recurrence || step == state->step_told)
-        return;
-    cgx_recurrence_tell_step(state->recurrence, step);
-    state->step_told = step;
-}
-
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
  * keep STATE at all. */
 static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool ready)
@@ -245,7 +234,7 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
     state->hints_agreed = agreement.hints;
     state->name_agreed = agreement.name;
     if (equal)
-        tell_step(state);
+        cgx_comm_tell_step(state);
     if (ready && !state->refusal && !state->stats)
         state->stats = cgx_stats_create(mpi, comm, state->rank, state->size);
     if (code == MPI_SUCCESS && state->refusal)

@@ -53,7 +53,7 @@ struct cgx_comm {
     struct cgx_needs agreed_needs; /* that all ranks hold */
     struct cgx_agreed_calls *agreed_calls;
     struct cgx_schedules *schedules;
-    bool said_consensus; /* rank 0 has warned of one */
+    bool said_consensus;       /* rank 0 has warned of one */
     struct cgx_layers *layers; /* of the present step; NULL: none */
     unsigned layers_wait;      /* steps until a rank may have memory for them */
     struct cgx_scratch scratch;
@@ -70,7 +70,8 @@ struct cgx_comm {
  * agreement about settings. Returns MPI's code; *STATE is set on success. */
 int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state);
 
-/* The state of COMM, without communication; NULL if it has none, or no call of it can be compressed. */
+/* The state of COMM, without communication; NULL if it has none, or no call of it can be
+ * compressed. */
 struct cgx_comm *cgx_comm_peek(const struct cgx_mpi *mpi, MPI_Comm comm);
 
 /* Takes what INFO, which MPI_Comm_set_info has accepted, says to this library. Returns MPI's
@@ -79,6 +80,10 @@ int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info);
 
 /* The same for STATE, which may be compared again. */
 void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state);
+
+/* Tells the recurrence how long the step is, where rules or hints, which ranks have compared, say
+ * so. */
+void cgx_comm_tell_step(struct cgx_comm *state);
 
 /* What rules and hints say of a call with KEY at POSITION of the step (CGX_POSITION_NONE: not
  * known), the settings included: EXACT, where no width is said and the settings have none. */

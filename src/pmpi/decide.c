@@ -74,8 +74,8 @@ static bool find_needs(struct cgx_comm *state, const struct cgx_recurring *recur
 {
     const struct cgx_schedule_basis basis = basis_of(state);
     uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
-    const struct cgx_schedule *schedule = cgx_schedules_get(
-        state->schedules, &basis, recurring->call, dtype, &recurring->say);
+    const struct cgx_schedule *schedule =
+        cgx_schedules_get(state->schedules, &basis, recurring->call, dtype, &recurring->say);
     const struct cgx_say nothing = {.exact = false};
     struct cgx_schedule larger_one;
 
@@ -194,7 +194,8 @@ static void say_held(struct cgx_comm *state, const struct cgx_recurring *recurri
                  "mean's square); weights look like this",
                  100 * verdict.distance);
     else if (verdict.consensus == CGX_CONSENSUS_ONE_SIGN)
-        snprintf(why, sizeof why, "all elements of the sum have one sign; variances look like this");
+        snprintf(why, sizeof why,
+                 "all elements of the sum have one sign; variances look like this");
     else
         snprintf(why, sizeof why,
                  "no element is non-zero on two ranks; data that is gathered looks like this");
@@ -262,8 +263,7 @@ static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call, struc
     if (all == CGX_HOPELESS)
         /* The next call is tried too: as an exact one it would be an error on that rank alone. */
         return cgx_errors_raise(mpi, call->comm,
-                                offer->hopeless ? offer->refusal
-                                                : "a rank cannot use its buffers");
+                                offer->hopeless ? offer->refusal : "a rank cannot use its buffers");
     cgx_call_decline(recurring->entry);
     cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact: %s", (long long)call->count,
             state->size, offer->refusal ? offer->refusal : "another rank cannot compress them");

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Ranks decide together which recurring calls are compressed. They agree once for each kind of
- * calls, of one type: where the buffers live, what staging memory there is, how nodes are connected.
- * A count that is new then needs nothing, but where it needs more memory than any before, which
- * grows by half. For each position of the step, where CGX_CONSENSUS says so, they look at the data
- * once too. */
+ * calls, of one type: where the buffers live, what staging memory there is, how nodes are
+ * connected. A count that is new then needs nothing, but where it needs more memory than any
+ * before, which grows by half. For each position of the step, where CGX_CONSENSUS says so, they
+ * look at the data once too. */
 #ifndef CGX_PMPI_DECIDE_H
 #define CGX_PMPI_DECIDE_H
 

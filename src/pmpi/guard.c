@@ -91,9 +91,8 @@ static bool begin(const struct cgx_call *call, enum cgx_type_class type, uint32_
     bool in_place = call->sendbuf == MPI_IN_PLACE, hopeless;
     size_t most, buckets;
 
-    *sample = (struct sample){.elements = (size_t)call->count,
-                              .bucket_size = settings->bucket_size,
-                              .number = number};
+    *sample = (struct sample){
+        .elements = (size_t)call->count, .bucket_size = settings->bucket_size, .number = number};
     if (cgx_eligible_dtype(call, type, &sample->dtype) ||
         cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL, &hopeless))
         return false;

@@ -67,8 +67,8 @@ static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *
     return recurring->kind->agreed && cgx_agreed_calls_peek(state->agreed_calls, &key);
 }
 
-/* The schedule of the calls at POSITION if they have a layer, or NULL; if memory is short, *SHORT is
- * set. */
+/* The schedule of the calls at POSITION if they have a layer, or NULL; if memory is short, *SHORT
+ * is set. */
 static const struct cgx_schedule *schedule_at(struct cgx_comm *state, size_t position,
                                               bool *is_short)
 {
@@ -119,7 +119,8 @@ static struct cgx_layers *create(struct cgx_comm *state)
         layers->shapes[i] = schedule->shape;
     }
     if (!is_short)
-        layers->adapt = cgx_adapt_create(cgx_start(), (const struct cgx_plan *const *)plans, period);
+        layers->adapt =
+            cgx_adapt_create(cgx_start(), (const struct cgx_plan *const *)plans, period);
     for (size_t i = 0; plans && i < period; i++)
         cgx_plan_free(plans[i]);
     free(plans);
@@ -198,7 +199,8 @@ int cgx_layers_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
     if (!cgx_start()->adaptive || state->own == MPI_COMM_NULL)
         return code;
     if (state->layers &&
-        (state->layers->generation != cgx_recurrence_generation(state->recurrence) || !are_complete(state))) {
+        (state->layers->generation != cgx_recurrence_generation(state->recurrence) ||
+         !are_complete(state))) {
         cgx_layers_free(state->layers);
         state->layers = NULL;
     }

@@ -62,3 +62,13 @@ void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_co
                 "a hint was refused, at column %u: %s; calls on this communicator are exact",
                 error.column, error.message);
 }
+
+void cgx_comm_tell_step(struct cgx_comm *state)
+{
+    size_t step = cgx_step_said(state->hints, cgx_rules(), state->name);
+
+    if (!state->recurrence || step == state->step_told)
+        return;
+    cgx_recurrence_tell_step(state->recurrence, step);
+    state->step_told = step;
+}

@@ -82,8 +82,7 @@ bool cgx_schedules_make(const struct cgx_schedule_basis *basis, uint64_t call, e
         return false;
     }
     *schedule = (struct cgx_schedule){.call = call, .rule = say->rule, .plan = plan};
-    schedule->shape =
-        cgx_coll_shape(widest, &basis->scheme, basis->settings->fusion_buffer_bytes);
+    schedule->shape = cgx_coll_shape(widest, &basis->scheme, basis->settings->fusion_buffer_bytes);
     cgx_coll_follow(&schedule->shape, plan);
     cgx_plan_free(widest);
     return true;

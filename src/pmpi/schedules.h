@@ -11,9 +11,9 @@
 #include "policy/recurrence.h"
 
 struct cgx_schedule {
-    uint64_t call; /* cgx_recurrence_key */
-    unsigned rule; /* of CGX_RULES; 0: none */
-    uint64_t used; /* look-up number; 0: this place is empty */
+    uint64_t call;         /* cgx_recurrence_key */
+    unsigned rule;         /* of CGX_RULES; 0: none */
+    uint64_t used;         /* look-up number; 0: this place is empty */
     struct cgx_plan *plan; /* base widths */
     struct cgx_shape shape;
 };
@@ -24,8 +24,8 @@ struct cgx_schedule_basis {
     struct cgx_scheme scheme;
 };
 
-/* Makes the schedule of CALL, elements of DTYPE, for all that its plan may become; SAY is what rules
- * and hints say of it. False if memory is short. The caller frees the plan. */
+/* Makes the schedule of CALL, elements of DTYPE, for all that its plan may become; SAY is what
+ * rules and hints say of it. False if memory is short. The caller frees the plan. */
 bool cgx_schedules_make(const struct cgx_schedule_basis *basis, uint64_t call, enum cgx_dtype dtype,
                         const struct cgx_say *say, struct cgx_schedule *schedule);
 
@@ -42,8 +42,8 @@ const struct cgx_schedule *cgx_schedules_get(struct cgx_schedules *table,
                                              const struct cgx_schedule_basis *basis, uint64_t call,
                                              enum cgx_dtype dtype, const struct cgx_say *say);
 
-/* Sets memory aside that the schedule of a call like this one, of up to COUNT elements, is made from
- * where no other is left: a rank must not lack it when others have begun. False if memory is
+/* Sets memory aside that the schedule of a call like this one, of up to COUNT elements, is made
+ * from where no other is left: a rank must not lack it when others have begun. False if memory is
  * short. */
 bool cgx_schedules_reserve(struct cgx_schedules *table, size_t count, const struct cgx_say *say);
 

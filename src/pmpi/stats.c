@@ -20,7 +20,8 @@
 
 static void begin_layer(struct cgx_stats_layer *layer, struct cgx_stats_key key)
 {
-    *layer = (struct cgx_stats_layer){.key = key, .dtype = -1, .error = NAN, .budget = NAN};
+    *layer = (struct cgx_stats_layer){
+        .key = key, .dtype = -1, .error = NAN, .budget = NAN, .noise = NAN};
 }
 
 static void end_layer(struct cgx_stats_layer *layer)
@@ -216,8 +217,10 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
         if (!about->plan)
             continue;
-        layer = layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
+        layer =
+            layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
+        layer->noise = cgx_adapt_noise(about);
         error += layer->error;
         budget += layer->budget;
         if (layer != &stats->other)

@@ -59,6 +59,7 @@ struct cgx_stats_layer {
     double seconds;
     double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
     double error, budget;     /* at the last plan, as in a change; NaN: none */
+    double noise;             /* cgx_adapt_noise, at the last plan; NaN: not known */
     uint64_t checked, beyond;
     double square, norm; /* squared errors and squared exact sums of the calls that were compared */
     uint64_t nchanges;
@@ -89,7 +90,7 @@ struct cgx_stats {
     uint64_t established;       /* ... after so many large ones */
     size_t step;                /* positions of the step; 0: none is known */
     uint64_t held;              /* verdicts of a consensus */
-    uint64_t plans, guards; /* choices of widths, and those of them that the guard asked for */
+    uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
     size_t nlayers, room;
@@ -159,8 +160,14 @@ struct cgx_stats_world {
     struct cgx_stats_layer rest;
 };
 
-/* stats_write.c: both write WORLD to OUT. */
+/* stats_json.c, stats_table.c: write WORLD to OUT. */
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
 void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
+
+/* For both: the name of the layer's datatype; a part of something, 0 of nothing; calls that did not
+ * recur, or not yet. */
+const char *cgx_stats_datatype(const struct cgx_stats_layer *layer);
+double cgx_stats_ratio(double value, double to);
+uint64_t cgx_stats_not_recurring(const struct cgx_stats *stats);
 
 #endif

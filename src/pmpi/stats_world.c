@@ -12,6 +12,7 @@
 
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
+#include "pmpi/types.h"
 #include "util/log.h"
 
 /* All that are kept; the live ones are written to by their own threads. */
@@ -139,4 +140,34 @@ void cgx_stats_write(int rank, int size)
         uselocale(before);
         freelocale(plain);
     }
+}
+
+/* ---- what both forms say ---- */
+
+const char *cgx_stats_datatype(const struct cgx_stats_layer *layer)
+{
+    static const char *const names[] = {"float32", "float16", "bfloat16"};
+
+    if (layer->dtype >= 0)
+        return names[layer->dtype];
+    switch ((enum cgx_type_class)(layer->key.call & 15)) {
+    case CGX_TYPE_FLOAT32:
+        return names[CGX_FLOAT32];
+    case CGX_TYPE_FLOAT16:
+        return names[CGX_FLOAT16];
+    case CGX_TYPE_BFLOAT16:
+        return names[CGX_BFLOAT16];
+    default:
+        return "two bytes";
+    }
+}
+
+double cgx_stats_ratio(double value, double to)
+{
+    return value == 0 ? 0 : value / to;
+}
+
+uint64_t cgx_stats_not_recurring(const struct cgx_stats *stats)
+{
+    return stats->calls[CGX_STATS_SMALL] + stats->calls[CGX_STATS_PASSING];
 }

@@ -13,8 +13,8 @@ static struct cgx_call_key unplaced(uint64_t call)
 
 static struct cgx_agreed_call *find(struct cgx_agreed_calls *table, uint64_t call)
 {
-    return cgx_agreed_calls_find(table, &(struct cgx_call_key){.call = call,
-                                                               .position = CGX_POSITION_NONE});
+    return cgx_agreed_calls_find(
+        table, &(struct cgx_call_key){.call = call, .position = CGX_POSITION_NONE});
 }
 
 static bool is_compressed(struct cgx_agreed_calls *table, uint64_t call)

@@ -43,8 +43,8 @@ static void make(unsigned ranks, double common, double distance)
 {
     for (unsigned r = 0; r < ranks; r++) {
         for (size_t i = 0; i < ELEMENTS; i++)
-            inputs[r][i] = (float)(common * (double)noise(1000, i) +
-                                   sqrt(distance) * (double)noise(r, i));
+            inputs[r][i] =
+                (float)(common * (double)noise(1000, i) + sqrt(distance) * (double)noise(r, i));
     }
     form_sum(ranks);
 }

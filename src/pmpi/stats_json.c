@@ -1,49 +1,21 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Statistics as JSON (RFC 8259) and as a table: cgx-stats(5) documents both. */
+/* Statistics as JSON (RFC 8259): cgx-stats(5) documents it. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "pmpi/report.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
-#include "pmpi/types.h"
-#include "util/parse.h"
 
-/* Of the JSON: another one where a field gets another meaning or is gone. */
+/* Another one where a field gets another meaning or is gone. */
 #define FORMAT_VERSION 1
-
-static const char *datatype_of(const struct cgx_stats_layer *layer)
-{
-    static const char *const names[] = {"float32", "float16", "bfloat16"};
-
-    if (layer->dtype >= 0)
-        return names[layer->dtype];
-    switch ((enum cgx_type_class)(layer->key.call & 15)) {
-    case CGX_TYPE_FLOAT32:
-        return names[CGX_FLOAT32];
-    case CGX_TYPE_FLOAT16:
-        return names[CGX_FLOAT16];
-    case CGX_TYPE_BFLOAT16:
-        return names[CGX_BFLOAT16];
-    default:
-        return "two bytes";
-    }
-}
-
-static double ratio(double value, double to)
-{
-    return value == 0 ? 0 : value / to;
-}
 
 static double mean_error(const struct cgx_stats_layer *layer)
 {
     return layer->checked ? layer->square / (double)layer->checked : NAN;
 }
-
-/* ---- JSON ---- */
 
 struct json {
     FILE *out;
@@ -207,7 +179,8 @@ static void put_calls(struct json *json, const struct cgx_stats_layer *layer)
     put_count(json, "calls", layer->checked);
     put_count(json, "beyond", layer->beyond);
     put_number(json, "squared_error", mean_error(layer));
-    put_number(json, "relative", layer->checked ? ratio(layer->square, layer->norm) : NAN);
+    put_number(json, "relative",
+               layer->checked ? cgx_stats_ratio(layer->square, layer->norm) : NAN);
     close_list(json, '}');
 }
 
@@ -221,27 +194,23 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
         put_count(json, "position", layer->key.position);
     put_count(json, "rule", layer->key.rule);
     put_count(json, "elements", layer->key.call >> 4);
-    put_string(json, "datatype", datatype_of(layer));
+    put_string(json, "datatype", cgx_stats_datatype(layer));
     put_count(json, "segments", layer->segments);
     put_calls(json, layer);
-    put_number(json, "estimated_over_budget", ratio(layer->error, layer->budget));
+    put_number(json, "estimated_over_budget", cgx_stats_ratio(layer->error, layer->budget));
+    put_number(json, "noise_scale", layer->noise);
     put_changes(json, layer);
     close_list(json, '}');
-}
-
-static uint64_t not_recurring(const struct cgx_stats *stats)
-{
-    return stats->calls[CGX_STATS_SMALL] + stats->calls[CGX_STATS_PASSING];
 }
 
 /* What is known of the step, and how much of all that was summed became what. */
 static void put_step(struct json *json, const struct cgx_stats *stats)
 {
     static const char *const fates[] = {
-        [CGX_STATS_PLACED] = "placed",       [CGX_STATS_UNPLACED] = "unplaced",
-        [CGX_STATS_SMALL] = "small",         [CGX_STATS_PASSING] = "not_recurring",
-        [CGX_STATS_SAID] = "said",           [CGX_STATS_LOOKED_AT] = "looked_at",
-        [CGX_STATS_HELD] = "held",           [CGX_STATS_DECLINED] = "declined"};
+        [CGX_STATS_PLACED] = "placed", [CGX_STATS_UNPLACED] = "unplaced",
+        [CGX_STATS_SMALL] = "small",   [CGX_STATS_PASSING] = "not_recurring",
+        [CGX_STATS_SAID] = "said",     [CGX_STATS_LOOKED_AT] = "looked_at",
+        [CGX_STATS_HELD] = "held",     [CGX_STATS_DECLINED] = "declined"};
 
     json->line = true;
     open_list(json, "step", '{');
@@ -264,7 +233,7 @@ static void put_communicator(struct json *json, const struct cgx_stats *stats)
     put_count(json, "ranks", (uint64_t)stats->size);
     put_count(json, "rank", (uint64_t)stats->rank);
     put_bool(json, "freed", stats->ended);
-    put_count(json, "not_recurring", not_recurring(stats));
+    put_count(json, "not_recurring", cgx_stats_not_recurring(stats));
     put_step(json, stats);
     json->line = true;
     open_list(json, "plans", '{');
@@ -296,6 +265,9 @@ static void put_process(struct json *json)
     put_count(json, "least", cgx_settings_least(settings));
     put_count(json, "most", cgx_settings_most(settings));
     put_number(json, "budget", settings->adaptive_budget);
+    put_string(json, "budget_of",
+               settings->adaptive_budget_kind == CGX_BUDGET_NOISE ? "noise" : "error");
+    put_number(json, "consensus", settings->consensus);
     put_count(json, "period", settings->adaptive_period);
     put_bool(json, "check", settings->check);
     close_list(json, '}');
@@ -327,103 +299,4 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
     close_list(&json, '}');
     close_list(&json, '}');
     fputc('\n', out);
-}
-
-/* ---- the table ---- */
-
-static void print_ratio(FILE *out, double value)
-{
-    if (isfinite(value))
-        fprintf(out, " %9.3f", value);
-    else
-        fprintf(out, " %9s", "-");
-}
-
-/* Measured error over the budget of the widths that are in force. */
-static double measured_ratio(const struct cgx_stats_layer *layer)
-{
-    const struct cgx_stats_change *last =
-        layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
-
-    return last && last->checked ? ratio(last->square / (double)last->checked, layer->budget) : NAN;
-}
-
-static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
-{
-    const struct cgx_stats_change *last =
-        layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
-
-    if (layer->key.position == CGX_POSITION_NONE)
-        fprintf(out, "%8s", "-");
-    else
-        fprintf(out, "%8zu", layer->key.position);
-    fprintf(out, " %11" PRIu64 " %-9s %8zu %10" PRIu64 " %7" PRIu64 " %7" PRIu64 " %9.2f",
-            layer->key.call >> 4, datatype_of(layer), layer->segments, layer->compressed,
-            layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
-    fprintf(out, " %6.1f%% %6.1f%%", 100 * ratio(layer->plain - layer->sent, layer->plain),
-            100 * ratio(layer->base - layer->sent, layer->base));
-    print_ratio(out, ratio(layer->error, layer->budget));
-    print_ratio(out, measured_ratio(layer));
-    fprintf(out, " %7" PRIu64 "  %.40s%s\n", layer->beyond,
-            last && last->widths ? last->widths : "-",
-            last && last->widths && strlen(last->widths) > 40 ? "..." : "");
-}
-
-static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer *rest)
-{
-    if (rest->compressed + rest->exact + rest->redone + rest->failed > 0)
-        fprintf(out, "  %s: %" PRIu64 " calls compressed, %" PRIu64 " exact, %.2f MiB sent\n", what,
-                rest->compressed, rest->exact + rest->redone, rest->sent / 0x1p20);
-}
-
-/* How much of what was summed was compressed, and how the library came to do it. */
-static void print_step(FILE *out, const struct cgx_stats *stats)
-{
-    const uint64_t *elements = stats->elements;
-    double all = 0;
-
-    for (size_t i = 0; i < CGX_STATS_FATES; i++)
-        all += (double)elements[i];
-    if (stats->evidence == CGX_EVIDENCE_NONE)
-        fprintf(out, "\n  no steps were found in its sums");
-    else
-        fprintf(out, "\n  its sums are of steps: told by %s, after %" PRIu64 " large ones",
-                cgx_evidence_name(stats->evidence), stats->established);
-    fprintf(out, "; of the elements %.1f %% were compressed (%.1f %% at a position of the step)",
-            100 * ratio((double)(elements[CGX_STATS_PLACED] + elements[CGX_STATS_UNPLACED]), all),
-            100 * ratio((double)elements[CGX_STATS_PLACED], all));
-    if (stats->held > 0)
-        fprintf(out, "; %.1f %% were held back, since ranks contribute nearly the same",
-                100 * ratio((double)elements[CGX_STATS_HELD], all));
-}
-
-static void print_communicator(FILE *out, const struct cgx_stats *stats)
-{
-    char name[CGX_PRINTABLE_BYTES];
-
-    fprintf(out,
-            "communicator \"%s\", %d ranks: %" PRIu64 " calls did not recur, %" PRIu64
-            " plans (%" PRIu64 " by the guard)",
-            cgx_printable(stats->name, name), stats->size, not_recurring(stats), stats->plans,
-            stats->guards);
-    if (isfinite(stats->over))
-        fprintf(out, ", estimated error %.3f of the budget", stats->over);
-    print_step(out, stats);
-    fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s %9s %7s  %s\n", "position",
-            "elements", "type", "segments", "compressed", "exact", "redone", "MiB sent", "saved",
-            "to base", "estimated", "measured", "beyond", "widths");
-    for (size_t i = 0; i < stats->nlayers; i++)
-        print_layer(out, &stats->layers[i]);
-    print_rest(out, "others", &stats->other);
-}
-
-void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
-{
-    struct cgx_report_totals totals = cgx_report_totals();
-
-    fprintf(out, "cgx: rank %d of %d sent %" PRIu64 " bytes in %" PRIu64 " compressed calls\n",
-            world->rank, world->size, totals.bytes_sent, totals.compressed_calls);
-    for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
-        print_communicator(out, stats);
-    print_rest(out, "communicators that were freed earlier", &world->rest);
 }
