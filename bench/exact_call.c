@@ -80,6 +80,7 @@ int main(int argc, char **argv)
     measure("4096 floats, one rank", 4096, MPI_FLOAT, MPI_COMM_SELF);
     if (size > 1) {
         measure("1 double, all ranks", 1, MPI_DOUBLE, MPI_COMM_WORLD);
+        measure("64 floats, all ranks", 64, MPI_FLOAT, MPI_COMM_WORLD);
         measure("4096 floats, all ranks (default settings)", 4096, MPI_FLOAT, MPI_COMM_WORLD);
     }
     MPI_Finalize();

@@ -1,0 +1,100 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What it costs to look at the data of an exact call (pmpi/guard.h), in host memory, beside copying
+ * its buffer once. The call itself, which MPI does, is left out:
+ *
+ *     bench/guard
+ *
+ * Prints for each size the medians in microseconds. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pmpi/exact.h"
+#include "pmpi/guard.h"
+
+enum { ROUNDS = 101, RANKS = 4 };
+
+int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                     enum cgx_type_class type);
+
+int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                     enum cgx_type_class type)
+{
+    (void)mpi, (void)call, (void)type;
+    return MPI_SUCCESS;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+    qsort(values, ROUNDS, sizeof *values, compare);
+    return values[ROUNDS / 2];
+}
+
+static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
+{
+    static double looks[ROUNDS], copies[ROUNDS];
+    size_t bytes = mebibytes << 20;
+    const struct cgx_call call = {.sendbuf = in_place ? MPI_IN_PLACE : input,
+                                  .recvbuf = sum,
+                                  .count = (MPI_Count)(bytes / sizeof(float)),
+                                  .datatype = MPI_FLOAT,
+                                  .op = MPI_SUM,
+                                  .comm = MPI_COMM_WORLD};
+    uint32_t words[CGX_OPINION_WORDS];
+    double look, copy;
+
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        double begun = now();
+
+        memcpy(sum, input, bytes);
+        copies[round] = now() - begun;
+        begun = now();
+        cgx_guard_exact(NULL, &call, CGX_TYPE_FLOAT32, RANKS, round, words);
+        looks[round] = now() - begun;
+    }
+    look = median(looks);
+    copy = median(copies);
+    printf("%4zu MiB, %-13s look %8.1f us, copy %9.1f us, ratio %.4f\n", mebibytes,
+           in_place ? "in place:" : "two buffers:", look, copy, look / copy);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {1, 4, 16, 128};
+    size_t most = (size_t)128 << 20;
+    float *input = malloc(most), *sum = malloc(most);
+
+    MPI_Init(&argc, &argv);
+    cgx_mpi_find(__builtin_return_address(0));
+    if (!input || !sum)
+        return 1;
+    for (size_t i = 0; i < most / sizeof(float); i++)
+        input[i] = sum[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        measure(sizes[i], false, input, sum);
+        measure(sizes[i], true, input, sum);
+    }
+    MPI_Finalize();
+    free(input);
+    free(sum);
+    return 0;
+}
