@@ -6,26 +6,29 @@
 #include <math.h>
 #include <string.h>
 
+#include "codec/squares.h"
+
 enum { WORD_KNOWN, WORD_DISTANCE, WORD_ONE_SIGN, WORD_DISJOINT };
 
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks)
 {
     const double share = 1.0 / ranks;
-    double apart = 0, mean = 0;
+    double magnitudes, squares = cgx_squares_sum(sum, count, &magnitudes);
+    double apart = cgx_squares_apart(input, sum, share, count);
+    unsigned positive = 0, negative = 0, shared = 0;
 
     for (size_t i = 0; i < count; i++) {
-        double part = share * (double)sum[i], distance = (double)input[i] - part;
-
-        apart += distance * distance;
-        mean += part * part;
-        closeness->positive |= sum[i] > 0;
-        closeness->negative |= sum[i] < 0;
-        closeness->shared |= input[i] != 0 && input[i] != sum[i];
+        positive |= sum[i] > 0;
+        negative |= sum[i] < 0;
+        shared |= (unsigned)(input[i] != 0) & (unsigned)(input[i] != sum[i]);
     }
+    closeness->positive |= positive;
+    closeness->negative |= negative;
+    closeness->shared |= shared;
     closeness->apart += apart;
-    closeness->mean += mean;
-    closeness->not_finite |= !isfinite(apart) || !isfinite(mean);
+    closeness->mean += share * share * squares;
+    closeness->not_finite |= !isfinite(apart) || !isfinite(squares);
 }
 
 /* Positive floats are ordered as their bits are. */
