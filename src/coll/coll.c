@@ -66,6 +66,11 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
         return CGX_OUTCOME_CONSENSUS;
     if (slice->withheld)
         return slice->number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
+    /* Others may find a consensus in a call of one slice, and go on to do it exactly: a rank that
+     * cannot know must not meet them in another collective. */
+    if (slice->missed && slice->number == 0 && coll->shape->slices == 1 && coll->consensus > 0 &&
+        coll->shape->watched)
+        return CGX_OUTCOME_BROKEN;
     cgx_tally_spreads(slice);
     known->consensus = forbids(coll, slice);
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */

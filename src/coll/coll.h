@@ -127,7 +127,7 @@ enum cgx_outcome {
     CGX_OUTCOME_DONE,
     CGX_OUTCOME_REDO, /* all ranks know that it cannot be done; no output was written on any */
     /* All ranks know that SEEN forbids it; no output was written on any. Where all is one slice, a
-     * rank that lost a message of it may have FAILED instead. */
+     * rank that lost a message of it is BROKEN, whatever it was that the others have seen. */
     CGX_OUTCOME_CONSENSUS,
     CGX_OUTCOME_LOST,     /* all ranks know, but output was written: the call is an error on all */
     CGX_OUTCOME_HOPELESS, /* all ranks know that one cannot do it exactly either: an error on all */

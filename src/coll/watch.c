@@ -39,6 +39,15 @@ enum { SIGN_POSITIVE = 1, SIGN_NEGATIVE = 2 };
 enum { SIGHT_APART, SIGHT_MEAN, SIGHT_SIGNS, SIGHT_BUCKETS, SIGHT_WORDS };
 _Static_assert(SIGHT_WORDS * sizeof(uint32_t) == CGX_WATCHED_BYTES, "the layout");
 
+bool cgx_watch_sees(const struct cgx_plan *plan)
+{
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        if (plan->segments[i].bits < LEAST_BITS)
+            return false;
+    }
+    return true;
+}
+
 bool cgx_watch_possible(const struct cgx_shape *shape)
 {
     enum cgx_reduction last = shape->nodes->nodes > 1 ? shape->cross : shape->inner;

@@ -30,6 +30,9 @@
 /* Whether owners see what is brought to the last sum of calls of SHAPE: in a ring they do not. */
 bool cgx_watch_possible(const struct cgx_shape *shape);
 
+/* Whether something can be seen of all that PLAN quantises. */
+bool cgx_watch_sees(const struct cgx_plan *plan);
+
 /* To be called for every quantisation, as cgx_tally_seal, after all else that changes PART. Writes
  * what was seen of it; nothing if this is not the LAST sum. */
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,

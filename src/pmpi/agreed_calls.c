@@ -90,6 +90,7 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
         *entry = (struct cgx_agreed_call){.key = *key,
                                           .next_declined = FIRST_DECLINED,
                                           .next_held = FIRST_HELD,
+                                          .next_unknown = 1,
                                           .next_unwatched = FIRST_UNWATCHED};
     entry->used = ++table->lookups;
     return entry;
@@ -115,7 +116,6 @@ bool cgx_call_due(struct cgx_agreed_call *call)
         call->wait--;
         return false;
     }
-    call->asked++;
     return true;
 }
 
@@ -153,10 +153,15 @@ bool cgx_call_clears(struct cgx_agreed_call *call)
     return false;
 }
 
-void cgx_call_strike(struct cgx_agreed_call *call)
+void cgx_call_puzzle(struct cgx_agreed_call *call)
 {
-    if (call->strikes < STRIKES_ENOUGH)
-        call->strikes++;
+    call->wait = call->next_unknown;
+    call->next_unknown = at_most(2 * call->next_unknown, MOST_HELD);
+}
+
+void cgx_call_strike(struct cgx_agreed_call *call, unsigned strikes)
+{
+    call->strikes = (uint8_t)at_most(strikes + 1, STRIKES_ENOUGH);
 }
 
 bool cgx_call_has_struck_out(const struct cgx_agreed_call *call)

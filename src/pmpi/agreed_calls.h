@@ -34,10 +34,10 @@ struct cgx_agreed_call {
     struct cgx_call_key key;
     uint64_t used; /* look-up number; 0: this place is empty */
     enum cgx_call_state state;
-    uint32_t wait;                     /* calls that stay exact before ranks ask each other again */
-    uint32_t next_declined, next_held; /* waits after the next time that they do not agree */
-    uint32_t asked;                    /* how often they have asked */
-    uint32_t unwatched;                /* compressed calls in which a consensus is not looked for */
+    uint32_t wait; /* calls that stay exact before ranks ask each other again */
+    uint32_t next_declined, next_held, next_unknown; /* waits after they do not agree again */
+    uint32_t looks;     /* how often they have looked at the data of an exact call */
+    uint32_t unwatched; /* compressed calls in which a consensus is not looked for */
     uint32_t next_unwatched;
     uint8_t clear;   /* verdicts in a row that were far from a consensus */
     uint8_t strikes; /* compressed calls in a row that were one */
@@ -75,9 +75,12 @@ void cgx_call_hold(struct cgx_agreed_call *call);
  * compressed; else they ask again after 10 calls. */
 bool cgx_call_clears(struct cgx_agreed_call *call);
 
-/* A compressed call has turned out to be a consensus, and was done exactly; one that was not takes
- * that back. True if two in a row have. */
-void cgx_call_strike(struct cgx_agreed_call *call);
+/* Nothing could be said of the data: they look again after 1, 2, 4, ... 100 calls. */
+void cgx_call_puzzle(struct cgx_agreed_call *call);
+
+/* A compressed call has turned out to be a consensus, after STRIKES of which the same is true, and
+ * was done exactly. The second: whether two in a row have. */
+void cgx_call_strike(struct cgx_agreed_call *call, unsigned strikes);
 bool cgx_call_has_struck_out(const struct cgx_agreed_call *call);
 
 /* It was none after all: for 10, 20, 40, ... calls a consensus is not looked for in them. */

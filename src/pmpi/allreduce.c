@@ -3,6 +3,8 @@
 
 #include "pmpi/allreduce.h"
 
+#include "codec/host_kernels.h"
+#include "coll/watch.h"
 #include "cuda/peers.h"
 #include "pmpi/check.h"
 #include "pmpi/comm.h"
@@ -64,7 +66,7 @@ static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
     struct cgx_agreed_call *entry = recurring->entry;
     int64_t begun = cgx_trace_now();
     int code =
-        cgx_guard_exact(mpi, call, type, (unsigned)state->size, entry->asked, entry->opinion);
+        cgx_guard_exact(mpi, call, type, (unsigned)state->size, entry->looks++, entry->opinion);
 
     entry->sampled = true;
     cgx_timeline_exact(begun, call, type);
@@ -73,18 +75,17 @@ static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
 
 /* ---- compressed ---- */
 
-/* What the caller gets of a call that was run with OUTCOME. */
+/* What the caller gets of a call that was run with OUTCOME, and before which there were STRIKES. */
 static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
                     const struct cgx_recurring *recurring, const struct cgx_offer *offer,
-                    enum cgx_outcome outcome)
+                    enum cgx_outcome outcome, unsigned strikes)
 {
     switch (outcome) {
     case CGX_OUTCOME_DONE:
-        recurring->entry->strikes = 0;
         return MPI_SUCCESS;
     case CGX_OUTCOME_CONSENSUS:
-        cgx_call_strike(recurring->entry);
+        cgx_call_strike(recurring->entry, strikes);
         return look(mpi, call, type, state, recurring);
     case CGX_OUTCOME_REDO:
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
@@ -141,14 +142,21 @@ static struct cgx_stats_key stats_key(const struct cgx_recurring *recurring)
     return (struct cgx_stats_key){recurring->position, recurring->call, recurring->say.rule};
 }
 
-/* The threshold of the consensus that is looked for in the call; 0: none is. */
+/* The threshold of the consensus that is looked for in the call; 0: none is. Where ranks have not
+ * looked at such a call before, what sampling may miss counts for nothing. */
 static float watched_for(const struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
-    double threshold = cgx_consensus_threshold(cgx_start()->consensus, (unsigned)state->size);
+    union cgx_float_state caller;
+    double threshold;
 
     if (recurring->say.unguarded || !cgx_call_watched(recurring->entry))
         return 0;
-    return (float)threshold / 2;
+    cgx_float_enter(&caller);
+    threshold = cgx_consensus_threshold(cgx_start()->consensus, (unsigned)state->size);
+    if (recurring->entry->looks > 0)
+        threshold /= 2;
+    cgx_float_leave(&caller);
+    return (float)threshold;
 }
 
 static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
@@ -157,6 +165,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
 {
     const struct cgx_schedule *schedule = cgx_decide_schedule(state, recurring);
     struct cgx_offer offer = cgx_offer_look(call, type);
+    unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
     struct cgx_tally tally;
     struct cgx_coll coll = {.mpi = mpi,
@@ -187,8 +196,10 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     coll.decoder = offer.decoder;
     coll.withheld = offer.refusal || offer.dtype != schedule->plan->dtype;
     coll.hopeless = offer.hopeless;
+    /* A rank that has no result must hold the same as others, which have one. */
+    recurring->entry->strikes = 0;
     outcome = run(state, &coll, stats_key(recurring));
-    return conclude(mpi, call, type, state, recurring, &offer, outcome);
+    return conclude(mpi, call, type, state, recurring, &offer, outcome, strikes);
 }
 
 /* ---- a call ---- */
@@ -236,10 +247,14 @@ static bool is_due(const struct cgx_recurring *recurring)
  * consensus is looked for in it. */
 static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
-    return recurring->entry->state == CGX_CALL_NEW && recurring->position == CGX_POSITION_NONE &&
-           recurring->kind->trusted && !recurring->kind->by_device &&
-           cgx_decide_is_served(state, recurring) &&
-           cgx_decide_schedule(state, recurring)->shape.watched;
+    const struct cgx_schedule *schedule;
+
+    if (recurring->entry->state != CGX_CALL_NEW || recurring->entry->sampled ||
+        recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
+        recurring->kind->by_device || !cgx_decide_is_served(state, recurring))
+        return false;
+    schedule = cgx_decide_schedule(state, recurring);
+    return schedule->shape.watched && cgx_watch_sees(schedule->plan);
 }
 
 /* A call that recurs. */

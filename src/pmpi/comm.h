@@ -29,6 +29,12 @@ struct cgx_kind {
     /* Else new calls stay exact for WAIT more of them; then ranks ask each other again. */
     uint32_t wait, next_wait;
 };
+/* Memory that calls can rely on. */
+struct cgx_held {
+    struct cgx_needs needs; /* to work in */
+    size_t plan;            /* bytes that a plan can be made in */
+};
+
 #define CGX_KIND_FIRST_WAIT 4
 #define CGX_KIND_MOST_WAIT 1024
 #define CGX_KINDS 8 /* enum cgx_type_class */
@@ -50,7 +56,7 @@ struct cgx_comm {
     bool established; /* its sums recur, which has been said */
     size_t step_told; /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
-    struct cgx_needs agreed_needs; /* that all ranks hold */
+    struct cgx_held held; /* by all ranks */
     struct cgx_agreed_calls *agreed_calls;
     struct cgx_schedules *schedules;
     bool said_consensus;       /* rank 0 has warned of one */

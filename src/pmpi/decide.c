@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "codec/host_kernels.h"
 #include "pmpi/agreement.h"
 #include "pmpi/connect.h"
 #include "pmpi/errors.h"
@@ -54,10 +55,13 @@ const struct cgx_schedule *cgx_decide_schedule(struct cgx_comm *state,
 
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
-    const struct cgx_schedule *schedule =
-        recurring->kind->agreed ? cgx_decide_schedule(state, recurring) : NULL;
+    size_t count = (size_t)cgx_recurrence_count(recurring->call);
+    const struct cgx_schedule *schedule;
 
-    return schedule && fits(&schedule->shape.needs, &state->agreed_needs);
+    if (!recurring->kind->agreed || cgx_plan_most_bytes(&recurring->say, count) > state->held.plan)
+        return false;
+    schedule = cgx_decide_schedule(state, recurring);
+    return schedule && fits(&schedule->shape.needs, &state->held.needs);
 }
 
 bool cgx_decide_guards(const struct cgx_say *say)
@@ -67,10 +71,10 @@ bool cgx_decide_guards(const struct cgx_say *say)
 
 /* ---- what this rank has ---- */
 
-/* Sets *NEEDS to what is to be had for the call and, where there was too little before, for counts
+/* Sets *WANTED to what is to be had for the call and, where there was too little before, for counts
  * that are larger by half. False if memory is short. */
-static bool find_needs(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                       enum cgx_dtype dtype, struct cgx_needs *needs)
+static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                        enum cgx_dtype dtype, struct cgx_held *wanted)
 {
     const struct cgx_schedule_basis basis = basis_of(state);
     uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
@@ -79,29 +83,31 @@ static bool find_needs(struct cgx_comm *state, const struct cgx_recurring *recur
     const struct cgx_say nothing = {.exact = false};
     struct cgx_schedule larger_one;
 
-    if (!schedule || !cgx_schedules_reserve(state->schedules, most, &recurring->say))
+    if (!schedule)
         return false;
-    *needs = most_of(&schedule->shape.needs, &state->agreed_needs);
-    if (state->agreed_needs.lanes == 0 || fits(needs, &state->agreed_needs))
+    wanted->plan = larger(state->held.plan, cgx_plan_most_bytes(&recurring->say, (size_t)most));
+    wanted->needs = most_of(&schedule->shape.needs, &state->held.needs);
+    if (state->held.needs.lanes == 0 || fits(&wanted->needs, &state->held.needs))
         return true;
     if (!cgx_schedules_make(&basis, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
         return false;
-    *needs = most_of(needs, &larger_one.shape.needs);
+    wanted->needs = most_of(&wanted->needs, &larger_one.shape.needs);
     cgx_plan_free(larger_one.plan);
     return true;
 }
 
 /* Gets ready what this rank needs for the calls; why it cannot be had goes into OFFER. */
 static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                    const struct cgx_call *call, struct cgx_offer *offer, struct cgx_needs *needs)
+                    const struct cgx_call *call, struct cgx_offer *offer, struct cgx_held *wanted)
 {
     if (!offer->refusal && cgx_start()->intra_compress == CGX_INTRA_OFF && state->nodes->nodes == 1)
         offer->refusal = "all ranks are on one node, and CGX_INTRA_COMPRESS=0";
     if (offer->refusal)
         return;
     state->scratch.mates = cgx_connect_mates(state);
-    if (!find_needs(state, recurring, offer->dtype, needs) ||
-        cgx_scratch_reserve(&state->scratch, needs) != CGX_OK) {
+    if (!find_wanted(state, recurring, offer->dtype, wanted) ||
+        !cgx_schedules_reserve(state->schedules, wanted->plan) ||
+        cgx_scratch_reserve(&state->scratch, &wanted->needs) != CGX_OK) {
         offer->refusal = "out of memory";
         return;
     }
@@ -156,7 +162,7 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
 
 /* Takes note of what was agreed for the kind of the call. */
 static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                      enum cgx_dtype dtype, const struct cgx_needs *needs, bool agreed)
+                      enum cgx_dtype dtype, const struct cgx_held *wanted, bool agreed)
 {
     struct cgx_kind *kind = recurring->kind;
 
@@ -164,10 +170,7 @@ static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurr
         kind->agreed = true;
         kind->dtype = dtype;
         kind->next_wait = 0;
-        state->agreed_needs = *needs;
-        cgx_log(CGX_LOG_DEBUG, "sums of %llu elements and less on %d ranks: can be compressed%s",
-                (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
-                kind->by_device ? ", from device to device" : "");
+        state->held = *wanted;
     } else if (!kind->agreed) {
         kind->next_wait = kind->next_wait ? 2 * kind->next_wait : CGX_KIND_FIRST_WAIT;
         if (kind->next_wait > CGX_KIND_MOST_WAIT)
@@ -215,8 +218,11 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
     struct cgx_verdict verdict = cgx_consensus_judge(all->opinion, threshold);
 
     entry->sampled = false;
-    if (verdict.consensus == CGX_CONSENSUS_UNKNOWN)
-        return; /* asked again in the next call; one that is compressed stays so */
+    if (verdict.consensus == CGX_CONSENSUS_UNKNOWN) {
+        if (entry->state != CGX_CALL_COMPRESSED)
+            cgx_call_puzzle(entry);
+        return;
+    }
     if (entry->state == CGX_CALL_COMPRESSED) {
         if (verdict.consensus == CGX_CONSENSUS_NONE)
             cgx_call_trust(entry);
@@ -270,31 +276,47 @@ static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call, struc
     return MPI_SUCCESS;
 }
 
+static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring)
+{
+    const struct cgx_schedule *schedule = cgx_decide_schedule(state, recurring);
+
+    if (schedule)
+        cgx_log(CGX_LOG_DEBUG, "sums of %llu elements on %d ranks: compressed, %u slices%s",
+                (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
+                schedule->shape.slices,
+                recurring->kind->by_device ? ", from device to device" : "");
+}
+
 int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
                struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
     struct cgx_agreed_call *entry = recurring->entry;
     bool renews = entry->state == CGX_CALL_DECLINED || !cgx_decide_is_served(state, recurring);
     struct cgx_offer offer = cgx_offer_look(call, type);
-    struct cgx_needs needs = {0};
+    struct cgx_held wanted = {{0}, 0};
+    union cgx_float_state caller;
     struct cgx_answer all;
     int code = find_nodes(mpi, call, state, &offer);
 
     if (code != MPI_SUCCESS)
         return code;
     if (renews)
-        prepare(state, recurring, call, &offer, &needs);
+        prepare(state, recurring, call, &offer, &wanted);
     code = ask(mpi, call, state, recurring, &offer, renews, &all);
     state->broken = code != MPI_SUCCESS;
     if (code != MPI_SUCCESS)
         return code;
     if (renews)
-        keep_kind(state, recurring, offer.dtype, &needs, all.ability == CGX_ABLE);
+        keep_kind(state, recurring, offer.dtype, &wanted, all.ability == CGX_ABLE);
     if (all.ability != CGX_ABLE)
         return decline(mpi, call, state, recurring, &offer, all.ability);
+    cgx_float_enter(&caller);
     if (entry->sampled)
         judge(state, recurring, &all);
     else
         cgx_call_agree(entry);
+    cgx_float_leave(&caller);
+    if (entry->state == CGX_CALL_COMPRESSED)
+        say_compressed(state, recurring);
     return MPI_SUCCESS;
 }

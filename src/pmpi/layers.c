@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "codec/host_kernels.h"
 #include "coll/powers.h"
 #include "pmpi/decide.h"
 #include "pmpi/start.h"
@@ -194,10 +195,12 @@ static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_ad
 int cgx_layers_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
 {
     enum cgx_adapt_due due;
+    union cgx_float_state caller;
     int code = MPI_SUCCESS;
 
     if (!cgx_start()->adaptive || state->own == MPI_COMM_NULL)
         return code;
+    cgx_float_enter(&caller);
     if (state->layers &&
         (state->layers->generation != cgx_recurrence_generation(state->recurrence) ||
          !are_complete(state))) {
@@ -213,6 +216,7 @@ int cgx_layers_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
     } else if (any_agreed(state)) {
         code = make(mpi, state);
     }
+    cgx_float_leave(&caller);
     state->broken = code != MPI_SUCCESS;
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include "pmpi/schedules.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,9 @@
 
 struct cgx_schedules {
     uint64_t lookups;
-    void *reserve; /* freed where a schedule cannot be made otherwise */
-    size_t reserved;
+    struct cgx_schedule spare; /* made in the reserve where it cannot be made otherwise */
+    void *reserve;             /* for a plan and its widest */
+    size_t reserved;           /* bytes of each */
     struct cgx_schedule entries[SETS][WAYS];
 };
 
@@ -70,6 +72,14 @@ static struct cgx_schedule *look_up(struct cgx_schedules *table, uint64_t call, 
     return oldest;
 }
 
+static void set(struct cgx_schedule *schedule, const struct cgx_schedule_basis *basis,
+                uint64_t call, unsigned rule, struct cgx_plan *plan, const struct cgx_plan *widest)
+{
+    *schedule = (struct cgx_schedule){.call = call, .rule = rule, .plan = plan};
+    schedule->shape = cgx_coll_shape(widest, &basis->scheme, basis->settings->fusion_buffer_bytes);
+    cgx_coll_follow(&schedule->shape, plan);
+}
+
 bool cgx_schedules_make(const struct cgx_schedule_basis *basis, uint64_t call, enum cgx_dtype dtype,
                         const struct cgx_say *say, struct cgx_schedule *schedule)
 {
@@ -81,11 +91,27 @@ bool cgx_schedules_make(const struct cgx_schedule_basis *basis, uint64_t call, e
         cgx_plan_free(plan);
         return false;
     }
-    *schedule = (struct cgx_schedule){.call = call, .rule = say->rule, .plan = plan};
-    schedule->shape = cgx_coll_shape(widest, &basis->scheme, basis->settings->fusion_buffer_bytes);
-    cgx_coll_follow(&schedule->shape, plan);
+    set(schedule, basis, call, say->rule, plan, widest);
     cgx_plan_free(widest);
     return true;
+}
+
+/* Makes the spare schedule that of CALL; NULL if the reserve is too small. */
+static const struct cgx_schedule *make_spare(struct cgx_schedules *table,
+                                             const struct cgx_schedule_basis *basis, uint64_t call,
+                                             enum cgx_dtype dtype, const struct cgx_say *say)
+{
+    size_t count = (size_t)cgx_recurrence_count(call);
+    struct cgx_plan *plan, *widest;
+
+    if (cgx_plan_most_bytes(say, count) > table->reserved)
+        return NULL;
+    plan = cgx_plan_create_in(table->reserve, basis->settings, say, dtype, count);
+    widest = (void *)((unsigned char *)table->reserve + table->reserved);
+    memcpy(widest, plan, cgx_plan_bytes(plan));
+    cgx_plan_widen(widest);
+    set(&table->spare, basis, call, say->rule, plan, widest);
+    return &table->spare;
 }
 
 const struct cgx_schedule *cgx_schedules_get(struct cgx_schedules *table,
@@ -100,25 +126,21 @@ const struct cgx_schedule *cgx_schedules_get(struct cgx_schedules *table,
         return found;
     }
     forget(found);
-    if (!cgx_schedules_make(basis, call, dtype, say, found)) {
-        free(table->reserve);
-        table->reserve = NULL;
-        table->reserved = 0;
-        if (!cgx_schedules_make(basis, call, dtype, say, found))
-            return NULL;
-    }
+    if (!cgx_schedules_make(basis, call, dtype, say, found))
+        return make_spare(table, basis, call, dtype, say);
     found->used = ++table->lookups;
     return found;
 }
 
-bool cgx_schedules_reserve(struct cgx_schedules *table, size_t count, const struct cgx_say *say)
+bool cgx_schedules_reserve(struct cgx_schedules *table, size_t bytes)
 {
-    size_t bytes = 2 * cgx_plan_most_bytes(say, count);
+    const size_t alignment = _Alignof(max_align_t);
     void *larger;
 
+    bytes = (bytes + alignment - 1) / alignment * alignment;
     if (bytes <= table->reserved)
         return true;
-    larger = malloc(bytes);
+    larger = malloc(2 * bytes);
     if (!larger)
         return false;
     free(table->reserve);

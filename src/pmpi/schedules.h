@@ -37,14 +37,14 @@ void cgx_schedules_free(struct cgx_schedules *table);
 void cgx_schedules_clear(struct cgx_schedules *table);
 
 /* The schedule of CALL, made if it is not kept. Valid until the next call of this function. NULL if
- * memory is short. */
+ * memory is short, and cgx_schedules_reserve was not called for as much. */
 const struct cgx_schedule *cgx_schedules_get(struct cgx_schedules *table,
                                              const struct cgx_schedule_basis *basis, uint64_t call,
                                              enum cgx_dtype dtype, const struct cgx_say *say);
 
-/* Sets memory aside that the schedule of a call like this one, of up to COUNT elements, is made
- * from where no other is left: a rank must not lack it when others have begun. False if memory is
+/* Sets memory aside that a schedule whose plan is made in BYTES (cgx_plan_most_bytes) is made in
+ * where no other is left: a rank must not lack it when others have begun. False if memory is
  * short. */
-bool cgx_schedules_reserve(struct cgx_schedules *table, size_t count, const struct cgx_say *say);
+bool cgx_schedules_reserve(struct cgx_schedules *table, size_t bytes);
 
 #endif

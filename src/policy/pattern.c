@@ -310,7 +310,10 @@ bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_s
         (!pattern->proven || cgx_period_is_rich(period) || period->distinct == CGX_PERIOD_DIVERSE ||
          explained_elements(sums, history, period) >= CHANGE * pattern->elements))
         return true;
-    return period->length > pattern->length &&
-           (!pattern->firm || period->length < 2 * pattern->length) &&
-           has_more(sums, history, period);
+    if (period->length > pattern->length)
+        return (!pattern->firm || period->length < 2 * pattern->length) &&
+               has_more(sums, history, period);
+    /* Some sums of the step have got other sizes, and others may be gone. */
+    return has_more(sums, history, period) &&
+           explained_elements(sums, history, period) >= CHANGE * pattern->elements;
 }

@@ -181,11 +181,6 @@ static size_t plan_bytes(size_t nsegments)
     return sizeof(struct cgx_plan) + nsegments * sizeof(struct cgx_segment);
 }
 
-static struct cgx_plan *allocate(size_t nsegments)
-{
-    return malloc(plan_bytes(nsegments));
-}
-
 static size_t layers_of(const struct cgx_say *say)
 {
     return say && say->layers ? say->layers->nlayers : 1;
@@ -202,19 +197,14 @@ size_t cgx_plan_most_bytes(const struct cgx_say *say, size_t count)
     return plan_bytes(segments_of(say, count)) + layers_of(say) * sizeof(struct run);
 }
 
-struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
-                                 enum cgx_dtype dtype, size_t count)
+struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
+                                    const struct cgx_say *say, enum cgx_dtype dtype, size_t count)
 {
     size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
-    struct run *runs = malloc(layers_of(say) * sizeof *runs);
-    struct cgx_plan *plan = allocate(segments_of(say, count));
+    struct cgx_plan *plan = memory;
+    struct run *runs = (void *)((unsigned char *)memory + plan_bytes(segments_of(say, count)));
     size_t nruns;
 
-    if (!plan || !runs) {
-        free(plan);
-        free(runs);
-        return NULL;
-    }
     plan->dtype = dtype;
     plan->bucket_size = settings->bucket_size;
     plan->rounding = settings->rounding;
@@ -231,26 +221,36 @@ struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const stru
         segment.count = tail;
         append_segment(plan, segment);
     }
-    free(runs);
     finish(plan);
     return plan;
 }
 
+struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
+                                 enum cgx_dtype dtype, size_t count)
+{
+    void *memory = malloc(cgx_plan_most_bytes(say, count));
+
+    return memory ? cgx_plan_create_in(memory, settings, say, dtype, count) : NULL;
+}
+
+size_t cgx_plan_bytes(const struct cgx_plan *plan)
+{
+    return plan_bytes(plan->nsegments);
+}
+
 struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
 {
-    struct cgx_plan *copy = allocate(plan->nsegments);
+    struct cgx_plan *copy = malloc(cgx_plan_bytes(plan));
 
     if (copy)
-        memcpy(copy, plan, sizeof *plan + plan->nsegments * sizeof plan->segments[0]);
+        memcpy(copy, plan, cgx_plan_bytes(plan));
     return copy;
 }
 
-struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
+void cgx_plan_widen(struct cgx_plan *plan)
 {
-    struct cgx_plan *widest = cgx_plan_copy(plan);
-
-    for (size_t i = 0; widest && i < widest->nsegments; i++) {
-        struct cgx_segment *segment = &widest->segments[i];
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        struct cgx_segment *segment = &plan->segments[i];
 
         /* The base width, which is used at first, may be none of those that may be chosen. */
         if (segment->bits < segment->least)
@@ -258,8 +258,15 @@ struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
         if (segment->most > segment->bits)
             segment->bits = segment->most;
     }
+    finish(plan);
+}
+
+struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
+{
+    struct cgx_plan *widest = cgx_plan_copy(plan);
+
     if (widest)
-        finish(widest);
+        cgx_plan_widen(widest);
     return widest;
 }
 

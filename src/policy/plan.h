@@ -42,12 +42,22 @@ struct cgx_plan {
 struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
                                  enum cgx_dtype dtype, size_t count);
 
-/* Bytes of memory that cgx_plan_create takes for at most COUNT elements. */
+/* Bytes of memory that a plan is made in, for at most COUNT elements. */
 size_t cgx_plan_most_bytes(const struct cgx_say *say, size_t count);
+
+/* The same as cgx_plan_create, in MEMORY of so many bytes, aligned as malloc's. */
+struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
+                                    const struct cgx_say *say, enum cgx_dtype dtype, size_t count);
+
+/* Bytes of PLAN and its segments. */
+size_t cgx_plan_bytes(const struct cgx_plan *plan);
 
 struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan); /* NULL if memory is short */
 
-/* The plan whose staging memory suffices for all that PLAN may become. NULL if memory is short. */
+/* Makes PLAN the one whose staging memory suffices for all that it may become. */
+void cgx_plan_widen(struct cgx_plan *plan);
+
+/* A copy that was widened. NULL if memory is short. */
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
 
 /* Bytes of a whole bucket at BITS, its header included. */

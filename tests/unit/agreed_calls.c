@@ -95,6 +95,7 @@ static bool waits_are(struct cgx_agreed_call *call, void (*refuse)(struct cgx_ag
 static void test_waits(void)
 {
     static const unsigned declined[] = {4, 8, 16, 32}, held[] = {10, 20, 40, 80, 100, 100};
+    static const unsigned puzzled[] = {1, 2, 4, 8, 16, 32, 64, 100, 100};
     struct cgx_agreed_calls *table = cgx_agreed_calls_create();
     struct cgx_agreed_call *call = find(table, 42);
 
@@ -102,6 +103,8 @@ static void test_waits(void)
     ok(waits_are(call, cgx_call_decline, declined, 4),
        "after a rank could not, they ask again at doubling intervals");
     ok(waits_are(call, cgx_call_hold, held, 6), "after a consensus, after 10, 20, ... 100 calls");
+    ok(waits_are(call, cgx_call_puzzle, puzzled, 9),
+       "where nothing could be said, after 1, 2, 4, ... 100 calls");
     cgx_call_agree(call);
     ok(call->state == CGX_CALL_COMPRESSED && cgx_call_due(call), "then they may agree");
     cgx_agreed_calls_free(table);
@@ -133,9 +136,9 @@ static void test_strikes(void)
     unsigned unwatched = 0;
 
     cgx_call_agree(call);
-    cgx_call_strike(call);
+    cgx_call_strike(call, 0);
     ok(!cgx_call_has_struck_out(call), "one compressed call that was a consensus may be a stray");
-    cgx_call_strike(call);
+    cgx_call_strike(call, call->strikes);
     ok(cgx_call_has_struck_out(call), "two in a row are not");
     cgx_call_trust(call);
     while (!cgx_call_watched(call))

@@ -99,7 +99,9 @@ static bool is_consistent(const struct scene *scene)
     if (all_are(scene, CGX_OUTCOME_LOST))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
-        if (scene->outcomes[r] == CGX_OUTCOME_FAILED)
+        /* One that cannot know what others have seen of their data is broken. */
+        if (scene->outcomes[r] == CGX_OUTCOME_FAILED ||
+            (scene->shape.watched && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;
@@ -150,13 +152,13 @@ static void test_faults(int what, const char *name)
 
 /* ---- sums that are not compressed ---- */
 
-/* Ranks that missed what others have seen know that they have no result. */
+/* Ranks that missed what others have seen must meet them in no other collective. */
 static bool is_held_back(const struct scene *scene)
 {
     if (all_are(scene, CGX_OUTCOME_CONSENSUS) || all_are(scene, CGX_OUTCOME_REDO))
         return is_untouched(scene);
     for (unsigned r = 0; r < scene->ranks; r++) {
-        if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_FAILED)
+        if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_BROKEN)
             return false;
     }
     return scene->shape.slices == 1 && is_untouched(scene);
