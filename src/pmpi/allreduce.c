@@ -85,12 +85,14 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
         return MPI_SUCCESS;
     case CGX_OUTCOME_CONSENSUS:
         cgx_call_strike(recurring->entry);
+        cgx_stats_fate(state->stats, CGX_STATS_HELD, (uint64_t)call->count);
         return look(mpi, call, type, state, recurring);
     case CGX_OUTCOME_REDO:
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
                 (long long)call->count, state->size,
                 offer->refusal ? offer->refusal : "a rank could not serve one");
         cgx_call_decline(recurring->entry);
+        cgx_stats_fate(state->stats, CGX_STATS_DECLINED, (uint64_t)call->count);
         return exact(mpi, call, type);
     case CGX_OUTCOME_LOST:
         cgx_call_decline(recurring->entry);
