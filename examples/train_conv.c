@@ -5,7 +5,7 @@
  * digits (He et al.: "Deep residual learning for image recognition", 2016; group normalisation of
  * Wu and He, 2018, which needs no sums over the ranks).
  *
- *     mpicc -O3 -o train_conv train_conv.c training.c digits.c record.c -lm
+ *     mpicc -O3 -o train_conv train_conv.c training.c digits.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_conv --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_conv --data ...
  *

@@ -3,7 +3,7 @@
 
 /* Data-parallel training in plain MPI: a multi-layer perceptron learns 8x8 pictures of digits.
  *
- *     mpicc -O3 -o train_digits train_digits.c training.c digits.c record.c -lm
+ *     mpicc -O3 -o train_digits train_digits.c training.c digits.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_digits --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_digits --data ...
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so ./train_digits --device --data ...

@@ -2,20 +2,27 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "training.h"
-#include "device_memory.h"
 #include "digits.h"
+#include "hash.h"
 #include "matrix.h"
 #include "record.h"
+#include "sums.h"
 #include <getopt.h>
+#include <inttypes.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { REPORTS = 5 };
+enum { REPORTS = 5, MOST_TENSORS = 64, EMA_EVERY = 10 };
+
+/* What an average over the steps keeps of itself in each. */
+static const float EMA_KEPT = 0.95f;
 
 struct options {
     const char *data;
-    int seed, epochs, batch, fuse;
-    bool quick, device, help;
+    int seed, epochs, batch, fuse, average_every;
+    bool ema, quick, device, help;
 };
 
 static int rank, ranks;
@@ -23,53 +30,43 @@ static const struct example *example;
 static struct options options = {.data = "data/digits.csv", .seed = 1};
 static struct digits digits;
 static struct model *model;
-static float *device_gradient; /* as model->gradient, in GPU memory; NULL: sums are on the host */
+static float *ema; /* of the parameters, over the steps; NULL: none is wanted */
+static int steps;  /* that are done */
 
-/* Gradients that are final and not yet summed: neighbours in memory. */
+/* In the order in which backward finishes them; together they are all parameters. */
 static struct {
-    float *values;
-    int count;
-} pending;
+    int number;
+    int count[MOST_TENSORS];
+} tensors;
 
 static struct {
-    double loss, seconds, allreduce_seconds; /* loss: of this rank in this epoch, summed */
-    long long allreduce_elements;
+    double loss, seconds; /* loss: of this rank in this epoch, summed */
 } cost;
 
-/* ---- sums over the ranks ---- */
+/* ---- what is summed over the ranks ---- */
 
-/* The copies are not timed: elsewhere gradients are where they are summed. */
-static void sum_pending(void)
-{
-    float *device = device_gradient ? device_gradient + (pending.values - model->gradient) : NULL;
-    size_t bytes = (size_t)pending.count * sizeof *pending.values;
-    bool copied = !device || device_upload(device, pending.values, bytes);
-    double start = MPI_Wtime();
-
-    MPI_Allreduce(MPI_IN_PLACE, device ? device : pending.values, pending.count, MPI_FLOAT, MPI_SUM,
-                  MPI_COMM_WORLD);
-    cost.allreduce_seconds += MPI_Wtime() - start;
-    cost.allreduce_elements += pending.count;
-    if (!copied || (device && !device_download(pending.values, device, bytes))) {
-        fprintf(stderr, "%s: rank %d: gradients could not be copied\n", example->name, rank);
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    }
-    pending.count = 0;
-}
-
-/* Each tensor is summed by itself, or with its neighbours up to a number of bytes. */
 static void gradient_is_ready(float *values, int count)
 {
-    size_t most = (size_t)options.fuse / sizeof *values;
-
+    if (tensors.number == MOST_TENSORS)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    tensors.count[tensors.number++] = count;
     record_gradient(values, count);
-    if (pending.count > 0 && (size_t)pending.count + (size_t)count > most)
-        sum_pending();
-    if (pending.count == 0)
-        pending.values = values;
-    pending.count += count;
-    if ((size_t)pending.count >= most)
-        sum_pending();
+    if (options.average_every == 0)
+        sums_add(values, count);
+}
+
+/* Over the ranks, of as many values as there are parameters, tensor by tensor. */
+static void average(float *values)
+{
+    float *tensor = values;
+
+    for (int i = 0; i < tensors.number; i++) {
+        sums_add(tensor, tensors.count[i]);
+        tensor += tensors.count[i];
+    }
+    sums_end();
+    for (size_t i = 0; i < model->parameters; i++)
+        values[i] /= (float)ranks;
 }
 
 /* ---- training ---- */
@@ -116,16 +113,24 @@ static int count_right(void)
     return right;
 }
 
-/* One step down the gradient of the loss of a batch. */
-static void descend(float rate)
+/* One step down the gradient of the loss of SAMPLES. */
+static void descend(int samples, float rate)
 {
-    float scale = 1.0f / (float)options.batch;
+    float scale = samples > 0 ? 1.0f / (float)samples : 0.0f;
 
     for (size_t i = 0; i < model->parameters; i++) {
         model->velocity[i] = example->momentum * model->velocity[i] + scale * model->gradient[i] +
                              example->decay * model->parameter[i];
         model->parameter[i] -= rate * model->velocity[i];
     }
+}
+
+static void follow(void)
+{
+    for (size_t i = 0; i < model->parameters; i++)
+        ema[i] = EMA_KEPT * ema[i] + (1.0f - EMA_KEPT) * model->parameter[i];
+    if (steps % EMA_EVERY == 0)
+        average(ema);
 }
 
 static void train_batch(const int *chosen, float rate)
@@ -135,23 +140,28 @@ static void train_batch(const int *chosen, float rate)
     digits_choose(chosen + begin, end - begin, model->columns, model->input, model->labels);
     model->forward(model);
     cost.loss += model_loss();
+    tensors.number = 0;
     model->backward(model, gradient_is_ready);
-    if (pending.count > 0)
-        sum_pending();
+    sums_end();
     record_step();
-    descend(rate);
+    descend(options.average_every ? end - begin : options.batch, rate);
+    steps++;
+    if (options.average_every && steps % options.average_every == 0)
+        average(model->parameter);
+    if (ema)
+        follow();
 }
 
 /* Goes once through the training samples in a new order; what fills no batch is left out. */
 static void train_epoch(int epoch, uint64_t *random)
 {
-    int count = digits.count - TEST_SAMPLES, steps = count / options.batch;
+    int count = digits.count - TEST_SAMPLES, batches = count / options.batch;
     double start = MPI_Wtime();
 
     cost.loss = 0.0;
     digits_shuffle(digits.order, count, random);
-    for (int i = 0; i < steps; i++) {
-        double progress = (epoch + (double)i / steps) / options.epochs;
+    for (int i = 0; i < batches; i++) {
+        double progress = (epoch + (double)i / batches) / options.epochs;
 
         train_batch(digits.order + i * options.batch,
                     example->rate * (float)(0.5 + 0.5 * cos(M_PI * progress)));
@@ -176,7 +186,8 @@ static double test_accuracy(void)
 }
 
 /* Returns the test accuracy at the end. Loss and accuracy go to rank 0 by MPI_Reduce, so that the
- * gradients alone are all-reduced: the same sequence of calls in every step. */
+ * gradients alone are all-reduced: the same sequence of calls in every step. Where it is weights
+ * that are averaged, each rank tests its own until the end. */
 static double train(uint64_t *random)
 {
     int used = (digits.count - TEST_SAMPLES) / options.batch * options.batch;
@@ -185,6 +196,9 @@ static double train(uint64_t *random)
 
     for (int epoch = 0; epoch < options.epochs; epoch++) {
         train_epoch(epoch, random);
+        if (epoch + 1 == options.epochs && options.average_every &&
+            steps % options.average_every != 0)
+            average(model->parameter);
         if ((epoch + 1) % between != 0 && epoch + 1 != options.epochs)
             continue;
         accuracy = test_accuracy();
@@ -197,17 +211,10 @@ static double train(uint64_t *random)
     return accuracy;
 }
 
-/* Compares a hash of the parameters' bytes (FNV-1a, a word at a time) over all ranks. */
-static bool parameters_are_equal(void)
+static bool is_equal_on_all_ranks(uint64_t hash)
 {
-    uint64_t hash = 0xCBF29CE484222325u, least, most;
+    uint64_t least, most;
 
-    for (size_t i = 0; i < model->parameters; i++) {
-        uint32_t word;
-
-        memcpy(&word, model->parameter + i, sizeof word);
-        hash = (hash ^ word) * 0x100000001B3u;
-    }
     MPI_Allreduce(&hash, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&hash, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     return least == most;
@@ -233,6 +240,10 @@ static bool set_option(int option)
     case 'd':
         options.data = optarg;
         return true;
+    case 'a':
+        return parse_number(optarg, 1, 1000000, &options.average_every);
+    case 'm':
+        return options.ema = true;
     case 'q':
         return options.quick = true;
     case 'g':
@@ -254,12 +265,15 @@ static bool set_option(int option)
 
 static void print_usage(FILE *file)
 {
-    fprintf(file,
-            "usage: %s [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick] [--device]\n"
-            "       [--fuse BYTES] [--help]\n"
-            "--quick: a smaller network; --device: sums in GPU memory; --fuse: sums neighbouring\n"
-            "gradients together up to so many bytes.\n",
-            example->name);
+    fprintf(
+        file,
+        "usage: %s [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick] [--device]\n"
+        "       [--fuse BYTES] [--average-every N | --ema] [--help]\n"
+        "--quick: a smaller network; --device: sums in GPU memory; --fuse: sums neighbouring\n"
+        "gradients together up to so many bytes; --average-every: each rank descends by itself,\n"
+        "and every N steps the ranks average their weights; --ema: an average of the weights\n"
+        "over the steps is kept too, averaged over the ranks every %d steps, and tested.\n",
+        example->name, EMA_EVERY);
 }
 
 static bool parse_options(int argc, char **argv)
@@ -270,6 +284,8 @@ static bool parse_options(int argc, char **argv)
         {"epochs", required_argument, NULL, 'e'},
         {"batch", required_argument, NULL, 'b'},
         {"fuse", required_argument, NULL, 'f'},
+        {"average-every", required_argument, NULL, 'a'},
+        {"ema", no_argument, NULL, 'm'},
         {"quick", no_argument, NULL, 'q'},
         {"device", no_argument, NULL, 'g'},
         {"help", no_argument, NULL, 'h'},
@@ -286,6 +302,11 @@ static bool parse_options(int argc, char **argv)
         fprintf(stderr, "%s: not understood: %s\n", argv[0], argv[good ? optind : optind - 1]);
         print_usage(stderr);
     }
+    if (good && options.average_every && options.ema) {
+        good = false;
+        if (rank == 0)
+            fprintf(stderr, "%s: --average-every and --ema do not go together\n", argv[0]);
+    }
     if (options.epochs == 0)
         options.epochs = options.quick ? example->quick_epochs : example->epochs;
     return good && optind == argc;
@@ -295,19 +316,36 @@ static bool parse_options(int argc, char **argv)
 static void create(uint64_t *random)
 {
     model = example->create(options.quick, (options.batch + ranks - 1) / ranks, random);
-    if (model == NULL) {
+    if (model && options.ema)
+        ema = malloc(model->parameters * sizeof *ema);
+    if (model == NULL || (options.ema && ema == NULL)) {
         fprintf(stderr, "%s: rank %d: out of memory\n", example->name, rank);
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    } else if (options.device) {
-        device_gradient = device_allocate(rank, model->parameters * sizeof *device_gradient);
-        if (device_gradient == NULL)
-            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    } else if (!sums_start(model->parameters, options.fuse, options.device)) {
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    } else if (ema) {
+        memcpy(ema, model->parameter, model->parameters * sizeof *ema);
     }
+}
+
+/* Of the average over the steps, which takes the parameters' place. */
+static void report_ema(void)
+{
+    uint64_t hash;
+    double accuracy;
+
+    memcpy(model->parameter, ema, model->parameters * sizeof *ema);
+    hash = hash_values(model->parameter, model->parameters);
+    accuracy = test_accuracy();
+    if (rank == 0)
+        printf("ema accuracy=%.2f hash=%016" PRIx64 "\n", accuracy, hash);
 }
 
 static bool run(void)
 {
     uint64_t random = (uint64_t)options.seed;
+    struct sums_cost sums;
+    uint64_t hash;
     double accuracy;
     bool equal;
 
@@ -319,15 +357,20 @@ static bool run(void)
     record_start(model->parameters);
     accuracy = train(&random);
     record_end();
-    equal = parameters_are_equal();
+    sums = sums_cost();
+    hash = hash_values(model->parameter, model->parameters);
+    equal = is_equal_on_all_ranks(hash);
+    if (ema)
+        report_ema();
     if (rank == 0) {
         printf("trained in %.2f s, of which %.2f s to sum %.1f million elements over the ranks\n"
                "parameters equal on all ranks: %s\n",
-               cost.seconds, cost.allreduce_seconds, 1e-6 * (double)cost.allreduce_elements,
-               equal ? "yes" : "no");
-        printf("result accuracy=%.2f seconds=%.3f allreduce_elements=%lld allreduce_seconds=%.3f\n",
-               accuracy, cost.seconds, cost.allreduce_elements, cost.allreduce_seconds);
+               cost.seconds, sums.seconds, 1e-6 * (double)sums.elements, equal ? "yes" : "no");
+        printf("result accuracy=%.2f seconds=%.3f allreduce_elements=%lld allreduce_seconds=%.3f "
+               "hash=%016" PRIx64 "\n",
+               accuracy, cost.seconds, sums.elements, sums.seconds, hash);
     }
+    free(ema);
     free(model);
     return equal;
 }

@@ -4,7 +4,8 @@
 /* What train_digits and train_conv share: the command line, data-parallel gradient descent with
  * momentum in plain MPI, and the report. Every rank holds all parameters and takes its share of
  * each batch; the gradients are summed with MPI_Allreduce as the backward pass finishes them; then
- * every rank makes the same step. */
+ * every rank makes the same step. Or, if asked to, ranks step by themselves and now and then
+ * average their weights. */
 #ifndef TRAINING_H
 #define TRAINING_H
 

@@ -75,23 +75,38 @@ static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
 
 /* ---- compressed ---- */
 
-/* What the caller gets of a call that was run with OUTCOME, and before which there were STRIKES. */
+/* A call in which a consensus was seen, after STRIKES of which the same is true. */
+static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
+                struct cgx_comm *state, const struct cgx_recurring *recurring,
+                const struct cgx_seen *seen, unsigned strikes)
+{
+    const struct cgx_verdict verdict = {seen->sight == CGX_SIGHT_ONE_SIGN ? CGX_CONSENSUS_ONE_SIGN
+                                                                          : CGX_CONSENSUS_CLOSE,
+                                        seen->distance};
+
+    cgx_call_strike(recurring->entry, strikes);
+    cgx_stats_fate(state->stats, CGX_STATS_HELD, (uint64_t)call->count);
+    cgx_decide_warn(state, recurring, verdict);
+    return look(mpi, call, type, state, recurring);
+}
+
+/* What the caller gets of a call that was run with OUTCOME. */
 static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
                     const struct cgx_recurring *recurring, const struct cgx_offer *offer,
-                    enum cgx_outcome outcome, unsigned strikes)
+                    enum cgx_outcome outcome)
 {
     switch (outcome) {
     case CGX_OUTCOME_DONE:
         return MPI_SUCCESS;
-    case CGX_OUTCOME_CONSENSUS:
-        cgx_call_strike(recurring->entry, strikes);
-        return look(mpi, call, type, state, recurring);
+    case CGX_OUTCOME_CONSENSUS: /* is done again */
+        break;
     case CGX_OUTCOME_REDO:
         cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
                 (long long)call->count, state->size,
                 offer->refusal ? offer->refusal : "a rank could not serve one");
         cgx_call_decline(recurring->entry);
+        cgx_stats_fate(state->stats, CGX_STATS_DECLINED, (uint64_t)call->count);
         return exact(mpi, call, type);
     case CGX_OUTCOME_LOST:
         cgx_call_decline(recurring->entry);
@@ -199,7 +214,9 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
     outcome = run(state, &coll, stats_key(recurring));
-    return conclude(mpi, call, type, state, recurring, &offer, outcome, strikes);
+    if (outcome == CGX_OUTCOME_CONSENSUS)
+        return redo(mpi, call, type, state, recurring, &coll.seen, strikes);
+    return conclude(mpi, call, type, state, recurring, &offer, outcome);
 }
 
 /* ---- a call ---- */

@@ -181,8 +181,7 @@ static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurr
 
 /* ---- what follows from the ranks' opinions ---- */
 
-/* Once for a communicator, so that a program that averages its weights is told, and not flooded. */
-static void say_held(struct cgx_comm *state, const struct cgx_recurring *recurring,
+void cgx_decide_warn(struct cgx_comm *state, const struct cgx_recurring *recurring,
                      struct cgx_verdict verdict)
 {
     char why[160], where[64] = "a call";
@@ -240,7 +239,7 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
     if (entry->state == CGX_CALL_HELD)
         cgx_stats_held(state->stats);
     if (entry->state == CGX_CALL_HELD && verdict.consensus != CGX_CONSENSUS_NONE)
-        say_held(state, recurring, verdict);
+        cgx_decide_warn(state, recurring, verdict);
 }
 
 /* ---- deciding ---- */

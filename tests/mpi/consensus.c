@@ -1,0 +1,124 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Ranks look at data that says nothing, and at communicators that end, with CGX_BUFFERS=host and
+ * the default CGX_CONSENSUS. Every part works on a communicator of its own. */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/check.h"
+#include "lib/data.h"
+#include "lib/traffic.h"
+
+enum { STEPS = 30, CALLS = 3 };
+
+static const size_t counts[CALLS] = {16384, 65536, 20000};
+
+/* What the ranks put into a call. */
+enum input { INPUT_GRADIENTS, INPUT_ALIKE, INPUT_NAN, INPUT_ZEROS };
+
+static void fill(enum input input, int step, size_t count, float *values)
+{
+    int rank = input == INPUT_GRADIENTS ? check_rank : 0;
+
+    data_fill(input == INPUT_ZEROS ? DATA_ZEROS : DATA_GAUSSIAN, ELEMENT_FLOAT32, (uint64_t)step,
+              rank, count, values);
+    /* One in every bucket, so that whatever is looked at has some. */
+    for (size_t i = 0; input == INPUT_NAN && i < count; i += 64)
+        values[i] = NAN;
+}
+
+/* One sum in place; whether it gave the bits of PMPI_Allreduce. */
+static bool call(MPI_Comm comm, enum input input, int step, size_t count)
+{
+    float *sum = check_memory(count * sizeof(float)), *exact = check_memory(count * sizeof(float));
+    bool equal;
+
+    fill(input, step, count, sum);
+    fill(input, step, count, exact);
+    PMPI_Allreduce(MPI_IN_PLACE, exact, (int)count, MPI_FLOAT, MPI_SUM, comm);
+    MPI_Allreduce(MPI_IN_PLACE, sum, (int)count, MPI_FLOAT, MPI_SUM, comm);
+    equal = memcmp(sum, exact, count * sizeof(float)) == 0;
+    free(sum);
+    free(exact);
+    return equal;
+}
+
+/* CALLS of the step BEGIN to END - 1; how many were exact. */
+static int steps(MPI_Comm comm, enum input input, int begin, int end, int calls)
+{
+    int exact = 0;
+
+    for (int step = begin; step < end; step++) {
+        for (int i = 0; i < calls; i++)
+            exact += call(comm, input, step, counts[i]);
+    }
+    return exact;
+}
+
+static MPI_Comm told(void)
+{
+    MPI_Comm comm;
+    MPI_Info info;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cgx_step", "3");
+    MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+    return comm;
+}
+
+static void test_nothing_known(enum input input, const char *name)
+{
+    MPI_Comm comm = told();
+    uint64_t before = traffic_messages();
+    int exact = steps(comm, input, 0, STEPS, CALLS);
+
+    check(exact == STEPS * CALLS && traffic_messages() == before, "%s: all calls are exact", name);
+    exact = steps(comm, INPUT_GRADIENTS, STEPS, STEPS + 3, CALLS);
+    check(exact < 3 * CALLS, "%s: gradients that follow are compressed", name);
+    MPI_Comm_free(&comm);
+}
+
+/* Weights in the places of gradients that are compressed already, more and more often. */
+static void test_weights_after_gradients(void)
+{
+    MPI_Comm comm = told();
+
+    check(steps(comm, INPUT_GRADIENTS, 0, STEPS, CALLS) < STEPS * CALLS,
+          "gradients are compressed");
+    check(steps(comm, INPUT_ALIKE, STEPS, 2 * STEPS, CALLS) == STEPS * CALLS,
+          "weights that follow are exact, from the first on");
+    MPI_Comm_free(&comm);
+}
+
+/* The communicator goes after any call of a step, while ranks hold opinions of the last ones. */
+static void test_freed(enum input input, const char *name)
+{
+    bool right = true;
+
+    for (int last = 0; last < 8; last++) {
+        MPI_Comm comm = told();
+
+        steps(comm, input, 0, last, CALLS);
+        steps(comm, input, last, last + 1, 1 + last % 2);
+        MPI_Comm_free(&comm);
+        right = right && comm == MPI_COMM_NULL;
+    }
+    check(right, "%s: a communicator is freed in the middle of a step", name);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    check_begin();
+    test_nothing_known(INPUT_NAN, "NaN");
+    test_nothing_known(INPUT_ZEROS, "zeros");
+    test_weights_after_gradients();
+    test_freed(INPUT_GRADIENTS, "gradients");
+    test_freed(INPUT_ALIKE, "weights");
+    return check_end();
+}
