@@ -36,8 +36,8 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
 int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
                struct cgx_comm *state, const struct cgx_recurring *recurring);
 
-/* Rank 0 warns of the first VERDICT of a communicator, so that a program that averages its weights is
- * told, and not flooded; the log has the others at the level debug. */
+/* Rank 0 warns of the first VERDICT of a communicator, so that a program that averages its weights
+ * is told, and not flooded; the log has the others at the level debug. */
 void cgx_decide_warn(struct cgx_comm *state, const struct cgx_recurring *recurring,
                      struct cgx_verdict verdict);
 

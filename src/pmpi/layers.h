@@ -10,8 +10,8 @@
 
 #include "pmpi/comm.h"
 
-/* To be called before the call at position 0 of the step is served. Returns MPI's code; after an
- * error the communicator is broken. */
+/* To be called before the first call of a step that has a position is served. Returns MPI's code;
+ * after an error the communicator is broken. */
 int cgx_layers_step(const struct cgx_mpi *mpi, struct cgx_comm *state);
 
 /* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SHAPE is its, and TALLY

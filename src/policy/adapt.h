@@ -138,8 +138,9 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt);
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget);
 
-/* N over the power of the sums of LAYER: times P and the batch of a rank it is the noise scale of
- * McCandlish et al. (2018), the batch beyond which larger ones gain little. NaN: not known. */
+/* N over the power of the sums of LAYER. Where it is small, times P and the batch of a
+ * contribution, it is the noise scale of McCandlish et al. (2018), the batch beyond which larger
+ * ones gain little. The power has the noise in it: n / (1 - n) for n has not. NaN: not known. */
 double cgx_adapt_noise(const struct cgx_adapt_layer *layer);
 
 #endif

@@ -37,7 +37,7 @@ enum cgx_evidence {
 struct cgx_recurrence;
 
 struct cgx_recurrence_rule {
-    unsigned warmup; /* CGX_WARMUP: steps that must have gone by; 0: every sum recurs at once */
+    unsigned warmup; /* CGX_WARMUP: repeats of a period, at least 2; 0: every sum recurs at once */
     uint64_t minimal_size; /* elements; smaller sums never recur and are hints of structure only */
     size_t step;           /* large sums of a step, as the user says; 0, or more than
                             * CGX_STEP_LONGEST: to be found */
