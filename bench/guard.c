@@ -80,21 +80,17 @@ static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {1, 4, 16, 128};
-    size_t most = (size_t)128 << 20;
-    float *input = malloc(most), *sum = malloc(most);
+    static float input[((size_t)128 << 20) / sizeof(float)];
+    static float sum[sizeof input / sizeof *input];
 
     MPI_Init(&argc, &argv);
     cgx_mpi_find(__builtin_return_address(0));
-    if (!input || !sum)
-        return 1;
-    for (size_t i = 0; i < most / sizeof(float); i++)
+    for (size_t i = 0; i < sizeof input / sizeof *input; i++)
         input[i] = sum[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         measure(sizes[i], false, input, sum);
         measure(sizes[i], true, input, sum);
     }
     MPI_Finalize();
-    free(input);
-    free(sum);
     return 0;
 }

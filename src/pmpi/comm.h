@@ -29,6 +29,7 @@ struct cgx_kind {
     /* Else new calls stay exact for WAIT more of them; then ranks ask each other again. */
     uint32_t wait, next_wait;
 };
+
 /* Memory that calls can rely on. */
 struct cgx_held {
     struct cgx_needs needs; /* to work in */
@@ -40,34 +41,34 @@ struct cgx_held {
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {
+    const char *refusal; /* why every call is exact; NULL: calls may be compressed */
     bool agreed;         /* settings and hints have been compared */
     bool final;          /* and need not be again, whatever hints come */
-    const char *refusal; /* why every call is exact; NULL: calls may be compressed */
+    bool broken;         /* MPI failed: what was agreed, or is under way on OWN, is lost */
+    bool hints_refused;
     int rank;
     int size;
     MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
-    bool broken;  /* MPI failed: what was agreed, or is under way on OWN, is lost */
-    struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: not yet known */
-    struct cgx_hints *hints;        /* NULL: none */
-    bool hints_refused;
+    struct cgx_nodes *nodes, *flat;     /* of struct cgx_scheme; NULL: not yet known */
+    struct cgx_hints *hints;            /* NULL: none */
     uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
     char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
     struct cgx_recurrence *recurrence;
-    bool established; /* its sums recur, which has been said */
     size_t step_told; /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
     struct cgx_held held; /* by all ranks */
     struct cgx_agreed_calls *agreed_calls;
     struct cgx_schedules *schedules;
-    bool said_consensus;       /* rank 0 has warned of one */
     struct cgx_layers *layers; /* of the present step; NULL: none */
     unsigned layers_wait;      /* steps until a rank may have memory for them */
+    bool established;          /* its sums recur, which has been said */
+    bool said_consensus;       /* rank 0 has warned of one */
+    bool shm_refused;          /* mates cannot share memory */
+    bool peers_refused;        /* nor reach the memory of each other's devices */
     struct cgx_scratch scratch;
     struct cgx_shm *shm;     /* NULL: all messages go by MPI */
     uint64_t shm_cookie;     /* of the segment that mates are attached to */
     uint64_t peer_cookie;    /* of the device memory that was offered them last; 0: none */
-    bool shm_refused;        /* mates cannot share memory */
-    bool peers_refused;      /* nor reach the memory of each other's devices */
     uint32_t calls;          /* compressed so far */
     struct cgx_stats *stats; /* NULL: none are kept */
 };

@@ -227,13 +227,12 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
             cgx_call_trust(entry);
         else if (cgx_call_has_struck_out(entry))
             cgx_call_hold(entry);
-    } else if (verdict.consensus != CGX_CONSENSUS_NONE) {
-        cgx_call_hold(entry);
-    } else if (entry->state != CGX_CALL_HELD ||
-               (verdict.distance >= 2 * threshold && cgx_call_clears(entry))) {
+    } else if (verdict.consensus == CGX_CONSENSUS_NONE &&
+               (entry->state != CGX_CALL_HELD ||
+                (verdict.distance >= 2 * threshold && cgx_call_clears(entry)))) {
         cgx_call_agree(entry);
         recurring->kind->trusted = true;
-    } else if (entry->wait == 0) {
+    } else if (verdict.consensus != CGX_CONSENSUS_NONE || entry->wait == 0) {
         cgx_call_hold(entry);
     }
     if (entry->state == CGX_CALL_HELD)
