@@ -52,6 +52,19 @@ static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
     return slice->number == 0 && coll->seen.sight > CGX_SIGHT_APART;
 }
 
+/* Whether this rank lacks what others may act on after the last slice: they do a call of one slice
+ * exactly where they find a consensus, and choose widths by the spreads. It must not meet them in
+ * another collective. What it lacks of other slices it tells in the next. */
+static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
+{
+    unsigned slices = coll->shape->slices;
+
+    if (slice->number + 1 < slices)
+        return false;
+    return (slice->failed && coll->tally) ||
+           (slice->missed && slices == 1 && coll->consensus > 0 && coll->shape->watched);
+}
+
 static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
                               struct knowledge *known)
 {
@@ -66,10 +79,7 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
         return CGX_OUTCOME_CONSENSUS;
     if (slice->withheld)
         return slice->number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
-    /* Others may find a consensus in a call of one slice, and go on to do it exactly: a rank that
-     * cannot know must not meet them in another collective. */
-    if (slice->missed && slice->number == 0 && coll->shape->slices == 1 && coll->consensus > 0 &&
-        coll->shape->watched)
+    if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
     cgx_tally_spreads(slice);
     known->consensus = forbids(coll, slice);

@@ -125,14 +125,14 @@ struct cgx_coll {
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
-    CGX_OUTCOME_REDO, /* all ranks know that it cannot be done; no output was written on any */
-    /* All ranks know that SEEN forbids it; no output was written on any. Where all is one slice, a
-     * rank that lost a message of it is BROKEN, whatever it was that the others have seen. */
-    CGX_OUTCOME_CONSENSUS,
-    CGX_OUTCOME_LOST,     /* all ranks know, but output was written: the call is an error on all */
+    CGX_OUTCOME_REDO,      /* all ranks know that it cannot be done; no output was written on any */
+    CGX_OUTCOME_CONSENSUS, /* all ranks know that SEEN forbids it; no output was written on any */
+    CGX_OUTCOME_LOST,      /* all ranks know, but output was written: the call is an error on all */
     CGX_OUTCOME_HOPELESS, /* all ranks know that one cannot do it exactly either: an error on all */
     CGX_OUTCOME_FAILED,   /* this rank has no result; others may have one */
-    CGX_OUTCOME_BROKEN,   /* MPI failed: COMM and SCRATCH may never be used again */
+    /* MPI failed, or this rank lost what others may have seen in the last slice, or have in their
+     * TALLY: COMM and SCRATCH may never be used again. */
+    CGX_OUTCOME_BROKEN,
 };
 
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll);

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* How far apart the contributions to a sum are: what recurs need not be a gradient, and weights
- * that are averaged do not survive four bits. Who forms the last sum of a part of the first slice
- * has what others brought to it, as payloads in the host's memory. He looks at a sample of buckets,
- * and what he has seen travels behind the part to all ranks, who so come to the same verdict before
- * anything is written.
+ * that are averaged do not survive four bits. The rank that forms the last sum of a part of the
+ * first slice has what others brought to it, as payloads in the host's memory. It looks at a sample
+ * of buckets, and what it has seen travels behind the part to all ranks, which come to the same
+ * verdict before anything is written.
  *
  * With x_m what member m of the last stage brings, a rank or a node of L_m ranks of P, s the sum,
  * and over the sampled elements of the members that have sent payloads,

@@ -253,9 +253,10 @@ static bool is_due(const struct cgx_recurring *recurring)
 {
     struct cgx_kind *kind = recurring->kind;
 
-    if (recurring->entry->state == CGX_CALL_NEW && !kind->agreed && kind->wait > 0) {
+    if (!kind->agreed && kind->wait > 0) {
         kind->wait--;
-        return false;
+        if (recurring->entry->state == CGX_CALL_NEW)
+            return false;
     }
     return cgx_call_due(recurring->entry);
 }

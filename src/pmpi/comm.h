@@ -26,7 +26,7 @@ struct cgx_kind {
     bool by_device; /* and go from device to device inside nodes */
     bool trusted;   /* a call of this kind was looked at and found to be no consensus */
     enum cgx_dtype dtype;
-    /* Else new calls stay exact for WAIT more of them; then ranks ask each other again. */
+    /* Else new calls stay exact until WAIT more have come; then ranks ask each other again. */
     uint32_t wait, next_wait;
 };
 

@@ -304,7 +304,8 @@ int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_
     state->broken = code != MPI_SUCCESS;
     if (code != MPI_SUCCESS)
         return code;
-    if (renews)
+    /* What is hopeless is a call's buffers, and says nothing of its kind. */
+    if (renews && all.ability != CGX_HOPELESS)
         keep_kind(state, recurring, offer.dtype, &wanted, all.ability == CGX_ABLE);
     if (all.ability != CGX_ABLE)
         return decline(mpi, call, state, recurring, &offer, all.ability);

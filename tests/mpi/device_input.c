@@ -99,7 +99,8 @@ static void test_count(MPI_Comm comm, const char *when)
                            MPI_SUM, comm);
     check(code != MPI_SUCCESS, "%s more elements than an address space has: an error", when);
 #endif
-    right = device_sum_right(&sum, 2, comm, &compressed);
+    /* Refused for buffers that overlap, calls of this kind may wait for four. */
+    right = device_sum_right(&sum, 6, comm, &compressed);
     check(right && compressed, "%s then calls are right, and compressed", when);
 }
 
