@@ -81,6 +81,7 @@ void scene_prepare(struct scene *scene)
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->steps[r] = need(calloc(buckets(scene), sizeof(float)));
+        scene->spreads[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
     }
 }
 
@@ -90,6 +91,7 @@ void scene_free(struct scene *scene)
         free(scene->inputs[r]);
         free(scene->outputs[r]);
         free(scene->steps[r]);
+        free(scene->spreads[r]);
     }
     cgx_plan_free(scene->plan);
     cgx_nodes_free(scene->nodes);
@@ -214,7 +216,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_tally tally = {.spreads = need(calloc(scene->plan->nsegments, sizeof(double)))};
+    struct cgx_tally tally = {.spreads = scene->spreads[rank]};
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .shape = &scene->shape,
@@ -252,7 +254,6 @@ static void run_rank(void *context, unsigned rank)
     scene->seen[rank] = coll.seen;
     cgx_scratch_release(&scratch);
     cgx_shm_free(coll.shm);
-    free(tally.spreads);
 }
 
 void scene_run(struct scene *scene)

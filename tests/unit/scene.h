@@ -44,6 +44,7 @@ struct scene {
     struct cgx_shape shape;
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *steps[SCENE_MOST_RANKS];
+    double *spreads[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
     struct cgx_seen seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */

@@ -54,6 +54,7 @@ static struct scene scene_for(size_t t, unsigned way)
     scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
     scene.leaders = (way & 4) != 0;
     scene.raw = way % 3 == 1;
+    scene.adaptive = t % 2 == 1;
     scene.watched = t % 2 == 0;
     scene.consensus = 1e-3f;
     return scene;
@@ -99,9 +100,10 @@ static bool is_consistent(const struct scene *scene)
     if (all_are(scene, CGX_OUTCOME_LOST))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
-        /* One that cannot know what others have seen of their data is broken. */
+        /* One that cannot know what others have seen of their data, or of its spreads, is broken.
+         */
         if (scene->outcomes[r] == CGX_OUTCOME_FAILED ||
-            (scene->shape.watched && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
+            ((scene->shape.watched || scene->adaptive) && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;
@@ -109,6 +111,25 @@ static bool is_consistent(const struct scene *scene)
             memcmp(scene->outputs[with], scene->outputs[r], scene->count * sizeof(float)) != 0)
             return false;
         with = (int)r;
+    }
+    return true;
+}
+
+/* Whether all ranks that go on have the same spreads, by which they choose widths. */
+static bool have_same_spreads(const struct scene *scene)
+{
+    const double *known = NULL;
+
+    for (unsigned r = 0; scene->adaptive && r < scene->ranks; r++) {
+        const double *spreads = scene->spreads[r];
+
+        if (scene->outcomes[r] == CGX_OUTCOME_BROKEN)
+            continue;
+        for (size_t s = 0; known && s < scene->plan->nsegments; s++) {
+            if (isnan(known[s]) ? !isnan(spreads[s]) : known[s] != spreads[s])
+                return false;
+        }
+        known = spreads;
     }
     return true;
 }
@@ -135,8 +156,9 @@ static void test_faults(int what, const char *name)
                         break;
                     cases++;
                     /* The first message of a rank comes early enough for all to know. */
-                    if (what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_REDO)
-                                                          : is_consistent(&scene))
+                    if ((what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_REDO)
+                                                           : is_consistent(&scene)) &&
+                        have_same_spreads(&scene))
                         continue;
                     consistent = false;
                     diag("way %u, rank %u, fault %u: outcomes %d %d %d", way, r, nth,
