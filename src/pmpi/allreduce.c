@@ -248,14 +248,15 @@ static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
- * otherwise. Where none of its kind is compressed yet, calls that are new wait for each other. */
+ * otherwise. Where none of its kind is compressed yet, new calls without a position, of which there
+ * may be ever more, wait for each other. */
 static bool is_due(const struct cgx_recurring *recurring)
 {
     struct cgx_kind *kind = recurring->kind;
 
     if (!kind->agreed && kind->wait > 0) {
         kind->wait--;
-        if (recurring->entry->state == CGX_CALL_NEW)
+        if (recurring->entry->state == CGX_CALL_NEW && recurring->position == CGX_POSITION_NONE)
             return false;
     }
     return cgx_call_due(recurring->entry);

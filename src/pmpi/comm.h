@@ -26,7 +26,8 @@ struct cgx_kind {
     bool by_device; /* and go from device to device inside nodes */
     bool trusted;   /* a call of this kind was looked at and found to be no consensus */
     enum cgx_dtype dtype;
-    /* Else new calls stay exact until WAIT more have come; then ranks ask each other again. */
+    /* Else new calls without a position stay exact until WAIT more have come; then ranks ask each
+     * other again. */
     uint32_t wait, next_wait;
 };
 
@@ -37,7 +38,7 @@ struct cgx_held {
 };
 
 #define CGX_KIND_FIRST_WAIT 4
-#define CGX_KIND_MOST_WAIT 1024
+#define CGX_KIND_MOST_WAIT 64
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {
