@@ -213,6 +213,8 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     coll.hopeless = offer.hopeless;
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
+    if (recurring->kind->apart > 0)
+        recurring->kind->apart--;
     outcome = run(state, &coll, stats_key(recurring));
     if (outcome == CGX_OUTCOME_CONSENSUS)
         return redo(mpi, call, type, state, recurring, &coll.seen, strikes);

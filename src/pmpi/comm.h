@@ -29,6 +29,9 @@ struct cgx_kind {
     /* Else new calls without a position stay exact until WAIT more have come; then ranks ask each
      * other again. */
     uint32_t wait, next_wait;
+    /* Calls that did go from device to device and do not now, until ranks see whether they can
+     * again; NEXT_APART 0: they never did. */
+    uint32_t apart, next_apart;
 };
 
 /* Memory that calls can rely on. */
@@ -39,6 +42,8 @@ struct cgx_held {
 
 #define CGX_KIND_FIRST_WAIT 4
 #define CGX_KIND_MOST_WAIT 64
+#define CGX_KIND_FIRST_APART 16
+#define CGX_KIND_MOST_APART 1024
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {

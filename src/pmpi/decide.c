@@ -53,12 +53,19 @@ const struct cgx_schedule *cgx_decide_schedule(struct cgx_comm *state,
                              &recurring->say);
 }
 
+/* Whether calls of KIND, which did go from device to device, may again. */
+static bool is_apart_for_long(const struct cgx_kind *kind)
+{
+    return !kind->by_device && kind->next_apart > 0 && kind->apart == 0;
+}
+
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
     size_t count = (size_t)cgx_recurrence_count(recurring->call);
     const struct cgx_schedule *schedule;
 
-    if (!recurring->kind->agreed || cgx_plan_most_bytes(&recurring->say, count) > state->held.plan)
+    if (!recurring->kind->agreed || is_apart_for_long(recurring->kind) ||
+        cgx_plan_most_bytes(&recurring->say, count) > state->held.plan)
         return false;
     schedule = cgx_decide_schedule(state, recurring);
     return schedule && fits(&schedule->shape.needs, &state->held.needs);
@@ -123,6 +130,17 @@ static enum cgx_ability ability_of(const struct cgx_offer *offer)
     return offer->hopeless ? CGX_HOPELESS : offer->refusal ? CGX_UNABLE : CGX_ABLE;
 }
 
+/* Takes note of whether calls of KIND still go from device to device. */
+static void keep_apart(struct cgx_kind *kind, bool was_by_device)
+{
+    if (kind->by_device || (!was_by_device && kind->next_apart == 0))
+        return;
+    kind->next_apart = kind->next_apart ? 2 * kind->next_apart : CGX_KIND_FIRST_APART;
+    if (kind->next_apart > CGX_KIND_MOST_APART)
+        kind->next_apart = CGX_KIND_MOST_APART;
+    kind->apart = kind->next_apart;
+}
+
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
  * RENEWED, was just had, and is connected. */
 static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
@@ -131,7 +149,7 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
 {
     const struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_answer mine = {ability_of(offer), offer->dtype, {0}};
-    bool agreed;
+    bool agreed, was_by_device = recurring->kind->by_device;
     int code;
 
     for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
@@ -153,6 +171,7 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
         if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
             MPI_SUCCESS)
             code = cgx_errors_raise(mpi, call->comm, "MPI could not connect the ranks of a node");
+        keep_apart(recurring->kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
     else if (code == MPI_SUCCESS)
