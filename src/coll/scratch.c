@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/pages.h"
+
 /* Memory is pinned by pages, which must not be shared with other memory. */
 #define PAGE 4096
 
@@ -14,13 +16,19 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* Of each lane. */
+static size_t staging_bytes(const struct cgx_scratch *scratch)
+{
+    return (scratch->holds.staging + PAGE - 1) / PAGE * PAGE;
+}
+
 void cgx_scratch_release(struct cgx_scratch *scratch)
 {
     bool unpinned = cgx_cuda_backends_free(scratch->devices);
 
     for (unsigned i = 0; i < CGX_LANES; i++) {
         if (unpinned && !scratch->shared.memory)
-            free(scratch->lanes[i].staging);
+            cgx_pages_unmap(scratch->lanes[i].staging, staging_bytes(scratch));
         free(scratch->lanes[i].pieces);
         free(scratch->lanes[i].units);
     }
@@ -38,18 +46,16 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
 /* Staging memory for all lanes: of a segment, or where there is none, of this process alone. */
 static bool get_staging(struct cgx_scratch *scratch)
 {
-    size_t bytes = (scratch->holds.staging + PAGE - 1) / PAGE * PAGE;
-    size_t lanes = scratch->holds.lanes;
-    void *staging;
+    size_t bytes = staging_bytes(scratch), lanes = scratch->holds.lanes;
 
     if (scratch->mates > 1)
         cgx_shared_create(scratch->mates, lanes * bytes, &scratch->shared);
     for (size_t i = 0; i < lanes; i++) {
-        if (scratch->shared.memory)
-            staging = scratch->shared.memory + scratch->shared.front + i * bytes;
-        else if (posix_memalign(&staging, PAGE, bytes) != 0)
+        scratch->lanes[i].staging = scratch->shared.memory
+                                        ? scratch->shared.memory + scratch->shared.front + i * bytes
+                                        : cgx_pages_map(bytes, -1);
+        if (!scratch->lanes[i].staging)
             return false;
-        scratch->lanes[i].staging = staging;
     }
     return true;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "util/cookie.h"
+#include "util/pages.h"
 
 #define PAGE 4096
 #define NAME "cgxpmpi"
@@ -63,8 +64,8 @@ enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_share
         return CGX_ERR_NOMEM;
     if (fchmod(made.file, S_IRUSR | S_IWUSR) != 0 || ftruncate(made.file, (off_t)made.bytes) != 0)
         goto close_file;
-    made.memory = mmap(NULL, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.file, 0);
-    if (made.memory == MAP_FAILED)
+    made.memory = cgx_pages_map(made.bytes, made.file);
+    if (!made.memory)
         goto close_file;
     made.cookie = cgx_cookie();
     *(struct front *)(void *)made.memory =
@@ -86,8 +87,7 @@ void cgx_shared_close(struct cgx_shared *segment)
 void cgx_shared_free(struct cgx_shared *segment)
 {
     cgx_shared_close(segment);
-    if (segment->memory)
-        munmap(segment->memory, segment->bytes);
+    cgx_pages_unmap(segment->memory, segment->bytes);
     segment->memory = NULL;
 }
 

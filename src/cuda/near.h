@@ -10,10 +10,9 @@
 
 /* Asks the system for memory near the device of the current context, for the pages that hold BYTES
  * at MEMORY, whole pages that are about to be pinned. It is a wish: pages that were touched before,
- * as the allocator may hand out again and as a call on host buffers leaves them, stay where they
- * are, and where the node is full, hwloc is missing, the device's place is unknown or the system
- * refuses, they are anywhere; once per process a line at debug level says so. The wish stays with
- * the addresses when the memory is freed.
+ * as a call on host buffers leaves them, stay where they are, and where the node is full, hwloc is
+ * missing, the device's place is unknown or the system refuses, they are anywhere; once per process
+ * a line at debug level says so.
  *
  * On a machine with one NUMA node this is all: it is asked for its processors, once (4 ms on two
  * cores). On others it is looked through for devices too, once (up to some 100 ms on large servers,

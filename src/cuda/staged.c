@@ -9,9 +9,9 @@
 
 #include "cuda/driver.h"
 #include "cuda/near.h"
+#include "util/pages.h"
 
-/* Blocks are whole pages, since pinning takes whole pages, and of few different sizes. */
-#define PAGE_BYTES 4096
+/* Blocks are of few different sizes, and whole pages. */
 #define GRAIN_BYTES ((size_t)64 << 10)
 
 struct block {
@@ -66,7 +66,9 @@ static struct block *create(size_t bytes)
     if (block == NULL)
         return NULL;
     block->bytes = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
-    if (block->bytes < bytes || posix_memalign(&block->memory, PAGE_BYTES, block->bytes) != 0) {
+    if (block->bytes >= bytes)
+        block->memory = cgx_pages_map(block->bytes, -1);
+    if (block->memory == NULL) {
         free(block);
         return NULL;
     }
@@ -85,7 +87,7 @@ static bool destroy(struct block *block)
             return false;
         }
     }
-    free(block->memory);
+    cgx_pages_unmap(block->memory, block->bytes);
     free(block);
     return true;
 }

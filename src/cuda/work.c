@@ -3,11 +3,11 @@
 
 #include "cuda/work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/kernels.h"
 #include "cuda/near.h"
+#include "util/pages.h"
 
 /* Kernels of a lane write their status here; a cache line keeps the processor's others out. */
 #define STATUS_BYTES 64
@@ -88,16 +88,15 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
 {
     const struct cgx_cuda *cuda = cgx_cuda();
     size_t each = STATUS_BYTES + work->table_bytes;
-    size_t bytes = round_up(lanes * CGX_CUDA_OPERATIONS * each, PAGE);
     CUdeviceptr there;
     enum cgx_status status;
-    void *memory;
 
-    if (posix_memalign(&memory, PAGE, bytes) != 0)
+    work->control_bytes = round_up(lanes * CGX_CUDA_OPERATIONS * each, PAGE);
+    work->control = cgx_pages_map(work->control_bytes, -1);
+    if (!work->control)
         return CGX_ERR_NOMEM;
-    work->control = memset(memory, 0, bytes);
     status = cgx_cuda_status(
-        cuda->cuMemHostRegister(work->control, bytes,
+        cuda->cuMemHostRegister(work->control, work->control_bytes,
                                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
         "cuMemHostRegister");
     if (status != CGX_OK)
@@ -248,7 +247,7 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         cgx_cuda_work_disconnect(work, false);
     }
     if (unpinned)
-        free(work->control);
+        cgx_pages_unmap(work->control, work->control_bytes);
     memset(work, 0, sizeof *work);
     return unpinned;
 }

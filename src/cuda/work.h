@@ -59,6 +59,7 @@ struct cgx_cuda_work {
     size_t mirrors;             /* bytes of the mirrors */
     unsigned long long id;      /* of this memory: it goes with the context */
     unsigned char *control;     /* pinned: the host's side of tables and status */
+    size_t control_bytes;
     bool control_registered;
     struct cgx_cuda_lane lanes[CGX_LANES];
     uint64_t cookie;              /* of the memory, where other processes may open it; else 0 */

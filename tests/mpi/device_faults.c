@@ -8,7 +8,6 @@
  *   device_faults lost SLICES      every call of the driver, from one on
  *   device_faults kernels          that the device cannot run
  * Linked with the library's objects; calls are cut into SLICES slices. */
-#include <errno.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,10 +96,10 @@ static unsigned host_left;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
-int __real_posix_memalign(void **memory, size_t alignment, size_t bytes);
+void *__real_cgx_pages_map(size_t bytes, int file);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes);
+void *__wrap_cgx_pages_map(size_t bytes, int file);
 
 static bool host_fails(void)
 {
@@ -118,9 +117,9 @@ void *__wrap_calloc(size_t count, size_t bytes)
     return host_fails() ? NULL : __real_calloc(count, bytes);
 }
 
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes)
+void *__wrap_cgx_pages_map(size_t bytes, int file)
 {
-    return host_fails() ? ENOMEM : __real_posix_memalign(memory, alignment, bytes);
+    return host_fails() ? NULL : __real_cgx_pages_map(bytes, file);
 }
 
 static unsigned long long operations(void)

@@ -18,11 +18,11 @@ static bool failed;
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *memory, size_t bytes);
-int __real_posix_memalign(void **memory, size_t alignment, size_t bytes);
+void *__real_cgx_pages_map(size_t bytes, int file);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes);
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes);
+void *__wrap_cgx_pages_map(size_t bytes, int file);
 
 static bool fails(void)
 {
@@ -47,9 +47,9 @@ void *__wrap_realloc(void *memory, size_t bytes)
     return fails() ? NULL : __real_realloc(memory, bytes);
 }
 
-int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes)
+void *__wrap_cgx_pages_map(size_t bytes, int file)
 {
-    return fails() ? 12 : __real_posix_memalign(memory, alignment, bytes);
+    return fails() ? NULL : __real_cgx_pages_map(bytes, file);
 }
 
 enum { COUNT = 20000, CALLS = 20 };

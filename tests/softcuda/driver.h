@@ -104,6 +104,7 @@ struct softcuda_allocation {
     size_t mapped;
     unsigned long long id;
     struct softcuda_share *share; /* NULL: no other process has to do with it */
+    struct softcuda_split *split; /* NULL: the device has what the program has */
 };
 
 /* Where BYTES from ADDRESS on are; ALLOCATION, if not NULL, is set where there is one. */
@@ -158,6 +159,15 @@ bool softcuda_share_is_gone(const struct softcuda_allocation *allocation);
 /* Before the pages go, if the allocation is shared: others see that it was freed, or that it was
  * closed. Memory of this process is accessible. */
 void softcuda_share_end(struct softcuda_allocation *allocation);
+
+/* ---- forks while memory is pinned ---- */
+
+/* To be called before memory of the program is pinned. False: no memory. */
+bool softcuda_fork_watch(void);
+/* Puts what the device has of pinned memory in the place of what the program has, or back. */
+void softcuda_fork_turn(bool to_device);
+/* From now on the device has what the program has. */
+void softcuda_fork_forget(struct softcuda_allocation *allocation);
 
 /* ---- streams ---- */
 

@@ -95,6 +95,7 @@ static void erase(struct softcuda_allocation *allocation)
             (count - place - 1) * sizeof *allocations);
     count--;
     softcuda_counts.live--;
+    softcuda_fork_forget(allocation);
     free(allocation);
 }
 

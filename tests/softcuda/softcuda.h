@@ -9,6 +9,8 @@
  * copy runs, and there is no access beside an allocation or after it was freed.
  * - Work on streams is carried out as late as it may be: when something waits for it.
  * - Pinned memory is read and written when the copy is carried out, not when it is queued.
+ * - Private memory that is pinned while the program forks is lost to the device, page by page, when
+ * the program writes to it, as on old kernels (fork.c).
  * - Memory of another process (cuIpcOpenMemHandle) is opened once at a time, where the drivers of
  * today count how often; what was freed there meanwhile is an illegal address, or reads as 0xDD
  * bytes. A handle is made of the first address of an allocation alone. A process that exits frees

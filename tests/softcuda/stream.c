@@ -79,10 +79,13 @@ static void step(struct softcuda_stream *stream)
         i = 0;
     }
     context = stream->object.context;
-    if (operation->run && !softcuda_is_lost() && context->error == CUDA_SUCCESS)
+    if (operation->run && !softcuda_is_lost() && context->error == CUDA_SUCCESS) {
+        softcuda_fork_turn(true);
         context->error = !operation->housekeeping && softcuda_fails(SOFTCUDA_ASYNC)
                              ? CUDA_ERROR_ILLEGAL_ADDRESS
                              : operation->run(operation, context);
+        softcuda_fork_turn(false);
+    }
     pop(stream);
 }
 

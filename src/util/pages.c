@@ -1,0 +1,48 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE /* MADV_DONTFORK */
+
+#include "util/pages.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Up to the page that faults. */
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+void *cgx_pages_map(size_t bytes, int file)
+{
+    int flags = file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+    unsigned char *memory;
+    size_t used, mapped;
+
+    if (bytes > PTRDIFF_MAX)
+        return NULL;
+    used = whole_pages(bytes);
+    mapped = used + page_bytes();
+    memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (mprotect(memory + used, page_bytes(), PROT_NONE) != 0) {
+        munmap(memory, mapped);
+        return NULL;
+    }
+    madvise(memory, mapped, MADV_DONTFORK);
+    return memory;
+}
+
+void cgx_pages_unmap(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, whole_pages(bytes) + page_bytes());
+}
