@@ -15,10 +15,13 @@
  * nothing. A forked child has copies of what was shared.
  *
  * From the environment, read in cuInit:
- *   SOFTCUDA_DEVICES=N         devices; default 2; 0: cuInit says that there are none
- *   SOFTCUDA_FAIL=KIND:N       the Nth operation of a kind fails, see softcuda_fail; N+: all from
- * then on SOFTCUDA_ORDER=ORDER       in which order the threads of a block run: forward (default),
- * reverse, or a number that seeds a shuffle
+ *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none
+ *   SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see softcuda_fail; N+: all from then
+ *                           on
+ * and with each launch:
+ *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
+ *                           shuffle; default: a number of each process's own, named on stderr
+ *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default forward
  *
  * These functions are in libcuda.so.1 beside the driver's; a test finds them with dlsym, and where
  * it does not it runs on a real driver. */
@@ -64,8 +67,9 @@ void softcuda_count(struct softcuda_counts *counts);
 /* ---- inside ---- */
 
 /* Runs KERNEL, a kernel of kernels.cu or of a test compiled with device.h, on a grid of BLOCKS
- * blocks of THREADS threads, one block after the other; ARGS is its argument. False if the threads
- * of a block do not meet at a barrier, a shuffle or a ballot (a message says where). */
+ * blocks of THREADS threads, one block after the other in the order that SOFTCUDA_BLOCKS says; ARGS
+ * is its argument. False if the threads of a block do not meet at a barrier, a shuffle or a ballot
+ * (a message says where). */
 typedef void softcuda_kernel(const void *args);
 bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads);
 
