@@ -13,6 +13,14 @@
  * today count how often; what was freed there meanwhile is an illegal address, or reads as 0xDD
  * bytes. A handle is made of the first address of an allocation alone. A process that exits frees
  * nothing. A forked child has copies of what was shared.
+ * - Memory that is mapped by hand (cuMemMap) has no context, is used as far as it goes on piece by
+ * piece, and goes at once when it is unmapped, whatever is queued. Pool memory has no context.
+ *
+ * Left out: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
+ * in _ptds and _ptsz); memory mapped in two places, in part, read-only, or shared as a file; pools
+ * but the device's own; registration read-only or of I/O memory; stream capture, graphs, priorities
+ * and callbacks; peer access between devices and copies between their memory; green contexts;
+ * textures, grids of more than one dimension, shared memory that a launch asks for.
  *
  * From the environment, read in cuInit:
  *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none

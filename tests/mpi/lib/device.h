@@ -45,6 +45,9 @@ void device_download_on(void *stream, void *host, const void *device, size_t byt
 /* A device buffer of the BYTES at HOST. */
 void *device_clone(const void *host, size_t bytes);
 
+/* The calling thread's default stream. */
+#define DEVICE_STREAM_PER_THREAD ((void *)2)
+
 /* A stream that is not ordered with the legacy default stream; it is never destroyed. */
 void *device_stream(void);
 
