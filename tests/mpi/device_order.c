@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Compressed sums and other work on their buffers: "device_order legacy|other". What the program
- * queued before, on the legacy default stream or (with CGX_SYNC=device) on another, is done before;
- * when the call returns nothing is left to do. Run with all calls compressed. */
+/* Compressed sums and other work on their buffers: "device_order legacy|thread|other". What the
+ * program queued before, on the legacy default stream, on its thread's or (with CGX_SYNC=device) on
+ * another, is done before; when the call returns nothing is left to do. Run with all calls
+ * compressed. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +135,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     reader = device_stream();
-    stream = argc > 1 && strcmp(argv[1], "other") == 0 ? device_stream() : NULL;
+    stream = argc > 1 && strcmp(argv[1], "other") == 0    ? device_stream()
+             : argc > 1 && strcmp(argv[1], "thread") == 0 ? DEVICE_STREAM_PER_THREAD
+                                                          : NULL;
     result = check_memory(BYTES);
     wanted = check_memory(BYTES);
     memset(result, 0, BYTES);

@@ -285,6 +285,31 @@ static void test_decodes(void)
     test_decode(true, "all ranks");
 }
 
+/* ---- what the driver lets ranks do ---- */
+
+/* Whether it is skipped tells a script whether ranks can reach each other's memory at all. */
+static void test_reach(void)
+{
+    void *memory = device_alloc(1 << 20);
+    char handle[DEVICE_HANDLE_BYTES] = {0};
+    char *handles = check_memory((size_t)check_size * sizeof handle);
+    bool shared = check_everywhere(device_share(memory, handle), MPI_COMM_WORLD), reached = true;
+
+    PMPI_Allgather(handle, sizeof handle, MPI_CHAR, handles, sizeof handle, MPI_CHAR,
+                   MPI_COMM_WORLD);
+    for (int mate = 0; shared && mate < check_size; mate++) {
+        void *theirs = mate == check_rank ? NULL : device_reach(handles + mate * sizeof handle);
+
+        reached = reached && (theirs || mate == check_rank);
+        if (theirs)
+            device_leave(theirs);
+    }
+    if (check_has(shared && reached, "memory of other ranks", "the driver refuses CUDA IPC"))
+        check(true, "ranks reach each other's memory");
+    free(handles);
+    device_free(memory);
+}
+
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
@@ -297,7 +322,9 @@ int main(int argc, char **argv)
         count = (size_t)atol(argv[3]);
     if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
         return check_end();
-    if (strcmp(part, "moves") == 0) {
+    if (strcmp(part, "reach") == 0) {
+        test_reach();
+    } else if (strcmp(part, "moves") == 0) {
         test_host(0);
         test_host(check_size - 1);
         test_devices(0);

@@ -94,10 +94,11 @@ static void test_refused_buffers(void *send, void *receive)
 /* More elements than there are. */
 static void test_short(char *send, char *receive)
 {
+    size_t ahead = device_is_soft() ? 8 : 2048; /* a real driver may round sizes up */
     int code = MPI_Allreduce(send, receive, COUNT + 1000, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 
     check(class_of(code) == MPI_ERR_BUFFER, "a send buffer that is too short is an error");
-    code = MPI_Allreduce(input, receive + 8, COUNT - 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    code = MPI_Allreduce(input, receive + ahead, COUNT - 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     check(class_of(code) == MPI_ERR_BUFFER, "a receive buffer that is too short is an error");
 #if MPI_VERSION >= 4
     code = MPI_Allreduce_c(MPI_IN_PLACE, receive, (MPI_Count)1 << 62, MPI_DOUBLE, MPI_SUM,

@@ -24,7 +24,8 @@ static CUresult allocate(struct softcuda_context *context, enum softcuda_memory 
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->memory = memory;
     allocation->pooled = pooled;
-    allocation->context = context;
+    allocation->context = pooled ? NULL : context;
+    allocation->device = context->device;
     if (!softcuda_memory_map(allocation, bytes) || !softcuda_memory_insert(allocation)) {
         free(allocation);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -44,6 +45,7 @@ static CUresult free_from(struct softcuda_context *context, void *start, bool de
                : memory != SOFTCUDA_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
     if (allocation->start != start || softcuda_share_is_imported(allocation) ||
+        allocation->mapped_by_hand ||
         (memory == SOFTCUDA_MANAGED && allocation->context != context) ||
         !softcuda_memory_is_reachable(allocation, context))
         return CUDA_ERROR_INVALID_VALUE;

@@ -40,12 +40,15 @@ static bool is_host(enum softcuda_memory memory)
 static bool find(const struct softcuda_context *context, const void *address, size_t bytes,
                  enum side side, enum softcuda_memory *memory)
 {
-    struct softcuda_allocation *allocation;
+    struct softcuda_allocation *allocation = NULL;
 
     *memory = softcuda_memory_find(address, bytes, &allocation);
-    if (*memory == SOFTCUDA_BAD ||
-        (*memory == SOFTCUDA_DEVICE && !softcuda_memory_is_reachable(allocation, context)))
+    if (*memory == SOFTCUDA_BAD)
         return false;
+    for (; allocation; allocation = softcuda_memory_next(allocation, address, bytes)) {
+        if (!softcuda_memory_is_reachable(allocation, context))
+            return false;
+    }
     return side == HOST ? *memory != SOFTCUDA_DEVICE : side == ANY || *memory != SOFTCUDA_PAGEABLE;
 }
 
@@ -54,11 +57,13 @@ static bool find(const struct softcuda_context *context, const void *address, si
 static bool expose(const void *address, size_t bytes, bool accessible)
 {
     struct softcuda_allocation *allocation = NULL;
-    enum softcuda_memory memory = softcuda_memory_find(address, bytes, &allocation);
+    bool there = softcuda_memory_find(address, bytes, &allocation) != SOFTCUDA_BAD;
 
-    if (allocation)
+    for (; allocation; allocation = softcuda_memory_next(allocation, address, bytes)) {
         softcuda_memory_expose(allocation, accessible);
-    return memory != SOFTCUDA_BAD && !(allocation && softcuda_share_is_gone(allocation));
+        there = there && !softcuda_share_is_gone(allocation);
+    }
+    return there;
 }
 
 static CUresult run_copy(const struct softcuda_operation *operation,

@@ -96,8 +96,11 @@ enum softcuda_memory {
 
 struct softcuda_allocation {
     enum softcuda_memory memory;
-    struct softcuda_context *context;
-    bool pooled; /* belongs to the device, and goes with the context that it was allocated in */
+    struct softcuda_context *context; /* NULL: it belongs to the device */
+    CUdevice device;
+    bool pooled;                              /* memory of the device's pool */
+    struct softcuda_physical *mapped_by_hand; /* NULL: it is not */
+    unsigned long long users; /* of such memory: a bit for each device that may use it */
     unsigned char *start;
     size_t bytes;
     unsigned char *pages; /* what is mapped for it, without the guard pages */
@@ -107,12 +110,19 @@ struct softcuda_allocation {
     struct softcuda_split *split; /* NULL: the device has what the program has */
 };
 
-/* Where BYTES from ADDRESS on are; ALLOCATION, if not NULL, is set where there is one. */
+/* Where BYTES from ADDRESS on are; ALLOCATION, if not NULL, is set where there is one: to that of
+ * ADDRESS, where memory mapped by hand goes on in the next one. */
 enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
                                           struct softcuda_allocation **allocation);
 /* Whether what runs in CONTEXT may use it. */
 bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
                                   const struct softcuda_context *context);
+/* The next one after ALLOCATION that BYTES from ADDRESS on are in, or NULL. */
+struct softcuda_allocation *softcuda_memory_next(const struct softcuda_allocation *allocation,
+                                                 const void *address, size_t bytes);
+/* Address space aligned to ALIGNMENT, a power of two, in which there is nothing; NULL: there is no
+ * more. */
+unsigned char *softcuda_memory_reserve(size_t bytes, size_t alignment);
 /* Gives an allocation its pages and its place in them; false: no memory. */
 bool softcuda_memory_map(struct softcuda_allocation *allocation, size_t bytes);
 /* The same with pages of FILE from OFFSET on, and with what is in them. */
@@ -191,12 +201,14 @@ struct softcuda_stream {
     struct softcuda_object object;
     struct softcuda_stream *next;
     bool blocking, destroyed;
+    unsigned long long thread;       /* whose default stream it is; 0: nobody's */
     unsigned long long queued, done; /* operations so far */
     struct softcuda_operation *first, *last;
 };
 
 struct softcuda_stream *softcuda_stream_create(struct softcuda_context *context, bool blocking);
-/* NULL and CU_STREAM_LEGACY are the legacy stream of CONTEXT. */
+/* NULL and CU_STREAM_LEGACY are the legacy stream of CONTEXT, CU_STREAM_PER_THREAD is the calling
+ * thread's own. */
 struct softcuda_stream *softcuda_stream_find(struct softcuda_context *context, CUstream handle);
 /* Takes over OPERATION, after EVENT if that is not NULL. */
 CUresult softcuda_stream_queue(struct softcuda_stream *stream, struct softcuda_operation *operation,

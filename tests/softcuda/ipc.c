@@ -17,7 +17,8 @@ static CUresult get(CUipcMemHandle *handle, void *start)
     struct softcuda_offer offer;
 
     if (handle == NULL || softcuda_memory_find(start, 1, &allocation) != SOFTCUDA_DEVICE ||
-        allocation->start != start || allocation->pooled || softcuda_share_is_imported(allocation))
+        allocation->start != start || allocation->context == NULL ||
+        softcuda_share_is_imported(allocation))
         return CUDA_ERROR_INVALID_VALUE;
     if (softcuda_fails(SOFTCUDA_IPC))
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -53,6 +54,7 @@ static CUresult open_offer(struct softcuda_context *context, const struct softcu
         return CUDA_ERROR_MAP_FAILED;
     allocation->memory = SOFTCUDA_DEVICE;
     allocation->context = context;
+    allocation->device = context->device;
     code = softcuda_share_import(allocation, offer);
     if (code == CUDA_SUCCESS && !softcuda_memory_insert(allocation)) {
         softcuda_share_end(allocation);

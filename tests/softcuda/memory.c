@@ -99,6 +99,14 @@ static void erase(struct softcuda_allocation *allocation)
     free(allocation);
 }
 
+/* Whether allocation number NEXT goes on where the one before ends. */
+static bool goes_on(size_t next)
+{
+    return next < count && allocations[next]->mapped_by_hand &&
+           allocations[next - 1]->mapped_by_hand &&
+           allocations[next - 1]->start + allocations[next - 1]->bytes == allocations[next]->start;
+}
+
 enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
                                           struct softcuda_allocation **allocation)
 {
@@ -107,7 +115,11 @@ enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
     struct softcuda_allocation *before = below > 0 ? allocations[below - 1] : NULL;
 
     if (before && from - (uintptr_t)before->start < before->bytes) {
-        if (bytes > before->bytes - (from - (uintptr_t)before->start))
+        size_t there = before->bytes - (from - (uintptr_t)before->start);
+
+        for (; there < bytes && goes_on(below); below++)
+            there += allocations[below]->bytes;
+        if (there < bytes)
             return SOFTCUDA_BAD;
         if (allocation)
             *allocation = before;
@@ -117,6 +129,16 @@ enum softcuda_memory softcuda_memory_find(const void *address, size_t bytes,
         (below < count && (uintptr_t)allocations[below]->start - from < bytes))
         return SOFTCUDA_BAD;
     return SOFTCUDA_PAGEABLE;
+}
+
+struct softcuda_allocation *softcuda_memory_next(const struct softcuda_allocation *allocation,
+                                                 const void *address, size_t bytes)
+{
+    size_t next = count_up_to(allocation->start);
+
+    return next < count && (uintptr_t)allocations[next]->start - (uintptr_t)address < bytes
+               ? allocations[next]
+               : NULL;
 }
 
 struct softcuda_allocation *softcuda_memory_at(size_t n)
@@ -129,8 +151,10 @@ struct softcuda_allocation *softcuda_memory_at(size_t n)
 bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
                                   const struct softcuda_context *context)
 {
+    if (allocation->mapped_by_hand)
+        return allocation->users >> context->device & 1;
     return allocation->memory != SOFTCUDA_DEVICE || allocation->context == context ||
-           (allocation->pooled && allocation->context->device == context->device);
+           (allocation->pooled && allocation->device == context->device);
 }
 
 static void give_up(const char *what)
@@ -231,6 +255,19 @@ static unsigned char *reserve(size_t mapped)
         return NULL;
     unused = pages + mapped;
     return pages;
+}
+
+unsigned char *softcuda_memory_reserve(size_t bytes, size_t alignment)
+{
+    unsigned char *start;
+
+    if (arena == NULL && !reserve_arena())
+        return NULL;
+    start = (unsigned char *)round_up((uintptr_t)unused + PAGE, alignment);
+    if (bytes + PAGE > (size_t)(arena + arena_bytes - start))
+        return NULL;
+    unused = start + bytes;
+    return start;
 }
 
 /* The last bytes of its pages, as far as the alignment goes. */
@@ -341,7 +378,7 @@ size_t softcuda_memory_used(CUdevice device)
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (allocations[i]->context->device == device && allocations[i]->memory < SOFTCUDA_PINNED &&
+        if (allocations[i]->device == device && allocations[i]->memory < SOFTCUDA_PINNED &&
             !softcuda_share_is_imported(allocations[i]))
             bytes += allocations[i]->mapped;
     }

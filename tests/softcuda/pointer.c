@@ -33,7 +33,7 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr point
         return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = allocation->pooled ? NULL : allocation->context->object.handle;
+        *(CUcontext *)data = allocation->context ? allocation->context->object.handle : NULL;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = is_host(allocation) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -53,7 +53,7 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr point
         *(unsigned *)data = allocation->memory == SOFTCUDA_MANAGED;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *(int *)data = allocation->context->device;
+        *(int *)data = allocation->device;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         *(CUdeviceptr *)data = (CUdeviceptr)(uintptr_t)allocation->start;

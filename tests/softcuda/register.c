@@ -45,6 +45,7 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->memory = SOFTCUDA_REGISTERED;
     allocation->context = context;
+    allocation->device = context->device;
     allocation->start = start;
     allocation->bytes = bytes;
     if (!softcuda_memory_insert(allocation)) {

@@ -15,12 +15,23 @@
  * today count how often; what was freed there meanwhile is an illegal address, or reads as 0xDD
  * bytes. A handle is made of the first address of an allocation alone. A process that exits frees
  * nothing. A forked child has copies of what was shared.
+ * - Memory that is mapped by hand (cuMemMap) has no context, is used as far as it goes on piece by
+ * piece, and goes at once when it is unmapped, whatever is queued. Pool memory has no context.
+ *
+ * Left out: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
+ * in _ptds and _ptsz); memory mapped in two places, in part, read-only, or shared as a file; pools
+ * but the device's own; registration read-only or of I/O memory; stream capture, graphs, priorities
+ * and callbacks; peer access between devices and copies between their memory; green contexts;
+ * textures, grids of more than one dimension, shared memory that a launch asks for.
  *
  * From the environment, read in cuInit:
- *   SOFTCUDA_DEVICES=N         devices; default 2; 0: cuInit says that there are none
- *   SOFTCUDA_FAIL=KIND:N       the Nth operation of a kind fails, see softcuda_fail; N+: all from
- * then on SOFTCUDA_ORDER=ORDER       in which order the threads of a block run: forward (default),
- * reverse, or a number that seeds a shuffle
+ *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none
+ *   SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see softcuda_fail; N+: all from then
+ *                           on
+ * and with each launch:
+ *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
+ *                           shuffle; default: a number of each process's own, named on stderr
+ *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default forward
  *
  * These functions are in libcuda.so.1 beside the driver's; a test finds them with dlsym, and where
  * it does not it runs on a real driver. */
@@ -66,8 +77,9 @@ void softcuda_count(struct softcuda_counts *counts);
 /* ---- inside ---- */
 
 /* Runs KERNEL, a kernel of kernels.cu or of a test compiled with device.h, on a grid of BLOCKS
- * blocks of THREADS threads, one block after the other; ARGS is its argument. False if the threads
- * of a block do not meet at a barrier, a shuffle or a ballot (a message says where). */
+ * blocks of THREADS threads, one block after the other in the order that SOFTCUDA_BLOCKS says; ARGS
+ * is its argument. False if the threads of a block do not meet at a barrier, a shuffle or a ballot
+ * (a message says where). */
 typedef void softcuda_kernel(const void *args);
 bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, unsigned threads);
 

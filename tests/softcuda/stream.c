@@ -14,12 +14,32 @@ static struct softcuda_stream *find_stream(const void *handle)
     return softcuda_object_find(SOFTCUDA_STREAM, handle);
 }
 
+/* The calling thread's default stream, made when it is first used; NULL: no memory. */
+static struct softcuda_stream *find_own(struct softcuda_context *context)
+{
+    static unsigned long long threads;
+    static _Thread_local unsigned long long self;
+    struct softcuda_stream *stream = context->streams;
+
+    if (self == 0)
+        self = ++threads;
+    while (stream && stream->thread != self)
+        stream = stream->next;
+    if (stream == NULL)
+        stream = softcuda_stream_create(context, true);
+    if (stream)
+        stream->thread = self;
+    return stream;
+}
+
 struct softcuda_stream *softcuda_stream_find(struct softcuda_context *context, CUstream handle)
 {
     struct softcuda_stream *stream;
 
     if (handle == NULL || handle == CU_STREAM_LEGACY)
         return context->legacy;
+    if (handle == CU_STREAM_PER_THREAD)
+        return find_own(context);
     stream = find_stream(handle);
     return stream && !stream->destroyed ? stream : NULL;
 }
@@ -223,7 +243,7 @@ CUresult cuStreamDestroy(CUstream handle)
     CUresult code = softcuda_enter_context(&context), own = CUDA_ERROR_INVALID_HANDLE;
     struct softcuda_stream *stream = context ? softcuda_stream_find(context, handle) : NULL;
 
-    if (stream && stream != stream->object.context->legacy) {
+    if (stream && stream != stream->object.context->legacy && stream->thread == 0) {
         stream->destroyed = true;
         softcuda_counts.live--;
         own = CUDA_SUCCESS;

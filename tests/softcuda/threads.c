@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
 #include "softcuda.h"
 #include "threads.h"
 
@@ -45,13 +46,9 @@ struct softcuda_place softcuda_here;
 extern unsigned char __start_softcuda_shared[] __attribute__((weak, visibility("hidden")));
 extern unsigned char __stop_softcuda_shared[] __attribute__((weak, visibility("hidden")));
 
-enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
-
 static struct {
     softcuda_kernel *kernel;
     const void *args;
-    enum order order;
-    uint64_t random;
     unsigned running; /* the thread */
     unsigned left;    /* threads that have not exited */
     unsigned barrier; /* those of them at a barrier */
@@ -102,47 +99,6 @@ static const char *describe(const struct thread *thread, char *text, size_t size
         snprintf(text, size, "has exited");
     }
     return text;
-}
-
-/* ---- order ---- */
-
-static bool read_order(void)
-{
-    const char *text = getenv("SOFTCUDA_ORDER");
-    char *end;
-
-    engine.order = ORDER_FORWARD;
-    if (text == NULL || *text == '\0' || strcmp(text, "forward") == 0)
-        return true;
-    if (strcmp(text, "reverse") == 0) {
-        engine.order = ORDER_REVERSE;
-        return true;
-    }
-    engine.order = ORDER_RANDOM;
-    engine.random = strtoull(text, &end, 10);
-    if (*end == '\0')
-        return true;
-    fprintf(stderr, "softcuda: SOFTCUDA_ORDER is neither forward, reverse nor a number: %s\n",
-            text);
-    return false;
-}
-
-/* The top bits of a linear congruential generator. */
-static unsigned draw(unsigned below)
-{
-    engine.random = engine.random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)((engine.random >> 32) * below >> 32);
-}
-
-/* Random turns are drawn anew each time all had theirs. */
-static void take_turns(unsigned threads)
-{
-    for (unsigned i = 0; i < threads; i++) {
-        unsigned other = engine.order == ORDER_RANDOM ? draw(i + 1) : i;
-
-        engine.turns[i] = engine.turns[other];
-        engine.turns[other] = engine.order == ORDER_REVERSE ? threads - 1 - i : i;
-    }
 }
 
 /* ---- a thread's side ---- */
@@ -329,7 +285,7 @@ static bool run_block(unsigned threads)
         engine.threads[i].state = STATE_READY;
     while (engine.left > 0 && progress && !engine.failed) {
         progress = false;
-        take_turns(threads);
+        softcuda_order_threads(engine.turns, threads);
         for (unsigned turn = 0; turn < threads && !engine.failed; turn++) {
             unsigned index = engine.turns[turn];
             struct thread *thread = &engine.threads[index];
@@ -369,7 +325,7 @@ bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, un
         fprintf(stderr, "softcuda: a block has 1 to %d threads, not %u\n", MAX_THREADS, threads);
         return false;
     }
-    if (!read_order())
+    if (!softcuda_order_begin(blocks))
         return false;
     engine.kernel = kernel;
     engine.args = args;
@@ -386,8 +342,8 @@ bool softcuda_run(softcuda_kernel *kernel, const void *args, unsigned blocks, un
         thread->state = STATE_EXITED;
     }
     softcuda_fiber_adopt(&engine.scheduler);
-    for (unsigned block = 0; block < blocks; block++) {
-        softcuda_here.block.x = engine.order == ORDER_REVERSE ? blocks - 1 - block : block;
+    for (unsigned turn = 0; turn < blocks; turn++) {
+        softcuda_here.block.x = softcuda_order_block(turn);
         spoil_shared();
         if (!run_block(threads))
             return false;

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Kernels that are right give on the fiber engine what CUDA gives, in any order of the threads. */
+/* Kernels that are right give on the fiber engine what CUDA gives, in any order of the threads, and
+ * those that count on an order of blocks do not. */
 
 #include <setjmp.h>
 
@@ -171,6 +172,75 @@ static void test_order(void)
        "a seed gives one order, another seed another");
 }
 
+/* ---- the order of blocks ---- */
+
+enum { BLOCKS = 50 };
+
+__global__ static void visit(const arguments args)
+{
+    args.out[atomicAdd(args.data, 1)] = blockIdx.x;
+}
+
+/* Runs VISIT: WHO, of BLOCKS, are the blocks in the order in which they ran. */
+static bool run_blocks(const char *order, unsigned *who)
+{
+    bool seen[BLOCKS] = {false}, right;
+
+    set_order("forward");
+    setenv("SOFTCUDA_BLOCKS", order, 1);
+    right = RUN(visit, BLOCKS, 1);
+    memcpy(who, out, BLOCKS * sizeof *who);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        right = right && who[i] < BLOCKS && !seen[who[i]];
+        seen[who[i] % BLOCKS] = true;
+    }
+    return right;
+}
+
+static void test_blocks(void)
+{
+    unsigned forward[BLOCKS], reverse[BLOCKS], first[BLOCKS], next[BLOCKS], other[BLOCKS];
+    unsigned again[BLOCKS];
+    bool right = run_blocks("forward", forward) && run_blocks("reverse", reverse) &&
+                 run_blocks("1", first) && run_blocks("1", next) && run_blocks("2", other) &&
+                 run_blocks("1", again);
+
+    ok(right, "in every order each block runs once");
+    for (unsigned i = 0; i < BLOCKS; i++)
+        right = right && forward[i] == i && reverse[i] == BLOCKS - 1 - i;
+    ok(right, "forward is by number and reverse against it, of blocks too");
+    ok(memcmp(first, again, sizeof first) == 0 && memcmp(first, other, sizeof first) != 0,
+       "a seed gives blocks one order, another seed another");
+    ok(memcmp(first, next, sizeof first) != 0, "and each launch has one of its own");
+}
+
+/* Right where block after block runs. */
+__global__ static void overlap(const arguments args)
+{
+    args.data[blockIdx.x + 1] += args.data[blockIdx.x];
+}
+
+static void test_overlap(void)
+{
+    static const char *const orders[] = {"reverse", "1", "2"};
+    unsigned forward[THREADS];
+    bool run;
+
+    set_order("forward");
+    setenv("SOFTCUDA_BLOCKS", "forward", 1);
+    run = RUN(overlap, BLOCKS, 1);
+    memcpy(forward, data, sizeof data);
+    for (const char *order : orders) {
+        set_order("forward");
+        setenv("SOFTCUDA_BLOCKS", order, 1);
+        run = run && RUN(overlap, BLOCKS, 1) && memcmp(forward, data, sizeof data) != 0;
+    }
+    unsetenv("SOFTCUDA_BLOCKS");
+    ok(run, "a block that reads what another one writes gives something else in another order");
+}
+
+/* ---- between blocks ---- */
+
 __global__ static void garbage(const arguments args)
 {
     __shared__ unsigned shared[THREADS];
@@ -235,6 +305,8 @@ int main(void)
     test_edges();
     test_leave();
     test_order();
+    test_blocks();
+    test_overlap();
     test_garbage();
     test_leap();
     return done_testing();

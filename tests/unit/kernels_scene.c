@@ -12,10 +12,15 @@
 #define GUARD 256 /* before the buffer and between payloads */
 #define BUFFER_BYTES (1u << 20)
 #define PAYLOAD_BYTES (1u << 19)
-#define SAMPLES_BYTES (1u << 14) /* before the payloads */
+#define SAMPLES_BYTES (1u << 16) /* before the payloads */
 #define PAYLOADS (GUARD + BUFFER_BYTES + SAMPLES_BYTES)
 #define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES)
 #define ELEMENTS (BUFFER_BYTES / 4 - 64)
+/* The last bucket of a piece may be incomplete, and the last block of its buckets too. */
+#define MOST_BUCKETS (ELEMENTS / CGX_BUCKET_SIZE_MIN + SCENE_PIECES)
+#define MOST_SAMPLES (MOST_BUCKETS / CGX_SAMPLE_BLOCK + SCENE_PIECES)
+_Static_assert(MOST_SAMPLES * sizeof(struct cgx_sample) <= SAMPLES_BYTES,
+               "samples do not reach into the first payload");
 
 /* As made; where the host codec works; where the kernels do. */
 static unsigned char made[MEMORY_BYTES] __attribute__((aligned(256)));

@@ -6,6 +6,8 @@
 
 #include "softcuda_helpers.h"
 
+#include <pthread.h>
+
 enum { WORDS = 16 };
 
 static CUcontext context;
@@ -247,6 +249,42 @@ static void test_legacy(void)
     ok(shows(0, 1, 0), "blocking streams do not come after each other");
 }
 
+/* Has a default stream of its own. */
+static void *show_in_thread(void *unused)
+{
+    must(cuCtxSetCurrent(context));
+    show(CU_STREAM_PER_THREAD, 1);
+    return unused;
+}
+
+static void test_per_thread(void)
+{
+    pthread_t thread;
+
+    start();
+    show(CU_STREAM_PER_THREAD, 0);
+    if (pthread_create(&thread, NULL, show_in_thread, NULL) != 0)
+        bail_out("no threads");
+    pthread_join(thread, NULL);
+    show(blocking, 2);
+    must(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    ok(shows(1, 0, 0), "a thread's default stream is waited for alone");
+    must(cuStreamSynchronize(NULL));
+    ok(shows(1, 0, 0), "the legacy stream has nothing to do itself");
+    show(NULL, 3);
+    must(cuStreamSynchronize(NULL));
+    ok(shows(1, 1, 1), "what is queued there comes after the default streams of all threads");
+    ok(cuStreamDestroy(CU_STREAM_PER_THREAD) == CUDA_ERROR_INVALID_HANDLE,
+       "a thread's default stream is not destroyed");
+
+    start();
+    show(NULL, 0);
+    show(CU_STREAM_PER_THREAD, 1);
+    must(cuEventRecord(event, CU_STREAM_PER_THREAD));
+    must(cuEventSynchronize(event));
+    ok(shows(1, 1, 0), "a thread's default stream comes after the legacy stream");
+}
+
 static void test_legacy_event(void)
 {
     start();
@@ -315,6 +353,7 @@ int main(void)
     test_other_streams();
     test_wait_event();
     test_legacy();
+    test_per_thread();
     test_legacy_event();
     test_contexts();
     must(cuCtxDestroy(context));

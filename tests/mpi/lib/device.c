@@ -6,6 +6,7 @@
 #include "device.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/tap.h"
@@ -15,6 +16,10 @@ typedef unsigned long long address;
 #define MEM_ATTACH_GLOBAL 1u
 #define REGISTER_PORTABLE 1u
 #define STREAM_NON_BLOCKING 1u
+#define IPC_LAZY_ENABLE_PEER_ACCESS 1u
+struct handle {
+    char bytes[DEVICE_HANDLE_BYTES];
+};
 
 static struct {
     int (*init)(unsigned flags);
@@ -34,6 +39,9 @@ static struct {
     int (*host_unregister)(void *host);
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_synchronize)(void *stream);
+    int (*ipc_get)(struct handle *handle, address memory);
+    int (*ipc_open)(address *memory, struct handle handle, unsigned flags);
+    int (*ipc_close)(address memory);
     /* NULL on a real driver. */
     void (*soft_fail)(enum softcuda_kind kind, unsigned nth, bool so_on);
     void (*soft_count)(struct softcuda_counts *counts);
@@ -61,6 +69,9 @@ static const struct {
     {"cuMemHostUnregister", &driver.host_unregister, false},
     {"cuStreamCreate", &driver.stream_create, false},
     {"cuStreamSynchronize", &driver.stream_synchronize, false},
+    {"cuIpcGetMemHandle", &driver.ipc_get, false},
+    {"cuIpcOpenMemHandle_v2", &driver.ipc_open, false},
+    {"cuIpcCloseMemHandle", &driver.ipc_close, false},
     {"softcuda_fail", &driver.soft_fail, true},
     {"softcuda_count", &driver.soft_count, true},
 };
@@ -118,7 +129,7 @@ void device_reset(int index)
 
 bool device_is_soft(void)
 {
-    return driver.soft_fail != NULL && driver.soft_count != NULL;
+    return driver.soft_fail != NULL && driver.soft_count != NULL && !getenv("SOFTCUDA_POSES");
 }
 
 void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on)
@@ -206,4 +217,29 @@ void device_pin(void *host, size_t bytes)
 void device_unpin(void *host)
 {
     must(driver.host_unregister(host), "cuMemHostUnregister");
+}
+
+bool device_share(void *memory, char handle[DEVICE_HANDLE_BYTES])
+{
+    struct handle shared;
+    bool done = driver.ipc_get(&shared, (address)memory) == 0;
+
+    if (done)
+        memcpy(handle, &shared, sizeof shared);
+    return done;
+}
+
+void *device_reach(const char handle[DEVICE_HANDLE_BYTES])
+{
+    struct handle shared;
+    address memory;
+
+    memcpy(&shared, handle, sizeof shared);
+    return driver.ipc_open(&memory, shared, IPC_LAZY_ENABLE_PEER_ACCESS) == 0 ? (void *)memory
+                                                                              : NULL;
+}
+
+void device_leave(void *reached)
+{
+    must(driver.ipc_close((address)reached), "cuIpcCloseMemHandle");
 }

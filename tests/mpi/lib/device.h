@@ -23,7 +23,8 @@ void device_close(void);
  * a new one. */
 void device_reset(int index);
 
-/* Whether the driver is the software one: only that has device_fail and device_count. */
+/* Whether the driver is the software one, and does not pose as a real one (devices.sh): only then
+ * are there device_fail and device_count. */
 bool device_is_soft(void);
 void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
 struct softcuda_counts device_count(void);
@@ -44,6 +45,9 @@ void device_download_on(void *stream, void *host, const void *device, size_t byt
 /* A device buffer of the BYTES at HOST. */
 void *device_clone(const void *host, size_t bytes);
 
+/* The calling thread's default stream. */
+#define DEVICE_STREAM_PER_THREAD ((void *)2)
+
 /* A stream that is not ordered with the legacy default stream; it is never destroyed. */
 void *device_stream(void);
 
@@ -54,5 +58,13 @@ void device_upload_later(void *device, const void *host, size_t bytes, void *str
 /* Pins memory (cuMemHostRegister) and lets it go again. */
 void device_pin(void *host, size_t bytes);
 void device_unpin(void *host);
+
+/* Memory of device_alloc that other processes may reach (CUDA IPC). False: the driver refuses. */
+#define DEVICE_HANDLE_BYTES 64
+bool device_share(void *memory, char handle[DEVICE_HANDLE_BYTES]);
+
+/* What another process shares, until device_leave. NULL: the driver refuses. */
+void *device_reach(const char handle[DEVICE_HANDLE_BYTES]);
+void device_leave(void *reached);
 
 #endif

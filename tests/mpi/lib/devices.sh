@@ -4,13 +4,27 @@
 
 # For scripts whose programs have device buffers: where there is no NVIDIA device, or with
 # CGX_TEST_DRIVER=soft, the loader finds the software driver, and $driver is soft; else real.
+# CGX_TEST_DRIVER=posing is for tests of the tests: the software driver poses as a real one, which
+# neither counts nor fails on demand, and $driver is real.
 #
 #     . "$top_srcdir/tests/mpi/lib/devices.sh"
+#
+# The software driver runs blocks in an order of SOFTCUDA_BLOCKS, by default another one each time;
+# a line says which, so that a failure comes again.
 
-# shellcheck disable=SC2034
 driver=real
-if [ "${CGX_TEST_DRIVER:-}" = soft ] || [ ! -e /dev/nvidiactl ]; then
-    driver=soft
+case ${CGX_TEST_DRIVER:-} in
+soft | posing) driver=$CGX_TEST_DRIVER ;;
+*) [ -e /dev/nvidiactl ] || driver=soft ;;
+esac
+if [ "$driver" != real ]; then
     LD_LIBRARY_PATH=$top_builddir/tests/softcuda/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    export LD_LIBRARY_PATH
+    : "${SOFTCUDA_BLOCKS:=$(($(date +%s) % 100000 * 1000 + $$ % 1000))}"
+    export LD_LIBRARY_PATH SOFTCUDA_BLOCKS
+    echo "# SOFTCUDA_BLOCKS=$SOFTCUDA_BLOCKS"
+fi
+if [ "$driver" = posing ]; then
+    driver=real
+    SOFTCUDA_POSES=1
+    export SOFTCUDA_POSES
 fi
