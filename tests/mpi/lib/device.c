@@ -37,6 +37,8 @@ static struct {
     /* NULL on a real driver. */
     void (*soft_fail)(enum softcuda_kind kind, unsigned nth, bool so_on);
     void (*soft_count)(struct softcuda_counts *counts);
+    void (*soft_record_calls)(bool on);
+    size_t (*soft_calls)(struct softcuda_call *calls, size_t most);
 } driver;
 
 static const struct {
@@ -63,6 +65,8 @@ static const struct {
     {"cuStreamSynchronize", &driver.stream_synchronize, false},
     {"softcuda_fail", &driver.soft_fail, true},
     {"softcuda_count", &driver.soft_count, true},
+    {"softcuda_record_calls", &driver.soft_record_calls, true},
+    {"softcuda_calls", &driver.soft_calls, true},
 };
 
 static void must(int code, const char *what)
@@ -132,6 +136,16 @@ struct softcuda_counts device_count(void)
 
     driver.soft_count(&counts);
     return counts;
+}
+
+void device_record_calls(bool on)
+{
+    driver.soft_record_calls(on);
+}
+
+size_t device_calls(struct softcuda_call *calls, size_t most)
+{
+    return driver.soft_calls(calls, most);
 }
 
 void *device_alloc(size_t bytes)

@@ -23,10 +23,12 @@ void device_close(void);
  * a new one. */
 void device_reset(int index);
 
-/* Whether the driver is the software one: only that has device_fail and device_count. */
+/* Whether the driver is the software one: only that has what follows (softcuda.h). */
 bool device_is_soft(void);
 void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
 struct softcuda_counts device_count(void);
+void device_record_calls(bool on);
+size_t device_calls(struct softcuda_call *calls, size_t most);
 
 /* Memory of the current context, aligned to 256 bytes. The program cannot touch it, but may compute
  * with the address. */
