@@ -67,7 +67,7 @@ static struct counted count_calls(const struct call *call)
     good &= run(call);
     device_record_calls(false);
     here[2] = device_count().launches - launches;
-    ncalls = device_calls(calls, FUNCTIONS);
+    ncalls = device_recorded(calls, FUNCTIONS);
     for (size_t i = 0; i < ncalls; i++) {
         here[0] += calls[i].count;
         if (strncmp(calls[i].name, "cuPointerGetAttribute", 21) == 0)
@@ -113,7 +113,8 @@ static void test_exact_device(const void *send, void *receive, size_t count)
 static void test_exact_host(bool pinned)
 {
     enum { COUNT = 4096 };
-    double *send = check_memory(COUNT * sizeof *send), *receive = check_memory(COUNT * sizeof *send);
+    double *send = check_memory(COUNT * sizeof *send),
+           *receive = check_memory(COUNT * sizeof *send);
     const struct call calls[] = {
         {pinned ? "exact, pinned buffers" : "exact, host buffers", send, receive, COUNT, MPI_DOUBLE,
          MPI_SUM},

@@ -320,7 +320,9 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
     CUstreamCaptureMode before = current;
     CUresult code = softcuda_enter();
 
+    if (code == CUDA_ERROR_NOT_INITIALIZED)
+        return softcuda_leave(code);
     current = *mode;
     *mode = before;
-    return softcuda_leave(code);
+    return softcuda_leave(CUDA_SUCCESS);
 }

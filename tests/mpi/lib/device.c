@@ -23,6 +23,8 @@ static struct {
     int (*primary_reset)(int device);
     int (*primary_retain)(void **context, int device);
     int (*set_current)(void *context);
+    int (*get_current)(void **context);
+    int (*exchange_capture_mode)(int *mode);
     int (*alloc)(address *memory, size_t bytes);
     int (*alloc_managed)(address *memory, size_t bytes, unsigned flags);
     int (*free)(address memory);
@@ -52,6 +54,8 @@ static const struct {
     {"cuDevicePrimaryCtxReset_v2", &driver.primary_reset, false},
     {"cuDevicePrimaryCtxRetain", &driver.primary_retain, false},
     {"cuCtxSetCurrent", &driver.set_current, false},
+    {"cuCtxGetCurrent", &driver.get_current, false},
+    {"cuThreadExchangeStreamCaptureMode", &driver.exchange_capture_mode, false},
     {"cuMemAlloc_v2", &driver.alloc, false},
     {"cuMemAllocManaged", &driver.alloc_managed, false},
     {"cuMemFree_v2", &driver.free, false},
@@ -120,6 +124,30 @@ void device_reset(int index)
     must(driver.primary_reset(device), "cuDevicePrimaryCtxReset");
 }
 
+struct device_thread device_thread(void)
+{
+    struct device_thread thread = {.context = NULL};
+    int mode = 0;
+
+    must(driver.get_current(&thread.context), "cuCtxGetCurrent");
+    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    thread.capture_mode = mode;
+    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    return thread;
+}
+
+bool device_thread_is(const struct device_thread *before)
+{
+    const struct device_thread now = device_thread();
+
+    return now.context == before->context && now.capture_mode == before->capture_mode;
+}
+
+void device_set_capture_mode(int mode)
+{
+    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+}
+
 bool device_is_soft(void)
 {
     return driver.soft_fail != NULL && driver.soft_count != NULL;
@@ -143,7 +171,7 @@ void device_record_calls(bool on)
     driver.soft_record_calls(on);
 }
 
-size_t device_calls(struct softcuda_call *calls, size_t most)
+size_t device_recorded(struct softcuda_call *calls, size_t most)
 {
     return driver.soft_calls(calls, most);
 }
