@@ -217,8 +217,8 @@ static void test_access(void)
     must(cuMemFree(managed));
 }
 
-/* Several at once, of MEMORY and of what CUDA does not know. */
-static void test_attributes(CUcontext context, CUdeviceptr memory)
+/* Several at once, of memory and of what CUDA does not know. */
+static void test_attributes(void)
 {
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                    CU_POINTER_ATTRIBUTE_HOST_POINTER,
@@ -261,7 +261,7 @@ static void test_ranges(void)
     must(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 7));
     must(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory + 7));
     ok(owner == context && type == CU_MEMORYTYPE_DEVICE && !managed, "a pointer has attributes");
-    test_attributes(context, memory);
+    test_attributes();
     must(cuMemAlloc(&freed, BYTES));
     must(cuMemFree(freed));
     must(cuMemAlloc(&next, BYTES));
