@@ -25,7 +25,8 @@ static struct softcuda_call calls[MOST];
 static size_t ncalls;
 static atomic_bool recording;
 
-/* The name of FUNCTION if it is one of the driver's that CALLER has called from outside, or NULL. */
+/* The name of FUNCTION if it is one of the driver's that CALLER has called from outside, or NULL.
+ */
 __attribute__((no_instrument_function)) static const char *name_of(void *function, void *caller)
 {
     Dl_info here, there;
