@@ -10,6 +10,11 @@ static enum cgx_status begin(struct cgx_backend *backend)
     return CGX_OK;
 }
 
+static void end(struct cgx_backend *backend)
+{
+    (void)backend;
+}
+
 static enum cgx_status encode(struct cgx_backend *backend, unsigned lane,
                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
                               size_t npieces, const void *buffer, unsigned char *payload)
@@ -73,6 +78,7 @@ struct cgx_backend *cgx_backend_host(void)
 {
     static const struct cgx_backend_ops ops = {.name = "host",
                                                .begin = begin,
+                                               .end = end,
                                                .encode = encode,
                                                .reduce = reduce,
                                                .decode = decode,

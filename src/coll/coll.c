@@ -10,16 +10,32 @@
 #include "coll/watch.h"
 #include "util/trace.h"
 
-static void begin(struct cgx_coll *coll)
+/* Returns how many backends have begun, the encoder first. */
+static unsigned begin(struct cgx_coll *coll)
 {
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
+    unsigned begun = 0, count = coll->decoder == coll->encoder ? 1 : 2;
 
-    for (int i = 0; i < 2 && !coll->withheld; i++) {
-        if ((i > 0 && backends[i] == backends[0]) || backends[i]->ops->begin(backends[i]) == CGX_OK)
-            continue;
-        coll->withheld = true;
-        coll->hopeless = backends[i]->ops->lost(backends[i]);
+    while (begun < count && !coll->withheld) {
+        struct cgx_backend *backend = backends[begun];
+
+        if (backend->ops->begin(backend) == CGX_OK) {
+            begun++;
+        } else {
+            coll->withheld = true;
+            coll->hopeless = backend->ops->lost(backend);
+        }
     }
+    return begun;
+}
+
+/* Of BEGUN backends, from the last. */
+static void end(const struct cgx_coll *coll, unsigned begun)
+{
+    if (begun > 1)
+        coll->decoder->ops->end(coll->decoder);
+    if (begun > 0)
+        coll->encoder->ops->end(coll->encoder);
 }
 
 /* *BEGUN: when. */
@@ -123,11 +139,12 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
     enum cgx_outcome outcome = CGX_OUTCOME_DONE;
     struct knowledge known = {0};
     bool used = !coll->withheld;
+    unsigned backends;
 
     coll->sent = 0;
     coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
     cgx_tally_begin(coll);
-    begin(coll);
+    backends = begin(coll);
     start(coll, 0, &slices[0], &begun[0]);
     for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->shape->slices; n++) {
         struct cgx_slice *slice = &slices[n % CGX_LANES];
@@ -145,6 +162,7 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
     ended = cgx_trace_now();
     if (used && drain(coll) != CGX_OK)
         known.failed = true;
+    end(coll, backends);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     return outcome == CGX_OUTCOME_DONE && known.failed ? CGX_OUTCOME_FAILED : outcome;

@@ -35,8 +35,16 @@ static enum cgx_status begin(struct cgx_backend *backend)
         status = cgx_cuda_order(mine->work.compute, mine->work.caller);
     for (unsigned i = 0; i < CGX_LANES; i++)
         mine->work.lanes[i].pulled = false;
-    cgx_cuda_leave();
+    mine->work.begun = status == CGX_OK;
+    if (status != CGX_OK)
+        cgx_cuda_leave();
     return status;
+}
+
+static void end(struct cgx_backend *backend)
+{
+    self(backend)->work.begun = false;
+    cgx_cuda_leave();
 }
 
 /* ---- kernels ---- */
@@ -130,13 +138,17 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     status = cgx_cuda_work_enter(work);
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_order(work->down, lane->computed.event);
+    if (lane->computed.pending)
+        status = cgx_cuda_order(work->down, lane->computed.event);
     if (status == CGX_OK)
         status = cgx_cuda_status(
             cgx_cuda()->cuMemcpyDtoHAsync(data, cgx_cuda_mirrored(lane, data), bytes, work->down),
             "cuMemcpyDtoHAsync");
     if (status == CGX_OK)
         status = cgx_cuda_record(&lane->fetched, work->down);
+    /* Who waits for the copy waits for what it came after. */
+    if (status == CGX_OK)
+        lane->computed.pending = false;
     cgx_cuda_leave();
     return status;
 }
@@ -195,8 +207,6 @@ static void pull(struct cgx_backend *backend, unsigned number, unsigned mate, si
 
 static enum cgx_status settle(struct cgx_cuda_mark *mark)
 {
-    if (!mark->pending)
-        return CGX_OK;
     mark->pending = false;
     if (!mark->recorded)
         return cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(mark->stream),
@@ -204,21 +214,30 @@ static enum cgx_status settle(struct cgx_cuda_mark *mark)
     return cgx_cuda_status(cgx_cuda()->cuEventSynchronize(mark->event), "cuEventSynchronize");
 }
 
-static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
+static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_lane *lane)
 {
-    struct cgx_cuda_work *work = &self(backend)->work;
-    struct cgx_cuda_lane *lane = &work->lanes[number];
     struct cgx_cuda_mark *marks[] = {&lane->stored, &lane->computed, &lane->fetched};
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
         return status;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        enum cgx_status settled = settle(marks[i]);
+        enum cgx_status settled = marks[i]->pending ? settle(marks[i]) : CGX_OK;
 
         status = status == CGX_OK ? settled : status;
     }
     cgx_cuda_leave();
+    return status;
+}
+
+static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_lane *lane = &work->lanes[number];
+    enum cgx_status status = CGX_OK;
+
+    if (lane->stored.pending || lane->computed.pending || lane->fetched.pending)
+        status = settle_all(work, lane);
     for (int i = 0; i < CGX_CUDA_OPERATIONS; i++) {
         if (*lane->tables[i].status != 0 && status == CGX_OK)
             status = CGX_ERR_FORMAT;
@@ -267,6 +286,7 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
 
 static const struct cgx_backend_ops ops = {.name = "cuda",
                                            .begin = begin,
+                                           .end = end,
                                            .encode = encode,
                                            .reduce = reduce,
                                            .decode = decode,
@@ -291,7 +311,11 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
 
     if (!made)
         return CGX_ERR_NOMEM;
-    status = cgx_cuda_work_create(context, area, &made->work);
+    status = cgx_cuda_push(context);
+    if (status == CGX_OK) {
+        status = cgx_cuda_work_create(context, area, &made->work);
+        cgx_cuda_leave();
+    }
     if (status != CGX_OK) {
         free(made);
         return status;
@@ -324,13 +348,13 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
     return NULL;
 }
 
-enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buffer,
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
                                  const struct cgx_area *area, enum cgx_sync sync,
                                  struct cgx_backend **backend)
 {
     struct cgx_cuda_backends *found;
     CUcontext context;
-    enum cgx_status status = cgx_cuda_enter(buffer, &context);
+    enum cgx_status status = cgx_cuda_context(buffer, &context);
 
     if (status != CGX_OK)
         return status;
@@ -339,7 +363,6 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buf
         status = create(all, context, area, sync);
         found = *all;
     }
-    cgx_cuda_leave();
     if (status == CGX_OK)
         *backend = &found->base;
     return status;

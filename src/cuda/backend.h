@@ -6,6 +6,7 @@
 #define CGX_CUDA_BACKEND_H
 
 #include "codec/backend.h"
+#include "cuda/memory.h"
 
 /* The device backends of one staging memory, one for each context whose buffers were seen. */
 struct cgx_cuda_backends;
@@ -13,7 +14,7 @@ struct cgx_cuda_backends;
 /* The backend for BUFFER, device or managed memory, from *ALL or made and put there (*ALL is NULL
  * at first). AREA is the same in all calls with *ALL; it must stay until *ALL is freed. SYNC says
  * what is waited for before the buffers are read. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
-enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buffer,
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
                                  const struct cgx_area *area, enum cgx_sync sync,
                                  struct cgx_backend **backend);
 

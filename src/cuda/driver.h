@@ -9,6 +9,7 @@
 #include <cuda.h>
 #include <stdbool.h>
 
+#include "cuda/memory.h"
 #include "util/status.h"
 
 /* Every driver since CUDA 11 has these. (A macro of cuda.h may give a name its version.) */
@@ -49,6 +50,7 @@
     X(cuModuleLoadData)           \
     X(cuModuleUnload)             \
     X(cuPointerGetAttribute)      \
+    X(cuPointerGetAttributes)     \
     X(cuStreamCreate)             \
     X(cuStreamDestroy)            \
     X(cuStreamSynchronize)        \
@@ -70,13 +72,18 @@ const struct cgx_cuda *cgx_cuda(void);
 enum cgx_status cgx_cuda_status(CUresult code, const char *what);
 
 /* Makes CONTEXT current; leave with cgx_cuda_leave. Until then the calling thread does not disturb
- * streams that other threads capture. */
+ * streams that other threads capture. Entries nest, and the driver hears only of those that change
+ * something: a context within itself costs nothing. What the caller had current, and how his thread
+ * captures, is restored with the first entry's end, whatever failed in between. */
 enum cgx_status cgx_cuda_push(CUcontext context);
 void cgx_cuda_leave(void);
 
-/* Makes the context that POINTER was allocated in current (for memory that belongs to none: the
- * current one if it is of the same device, else the device's primary one). CGX_OK: leave with
- * cgx_cuda_leave. */
-enum cgx_status cgx_cuda_enter(const void *pointer, CUcontext *context);
+/* The context to use POINTER's memory in: that it was allocated in or, where it belongs to none,
+ * the current one if it is of the same device, else the device's primary one. CGX_ERR_DEVICE: the
+ * driver does not know the memory, or has no such context. */
+enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context);
+
+/* Makes that context current. CGX_OK: leave with cgx_cuda_leave. */
+enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer);
 
 #endif

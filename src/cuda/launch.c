@@ -156,5 +156,8 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane
         status = launch(work, lane, table, request, tiles);
     if (status == CGX_OK)
         status = cgx_cuda_record(&lane->computed, work->compute);
+    /* Who waits for the kernel waits for what it came after. */
+    if (status == CGX_OK)
+        lane->stored.pending = false;
     return status;
 }

@@ -23,54 +23,84 @@ static bool is_readable(const char *byte)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
 }
 
-static enum cgx_memory ask(const struct cgx_cuda *cuda, const void *pointer)
-{
-    CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer;
-    unsigned type = 0, managed = 0;
-    CUresult code = cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+/* What is asked of an address, in the order of ATTRIBUTES. */
+struct answers {
+    unsigned type, managed;
+    CUcontext context;
+    int device;
+    CUdeviceptr start;
+    size_t bytes;
+};
+enum { ATTRIBUTES = 6 };
 
-    /* Memory that CUDA does not know, or CUDA is not initialised. */
-    if (code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_NOT_INITIALIZED)
-        return CGX_MEMORY_HOST;
+/* Of memory that it does not know, the driver says that all is zero when it is asked for several
+ * attributes, and that the value is invalid when for one. Where it refuses the former, this is the
+ * latter's answer to the type. */
+static CUresult get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers *answers)
+{
+    CUpointer_attribute attributes[ATTRIBUTES] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_CONTEXT,          CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *places[ATTRIBUTES] = {&answers->type,   &answers->managed, &answers->context,
+                                &answers->device, &answers->start,   &answers->bytes};
+    CUresult code;
+
+    *answers = (struct answers){0};
+    code = cuda->cuPointerGetAttributes(ATTRIBUTES, attributes, places, address);
+    if (code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_INITIALIZED)
+        return code;
+    *answers = (struct answers){0};
+    code = cuda->cuPointerGetAttribute(&answers->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    for (int i = 1; code == CUDA_SUCCESS && i < ATTRIBUTES; i++)
+        cuda->cuPointerGetAttribute(places[i], attributes[i], address);
+    return code;
+}
+
+static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
+{
+    struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
+    struct answers answers;
+    CUresult code = get(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
+
     /* In a context that work of the program broke, no question is answered any more. */
-    if (code != CUDA_SUCCESS)
-        return is_readable(pointer) ? CGX_MEMORY_HOST : CGX_MEMORY_DEVICE;
+    if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE &&
+        code != CUDA_ERROR_NOT_INITIALIZED && !is_readable(address))
+        pointer.memory = CGX_MEMORY_DEVICE;
+    if (code != CUDA_SUCCESS || answers.type == 0)
+        return pointer;
     /* Managed memory may be reported as either type, by where it is at the moment. */
-    if (cuda->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
-            CUDA_SUCCESS &&
-        managed)
-        return CGX_MEMORY_MANAGED;
-    return type == CU_MEMORYTYPE_DEVICE ? CGX_MEMORY_DEVICE : CGX_MEMORY_HOST;
+    if (answers.managed)
+        pointer.memory = CGX_MEMORY_MANAGED;
+    else if (answers.type == CU_MEMORYTYPE_DEVICE)
+        pointer.memory = CGX_MEMORY_DEVICE;
+    pointer.known = true;
+    pointer.device = answers.device;
+    pointer.context = answers.context;
+    pointer.start = (const char *)(uintptr_t)answers.start;
+    pointer.bytes = answers.bytes;
+    return pointer;
 }
 
-enum cgx_memory cgx_cuda_memory(const void *pointer)
+struct cgx_pointer cgx_cuda_pointer(const void *address)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
 
-    return cuda ? ask(cuda, pointer) : CGX_MEMORY_HOST;
+    return cuda ? ask(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
-/* Memory that was mapped by hand (cuMemMap) belongs to none, and may be made of many pieces. */
-static bool has_context(const struct cgx_cuda *cuda, CUdeviceptr address)
+enum cgx_memory cgx_cuda_memory(const void *address)
 {
-    CUcontext context = NULL;
-
-    return cuda->cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, address) ==
-               CUDA_SUCCESS &&
-           context != NULL;
+    return cgx_cuda_pointer(address).memory;
 }
 
-bool cgx_cuda_reaches(const void *pointer, size_t bytes)
+/* Memory that was mapped by hand (cuMemMap) may be made of many pieces. The driver tells its
+ * address range where some context is current; what it does not tell is taken to be there. */
+static bool reaches_pieces(const struct cgx_cuda *cuda, CUdeviceptr first, size_t bytes)
 {
-    const struct cgx_cuda *cuda = cgx_cuda();
-    const CUdeviceptr first = (CUdeviceptr)(uintptr_t)pointer;
     CUdeviceptr address = first, base;
     size_t size;
 
-    if (cuda == NULL || bytes == 0)
-        return true;
-    if (ask(cuda, pointer) == CGX_MEMORY_HOST)
-        return is_readable(pointer) && is_readable((const char *)pointer + bytes - 1);
     for (;;) {
         if (cuda->cuMemGetAddressRange(&base, &size, address) != CUDA_SUCCESS)
             return address == first;
@@ -79,11 +109,27 @@ bool cgx_cuda_reaches(const void *pointer, size_t bytes)
         size -= address - base;
         if (bytes <= size)
             return true;
-        if (has_context(cuda, address))
-            return false;
         address += size;
         bytes -= size;
+        if (ask(cuda, (const void *)(uintptr_t)address).context != NULL)
+            return false;
     }
+}
+
+bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    const char *first = address;
+
+    if (cuda == NULL || bytes == 0)
+        return true;
+    if (pointer->memory == CGX_MEMORY_HOST)
+        return is_readable(first) && is_readable(first + bytes - 1);
+    /* Of memory mapped by hand the attributes tell what was reserved. */
+    if (pointer->context != NULL && pointer->bytes > 0)
+        return (size_t)(first - pointer->start) < pointer->bytes &&
+               bytes <= pointer->bytes - (size_t)(first - pointer->start);
+    return reaches_pieces(cuda, (CUdeviceptr)(uintptr_t)first, bytes);
 }
 
 const char *cgx_cuda_build(void)

@@ -6,15 +6,21 @@
 #include "cuda/peers.h"
 #include "cuda/staged.h"
 
-enum cgx_memory cgx_cuda_memory(const void *pointer)
+struct cgx_pointer cgx_cuda_pointer(const void *address)
 {
-    (void)pointer;
+    (void)address;
+    return (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
+}
+
+enum cgx_memory cgx_cuda_memory(const void *address)
+{
+    (void)address;
     return CGX_MEMORY_HOST;
 }
 
-bool cgx_cuda_reaches(const void *pointer, size_t bytes)
+bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes)
 {
-    (void)pointer, (void)bytes;
+    (void)pointer, (void)address, (void)bytes;
     return true;
 }
 
@@ -23,7 +29,7 @@ const char *cgx_cuda_build(void)
     return "none";
 }
 
-enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const void *buffer,
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
                                  const struct cgx_area *area, enum cgx_sync sync,
                                  struct cgx_backend **backend)
 {
@@ -77,31 +83,43 @@ bool cgx_staged_possible(void)
     return false;
 }
 
-enum cgx_status cgx_staged_take(const void *device, size_t bytes, void **memory)
+enum cgx_status cgx_staged_enter(const struct cgx_pointer *where)
 {
-    (void)device, (void)bytes, (void)memory;
+    (void)where;
     return CGX_ERR_DEVICE;
 }
 
-void cgx_staged_give(const void *device, void *memory)
+void cgx_staged_leave(void)
 {
-    (void)device, (void)memory;
 }
 
-enum cgx_status cgx_staged_wait(const void *device)
+enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
-    (void)device;
+    (void)where, (void)bytes, (void)memory;
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_staged_fetch(void *host, const void *device, size_t bytes)
+void cgx_staged_give(const struct cgx_pointer *where, void *memory)
 {
-    (void)host, (void)device, (void)bytes;
+    (void)where, (void)memory;
+}
+
+enum cgx_status cgx_staged_wait(const struct cgx_pointer *where)
+{
+    (void)where;
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_staged_store(void *device, const void *host, size_t bytes)
+enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, const void *device,
+                                 size_t bytes)
 {
-    (void)device, (void)host, (void)bytes;
+    (void)where, (void)host, (void)device, (void)bytes;
+    return CGX_ERR_DEVICE;
+}
+
+enum cgx_status cgx_staged_store(const struct cgx_pointer *where, void *device, const void *host,
+                                 size_t bytes)
+{
+    (void)where, (void)device, (void)host, (void)bytes;
     return CGX_ERR_DEVICE;
 }

@@ -146,11 +146,20 @@ static struct block *unlink_excess(void)
 
 /* ---- what others call ---- */
 
-enum cgx_status cgx_staged_take(const void *device, size_t bytes, void **memory)
+enum cgx_status cgx_staged_enter(const struct cgx_pointer *where)
+{
+    return cgx_cuda_enter(where);
+}
+
+void cgx_staged_leave(void)
+{
+    cgx_cuda_leave();
+}
+
+enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
     struct block *block;
-    CUcontext context;
-    enum cgx_status status = cgx_cuda_enter(device, &context);
+    enum cgx_status status = cgx_cuda_enter(where);
 
     if (status != CGX_OK)
         return status;
@@ -174,10 +183,9 @@ enum cgx_status cgx_staged_take(const void *device, size_t bytes, void **memory)
     return status;
 }
 
-void cgx_staged_give(const void *device, void *memory)
+void cgx_staged_give(const struct cgx_pointer *where, void *memory)
 {
     struct block *block, *excess, *next;
-    CUcontext context;
     bool entered;
 
     pthread_mutex_lock(&lock);
@@ -190,7 +198,7 @@ void cgx_staged_give(const void *device, void *memory)
     pthread_mutex_unlock(&lock);
     if (excess == NULL)
         return;
-    entered = cgx_cuda_enter(device, &context) == CGX_OK;
+    entered = cgx_cuda_enter(where) == CGX_OK;
     for (; excess != NULL; excess = next) {
         next = excess->next;
         if (destroy(excess))
@@ -203,10 +211,9 @@ void cgx_staged_give(const void *device, void *memory)
         cgx_cuda_leave();
 }
 
-enum cgx_status cgx_staged_wait(const void *device)
+enum cgx_status cgx_staged_wait(const struct cgx_pointer *where)
 {
-    CUcontext context;
-    enum cgx_status status = cgx_cuda_enter(device, &context);
+    enum cgx_status status = cgx_cuda_enter(where);
 
     if (status != CGX_OK)
         return status;
@@ -215,10 +222,10 @@ enum cgx_status cgx_staged_wait(const void *device)
     return status;
 }
 
-enum cgx_status cgx_staged_fetch(void *host, const void *device, size_t bytes)
+enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, const void *device,
+                                 size_t bytes)
 {
-    CUcontext context;
-    enum cgx_status status = cgx_cuda_enter(device, &context);
+    enum cgx_status status = cgx_cuda_enter(where);
 
     if (status != CGX_OK)
         return status;
@@ -228,10 +235,10 @@ enum cgx_status cgx_staged_fetch(void *host, const void *device, size_t bytes)
     return status;
 }
 
-enum cgx_status cgx_staged_store(void *device, const void *host, size_t bytes)
+enum cgx_status cgx_staged_store(const struct cgx_pointer *where, void *device, const void *host,
+                                 size_t bytes)
 {
-    CUcontext context;
-    enum cgx_status status = cgx_cuda_enter(device, &context);
+    enum cgx_status status = cgx_cuda_enter(where);
 
     if (status != CGX_OK)
         return status;

@@ -2,14 +2,16 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Host memory that stands in for device memory while an MPI that cannot read the latter works on
- * it, and the copies between the two. Thread-safe. DEVICE is an address in device memory, whose
- * context the work is done in; none.c has no such memory, and all of this fails there. */
+ * it, and the copies between the two. Thread-safe. WHERE is what the driver says of the device
+ * memory, whose context the work is done in; none.c has no such memory, and all of this fails
+ * there. */
 #ifndef CGX_CUDA_STAGED_H
 #define CGX_CUDA_STAGED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cuda/memory.h"
 #include "util/status.h"
 
 /* What is kept pinned for later calls, at most: a process that sums gradients needs the same again
@@ -21,17 +23,24 @@
  * cgx_cuda_memory without one. */
 bool cgx_staged_possible(void);
 
+/* CGX_OK: until cgx_staged_leave this thread is in the context, which none of the following then
+ * has to enter by itself. */
+enum cgx_status cgx_staged_enter(const struct cgx_pointer *where);
+void cgx_staged_leave(void);
+
 /* At least BYTES of host memory, aligned to a page; pinned unless the driver refuses, and ordinary
  * memory in any case: it outlives its context. CGX_ERR_NOMEM: there is none. To be given back. */
-enum cgx_status cgx_staged_take(const void *device, size_t bytes, void **memory);
-void cgx_staged_give(const void *device, void *memory);
+enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, void **memory);
+void cgx_staged_give(const struct cgx_pointer *where, void *memory);
 
 /* Waits for all work of the context. */
-enum cgx_status cgx_staged_wait(const void *device);
+enum cgx_status cgx_staged_wait(const struct cgx_pointer *where);
 
-/* Copies BYTES, after all earlier work of the legacy default stream and of the streams that it
- * synchronises with; done when they return. */
-enum cgx_status cgx_staged_fetch(void *host, const void *device, size_t bytes);
-enum cgx_status cgx_staged_store(void *device, const void *host, size_t bytes);
+/* Copies BYTES from and to DEVICE, after all earlier work of the legacy default stream and of the
+ * streams that it synchronises with; done when they return. */
+enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, const void *device,
+                                 size_t bytes);
+enum cgx_status cgx_staged_store(const struct cgx_pointer *where, void *device, const void *host,
+                                 size_t bytes);
 
 #endif

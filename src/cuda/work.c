@@ -32,7 +32,8 @@ enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
     unsigned long long id = 0;
 
-    if (work->memory && (memory_id(work->memory, &id) != CUDA_SUCCESS || id != work->id))
+    if (!work->begun && work->memory &&
+        (memory_id(work->memory, &id) != CUDA_SUCCESS || id != work->id))
         return CGX_ERR_DEVICE;
     return cgx_cuda_push(work->context);
 }

@@ -51,6 +51,7 @@ struct cgx_cuda_lane {
 
 struct cgx_cuda_work {
     CUcontext context;
+    bool begun; /* a call has found the context there, and is in it */
     size_t table_bytes;
     struct cgx_cuda_module module;
     CUstream compute, up, down; /* kernels; copies to the device and from it */

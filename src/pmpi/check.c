@@ -57,8 +57,10 @@ static void free_check(struct cgx_check *check)
 /* Copies BYTES of one of the call's buffers, after the work that the caller has queued on it. */
 static bool fetch(void *host, const char *buffer, size_t bytes)
 {
-    if (cgx_cuda_memory(buffer) != CGX_MEMORY_HOST)
-        return cgx_staged_fetch(host, buffer, bytes) == CGX_OK;
+    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
+
+    if (where.memory != CGX_MEMORY_HOST)
+        return cgx_staged_fetch(&where, host, buffer, bytes) == CGX_OK;
     memcpy(host, buffer, bytes);
     return true;
 }
@@ -67,7 +69,8 @@ static bool take_input(struct cgx_check *check)
 {
     const struct cgx_coll *coll = check->coll;
     size_t bytes = check->plan->count * cgx_dtype_size(check->plan->dtype);
-    bool on_host = cgx_cuda_memory(coll->input) == CGX_MEMORY_HOST;
+    const struct cgx_pointer where = cgx_cuda_pointer(coll->input);
+    bool on_host = where.memory == CGX_MEMORY_HOST;
 
     check->input = coll->input;
     if (on_host && coll->input != coll->output)
@@ -76,7 +79,7 @@ static bool take_input(struct cgx_check *check)
     check->input = check->copy;
     if (!check->copy)
         return false;
-    if (!on_host && cgx_start()->sync == CGX_SYNC_DEVICE && cgx_staged_wait(coll->input) != CGX_OK)
+    if (!on_host && cgx_start()->sync == CGX_SYNC_DEVICE && cgx_staged_wait(&where) != CGX_OK)
         return false;
     return fetch(check->copy, coll->input, bytes);
 }

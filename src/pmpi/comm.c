@@ -379,13 +379,13 @@ int cgx_comm_make_own(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm 
     return code;
 }
 
-enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,
-                                 struct cgx_backend **backend)
+enum cgx_status cgx_comm_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
+                                 enum cgx_sync sync, struct cgx_backend **backend)
 {
     struct cgx_area area = cgx_scratch_area(&state->scratch);
 
     area.offered = cgx_start()->inner_transport == CGX_TRANSPORT_P2P;
-    if (cgx_cuda_memory(buffer) != CGX_MEMORY_HOST)
+    if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->scratch.devices, buffer, &area, sync, backend);
     *backend = cgx_backend_host();
     return CGX_OK;

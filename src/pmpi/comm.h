@@ -102,9 +102,10 @@ void cgx_comm_tell_step(struct cgx_comm *state);
  * known), the settings included: EXACT, where no width is said and the settings have none. */
 struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position);
 
-/* The backend for BUFFER, made where it must be; the scratch memory has been reserved. */
-enum cgx_status cgx_comm_backend(struct cgx_comm *state, const void *buffer, enum cgx_sync sync,
-                                 struct cgx_backend **backend);
+/* The backend for a buffer that is where BUFFER says, made where it must be; the scratch memory has
+ * been reserved. */
+enum cgx_status cgx_comm_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
+                                 enum cgx_sync sync, struct cgx_backend **backend);
 
 /* True if this process may have one more private communicator. A true answer reserves it, until
  * cgx_comm_return or the end of the communicator. */

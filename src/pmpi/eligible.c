@@ -50,10 +50,10 @@ static bool overlap(const void *a, const void *b, size_t bytes)
     return low < high ? high - low < bytes : low - high < bytes;
 }
 
-/* Why BUFFER is not of the kind that the setting names, or NULL. */
-static const char *refuse_kind(const void *buffer, enum cgx_buffers buffers)
+/* Why a buffer that is where BUFFER says is not of the kind that the setting names, or NULL. */
+static const char *refuse_kind(const struct cgx_pointer *buffer, enum cgx_buffers buffers)
 {
-    bool on_host = cgx_cuda_memory(buffer) == CGX_MEMORY_HOST;
+    bool on_host = buffer->memory == CGX_MEMORY_HOST;
 
     if (buffers == CGX_BUFFERS_DEVICE && on_host)
         return "a buffer is in host memory (CGX_BUFFERS=device)";
@@ -75,10 +75,10 @@ const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dty
         return "a buffer is NULL";
     if (!in_place && overlap(call->sendbuf, call->recvbuf, bytes))
         return "the buffers overlap";
-    *hopeless = !cgx_cuda_reaches(call->recvbuf, bytes) ||
-                (!in_place && !cgx_cuda_reaches(call->sendbuf, bytes));
+    *hopeless = !cgx_cuda_reaches(&call->receive, call->recvbuf, bytes) ||
+                (!in_place && !cgx_cuda_reaches(&call->send, call->sendbuf, bytes));
     if (*hopeless)
         return "a buffer is shorter than the count says, or was freed";
-    refusal = refuse_kind(call->recvbuf, buffers);
-    return refusal || in_place ? refusal : refuse_kind(call->sendbuf, buffers);
+    refusal = refuse_kind(&call->receive, buffers);
+    return refusal || in_place ? refusal : refuse_kind(&call->send, buffers);
 }

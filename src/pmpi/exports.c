@@ -44,16 +44,26 @@ typedef int allreduce_c_words(const void *sendbuf, void *recvbuf, MPI_Count coun
                               word op, word comm);
 typedef void any_function(void);
 
+static int serve(struct cgx_call *call)
+{
+    cgx_call_look(call);
+    return cgx_allreduce(call);
+}
+
 int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
                          word comm)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
     if (mpi->abi == CGX_MPI_ABI_OURS) {
-        const struct cgx_call call = {sendbuf,    recvbuf,        count, (MPI_Datatype)datatype,
-                                      (MPI_Op)op, (MPI_Comm)comm, false};
+        struct cgx_call call = {.sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .count = count,
+                                .datatype = (MPI_Datatype)datatype,
+                                .op = (MPI_Op)op,
+                                .comm = (MPI_Comm)comm};
 
-        return cgx_allreduce(&call);
+        return serve(&call);
     }
     if (mpi->abi == CGX_MPI_ABI_NONE)
         return MPI_ERR_OTHER;
@@ -74,10 +84,15 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, 
     if (!large && (count > INT_MAX || count < INT_MIN))
         return MPI_ERR_COUNT;
     if (mpi->abi == CGX_MPI_ABI_OURS) {
-        const struct cgx_call call = {sendbuf,    recvbuf,        count, (MPI_Datatype)datatype,
-                                      (MPI_Op)op, (MPI_Comm)comm, large};
+        struct cgx_call call = {.sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .count = count,
+                                .datatype = (MPI_Datatype)datatype,
+                                .op = (MPI_Op)op,
+                                .comm = (MPI_Comm)comm,
+                                .large = large};
 
-        return cgx_allreduce(&call);
+        return serve(&call);
     }
     if (large)
         return ((allreduce_c_words *)(any_function *)mpi->Allreduce_c)(sendbuf, recvbuf, count,

@@ -26,9 +26,15 @@ struct sample {
     float *values, *input; /* of one bucket */
 };
 
-static bool is_on_host(const void *buffer)
+static bool is_on_host(const struct cgx_pointer *buffer)
 {
-    return cgx_cuda_memory(buffer) == CGX_MEMORY_HOST;
+    return buffer->memory == CGX_MEMORY_HOST;
+}
+
+/* Many copies of one buffer enter its context once. True: leave. */
+static bool enter(const struct cgx_pointer *buffer)
+{
+    return !is_on_host(buffer) && cgx_staged_enter(buffer) == CGX_OK;
 }
 
 static size_t first_of(const struct sample *sample, size_t index)
@@ -45,14 +51,15 @@ static size_t count_of(const struct sample *sample, size_t first)
     return rest < sample->bucket_size ? rest : sample->bucket_size;
 }
 
-/* Copies elements of BUFFER, wherever it is, to the host. */
-static bool fetch(const struct sample *sample, const void *buffer, size_t first, char *host)
+/* Copies elements of BUFFER, which is where WHERE says, to the host. */
+static bool fetch(const struct sample *sample, const struct cgx_pointer *where, const void *buffer,
+                  size_t first, char *host)
 {
     size_t size = cgx_dtype_size(sample->dtype), bytes = count_of(sample, first) * size;
     const char *from = (const char *)buffer + first * size;
 
-    if (!is_on_host(buffer))
-        return cgx_staged_fetch(host, from, bytes) == CGX_OK;
+    if (!is_on_host(where))
+        return cgx_staged_fetch(where, host, from, bytes) == CGX_OK;
     memcpy(host, from, bytes);
     return true;
 }
@@ -63,15 +70,20 @@ static size_t bucket_bytes(const struct sample *sample)
 }
 
 /* What the sum is about to be written over. */
-static bool copy_input(struct sample *sample, const void *buffer)
+static bool copy_input(struct sample *sample, const struct cgx_call *call)
 {
-    bool waits = !is_on_host(buffer) && cgx_start()->sync == CGX_SYNC_DEVICE;
-    bool had = !waits || cgx_staged_wait(buffer) == CGX_OK;
+    const struct cgx_pointer *where = &call->receive;
+    bool entered = enter(where);
+    bool waits = !is_on_host(where) && cgx_start()->sync == CGX_SYNC_DEVICE;
+    bool had = !waits || cgx_staged_wait(where) == CGX_OK;
 
     sample->copy = malloc(sample->count * bucket_bytes(sample));
     had = had && sample->copy != NULL;
     for (size_t i = 0; had && i < sample->count; i++)
-        had = fetch(sample, buffer, first_of(sample, i), sample->copy + i * bucket_bytes(sample));
+        had = fetch(sample, where, call->recvbuf, first_of(sample, i),
+                    sample->copy + i * bucket_bytes(sample));
+    if (entered)
+        cgx_staged_leave();
     return had;
 }
 
@@ -96,9 +108,8 @@ static bool begin(const struct cgx_call *call, enum cgx_type_class type, uint32_
     if (cgx_eligible_dtype(call, type, &sample->dtype) ||
         cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL, &hopeless))
         return false;
-    most = is_on_host(call->recvbuf) && (in_place || is_on_host(call->sendbuf))
-               ? CGX_GUARD_MOST
-               : CGX_GUARD_MOST_DEVICE;
+    most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
+                                                                 : CGX_GUARD_MOST_DEVICE;
     buckets = sample->elements / sample->bucket_size;
     sample->count = buckets / CGX_GUARD_GROUP;
     if (sample->count > most)
@@ -112,7 +123,7 @@ static bool begin(const struct cgx_call *call, enum cgx_type_class type, uint32_
     sample->values = malloc(sample->bucket_size * sizeof(float));
     sample->input = malloc(sample->bucket_size * sizeof(float));
     if (sample->fetched && sample->values && sample->input &&
-        (!in_place || copy_input(sample, call->recvbuf)))
+        (!in_place || copy_input(sample, call)))
         return true;
     release(sample);
     return false;
@@ -126,12 +137,12 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
         size_t first = first_of(sample, i), count = count_of(sample, first);
         const char *input = sample->fetched;
 
-        if (!fetch(sample, call->recvbuf, first, sample->fetched))
+        if (!fetch(sample, &call->receive, call->recvbuf, first, sample->fetched))
             return false;
         cgx_peek_elements(sample->dtype, sample->fetched, count, sample->values);
         if (sample->copy)
             input = sample->copy + i * bucket_bytes(sample);
-        else if (!fetch(sample, call->sendbuf, first, sample->fetched))
+        else if (!fetch(sample, &call->send, call->sendbuf, first, sample->fetched))
             return false;
         cgx_peek_elements(sample->dtype, input, count, sample->input);
         cgx_closeness_add(closeness, sample->input, sample->values, count, ranks);
@@ -146,16 +157,19 @@ int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
     struct cgx_closeness closeness = {0};
     union cgx_float_state caller;
     struct sample sample;
-    bool can = begin(call, type, number, &sample);
+    bool can = begin(call, type, number, &sample), entered;
     int code = cgx_exact(mpi, call, type);
 
     cgx_opinion_none(words);
     if (!can)
         return code;
+    entered = enter(&call->receive);
     cgx_float_enter(&caller);
     if (code == MPI_SUCCESS && look(&sample, call, ranks, &closeness))
         cgx_opinion(&closeness, words);
     cgx_float_leave(&caller);
+    if (entered)
+        cgx_staged_leave();
     release(&sample);
     return code;
 }

@@ -3,7 +3,6 @@
 
 #include "pmpi/offer.h"
 
-#include "cuda/memory.h"
 #include "cuda/staged.h"
 #include "pmpi/eligible.h"
 #include "pmpi/start.h"
@@ -25,24 +24,42 @@ const void *cgx_offer_input(const struct cgx_call *call)
 }
 
 /* Whether a context is broken, or its device lost: then a call cannot be exact either. */
-static bool is_dead(const void *buffer)
+static bool is_dead(const struct cgx_pointer *buffer)
 {
-    return cgx_cuda_memory(buffer) != CGX_MEMORY_HOST && cgx_staged_wait(buffer) == CGX_ERR_DEVICE;
+    return buffer->memory != CGX_MEMORY_HOST && cgx_staged_wait(buffer) == CGX_ERR_DEVICE;
+}
+
+/* Whether the driver has said that one backend serves both buffers. */
+static bool share_backend(const struct cgx_call *call)
+{
+    const struct cgx_pointer *send = &call->send, *receive = &call->receive;
+    bool on_device = send->memory != CGX_MEMORY_HOST && receive->memory != CGX_MEMORY_HOST;
+
+    return call->sendbuf == MPI_IN_PLACE ||
+           (on_device && send->context != NULL && send->context == receive->context);
+}
+
+static enum cgx_status get_backends(struct cgx_comm *state, const struct cgx_call *call,
+                                    struct cgx_offer *offer)
+{
+    enum cgx_sync sync = cgx_start()->sync;
+    enum cgx_status status = cgx_comm_backend(state, &call->send, sync, &offer->encoder);
+
+    if (status != CGX_OK)
+        return status;
+    if (!share_backend(call))
+        return cgx_comm_backend(state, &call->receive, sync, &offer->decoder);
+    offer->decoder = offer->encoder;
+    return CGX_OK;
 }
 
 void cgx_offer_get_backends(struct cgx_comm *state, const struct cgx_call *call,
                             struct cgx_offer *offer)
 {
-    enum cgx_sync sync = cgx_start()->sync;
-    const void *input = cgx_offer_input(call);
-
-    if (offer->refusal)
-        return;
-    if (cgx_comm_backend(state, input, sync, &offer->encoder) == CGX_OK &&
-        cgx_comm_backend(state, call->recvbuf, sync, &offer->decoder) == CGX_OK)
+    if (offer->refusal || get_backends(state, call, offer) == CGX_OK)
         return;
     offer->refusal = "the device of a buffer, or its memory, cannot be used";
-    offer->hopeless = is_dead(input) || is_dead(call->recvbuf);
+    offer->hopeless = is_dead(&call->send) || is_dead(&call->receive);
 }
 
 struct cgx_backend *cgx_offer_backend(const struct cgx_offer *offer)

@@ -91,34 +91,55 @@ static char *lowest(const void *buffer, const struct span *span)
 
 static bool is_device(const void *address)
 {
-    return address != MPI_IN_PLACE && cgx_cuda_memory(address) == CGX_MEMORY_DEVICE;
+    return cgx_cuda_memory(address) == CGX_MEMORY_DEVICE;
 }
 
-static bool has_device(const void *buffer, const struct span *span)
+/* Of BUFFER, whose address is WHERE. */
+static bool has_device(const void *buffer, const struct cgx_pointer *where, const struct span *span)
 {
     const char *first = lowest(buffer, span);
 
-    if (is_device(buffer))
+    if (buffer == MPI_IN_PLACE)
+        return false;
+    if (where->memory == CGX_MEMORY_DEVICE)
         return true;
-    if (buffer == MPI_IN_PLACE || span->first == 0 || span->bytes == SIZE_MAX)
+    if (span->first == 0 || span->bytes == SIZE_MAX)
         return false;
     return is_device(first) || is_device(first + span->bytes - 1);
+}
+
+static bool sends_device(const struct cgx_call *call, const struct span *span)
+{
+    return has_device(call->sendbuf, &call->send, span);
+}
+
+static bool receives_device(const struct cgx_call *call, const struct span *span)
+{
+    return has_device(call->recvbuf, &call->receive, span);
+}
+
+/* Where the lowest byte of BUFFER is, whose address is WHERE. */
+static struct cgx_pointer find_lowest(const void *buffer, const struct cgx_pointer *where,
+                                      const struct span *span)
+{
+    return span->first == 0 ? *where : cgx_cuda_pointer(lowest(buffer, span));
 }
 
 bool cgx_stage_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, bool on_host)
 {
     struct span span;
 
-    if (!cgx_staged_possible() || call->count <= 0)
+    if (call->count <= 0)
         return false;
     /* Predefined ops take predefined types, whose data begins at the buffer's address. */
-    if (!is_device(call->recvbuf) && !is_device(call->sendbuf) && !CGX_MPI_LOOKS_CREATED(call->op))
+    if (call->receive.memory != CGX_MEMORY_DEVICE && call->send.memory != CGX_MEMORY_DEVICE &&
+        !(CGX_MPI_LOOKS_CREATED(call->op) && cgx_staged_possible()))
         return false;
     if (call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
         !CGX_MPI_LOOKS_LIKE_TYPE(call->datatype) || !may_ask(mpi, call->comm) ||
         !find_span(mpi, call, &span) || span.bytes == 0)
         return false;
-    if (!has_device(call->sendbuf, &span) && !has_device(call->recvbuf, &span))
+    if (!sends_device(call, &span) && !receives_device(call, &span))
         return false;
     if (on_host)
         return true;
@@ -148,8 +169,10 @@ static int raise_status(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_statu
 
 /* Whether all of a device buffer is there. */
 static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const struct span *span,
-                   const void *buffer, const char *name)
+                   const void *buffer, const struct cgx_pointer *where, const char *name)
 {
+    const struct cgx_pointer first = find_lowest(buffer, where, span);
+
     if (buffer == MPI_BOTTOM) {
         cgx_log(CGX_LOG_ERROR,
                 "an all-reduce failed: MPI_BOTTOM with a datatype that names "
@@ -157,7 +180,7 @@ static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const
                 mpi->name);
         return raise_buffer(mpi, call->comm);
     }
-    if (span->bytes == SIZE_MAX || !cgx_cuda_reaches(lowest(buffer, span), span->bytes)) {
+    if (span->bytes == SIZE_MAX || !cgx_cuda_reaches(&first, lowest(buffer, span), span->bytes)) {
         cgx_log(CGX_LOG_ERROR,
                 "an all-reduce failed: the %s buffer in device memory, %p, does not have the %zu "
                 "bytes of %lld elements",
@@ -170,26 +193,34 @@ static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const
 static void release(struct cgx_stage_buffer *buffer)
 {
     if (buffer->block != NULL)
-        cgx_staged_give(buffer->device, buffer->block);
+        cgx_staged_give(&buffer->where, buffer->block);
 }
 
-/* Has BUFFER stand in for the device memory at ADDRESS, filled if it is to be READ. Sets *GIVEN,
- * the MPI library's address of it. After an error BUFFER is still to be released. */
-static enum cgx_status copy_in(struct cgx_stage_buffer *buffer, const struct span *span,
-                               const void *address, bool read, void **given)
+/* Has BUFFER stand in for its device memory, filled if it is to be READ. Sets *GIVEN, the MPI
+ * library's address of it. After an error BUFFER is still to be released. */
+static enum cgx_status copy_in(struct cgx_stage_buffer *buffer, const struct span *span, bool read,
+                               void **given)
 {
+    const struct cgx_pointer *where = &buffer->where;
     enum cgx_status status = CGX_OK;
 
-    buffer->device = lowest(address, span);
     if (cgx_start()->sync == CGX_SYNC_DEVICE)
-        status = cgx_staged_wait(buffer->device);
+        status = cgx_staged_wait(where);
     if (status == CGX_OK)
-        status = cgx_staged_take(buffer->device, span->bytes + ALIGNMENT, &buffer->block);
+        status = cgx_staged_take(where, span->bytes + ALIGNMENT, &buffer->block);
     if (status != CGX_OK)
         return status;
     buffer->host = (char *)buffer->block + (uintptr_t)buffer->device % ALIGNMENT;
     *given = (void *)((uintptr_t)buffer->host - (uintptr_t)span->first);
-    return read ? cgx_staged_fetch(buffer->host, buffer->device, span->bytes) : CGX_OK;
+    return read ? cgx_staged_fetch(where, buffer->host, buffer->device, span->bytes) : CGX_OK;
+}
+
+/* What stands in for BUFFER, whose address is WHERE, is to be copied in. */
+static void begin_buffer(struct cgx_stage_buffer *stage, const void *buffer,
+                         const struct cgx_pointer *where, const struct span *span)
+{
+    stage->device = lowest(buffer, span);
+    stage->where = find_lowest(buffer, where, span);
 }
 
 static enum cgx_status copy_all_in(struct cgx_stage *stage, const struct span *span)
@@ -197,17 +228,26 @@ static enum cgx_status copy_all_in(struct cgx_stage *stage, const struct span *s
     struct cgx_call *call = &stage->call;
     bool same = call->sendbuf == call->recvbuf; /* an error, for the MPI library to see */
     bool read = same || call->sendbuf == MPI_IN_PLACE || span->gaps;
-    enum cgx_status status = CGX_OK;
+    bool sends = !same && sends_device(call, span), receives = receives_device(call, span);
+    enum cgx_status status;
     void *sendbuf = NULL;
 
-    if (has_device(call->recvbuf, span))
-        status = copy_in(&stage->receive, span, call->recvbuf, read, &call->recvbuf);
+    if (receives)
+        begin_buffer(&stage->receive, call->recvbuf, &call->receive, span);
+    if (sends)
+        begin_buffer(&stage->send, call->sendbuf, &call->send, span);
+    status = cgx_staged_enter(receives ? &stage->receive.where : &stage->send.where);
+    if (status != CGX_OK)
+        return status;
+    if (receives)
+        status = copy_in(&stage->receive, span, read, &call->recvbuf);
     if (same) {
         call->sendbuf = call->recvbuf;
-    } else if (status == CGX_OK && has_device(call->sendbuf, span)) {
-        status = copy_in(&stage->send, span, call->sendbuf, true, &sendbuf);
+    } else if (status == CGX_OK && sends) {
+        status = copy_in(&stage->send, span, true, &sendbuf);
         call->sendbuf = sendbuf;
     }
+    cgx_staged_leave();
     return status;
 }
 
@@ -219,10 +259,10 @@ int cgx_stage_begin(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
 
     if (!find_span(mpi, call, &span))
         return MPI_ERR_TYPE;
-    if (has_device(call->sendbuf, &span))
-        code = look_at(mpi, call, &span, call->sendbuf, "send");
-    if (code == MPI_SUCCESS && has_device(call->recvbuf, &span))
-        code = look_at(mpi, call, &span, call->recvbuf, "receive");
+    if (sends_device(call, &span))
+        code = look_at(mpi, call, &span, call->sendbuf, &call->send, "send");
+    if (code == MPI_SUCCESS && receives_device(call, &span))
+        code = look_at(mpi, call, &span, call->recvbuf, &call->receive, "receive");
     if (code != MPI_SUCCESS)
         return code;
     *stage = (struct cgx_stage){.call = *call, .bytes = span.bytes};
@@ -240,7 +280,7 @@ int cgx_stage_end(const struct cgx_mpi *mpi, struct cgx_stage *stage, int code)
     enum cgx_status status = CGX_OK;
 
     if (code == MPI_SUCCESS && receive->block != NULL)
-        status = cgx_staged_store(receive->device, receive->host, stage->bytes);
+        status = cgx_staged_store(&receive->where, receive->device, receive->host, stage->bytes);
     release(&stage->send);
     release(&stage->receive);
     if (status != CGX_OK)

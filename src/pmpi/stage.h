@@ -14,13 +14,14 @@
 
 /* A buffer of the call and what stands in for it. */
 struct cgx_stage_buffer {
-    char *device; /* the lowest byte that the call may touch; NULL: the caller's own is passed on */
-    void *block;
-    char *host; /* where that byte is in the block */
+    char *device; /* the lowest byte that the call may touch */
+    struct cgx_pointer where;
+    void *block; /* NULL: the caller's own is passed on */
+    char *host;  /* where that byte is in the block */
 };
 
 struct cgx_stage {
-    struct cgx_call call; /* for the MPI library */
+    struct cgx_call call; /* for the MPI library: its buffers were not looked at */
     size_t bytes;         /* of each buffer, gaps of the datatype included */
     struct cgx_stage_buffer send, receive;
 };

@@ -313,15 +313,16 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
 
 /* ---- stream capture: there is none, but threads have a mode ---- */
 
+/* The mode is the thread's, and no matter of a device: it is exchanged though one is lost. */
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     static __thread CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
     CUstreamCaptureMode before = current;
     CUresult code = softcuda_enter();
 
-    if (code == CUDA_SUCCESS) {
-        current = *mode;
-        *mode = before;
-    }
-    return softcuda_leave(code);
+    if (code == CUDA_ERROR_NOT_INITIALIZED)
+        return softcuda_leave(code);
+    current = *mode;
+    *mode = before;
+    return softcuda_leave(CUDA_SUCCESS);
 }

@@ -73,6 +73,48 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return softcuda_leave(code == CUDA_SUCCESS ? get(data, attribute, pointer) : code);
 }
 
+/* An attribute that POINTER has not is zero. */
+static CUresult get_all(unsigned count, const CUpointer_attribute *attributes, void *const *data,
+                        CUdeviceptr pointer)
+{
+    static const struct {
+        CUpointer_attribute attribute;
+        size_t bytes;
+    } known[] = {
+        {CU_POINTER_ATTRIBUTE_CONTEXT, sizeof(CUcontext)},
+        {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, sizeof(unsigned)},
+        {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, sizeof(CUdeviceptr)},
+        {CU_POINTER_ATTRIBUTE_HOST_POINTER, sizeof(void *)},
+        {CU_POINTER_ATTRIBUTE_BUFFER_ID, sizeof(unsigned long long)},
+        {CU_POINTER_ATTRIBUTE_IS_MANAGED, sizeof(unsigned)},
+        {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, sizeof(int)},
+        {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, sizeof(CUdeviceptr)},
+        {CU_POINTER_ATTRIBUTE_RANGE_SIZE, sizeof(size_t)},
+    };
+
+    if (count == 0 || attributes == NULL || data == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++) {
+        size_t k = 0, end = sizeof known / sizeof known[0];
+
+        while (k < end && known[k].attribute != attributes[i])
+            k++;
+        if (k == end || data[i] == NULL)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (get(data[i], attributes[i], pointer) != CUDA_SUCCESS)
+            memset(data[i], 0, known[k].bytes);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr pointer)
+{
+    CUresult code = enter_any_context();
+
+    return softcuda_leave(code == CUDA_SUCCESS ? get_all(count, attributes, data, pointer) : code);
+}
+
 CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer)
 {
     struct softcuda_allocation *allocation = NULL;

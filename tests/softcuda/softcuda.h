@@ -74,6 +74,17 @@ struct softcuda_counts {
 };
 void softcuda_count(struct softcuda_counts *counts);
 
+/* A function of the driver, and how often the program has called it. */
+struct softcuda_call {
+    const char *name; /* as it is exported */
+    unsigned long long count;
+};
+
+/* ON: counts the calls of all threads from now on, beginning with none; each costs a few us more.
+ * softcuda_calls gives those counted so far, MOST at the most; returns how many functions. */
+void softcuda_record_calls(bool on);
+size_t softcuda_calls(struct softcuda_call *calls, size_t most);
+
 /* ---- inside ---- */
 
 /* Runs KERNEL, a kernel of kernels.cu or of a test compiled with device.h, on a grid of BLOCKS

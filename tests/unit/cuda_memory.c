@@ -23,8 +23,9 @@
 #endif
 #include "../lib/tap.h"
 
-/* The last digit of an address says what is there. */
-enum { UNKNOWN, DEVICE, MANAGED_ON_DEVICE, MANAGED_ON_HOST, PINNED, UNINITIALISED };
+/* The last digit of an address says what is there, and whether the driver says it only when it is
+ * asked for one attribute at a time. */
+enum { UNKNOWN, DEVICE, MANAGED_ON_DEVICE, MANAGED_ON_HOST, PINNED, UNINITIALISED, SINGLY = 8 };
 
 /* What else a driver must have is there, and is not called. */
 #define STRING(name) #name
@@ -40,12 +41,21 @@ static const char source[] =
     "int cuPointerGetAttribute(void *data, int attribute, unsigned long long address)\n"
     "{\n"
     "    static const unsigned types[] = {0, 2, 2, 1, 1, 2};\n"
-    "    unsigned kind = address & 15;\n"
+    "    unsigned kind = address & 7;\n"
     "    if (kind == 0) return 1;\n" /* CUDA_ERROR_INVALID_VALUE */
     "    if (kind == 5) return 3;\n" /* CUDA_ERROR_NOT_INITIALIZED */
     "    if (attribute == 2) *(unsigned *)data = types[kind];\n"
     "    else if (attribute == 8) *(int *)data = kind == 2 || kind == 3;\n"
     "    else return 1;\n"
+    "    return 0;\n"
+    "}\n"
+    "int cuPointerGetAttributes(unsigned n, int *attributes, void **data,\n"
+    "                           unsigned long long address)\n"
+    "{\n"
+    "    if (address & 8) return 1;\n"
+    "    if ((address & 7) == 5) return 3;\n"
+    "    for (unsigned i = 0; i < n; i++)\n"
+    "        cuPointerGetAttribute(data[i], attributes[i], address);\n"
     "    return 0;\n"
     "}\n";
 
@@ -75,7 +85,8 @@ static bool write_source(const char *path)
     bool written = file != NULL && fputs(source, file) >= 0;
 
     for (const char *const *name = others; written && *name != NULL; name++) {
-        if (strcmp(*name, "cuDriverGetVersion") != 0 && strcmp(*name, "cuPointerGetAttribute") != 0)
+        if (strcmp(*name, "cuDriverGetVersion") != 0 &&
+            strncmp(*name, "cuPointerGetAttribute", 21) != 0)
             written = fprintf(file, "int %s(void) { return 1; }\n", *name) > 0;
     }
     return file != NULL && fclose(file) == 0 && written;
@@ -176,6 +187,9 @@ int main(int argc, char *argv[])
     ok(is(PINNED, CGX_MEMORY_HOST), "pinned memory is host memory");
     ok(is(UNKNOWN, CGX_MEMORY_HOST), "memory that CUDA does not know is host memory");
     ok(is(UNINITIALISED, CGX_MEMORY_HOST), "before cuInit everything is host memory");
+    ok(is(DEVICE | SINGLY, CGX_MEMORY_DEVICE) && is(MANAGED_ON_HOST | SINGLY, CGX_MEMORY_MANAGED) &&
+           is(PINNED | SINGLY, CGX_MEMORY_HOST) && is(UNKNOWN | SINGLY, CGX_MEMORY_HOST),
+       "a driver that refuses several attributes is asked for one at a time");
     dlclose(driver);
     ok(is(DEVICE, CGX_MEMORY_DEVICE), "a driver once found stays");
     atomic_store(&stop, true);

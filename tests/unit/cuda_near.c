@@ -57,6 +57,7 @@ static void test_backend(int device, unsigned expected)
     struct cgx_cuda_backends *all = NULL;
     struct cgx_backend *backend;
     void *buffer = device_alloc(BYTES), *memory[CGX_LANES];
+    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
 
     for (int i = 0; i < CGX_LANES; i++) {
         if (posix_memalign(&memory[i], PAGE, AREA_PAGES) != 0)
@@ -64,7 +65,7 @@ static void test_backend(int device, unsigned expected)
         area.staging[i] = memory[i];
     }
     memset(&wishes, 0, sizeof wishes);
-    if (cgx_cuda_backend(&all, buffer, &area, CGX_SYNC_NONE, &backend) != CGX_OK)
+    if (cgx_cuda_backend(&all, &where, &area, CGX_SYNC_NONE, &backend) != CGX_OK)
         bail_out("no backend");
     ok(wishes.count == expected, "device %d: %u of the backend's lanes are bound", device,
        expected);
@@ -83,10 +84,11 @@ static void test_backend(int device, unsigned expected)
 static void test_staged(int device, unsigned expected)
 {
     void *buffer = device_alloc(BYTES), *memory;
+    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
     size_t bytes = (device + 1u) * BYTES; /* more than any block that is kept */
 
     memset(&wishes, 0, sizeof wishes);
-    if (cgx_staged_take(buffer, bytes, &memory) != CGX_OK)
+    if (cgx_staged_take(&where, bytes, &memory) != CGX_OK)
         bail_out("no memory");
     ok(wishes.count == expected, "device %d: memory of exact calls is %sbound", device,
        expected > 0 ? "" : "not ");
@@ -95,12 +97,12 @@ static void test_staged(int device, unsigned expected)
                wishes.numa_node == (unsigned)device && !wishes.pinned,
            "device %d: all of its pages, to node %d, before they are pinned", device, device);
     ok(is_pinned(memory), "device %d: memory of exact calls is pinned", device);
-    cgx_staged_give(buffer, memory);
+    cgx_staged_give(&where, memory);
     memset(&wishes, 0, sizeof wishes);
-    if (cgx_staged_take(buffer, bytes, &memory) != CGX_OK)
+    if (cgx_staged_take(&where, bytes, &memory) != CGX_OK)
         bail_out("no memory");
     ok(wishes.count == 0, "device %d: what is pinned already is left alone", device);
-    cgx_staged_give(buffer, memory);
+    cgx_staged_give(&where, memory);
     device_free(buffer);
 }
 

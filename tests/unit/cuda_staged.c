@@ -19,6 +19,7 @@
 enum { THREADS = 4, ROUNDS = 30, BYTES = 70000 };
 
 static void *device;
+static struct cgx_pointer where;
 static atomic_uint failures;
 
 /* Takes blocks of changing size, writes its number into them, and finds it there. */
@@ -32,7 +33,7 @@ static void *use(void *number)
     for (int round = 0; round < ROUNDS; round++) {
         bytes = (size_t)(round % 3 + 1) * BYTES;
         for (int i = 0; i < 2; i++) {
-            if (cgx_staged_take(device, bytes, (void **)&memory[i]) != CGX_OK) {
+            if (cgx_staged_take(&where, bytes, (void **)&memory[i]) != CGX_OK) {
                 atomic_fetch_add(&failures, 1);
                 return NULL;
             }
@@ -43,7 +44,7 @@ static void *use(void *number)
             for (size_t at = 0; at < bytes; at += 1000)
                 if (memory[i][at] != byte + i)
                     atomic_fetch_add(&failures, 1);
-            cgx_staged_give(device, memory[i]);
+            cgx_staged_give(&where, memory[i]);
         }
     }
     return NULL;
@@ -65,13 +66,15 @@ static void test_copies(void)
 {
     static unsigned char from[BYTES], to[BYTES];
 
+    const struct cgx_pointer host = cgx_cuda_pointer(from);
+
     for (size_t i = 0; i < BYTES; i++)
         from[i] = (unsigned char)(i * 7);
-    ok(cgx_staged_store((char *)device + 3, from, BYTES) == CGX_OK &&
-           cgx_staged_fetch(to, (char *)device + 3, BYTES) == CGX_OK &&
+    ok(cgx_staged_store(&where, (char *)device + 3, from, BYTES) == CGX_OK &&
+           cgx_staged_fetch(&where, to, (char *)device + 3, BYTES) == CGX_OK &&
            memcmp(from, to, BYTES) == 0,
        "what is stored is fetched");
-    ok(cgx_staged_fetch(to, from, BYTES) != CGX_OK, "host memory is not fetched");
+    ok(cgx_staged_fetch(&host, to, from, BYTES) != CGX_OK, "host memory is not fetched");
 }
 
 /* A driver that fails may still hold the pages. */
@@ -81,13 +84,13 @@ static void test_unpinning(void)
     bool there = true;
 
     for (int i = 0; i < 20; i++) {
-        if (cgx_staged_take(device, (size_t)(i + 10) << 16, (void **)&memory[i]) != CGX_OK)
+        if (cgx_staged_take(&where, (size_t)(i + 10) << 16, (void **)&memory[i]) != CGX_OK)
             bail_out("no memory");
         memory[i][0] = (unsigned char)i;
     }
     device_fail(SOFTCUDA_LOST, 1, true);
     for (int i = 0; i < 20; i++)
-        cgx_staged_give(device, memory[i]);
+        cgx_staged_give(&where, memory[i]);
     for (int i = 0; i < 20; i++)
         there = there && memory[i][0] == i;
     ok(there, "what cannot be unpinned is not freed");
@@ -100,6 +103,7 @@ int main(void)
         return done_testing();
     }
     device = device_alloc(BYTES + 16);
+    where = cgx_cuda_pointer(device);
     ok(cgx_staged_possible(), "there can be device memory");
     test_threads();
     test_copies();

@@ -120,9 +120,10 @@ static struct cgx_backend *open_backend(unsigned char *staging, struct cgx_cuda_
 {
     const struct cgx_area area = {
         .staging = {staging}, .bytes = STAGING, .pieces = PIECES, .sources = SOURCES};
+    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
     struct cgx_backend *backend;
 
-    if (cgx_cuda_backend(all, buffer, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
+    if (cgx_cuda_backend(all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
         bail_out("there is no backend");
     return backend;
 }
@@ -144,10 +145,10 @@ static void test_backend(void)
     cgx_codec_host()->measure(&coding, pieces, PIECES, sources, 2, elements, expected);
     buffer = device_clone(elements, sizeof elements);
     backend = open_backend(staging, &all, buffer);
-    good = backend->ops->begin(backend) == CGX_OK;
+    if (backend->ops->begin(backend) != CGX_OK)
+        bail_out("no call begins");
     backend->ops->store(backend, 0, staging, SAMPLES_AT);
-    good = good &&
-           backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
+    good = backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
                                  samples) == CGX_OK &&
            backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
            backend->ops->wait(backend, 0) == CGX_OK;
@@ -164,6 +165,7 @@ static void test_backend(void)
            backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
            backend->ops->wait(backend, 0) == CGX_OK;
     ok(good && memcmp(samples, expected, sizeof expected) == 0, "then others are measured");
+    backend->ops->end(backend);
     cgx_cuda_backends_free(all);
     device_free(buffer);
     free(staging);
@@ -196,13 +198,15 @@ static void test_backend_raw(void)
                        pieces[i].count * sizeof *elements);
         }
         cgx_codec_host()->reduce(&raw, moved, PIECES, sources, SOURCES, elements, expected);
-        good = good && backend->ops->begin(backend) == CGX_OK;
+        if (backend->ops->begin(backend) != CGX_OK)
+            bail_out("no call begins");
         backend->ops->store(backend, 0, staging, STAGING);
         good = good &&
                backend->ops->reduce(backend, 0, &raw, moved, PIECES, sources, SOURCES, buffer,
                                     out) == CGX_OK &&
                backend->ops->fetch(backend, 0, out, 65536) == CGX_OK &&
                backend->ops->wait(backend, 0) == CGX_OK && memcmp(out, expected, 65536) == 0;
+        backend->ops->end(backend);
     }
     ok(good, "the device backend reduces raw sources to the bytes of the host codec");
     cgx_cuda_backends_free(all);

@@ -217,6 +217,33 @@ static void test_access(void)
     must(cuMemFree(managed));
 }
 
+/* Several at once, of memory and of what CUDA does not know. */
+static void test_attributes(void)
+{
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_HOST_POINTER,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    CUcontext owner = NULL;
+    unsigned type = 0;
+    void *on_host = &owner;
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    void *values[] = {&owner, &type, &on_host, &start, &bytes};
+
+    must(cuPointerGetAttributes(5, names, values, memory + 7));
+    ok(owner == context && type == CU_MEMORYTYPE_DEVICE && on_host == NULL && start == memory &&
+           bytes == BYTES,
+       "a pointer has several attributes at once, and no address on the host");
+    must(cuPointerGetAttributes(5, names, values, (CUdeviceptr)(uintptr_t)&type));
+    ok(owner == NULL && type == 0 && start == 0 && bytes == 0,
+       "those of a pointer that is unknown are zero");
+    names[4] = (CUpointer_attribute)999;
+    ok(cuPointerGetAttributes(5, names, values, memory) == CUDA_ERROR_INVALID_VALUE &&
+           cuPointerGetAttributes(0, names, values, memory) == CUDA_ERROR_INVALID_VALUE,
+       "an attribute that there is not is refused");
+}
+
 static void test_ranges(void)
 {
     char host[BYTES + 1];
@@ -234,6 +261,7 @@ static void test_ranges(void)
     must(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 7));
     must(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory + 7));
     ok(owner == context && type == CU_MEMORYTYPE_DEVICE && !managed, "a pointer has attributes");
+    test_attributes();
     must(cuMemAlloc(&freed, BYTES));
     must(cuMemFree(freed));
     must(cuMemAlloc(&next, BYTES));

@@ -28,6 +28,8 @@ static struct {
     int (*primary_reset)(int device);
     int (*primary_retain)(void **context, int device);
     int (*set_current)(void *context);
+    int (*get_current)(void **context);
+    int (*exchange_capture_mode)(int *mode);
     int (*alloc)(address *memory, size_t bytes);
     int (*alloc_managed)(address *memory, size_t bytes, unsigned flags);
     int (*free)(address memory);
@@ -45,6 +47,8 @@ static struct {
     /* NULL on a real driver. */
     void (*soft_fail)(enum softcuda_kind kind, unsigned nth, bool so_on);
     void (*soft_count)(struct softcuda_counts *counts);
+    void (*soft_record_calls)(bool on);
+    size_t (*soft_calls)(struct softcuda_call *calls, size_t most);
 } driver;
 
 static const struct {
@@ -58,6 +62,8 @@ static const struct {
     {"cuDevicePrimaryCtxReset_v2", &driver.primary_reset, false},
     {"cuDevicePrimaryCtxRetain", &driver.primary_retain, false},
     {"cuCtxSetCurrent", &driver.set_current, false},
+    {"cuCtxGetCurrent", &driver.get_current, false},
+    {"cuThreadExchangeStreamCaptureMode", &driver.exchange_capture_mode, false},
     {"cuMemAlloc_v2", &driver.alloc, false},
     {"cuMemAllocManaged", &driver.alloc_managed, false},
     {"cuMemFree_v2", &driver.free, false},
@@ -74,6 +80,8 @@ static const struct {
     {"cuIpcCloseMemHandle", &driver.ipc_close, false},
     {"softcuda_fail", &driver.soft_fail, true},
     {"softcuda_count", &driver.soft_count, true},
+    {"softcuda_record_calls", &driver.soft_record_calls, true},
+    {"softcuda_calls", &driver.soft_calls, true},
 };
 
 static void must(int code, const char *what)
@@ -127,6 +135,30 @@ void device_reset(int index)
     must(driver.primary_reset(device), "cuDevicePrimaryCtxReset");
 }
 
+struct device_thread device_thread(void)
+{
+    struct device_thread thread = {.context = NULL};
+    int mode = 0;
+
+    must(driver.get_current(&thread.context), "cuCtxGetCurrent");
+    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    thread.capture_mode = mode;
+    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    return thread;
+}
+
+bool device_thread_is(const struct device_thread *before)
+{
+    const struct device_thread now = device_thread();
+
+    return now.context == before->context && now.capture_mode == before->capture_mode;
+}
+
+void device_set_capture_mode(int mode)
+{
+    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+}
+
 bool device_is_soft(void)
 {
     return driver.soft_fail != NULL && driver.soft_count != NULL && !getenv("SOFTCUDA_POSES");
@@ -143,6 +175,16 @@ struct softcuda_counts device_count(void)
 
     driver.soft_count(&counts);
     return counts;
+}
+
+void device_record_calls(bool on)
+{
+    driver.soft_record_calls(on);
+}
+
+size_t device_recorded(struct softcuda_call *calls, size_t most)
+{
+    return driver.soft_calls(calls, most);
 }
 
 void *device_alloc(size_t bytes)

@@ -23,11 +23,23 @@ void device_close(void);
  * a new one. */
 void device_reset(int index);
 
+/* What is the calling thread's own: its current context and how it captures streams. A library that
+ * changes them puts them back. */
+struct device_thread {
+    void *context;
+    int capture_mode; /* CUstreamCaptureMode */
+};
+struct device_thread device_thread(void);
+bool device_thread_is(const struct device_thread *before);
+void device_set_capture_mode(int mode);
+
 /* Whether the driver is the software one, and does not pose as a real one (devices.sh): only then
  * are there device_fail and device_count. */
 bool device_is_soft(void);
 void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
 struct softcuda_counts device_count(void);
+void device_record_calls(bool on);
+size_t device_recorded(struct softcuda_call *calls, size_t most);
 
 /* Memory of the current context, aligned to 256 bytes. The program cannot touch it, but may compute
  * with the address. */

@@ -1,0 +1,18 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/call.h"
+
+#include "cuda/staged.h"
+
+void cgx_call_look(struct cgx_call *call)
+{
+    call->send = call->receive = (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
+    if (call->count <= 0 || !cgx_staged_possible())
+        return;
+    if (call->recvbuf != MPI_IN_PLACE)
+        call->receive = cgx_cuda_pointer(call->recvbuf);
+    call->send = call->sendbuf == MPI_IN_PLACE || call->sendbuf == call->recvbuf
+                     ? call->receive
+                     : cgx_cuda_pointer(call->sendbuf);
+}

@@ -1,0 +1,29 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A call of the program, and what is known of its buffers. */
+#ifndef CGX_PMPI_CALL_H
+#define CGX_PMPI_CALL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "cuda/memory.h"
+
+/* The caller's arguments; large: he called MPI_Allreduce_c. */
+struct cgx_call {
+    const void *sendbuf;
+    void *recvbuf;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    MPI_Op op;
+    MPI_Comm comm;
+    bool large;
+    struct cgx_pointer send, receive; /* where the buffers lie; in place, both are the same */
+};
+
+/* Sets CALL's send and receive: the driver is asked once for each distinct buffer, and not at all
+ * where no data is named. */
+void cgx_call_look(struct cgx_call *call);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* How often a call of the program calls the driver, by function: "device_calls [COUNT]", with the
+ * software driver, sums of device buffers compressed and those of host buffers exact. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/tap.h"
+#include "lib/check.h"
+#include "lib/data.h"
+#include "lib/device.h"
+
+enum {
+    WARM = 3,        /* calls until all is as in later ones */
+    COMPRESSED = 45, /* the most for a slice */
+    FUNCTIONS = 64
+};
+
+/* What is counted. */
+struct call {
+    const char *name;
+    const void *send;
+    void *receive;
+    size_t count;
+    MPI_Datatype datatype;
+    MPI_Op op;
+};
+
+struct counted {
+    unsigned long long calls;   /* the most on any rank */
+    unsigned long long lookups; /* of them those that ask where a buffer is */
+    unsigned slices;            /* 0: it was exact */
+};
+
+static bool run(const struct call *call)
+{
+    return MPI_Allreduce(call->send, call->receive, (int)call->count, call->datatype, call->op,
+                         MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
+static void print(const char *name, const struct softcuda_call *calls, size_t ncalls)
+{
+    char line[1024];
+    size_t length = 0;
+
+    for (size_t i = 0; i < ncalls && length < sizeof line; i++)
+        length += (size_t)snprintf(line + length, sizeof line - length, "%s%llu %s",
+                                   i > 0 ? ", " : "", calls[i].count, calls[i].name);
+    check_note("%s: %s", name, ncalls > 0 ? line : "none");
+}
+
+/* One call after some like it, with what rank 0 calls as a note. */
+static struct counted count_calls(const struct call *call)
+{
+    struct softcuda_call calls[FUNCTIONS];
+    unsigned long long here[3] = {0}, all[3], launches;
+    bool good = true;
+    size_t ncalls;
+
+    for (int i = 0; i < WARM; i++)
+        good &= run(call);
+    launches = device_count().launches;
+    device_record_calls(true);
+    good &= run(call);
+    device_record_calls(false);
+    here[2] = device_count().launches - launches;
+    ncalls = device_recorded(calls, FUNCTIONS);
+    for (size_t i = 0; i < ncalls; i++) {
+        here[0] += calls[i].count;
+        if (strcmp(calls[i].name, "cuPointerGetAttributes") == 0)
+            here[1] += calls[i].count;
+    }
+    PMPI_Allreduce(here, all, 3, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    check(good, "%s: the calls succeed", call->name);
+    check_note("%s: %llu calls of the driver", call->name, all[0]);
+    print(call->name, calls, ncalls);
+    /* Each slice is encoded, summed and decoded. */
+    return (struct counted){all[0], all[1], (unsigned)(all[2] / 3)};
+}
+
+/* SEND and RECEIVE are device memory. */
+static void test_compressed(const void *send, void *receive, size_t count)
+{
+    const struct call calls[] = {
+        {"compressed", send, receive, count, MPI_FLOAT, MPI_SUM},
+        {"compressed, in place", MPI_IN_PLACE, receive, count, MPI_FLOAT, MPI_SUM},
+    };
+
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct counted counted = count_calls(&calls[i]);
+
+        check(counted.slices > 0 && counted.calls <= COMPRESSED * counted.slices,
+              "%s: in %u slices at most %d calls for each", calls[i].name, counted.slices,
+              COMPRESSED);
+        check(counted.lookups == 2 - i, "%s: each buffer is looked up once", calls[i].name);
+    }
+}
+
+static void test_exact_device(const void *send, void *receive, size_t count)
+{
+    const struct call calls[] = {
+        {"exact, device buffers", send, receive, count, MPI_FLOAT, MPI_MAX},
+        {"exact, a device buffer in place", MPI_IN_PLACE, receive, count, MPI_FLOAT, MPI_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        check(count_calls(&calls[i]).lookups == 2 - i, "%s: each is looked up once", calls[i].name);
+}
+
+static void test_exact_host(bool pinned)
+{
+    enum { COUNT = 4096 };
+    double *send = check_memory(COUNT * sizeof *send),
+           *receive = check_memory(COUNT * sizeof *send);
+    const struct call calls[] = {
+        {pinned ? "exact, pinned buffers" : "exact, host buffers", send, receive, COUNT, MPI_DOUBLE,
+         MPI_SUM},
+        {pinned ? "exact, a pinned buffer in place" : "exact, a host buffer in place", MPI_IN_PLACE,
+         receive, COUNT, MPI_DOUBLE, MPI_SUM},
+    };
+
+    memset(send, 0, COUNT * sizeof *send);
+    memset(receive, 0, COUNT * sizeof *receive);
+    if (pinned) {
+        device_pin(send, COUNT * sizeof *send);
+        device_pin(receive, COUNT * sizeof *receive);
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        check(count_calls(&calls[i]).calls <= 2 - i, "%s: each is looked up once, and no more",
+              calls[i].name);
+    if (pinned) {
+        device_unpin(send);
+        device_unpin(receive);
+    }
+    free(send);
+    free(receive);
+}
+
+int main(int argc, char **argv)
+{
+    size_t count = argc > 1 ? (size_t)atol(argv[1]) : 100003;
+    void *send, *receive;
+    float *input;
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    if (!check_everywhere(device_open(check_rank), MPI_COMM_WORLD) || !device_is_soft()) {
+        if (check_rank == 0)
+            skip("calls of the driver", "no software driver");
+        return check_end();
+    }
+    input = check_memory(count * sizeof *input);
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, check_rank, count, input);
+    send = device_clone(input, count * sizeof *input);
+    receive = device_clone(input, count * sizeof *input);
+    free(input);
+    test_compressed(send, receive, count);
+    test_exact_device(send, receive, count);
+    test_exact_host(false);
+    test_exact_host(true);
+    device_free(send);
+    device_free(receive);
+    return check_end();
+}
