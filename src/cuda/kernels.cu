@@ -114,7 +114,7 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
     if (is_exact)
         load_exact<Type>(tile, &place, args.payload, words);
     else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
-        atomicOr(args.status, CGX_KERNEL_BAD_HEADER);
+        *args.status = CGX_KERNEL_BAD_HEADER;
     if (ADD) {
         if (is_exact)
 #pragma unroll
@@ -296,7 +296,7 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
         }
     }
     if (!is_good && place->thread == 0)
-        atomicOr(args.status, CGX_KERNEL_BAD_HEADER);
+        *args.status = CGX_KERNEL_BAD_HEADER;
     return steps;
 }
 
