@@ -15,6 +15,7 @@
  * nothing. A forked child has copies of what was shared.
  *
  * From the environment, read in cuInit:
+ *   SOFTCUDA_VERSION=N         what cuDriverGetVersion says, 12040 for 12.4
  *   SOFTCUDA_DEVICES=N         devices; default 2; 0: cuInit says that there are none
  *   SOFTCUDA_FAIL=KIND:N       the Nth operation of a kind fails, see softcuda_fail; N+: all from
  * then on SOFTCUDA_ORDER=ORDER       in which order the threads of a block run: forward (default),
