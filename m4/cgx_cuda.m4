@@ -34,7 +34,7 @@ AC_DEFUN([CGX_NVCC], [
         AC_MSG_CHECKING([for the architectures of $NVCC])
         cgx_has=" `$NVCC --list-gpu-code 2>/dev/null | tr '\n' ' '`"
         cgx_list=
-        for cgx_sm in 75 80 86 89 90 100 120; do
+        for cgx_sm in 70 75 80 86 89 90 100 120; do
             AS_CASE([$cgx_has], [*" sm_$cgx_sm "*],
                 [NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$cgx_sm,code=sm_$cgx_sm"
                  cgx_list="$cgx_list $cgx_sm"

@@ -20,6 +20,18 @@
 
 #define CGX_GROUP 8
 
+/* ADDRESS, which is in a table: of an argument the compiler knows that it is in global memory, of
+ * this it has to be told. */
+CGX_DEVICE const unsigned char *global_memory(int64_t address)
+{
+    const unsigned char *memory = (const unsigned char *)address;
+
+#ifdef __CUDA_ARCH__
+    __builtin_assume(__isGlobal(memory));
+#endif
+    return memory;
+}
+
 /* ---- types: widen is exact; narrow rounds as IEEE does, a NaN to any NaN ---- */
 
 /* WORDS words hold a group, LANES elements each. */
@@ -140,12 +152,12 @@ struct cgx_alignment {
     bool elements; /* to an element */
 };
 
-template <class Type> CGX_DEVICE struct cgx_alignment alignment_of(const void *buffer)
+template <class Type> CGX_DEVICE struct cgx_alignment alignment_of(int64_t address)
 {
     struct cgx_alignment alignment;
 
-    alignment.whole = ((uintptr_t)buffer & 15) == 0;
-    alignment.elements = ((uintptr_t)buffer & (sizeof(typename Type::element) - 1)) == 0;
+    alignment.whole = (address & 15) == 0;
+    alignment.elements = (address & (int64_t)(sizeof(typename Type::element) - 1)) == 0;
     return alignment;
 }
 

@@ -20,7 +20,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_k
     float values[CGX_GROUPS][CGX_GROUP];
 
     load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
-                        alignment_of<Type>(args.buffer), words);
+                        alignment_of<Type>((int64_t)args.buffer), words);
     if (is_exact) {
         store_exact<Type>(tile, &place, args.payload, words);
         return;
@@ -101,7 +101,7 @@ CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
 template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
-    const struct cgx_alignment alignment = alignment_of<Type>(args.buffer);
+    const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const struct cgx_place place = find_place(tile, is_exact ? CGX_KERNEL_TILE : args.bucket_size);
     unsigned char *elements = elements_of<Type>(args, tile, &place);
@@ -114,7 +114,7 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
     if (is_exact)
         load_exact<Type>(tile, &place, args.payload, words);
     else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
-        atomicOr(args.status, CGX_KERNEL_BAD_HEADER);
+        *args.status = CGX_KERNEL_BAD_HEADER;
     if (ADD) {
         if (is_exact)
 #pragma unroll
@@ -154,12 +154,13 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
         sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* which changes nothing that is added to it */
     for (uint32_t s = 0; s < args.nsources; s++) {
-        const unsigned char *elements = unquantised_of<Type>(args, tile, &place, s);
+        const int64_t elements = unquantised_of<Type>(args, tile, &place, s);
 
-        if (elements != NULL)
-            load_elements<Type>(&place, elements, alignment_of<Type>(elements), words);
+        if (elements != 0)
+            load_elements<Type>(&place, global_memory(elements), alignment_of<Type>(elements),
+                                words);
         else
-            load_exact<Type>(tile, &place, (const unsigned char *)args.sources[s], words);
+            load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
         add_elements<Type>(words, sums);
     }
 #pragma unroll
@@ -204,7 +205,7 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++)
             if (payloads[i] > 0)
-                load_source(tile, place, (const unsigned char *)payloads[i], bits, &sources[i]);
+                load_source(tile, place, global_memory(payloads[i]), bits, &sources[i]);
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
             float u = cgx_header_step(sources[i].header);
@@ -267,7 +268,7 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
 
 #pragma unroll 1
     for (;;) {
-        const unsigned char *elements;
+        int64_t elements;
 
         if (tile->bits == 4)
             s = add_grids<4, 4>(args, tile, place, s, sums, &steps);
@@ -278,23 +279,24 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
         if (s >= args.nsources)
             break;
         elements = unquantised_of<Type>(args, tile, place, s);
-        if (elements == NULL) {
-            if (!add_other(tile, place, (const unsigned char *)args.sources[s], sums, &steps))
+        if (elements == 0) {
+            if (!add_other(tile, place, global_memory(args.sources[s]), sums, &steps))
                 is_good = false;
             s++;
         }
 #pragma unroll 1
-        while (elements != NULL) { /* add_grids would ask for the payloads behind, in vain */
+        while (elements != 0) { /* add_grids would ask for the payloads behind, in vain */
             uint32_t words[CGX_GROUPS][Type::WORDS];
 
-            load_elements<Type>(place, elements, alignment_of<Type>(elements), words);
+            load_elements<Type>(place, global_memory(elements), alignment_of<Type>(elements),
+                                words);
             add_elements<Type>(words, sums);
             s++;
-            elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : NULL;
+            elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : 0;
         }
     }
     if (!is_good && place->thread == 0)
-        atomicOr(args.status, CGX_KERNEL_BAD_HEADER);
+        *args.status = CGX_KERNEL_BAD_HEADER;
     return steps;
 }
 

@@ -79,7 +79,7 @@ struct cgx_kernel_args {
     const int64_t *sources; /* as cgx_kernel_source says */
     void *buffer;           /* may be misaligned, for its elements too */
     unsigned char *payload; /* aligned to 16 */
-    uint32_t *status;       /* CGX_KERNEL_BAD_HEADER is or'ed in */
+    uint32_t *status;       /* becomes CGX_KERNEL_BAD_HEADER; the host's, where atomics are slow */
     uint64_t seed;
     uint32_t call;
     uint32_t stream;

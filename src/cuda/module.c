@@ -48,9 +48,28 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     return CGX_OK;
 }
 
-enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
+/* Why they do not run, once. A newer driver helps against the one, nothing against the other. */
+static void say_why(void)
 {
     static atomic_bool said;
+    int version = 0;
+
+    if (atomic_exchange(&said, true))
+        return;
+    cgx_cuda()->cuDriverGetVersion(&version);
+    if (version < CUDA_VERSION)
+        cgx_log(CGX_LOG_WARN,
+                "the CUDA driver is for CUDA %d.%d and does not run the kernels, which were built "
+                "with CUDA %d.%d: buffers in GPU memory are left alone; install a driver for CUDA "
+                "%d or later, or build the library with CUDA %d",
+                version / 1000, version % 1000 / 10, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10,
+                CUDA_VERSION / 1000, version / 1000);
+    else
+        cgx_log(CGX_LOG_INFO, "the kernels do not run on this device: its buffers are left alone");
+}
+
+enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
+{
     CUresult code = cgx_cuda()->cuModuleLoadData(&module->module, cgx_cuda_image);
     enum cgx_status status = cgx_cuda_status(code, "cuModuleLoadData");
 
@@ -59,9 +78,8 @@ enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
         if (status != CGX_OK)
             cgx_cuda_module_unload(module);
     }
-    if (status == CGX_ERR_DEVICE && !atomic_exchange(&said, true))
-        cgx_log(CGX_LOG_INFO, "the kernels do not run on this device or driver: its buffers are "
-                              "left alone");
+    if (status == CGX_ERR_DEVICE)
+        say_why();
     return status;
 }
 

@@ -27,7 +27,7 @@ struct cgx_cuda_module {
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or
- * driver (said once at info level); CGX_ERR_NOMEM. */
+ * driver (said once; a warning where the driver is older than the kernels); CGX_ERR_NOMEM. */
 enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module);
 
 void cgx_cuda_module_unload(struct cgx_cuda_module *module);

@@ -179,21 +179,19 @@ CGX_DEVICE unsigned char *elements_of(const struct cgx_kernel_args &args,
            (tile->first + place->at) * sizeof(typename Type::element);
 }
 
-/* Where those of source S are, if it is not quantised: in the buffer or, where it is raw, in the
- * source. NULL if it is a payload. */
+/* The address of those of source S, if it is not quantised: in the buffer or, where it is raw, in
+ * the source. 0 if it is a payload. */
 template <class Type>
-CGX_DEVICE const unsigned char *unquantised_of(const struct cgx_kernel_args &args,
-                                               const struct cgx_tile *tile,
-                                               const struct cgx_place *place, uint32_t s)
+CGX_DEVICE int64_t unquantised_of(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                                  const struct cgx_place *place, uint32_t s)
 {
     const int64_t source = args.sources[s];
 
     if (source > 0)
-        return NULL;
+        return 0;
     if (source == 0)
-        return elements_of<Type>(args, tile, place);
-    return (const unsigned char *)(-source) + tile->raw +
-           place->at * sizeof(typename Type::element);
+        return (int64_t)elements_of<Type>(args, tile, place);
+    return (int64_t)(tile->raw + place->at * sizeof(typename Type::element)) - source;
 }
 
 template <class Type>

@@ -25,6 +25,7 @@
  * textures, grids of more than one dimension, shared memory that a launch asks for.
  *
  * From the environment, read in cuInit:
+ *   SOFTCUDA_VERSION=N      what cuDriverGetVersion says, 12040 for 12.4
  *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none
  *   SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see softcuda_fail; N+: all from then
  *                           on
