@@ -3,16 +3,19 @@
 
 /* Sums of float32 buffers in GPU memory, compressed against exact, in turn and in one run:
  *
- *     mpiexec -n 4 bench/allreduce_device [--size LIST] [--bits N] [CSV]
+ *     mpiexec -n 4 bench/allreduce_device [--size LIST] [--bits N] [--label TEXT] [CSV]
  *
- * LIST: sizes in MiB. Ranks share the devices. The library is linked into the program, so that its
- * calls of the driver can be counted; nothing is to be preloaded. Both kinds are MPI_Allreduce of
- * MPI_FLOAT with MPI_SUM: on one communicator the same call recurs, and is compressed, with the
- * width of N for all layers; on the other every call is an element shorter than the one before, so
- * that none recurs and all are exact, which means staged through the host unless the MPI is
- * CUDA-aware. Times are those of the slowest rank, medians. The sums are checked against their
- * error bound. Kernel launches and bytes copied over PCIe, of one compressed call and a rank in the
- * mean, stand beside the least that the flat algorithm can do with. */
+ * LIST: sizes in MiB, or with a K in KiB. The file CSV is continued, and TEXT, which may name how
+ * payloads go, is in its first column. Ranks share the devices. The library is linked into the
+ * program, so that its calls of the driver can be counted; nothing is to be preloaded. Both kinds
+ * are MPI_Allreduce of MPI_FLOAT with MPI_SUM: on one communicator the same call recurs, and is
+ * compressed, with the width of N for all layers; on the other every call is an element shorter
+ * than the one before, so that none recurs and all are exact, which means staged through the host
+ * unless the MPI is CUDA-aware. Times are those of the slowest rank, medians. The sums are checked
+ * against their error bound. Kernel launches and bytes copied over PCIe, of one compressed call and
+ * a rank in the mean, stand beside the least that the flat algorithm can do with. In a call of its
+ * own the kernels and copies are timed on the device; where ranks share it, each waits for the
+ * others' too. */
 
 #include <getopt.h>
 #include <math.h>
@@ -20,8 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "driver_calls.h"
 
+#define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 #define BUCKET_SIZE 512
 #define BUCKET_HEADER_BYTES 4
@@ -29,6 +33,7 @@ enum { REPEATS = 15, WARM_CALLS = 20, LEAST_LAUNCHES = 3 };
 
 static int rank, ranks;
 static struct bench_device device;
+static const struct cgx_cuda *driver;
 
 static struct side {
     MPI_Comm comm;
@@ -40,49 +45,9 @@ struct bench {
     int count, bits;
     CUdeviceptr input, output;
     float *host; /* as many elements */
+    const char *label;
     FILE *csv;
 };
-
-/* ---- what the library asks of the driver ---- */
-
-struct traffic {
-    double launches, down, up; /* bytes */
-};
-
-static struct traffic counted;
-static struct cgx_cuda original;
-
-static CUresult count_launch(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx,
-                             unsigned ty, unsigned tz, unsigned shared, CUstream stream,
-                             void **parameters, void **extra)
-{
-    counted.launches++;
-    return original.cuLaunchKernel(function, x, y, z, tx, ty, tz, shared, stream, parameters,
-                                   extra);
-}
-
-static CUresult count_down(void *host, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    counted.down += (double)bytes;
-    return original.cuMemcpyDtoHAsync(host, from, bytes, stream);
-}
-
-static CUresult count_up(CUdeviceptr to, const void *host, size_t bytes, CUstream stream)
-{
-    counted.up += (double)bytes;
-    return original.cuMemcpyHtoDAsync(to, host, bytes, stream);
-}
-
-static void count_calls(void)
-{
-    /* Constant to others than the file that fills it. */
-    struct cgx_cuda *table = (struct cgx_cuda *)cgx_cuda();
-
-    original = *table;
-    table->cuLaunchKernel = count_launch;
-    table->cuMemcpyDtoHAsync = count_down;
-    table->cuMemcpyHtoDAsync = count_up;
-}
 
 /* ---- calls ---- */
 
@@ -119,7 +84,7 @@ static void fill(const struct bench *bench)
 {
     for (size_t i = 0; i < (size_t)bench->count; i++)
         bench->host[i] = value(rank, i);
-    bench_must(original.cuMemcpyHtoD(bench->input, bench->host, (size_t)bench->count * 4),
+    bench_must(driver->cuMemcpyHtoD(bench->input, bench->host, (size_t)bench->count * 4),
                "cuMemcpyHtoD");
 }
 
@@ -158,7 +123,7 @@ static double largest_error(const struct bench *bench, int left_out)
     size_t count = (size_t)(bench->count - left_out);
     double mine = 0, all;
 
-    bench_must(original.cuMemcpyDtoH(bench->host, bench->output, count * 4), "cuMemcpyDtoH");
+    bench_must(driver->cuMemcpyDtoH(bench->host, bench->output, count * 4), "cuMemcpyDtoH");
     for (size_t first = 0; first < count; first += BUCKET_SIZE) {
         size_t end = first + BUCKET_SIZE < count ? first + BUCKET_SIZE : count;
 
@@ -172,9 +137,21 @@ static double largest_error(const struct bench *bench, int left_out)
 
 struct figures {
     double exact[REPEATS], compressed[REPEATS]; /* seconds */
-    struct traffic traffic;                     /* of a compressed call, all ranks */
+    struct bench_calls calls, timed;            /* of a compressed call, all ranks */
     double exact_error, error;
 };
+
+/* A compressed sum: what all ranks ask of the driver. */
+static struct bench_calls count_sum(const struct bench *bench, bool timed)
+{
+    struct bench_calls mine, all;
+
+    bench_calls_reset(timed);
+    time_sum(bench, &compressed);
+    mine = bench_calls_end();
+    PMPI_Allreduce(&mine, &all, sizeof all / sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
 
 static void measure(const struct bench *bench, struct figures *figures)
 {
@@ -184,11 +161,9 @@ static void measure(const struct bench *bench, struct figures *figures)
     fill(bench);
     for (int i = 0; i < WARM_CALLS; i++)
         time_sum(bench, &compressed);
-    memset(&counted, 0, sizeof counted);
-    time_sum(bench, &compressed);
-    PMPI_Allreduce(&counted, &figures->traffic, sizeof counted / sizeof(double), MPI_DOUBLE,
-                   MPI_SUM, MPI_COMM_WORLD);
+    figures->calls = count_sum(bench, false);
     figures->error = largest_error(bench, 0);
+    figures->timed = count_sum(bench, true);
     time_sum(bench, &exact);
     figures->exact_error = largest_error(bench, exact.left_out);
     for (int r = 0; r < (device.soft ? 1 : REPEATS); r++) {
@@ -202,48 +177,52 @@ static void measure(const struct bench *bench, struct figures *figures)
 /* False if a sum is wrong, or is not of the kind that it should be. */
 static bool is_right(const struct figures *figures)
 {
-    if (rank == 0 && figures->traffic.launches == 0)
+    if (rank == 0 && figures->calls.launches == 0)
         printf("no call was compressed\n");
     if (rank == 0 && !(figures->error <= 1 && figures->exact_error < 1e-2))
         printf("the sums are wrong: exact %.3g, compressed %.3g of the bound\n",
                figures->exact_error, figures->error);
-    return figures->traffic.launches > 0 && figures->error <= 1 && figures->exact_error < 1e-2;
+    return figures->calls.launches > 0 && figures->error <= 1 && figures->exact_error < 1e-2;
 }
 
 static void print(const struct bench *bench, struct figures *figures)
 {
     double buckets = ceil((double)bench->count / BUCKET_SIZE), mib = 1.0 / MIB;
+    double size = 4 * mib * bench->count;
     /* Down: what others own, and the own sums; up: what others sent of the own, and their sums. */
     double down = buckets * (BUCKET_SIZE * bench->bits / 8.0 + BUCKET_HEADER_BYTES);
     double up = 2 * down * (ranks - 1) / ranks;
     double plain = bench_median(figures->exact, REPEATS);
     double ours = bench_median(figures->compressed, REPEATS);
-    char times[64] = "  not timed   not timed    ---";
+    char times[96] = "  not timed   not timed    ---       ---      ---";
 
     if (!device.soft)
-        snprintf(times, sizeof times, "%11.2f %11.2f %6.2f", plain * 1e3, ours * 1e3, plain / ours);
-    printf("%5zu %4d %s %9.1f %5d %11.3f %8.3f %9.3f %8.3f %8.2f\n", (size_t)bench->count * 4 / MIB,
-           bench->bits, times, figures->traffic.launches / ranks, LEAST_LAUNCHES,
-           figures->traffic.down / ranks * mib, down * mib, figures->traffic.up / ranks * mib,
-           up * mib, figures->error);
-    fflush(stdout);
+        snprintf(times, sizeof times, "%11.3f %11.3f %6.2f %9.3f %8.3f", plain * 1e3, ours * 1e3,
+                 plain / ours, figures->timed.kernels / ranks * 1e3,
+                 figures->timed.copies / ranks * 1e3);
+    printf("%8.3f %4d %s %9.1f %5d %9.3f %8.3f %9.3f %8.3f %9.3f %6.2f\n", size, bench->bits, times,
+           figures->calls.launches / ranks, LEAST_LAUNCHES, figures->calls.down / ranks * mib,
+           down * mib, figures->calls.up / ranks * mib, up * mib,
+           figures->calls.across / ranks * mib, figures->error);
     if (bench->csv != NULL)
-        fprintf(bench->csv, "%s,%d,%zu,%d,%.4f,%.4f,%.3f,%.1f,%d,%.0f,%.0f,%.0f,%.0f,%.3f\n",
-                device.name, ranks, (size_t)bench->count * 4 / MIB, bench->bits, plain * 1e3,
-                ours * 1e3, plain / ours, figures->traffic.launches / ranks, LEAST_LAUNCHES,
-                figures->traffic.down / ranks, down, figures->traffic.up / ranks, up,
-                figures->error);
+        fprintf(bench->csv,
+                "%s,%s,%d,%g,%d,%.4f,%.4f,%.3f,%.1f,%d,%.0f,%.0f,%.0f,%.0f,%.0f,%.4f,%.4f,%.3f\n",
+                bench->label, device.name, ranks, size, bench->bits, plain * 1e3, ours * 1e3,
+                plain / ours, figures->calls.launches / ranks, LEAST_LAUNCHES,
+                figures->calls.down / ranks, down, figures->calls.up / ranks, up,
+                figures->calls.across / ranks, figures->timed.kernels / ranks * 1e3,
+                figures->timed.copies / ranks * 1e3, figures->error);
 }
 
-static bool measure_size(struct bench *bench, size_t mib)
+static bool measure_size(struct bench *bench, size_t bytes)
 {
     static struct figures figures;
     bool right;
 
-    bench->count = (int)(mib * MIB / 4);
-    bench->input = bench_allocate(&device, mib * MIB);
-    bench->output = bench_allocate(&device, mib * MIB);
-    bench->host = malloc(mib * MIB);
+    bench->count = (int)(bytes / 4);
+    bench->input = bench_allocate(&device, bytes);
+    bench->output = bench_allocate(&device, bytes);
+    bench->host = malloc(bytes);
     if (bench->host == NULL) {
         MPI_Abort(MPI_COMM_WORLD, 1);
         return false;
@@ -253,8 +232,8 @@ static bool measure_size(struct bench *bench, size_t mib)
     if (rank == 0 && right)
         print(bench, &figures);
     free(bench->host);
-    original.cuMemFree(bench->output);
-    original.cuMemFree(bench->input);
+    driver->cuMemFree(bench->output);
+    driver->cuMemFree(bench->input);
     return right;
 }
 
@@ -263,20 +242,18 @@ static bool measure_size(struct bench *bench, size_t mib)
 static void print_heads(const struct bench *bench)
 {
     bench_device_print(&device, stdout);
-    printf("%d ranks; least: what cannot be avoided\n%5s %4s %11s %11s %6s %9s %5s %11s %8s %9s "
-           "%8s %8s\n",
-           ranks, "MiB", "bits", "exact ms", "compr. ms", "ratio", "launches", "least", "MiB down",
-           "least", "MiB up", "least", "error");
-    if (bench->csv != NULL)
-        fprintf(bench->csv, "device,ranks,mib,bits,exact_ms,compressed_ms,ratio,launches,"
-                            "least_launches,bytes_down,least_down,bytes_up,least_up,"
-                            "error_of_bound\n");
+    printf("%d ranks%s%s; least: what cannot be avoided\n%8s %4s %11s %11s %6s %9s %8s %9s %5s %9s "
+           "%8s %9s %8s %9s %6s\n",
+           ranks, bench->label[0] != '\0' ? ", " : "", bench->label, "MiB", "bits", "exact ms",
+           "compr. ms", "ratio", "kernels", "copies", "launches", "least", "MiB down", "least",
+           "MiB up", "least", "across", "error");
 }
 
 static bool parse(int argc, char *argv[], struct bench *bench, const char **sizes, const char **csv)
 {
     static const struct option table[] = {{"size", required_argument, NULL, 's'},
                                           {"bits", required_argument, NULL, 'b'},
+                                          {"label", required_argument, NULL, 'l'},
                                           {NULL, 0, NULL, 0}};
     int c;
 
@@ -285,6 +262,8 @@ static bool parse(int argc, char *argv[], struct bench *bench, const char **size
             *sizes = optarg;
         else if (c == 'b')
             bench->bits = atoi(optarg);
+        else if (c == 'l')
+            bench->label = optarg;
         else
             return false;
     }
@@ -292,23 +271,30 @@ static bool parse(int argc, char *argv[], struct bench *bench, const char **size
     return bench->bits >= 1 && bench->bits <= 8;
 }
 
+/* The software driver takes a second for a MiB. */
 static int run(struct bench *bench, const char *sizes, const char *csv)
 {
     bool right = true;
 
     if (device.soft) {
-        sizes = "1";
+        sizes = "256K";
         csv = NULL;
     }
-    if (rank == 0 && csv != NULL && (bench->csv = fopen(csv, "w")) == NULL)
-        perror(csv);
+    if (rank == 0 && csv != NULL)
+        bench->csv =
+            bench_table(csv, true,
+                        "label,device,ranks,mib,bits,exact_ms,compressed_ms,ratio,launches,"
+                        "least_launches,bytes_down,least_down,bytes_up,least_up,"
+                        "bytes_across,kernels_ms,copies_ms,error_of_bound\n");
     if (rank == 0)
         print_heads(bench);
     for (const char *at = sizes; at != NULL && right;) {
-        size_t mib = strtoul(at, NULL, 10);
+        char *end;
+        size_t bytes = strtoul(at, &end, 10);
 
-        if (mib >= 1 && mib <= 4096)
-            right = measure_size(bench, mib);
+        bytes *= *end == 'K' ? KIB : MIB;
+        if (bytes >= 4 * KIB && bytes <= 4096 * MIB)
+            right = measure_size(bench, bytes);
         at = strchr(at, ',');
         at = at == NULL ? NULL : at + 1;
     }
@@ -320,17 +306,18 @@ static int run(struct bench *bench, const char *sizes, const char *csv)
 int main(int argc, char *argv[])
 {
     const char *sizes = "64,1,4,16,256", *csv = NULL;
-    struct bench bench = {.bits = 4};
+    struct bench bench = {.bits = 4, .label = ""};
     int here, everywhere, status = 2;
     char bits[2] = "";
 
     if (!parse(argc, argv, &bench, &sizes, &csv)) {
-        fprintf(stderr, "usage: %s [--size LIST] [--bits N] [CSV]\n", argv[0]);
+        fprintf(stderr, "usage: %s [--size LIST] [--bits N] [--label TEXT] [CSV]\n", argv[0]);
         return 2;
     }
     bits[0] = (char)('0' + bench.bits);
     setenv("CGX_COMPRESSION_QUANTIZATION_BITS", bits, 1);
     setenv("CGX_ADAPTIVE", "0", 1);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -339,7 +326,7 @@ int main(int argc, char *argv[])
     if (ranks < 2 && rank == 0)
         fprintf(stderr, "at least two ranks are needed\n");
     if (everywhere && ranks >= 2) {
-        count_calls();
+        driver = bench_calls_begin(&device);
         status = run(&bench, sizes, csv);
     } else if (!everywhere) {
         status = 77;

@@ -119,6 +119,21 @@ CUdeviceptr bench_allocate(const struct bench_device *device, size_t bytes)
     return memory;
 }
 
+FILE *bench_table(const char *name, bool append, const char *heads)
+{
+    FILE *file = fopen(name, append ? "a" : "w");
+
+    if (file == NULL) {
+        perror(name);
+        return NULL;
+    }
+    setvbuf(file, NULL, _IOLBF, BUFSIZ);
+    fseek(file, 0, SEEK_END);
+    if (ftell(file) == 0)
+        fputs(heads, file);
+    return file;
+}
+
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -35,6 +35,11 @@ void bench_must(CUresult code, const char *what);
 /* Ends with the process. */
 CUdeviceptr bench_allocate(const struct bench_device *device, size_t bytes);
 
+/* A table for others to read, of which every line is written at once, so that what was measured is
+ * there however the program ends. An existing one is continued where APPEND. HEADS are the first
+ * line of a new one. NULL, after printing why, if it cannot be written. */
+FILE *bench_table(const char *name, bool append, const char *heads);
+
 /* The COUNT values are sorted. */
 double bench_median(double *values, int count);
 

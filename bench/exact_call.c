@@ -4,11 +4,11 @@
 /* What an exact call on host buffers costs more than without the library: MPI_Allreduce, which is
  * the library's, against PMPI_Allreduce, which is not, in turn and in one run. Preload the library:
  *
- *     mpiexec -n 2 cgxrun bench/exact_call [--driver]
+ *     mpiexec -n 2 cgxrun bench/exact_call [--driver] [--rounds N]
  *
- * With --driver the program loads the CUDA driver first, which the library then asks of each buffer
- * where it lies. Prints, for each kind of call, the medians of both in nanoseconds and their
- * difference beside the limit of 300, which is that of programs without a driver. */
+ * Prints, for each kind of call, the medians of both in nanoseconds and their difference beside the
+ * limit of 300. With --driver the program has the CUDA driver loaded and a context on its first
+ * device, so that the library must ask where buffers lie; 77: there is no driver or device. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -18,6 +18,8 @@
 #include <time.h>
 
 enum { ROUNDS = 2001, CALLS = 50, LIMIT = 300 };
+
+static int rounds = ROUNDS;
 
 static double now(void)
 {
@@ -36,8 +38,8 @@ static int compare(const void *a, const void *b)
 
 static double median(double *values)
 {
-    qsort(values, ROUNDS, sizeof *values, compare);
-    return values[ROUNDS / 2];
+    qsort(values, (size_t)rounds, sizeof *values, compare);
+    return values[rounds / 2];
 }
 
 typedef int allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
@@ -59,7 +61,7 @@ static void measure(const char *what, int count, MPI_Datatype datatype, MPI_Comm
     int rank;
 
     time_calls(MPI_Allreduce, count, datatype, comm);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         with[round] = time_calls(MPI_Allreduce, count, datatype, comm);
         without[round] = time_calls(PMPI_Allreduce, count, datatype, comm);
         difference[round] = with[round] - without[round];
@@ -71,27 +73,56 @@ static void measure(const char *what, int count, MPI_Datatype datatype, MPI_Comm
     if (rank == 0)
         printf("%-44s %8.0f ns, plain %8.0f ns, more %6.0f ns of %d\n", what, ours, theirs, more,
                LIMIT);
+    fflush(stdout);
 }
 
+/* These functions have been the same since CUDA 7. False, after printing why: there is none. */
 static bool load_driver(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    void *function = library ? dlsym(library, "cuInit") : NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), *context;
     int (*init)(unsigned flags);
+    int (*retain)(void **context, int device);
+    int (*set_current)(void *context);
 
-    memcpy(&init, &function, sizeof init);
-    return function && init(0) == 0;
+    if (driver == NULL) {
+        fprintf(stderr, "no CUDA driver: %s\n", dlerror());
+        return false;
+    }
+    *(void **)&init = dlsym(driver, "cuInit");
+    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    *(void **)&set_current = dlsym(driver, "cuCtxSetCurrent");
+    if (init == NULL || retain == NULL || set_current == NULL || init(0) != 0 ||
+        retain(&context, 0) != 0 || set_current(context) != 0) {
+        fprintf(stderr, "no CUDA device\n");
+        return false;
+    }
+    return true;
+}
+
+static bool parse(int argc, char **argv, bool *driver)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--driver") == 0)
+            *driver = true;
+        else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+            rounds = atoi(argv[++i]);
+        else
+            return false;
+    }
+    return rounds >= 1 && rounds <= ROUNDS;
 }
 
 int main(int argc, char **argv)
 {
-    bool driver = argc > 1 && strcmp(argv[1], "--driver") == 0;
+    bool driver = false;
     int size;
 
-    if (driver && !load_driver()) {
-        fprintf(stderr, "exact_call: no CUDA driver, or no device\n");
-        return 77;
+    if (!parse(argc, argv, &driver)) {
+        fprintf(stderr, "usage: %s [--driver] [--rounds N]; N is at most %d\n", argv[0], ROUNDS);
+        return 2;
     }
+    if (driver && !load_driver())
+        return 77;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     measure("1 double, one rank", 1, MPI_DOUBLE, MPI_COMM_SELF);

@@ -9,13 +9,12 @@
 #include "codec/quant.h"
 #include "cuda/kernels.h"
 
-#define TABLE_BYTES 256  /* the piece, then the sources */
-#define TABLE_SOURCES 64 /* where those are */
+#define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */
 
 static const enum cgx_kernel kernels[OPERATIONS] = {CGX_KERNEL_ENCODE, CGX_KERNEL_DECODE,
                                                     CGX_KERNEL_DECODE_ADD, CGX_KERNEL_REDUCE};
 
-static CUdeviceptr payload_of(const struct slots *slots, unsigned slot, unsigned source)
+CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source)
 {
     return slots->payloads + ((size_t)slot * (SOURCES + 1) + source) * slots->stride;
 }
@@ -24,14 +23,14 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
                   unsigned payload)
 {
     bool reads = operation == ENCODE;
-    CUdeviceptr table = slots->tables + (size_t)slot * TABLE_BYTES;
+    CUdeviceptr table = slots->tables + (size_t)slot * SLOTS_TABLE_BYTES;
     CUdeviceptr buffer = (reads ? slots->elements : slots->results) + slot * slots->bytes;
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)table,
         .sources = (const void *)(uintptr_t)(table + TABLE_SOURCES),
         .buffer = (void *)(uintptr_t)buffer,
-        .payload = (void *)(uintptr_t)payload_of(slots, slot, payload),
-        .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * TABLE_BYTES),
+        .payload = (void *)(uintptr_t)slots_payload(slots, slot, payload),
+        .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * SLOTS_TABLE_BYTES),
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
         .bucket_size = BUCKET_SIZE};
@@ -71,51 +70,18 @@ static void fill_tables(const struct slots *slots)
     for (unsigned slot = 0; slot < slots->count; slot++) {
         const struct cgx_kernel_piece piece = {.count = slots->piece.count,
                                                .bits = slots->piece.bits};
-        unsigned char table[TABLE_BYTES] = {0};
+        unsigned char table[SLOTS_TABLE_BYTES] = {0};
 
         memcpy(table, &piece, sizeof piece);
         for (unsigned source = 0; source < SOURCES; source++) {
-            CUdeviceptr payload = payload_of(slots, slot, source);
+            CUdeviceptr payload = slots_payload(slots, slot, source);
 
             memcpy(table + TABLE_SOURCES + source * sizeof payload, &payload, sizeof payload);
         }
-        bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + (size_t)slot * TABLE_BYTES,
-                                                    table, TABLE_BYTES),
+        bench_must(slots->device.cuda->cuMemcpyHtoD(
+                       slots->tables + (size_t)slot * SLOTS_TABLE_BYTES, table, SLOTS_TABLE_BYTES),
                    "cuMemcpyHtoD");
     }
-}
-
-bool slots_are_right(const struct slots *slots)
-{
-    const struct cgx_cuda *cuda = slots->device.cuda;
-    const struct cgx_codec *host = cgx_codec_host();
-    unsigned char *elements = malloc(slots->bytes), *payload = aligned_alloc(16, slots->stride);
-    unsigned char *found = malloc(slots->stride);
-    const unsigned char *sources[SOURCES];
-    unsigned slot = slots->count - 1;
-    uint32_t status = 0;
-    bool right = elements != NULL && payload != NULL && found != NULL;
-
-    for (int i = 0; i < SOURCES; i++)
-        sources[i] = payload;
-    if (right) {
-        slots_launch(slots, REDUCE, slot, SOURCES);
-        bench_must(
-            cuda->cuMemcpyDtoH(elements, slots->elements + slot * slots->bytes, slots->bytes),
-            "cuMemcpyDtoH");
-        bench_must(cuda->cuMemcpyDtoH(found, payload_of(slots, slot, SOURCES), slots->stride),
-                   "cuMemcpyDtoH");
-        bench_must(cuda->cuMemcpyDtoH(&status, slots->tables + (size_t)slots->count * TABLE_BYTES,
-                                      sizeof status),
-                   "cuMemcpyDtoH");
-        host->encode(&slots->coding, &slots->piece, 1, elements, payload);
-        host->reduce(&slots->coding, &slots->piece, 1, sources, SOURCES, NULL, payload);
-        right = status == 0 && memcmp(found, payload, slots->stride) == 0;
-    }
-    free(elements);
-    free(payload);
-    free(found);
-    return right;
 }
 
 void slots_allocate(struct slots *slots)
@@ -128,9 +94,9 @@ void slots_allocate(struct slots *slots)
     slots->elements = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->results = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->payloads = bench_allocate(&slots->device, slots->count * (SOURCES + 1) * stride);
-    slots->tables = bench_allocate(&slots->device, slots->count * TABLE_BYTES + sizeof none);
-    bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * TABLE_BYTES, &none,
-                                                sizeof none),
+    slots->tables = bench_allocate(&slots->device, slots->count * SLOTS_TABLE_BYTES + sizeof none);
+    bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * SLOTS_TABLE_BYTES,
+                                                &none, sizeof none),
                "cuMemcpyHtoD");
     slots->piece.count = count;
     fill_elements(slots);

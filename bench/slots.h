@@ -13,6 +13,7 @@
 #define MIB ((size_t)1 << 20)
 #define SOURCES 8
 #define BUCKET_SIZE 512
+#define SLOTS_TABLE_BYTES 256 /* the piece, then the sources */
 
 enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
 
@@ -25,7 +26,8 @@ struct slots {
     size_t bytes;  /* of the elements of a slot, a multiple of a MiB */
     size_t stride; /* of payloads, of which a slot has SOURCES + 1, the result last */
     unsigned count;
-    CUdeviceptr elements, results, payloads, tables;
+    CUdeviceptr elements, results, payloads;
+    CUdeviceptr tables; /* and behind them the status word */
 };
 
 /* Gets memory and fills it, for slots of the BYTES, type and COUNT that are set, and all widths. */
@@ -40,7 +42,13 @@ void slots_encode(struct slots *slots, unsigned bits);
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload);
 
-/* Whether the kernels' sum of the last slot is that of the host codec. */
-bool slots_are_right(const struct slots *slots);
+/* Where payload SOURCE of SLOT lies. */
+CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source);
+
+/* Carries out all operations on the last slot, and compares what they give with the host codec's
+ * bytes: NULL, or the name of the first operation that gives others. Results are overwritten. */
+const char *slots_find_wrong(const struct slots *slots);
+
+extern const char *const slots_operations[OPERATIONS];
 
 #endif

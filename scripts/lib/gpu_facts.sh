@@ -1,0 +1,109 @@
+# shellcheck shell=sh
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# scripts/gpu-check facts: what the driver does and costs, the kernels' bytes and their speed. To be
+# sourced by it.
+
+run_facts() {
+    sections ask_driver measure_stores check_bytes check_transports measure_kernels
+}
+
+ask_driver() {
+    into "$out/probe.txt" part "the driver is asked" 90 "$directory/bench/gpu_probe" \
+        "$directory/src/cuda/kernels.fatbin"
+    is_hardware "what calls of the driver, pins and copies cost"
+}
+
+measure_stores() {
+    is_hardware "how stores and loads fare" || return 0
+    # shellcheck disable=SC2086 # words
+    part "bench/gpu_stores.cu is compiled" 60 "$NVCC" -O3 $nvcc_flags -o "$scratch/stores" \
+        bench/gpu_stores.cu || return 0
+    into "$out/stores.csv" part "how stores and loads fare" 30 "$scratch/stores" || :
+}
+
+# The kernels' bytes against the host codec's, for all widths, types and roundings.
+check_bytes() {
+    set -- kernels_headers kernels_measure kernels_bytes kernels_hostile kernels_random cuda_staged
+    [ "$quick" = no ] || set -- kernels_headers
+    for program in "$@"; do
+        echo "$program|150|$directory/tests/unit/$program"
+    done | together 6
+    for program in "$@"; do
+        collect_tap "$program"
+    done
+    [ "$quick" = no ] || skipped "the other kernels" "make check runs them with the software driver"
+}
+
+# Sums of two ranks, whose payloads go through the host, then from device to device.
+check_transports() {
+    has_ranks "sums of two ranks" || return 0
+    for transport in SHM P2P; do
+        for type in float32 float16; do
+            [ "$quick" = no ] || [ $type = float32 ] || continue
+            set -- tests/lib/run-mpi -n 2 CGX_BUFFERS=all CGX_ADAPTIVE=0 CGX_WARMUP=0 \
+                CGX_COMPRESSION_MINIMAL_SIZE=1024 CGX_INNER_COMMUNICATOR_TYPE=$transport \
+                CGX_LOG=debug -- "$directory/tests/mpi/device" $type
+            echo "$transport.$type|90|$*" | together 1
+            collect_tap "$transport.$type"
+            [ $transport = SHM ] || check_peers "$transport.$type"
+        done
+    done
+}
+
+# Where the driver refuses, the library goes through the host and says so.
+check_peers() {
+    if grep -q 'slices, from device to device' "$scratch/together/$1.out"; then
+        result PASS "$1: payloads go from device to device"
+    else
+        skipped "$1: payloads go from device to device" \
+            "$(sed -n 's/^cgx.0.: warn: //p' "$scratch/together/$1.out" | head -n 1)"
+    fi
+}
+
+# ---- speed ----
+
+# So many instructions at least that it limits what can be had.
+count_instructions() {
+    { has cuobjdump && has python3; } || {
+        skipped "instructions are counted" "no cuobjdump or python3"
+        return 0
+    }
+    into "$out/instructions.csv" part "instructions are counted" 60 bench/issue_limit \
+        "$directory/src/cuda/kernels.fatbin" "$sm" || rm -f "$out/instructions.csv"
+}
+
+measure_kernels() {
+    set --
+    if [ "$driver" = real ]; then
+        count_instructions
+        [ ! -s "$out/instructions.csv" ] || set -- --instructions "$out/instructions.csv"
+        set -- "$@" --dtype float32,float16,bfloat16
+    else
+        set -- --dtype float32,bfloat16 --bits 4
+    fi
+    clocks "before bench/codec"
+    part "the kernels' speed" 150 "$directory/bench/codec_device" --device "$@" "$out/codec.csv" || :
+    clocks "after bench/codec"
+    is_hardware "the kernels' speed against its limits" || return 0
+    judge_limits
+}
+
+# A result for each type and operation that has limits.
+judge_limits() {
+    [ -s "$out/codec.csv" ] || return 0
+    awk -F, 'NR > 1 && $12 != "" {
+            name = $2 " " $4
+            if (!(name in worst)) { order[++n] = name; worst[name] = 9 }
+            if ($10 / $12 < worst[name]) {
+                worst[name] = $10 / $12
+                where[name] = $10 " of the copy at " $3 " bits, limit " $12
+            }
+        }
+        END {
+            for (i = 1; i <= n; i++)
+                print (worst[order[i]] < 1 ? "FAIL" : "PASS"), "speed of " order[i] ": " \
+                    where[order[i]]
+        }' "$out/codec.csv" | tee -a "$results"
+}
