@@ -35,6 +35,7 @@ begin() {
 
 # Processes that the call started, by their ids, and what else it left running.
 finish_call() {
+    leave_none
     for process in $to_stop; do
         kill "$process" 2>/dev/null || :
     done
@@ -53,6 +54,21 @@ allowed() {
     echo "$1"
 }
 
+# What is left of programs that were stopped, in whichever session or group: they have a mark in their
+# environment.
+leave_none() {
+    for signal in TERM KILL; do
+        # Processes that end meanwhile are an error of grep's.
+        marked=$(grep -l -z -x "GPU_CHECK_PART=$$" /proc/[0-9]*/environ 2>/dev/null || :)
+        [ -n "$marked" ] || return 0
+        for process in $marked; do
+            process=${process#/proc/}
+            kill -s $signal "${process%/environ}" 2>/dev/null || :
+        done
+        sleep 1
+    done
+}
+
 # limited SECONDS COMMAND...: at most so long, and not beyond the end of the whole. Its output goes
 # to the file $to, if that is set, and else to the log. Status 124: it was stopped.
 limited() {
@@ -61,8 +77,12 @@ limited() {
     echo "== $(date +%H:%M:%S) $*" >>"$log"
     [ "$seconds" -gt 0 ] || return 124
     limited_status=0
-    timeout --kill-after=5 "$seconds" "$@" >>"${to:-$log}" 2>>"$log" </dev/null || limited_status=$?
-    [ "$limited_status" -ne 124 ] || echo "stopped after $seconds s" >>"$log"
+    GPU_CHECK_PART=$$ timeout --kill-after=5 "$seconds" "$@" >>"${to:-$log}" 2>>"$log" \
+        </dev/null || limited_status=$?
+    if [ "$limited_status" -eq 124 ]; then
+        echo "stopped after $seconds s" >>"$log"
+        leave_none
+    fi
     return "$limited_status"
 }
 
@@ -129,7 +149,7 @@ together() {
     rm -rf "$scratch/together"
     mkdir "$scratch/together"
     # shellcheck disable=SC2016 # expanded by the inner shell
-    end=$end patience=$PATIENCE together=$scratch/together xargs -d '\n' -P "$1" -n 1 sh -c '
+    GPU_CHECK_PART=$$ end=$end patience=$PATIENCE together=$scratch/together xargs -d '\n' -P "$1" -n 1 sh -c '
         name=${1%%|*} rest=${1#*|} status=0 began=$(date +%s)
         seconds=$((end - began)) limit=$((${rest%%|*} * patience))
         [ "$limit" -gt "$seconds" ] || seconds=$limit
@@ -142,6 +162,7 @@ together() {
         fi
         echo "$status $(($(date +%s) - began))" >"$together/$name.end"
         ' sh
+    ! grep -q '^124 ' "$scratch"/together/*.end || leave_none
 }
 
 # told NAME: what a program of together printed goes to the log; sets told_status and told_seconds.
