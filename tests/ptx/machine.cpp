@@ -1,0 +1,112 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* PTX instructions do what the ISA says of them. Compiled with device.h. */
+#include "machine.h"
+
+#include "codec/quant.h"
+
+extern "C" {
+#include "lib/tap.h"
+}
+
+#define INF 0x7F800000u
+#define NOT 0x7FFFFFFFu /* a number */
+
+static void test_integers()
+{
+    ok(ptx_shl_b32(1, 31) == 0x80000000u && ptx_shl_b32(1, 32) == 0 && ptx_shl_b64(1, 64) == 0 &&
+           ptx_shr_u32(0x80000000u, 31) == 1 && ptx_shr_u32(0x80000000u, 40) == 0,
+       "shifts by all bits and more leave zeros");
+    ok(ptx_shr_s32(0x80000000u, 99) == 0xFFFFFFFFu && ptx_shr_s32(0x40000000u, 99) == 0,
+       "... or, with a sign, that");
+    ok(ptx_bfi_b32(0x5, 0xFF00u, 4, 4) == 0xFF50u && ptx_bfi_b32(0xFFu, 0, 28, 8) == 0xF0000000u &&
+           ptx_bfi_b64(1, 0, 63, 1) == 1ull << 63 && ptx_bfi_b32(0xFFu, 3, 0, 0) == 3,
+       "bits are inserted, as far as there is room");
+    ok(ptx_bfind_shiftamt_u32(1) == 31 && ptx_bfind_shiftamt_u32(0x80000000u) == 0 &&
+           ptx_bfind_shiftamt_u32(0) == 0xFFFFFFFFu,
+       "the highest bit is found");
+    ok(ptx_mul_wide_u32(0xFFFFFFFFu, 0xFFFFFFFFu) == 0xFFFFFFFE00000001ull &&
+           ptx_mul_wide_s32(0xFFFFFFFFu, 2) == 0xFFFFFFFFFFFFFFFEull &&
+           ptx_mul_wide_u16(0xFFFF, 0xFFFF) == 0xFFFE0001u &&
+           ptx_mad_lo_s32(0x10000u, 0x10000u, 7) == 7,
+       "products are twice as wide, or their low half");
+    ok(ptx_setp_lt_s32(-1, 0) && !ptx_setp_lt_u32(0xFFFFFFFFu, 0) && ptx_min_s32(-1, 0) == -1 &&
+           ptx_min_u32(0xFFFFFFFFu, 0) == 0 && ptx_setp_gt_s64(0, -1),
+       "order knows of signs");
+    ok(ptx_pack_b32(0x1234, 0xABCD) == 0xABCD1234u && ptx_part_b32(0xABCD1234u, 1) == 0xABCD &&
+           ptx_part_b64(0x100000002ull, 0) == 2 && ptx_part_b64(0x100000002ull, 1) == 1,
+       "the low half comes first");
+}
+
+static void test_order()
+{
+    ok(ptx_min_f32(0, 0x80000000u) == 0x80000000u && ptx_max_f32(0x80000000u, 0) == 0 &&
+           ptx_min_f32(0x80000000u, 0) == 0x80000000u && ptx_max_f32(0, 0x80000000u) == 0,
+       "-0 is below +0");
+    ok(ptx_min_f32(0x7FC00000u, INF) == INF && ptx_max_f32(INF, 0xFFC00000u) == INF &&
+           ptx_max_f32(0x7FC00000u, 0xFFC00000u) == NOT,
+       "extremes are of the number, if there is one");
+    ok(ptx_min_NaN_f32(0xFFC00000u, INF) == NOT && ptx_max_NaN_f32(0, 0x7F800001u) == NOT &&
+           ptx_max_NaN_f32(0x3F800000u, 0x40000000u) == 0x40000000u,
+       "... or no number with .NaN");
+    ok(!ptx_setp_ne_f32(NOT, 0) && ptx_setp_neu_f32(NOT, 0) && ptx_setp_equ_f32(NOT, 0) &&
+           ptx_setp_leu_f32(NOT, 0) && !ptx_setp_le_f32(NOT, 0) && ptx_setp_nan_f32(0, NOT) &&
+           !ptx_setp_num_f32(0, NOT),
+       "comparisons that are true of no number end in u");
+}
+
+static void test_arithmetic()
+{
+    bool refined = true;
+
+    ok(ptx_add_rn_f32(INF, 0xFF800000u) == NOT && ptx_mul_rn_f32(0, INF) == NOT &&
+           ptx_fma_rn_f32(0xFFC00000u, 0, 0) == NOT,
+       "what is no number is the canonical one");
+    ok(ptx_add_rn_f32(1, 1) == 2 && ptx_mul_rn_f32(0x00800000u, 0x3F000000u) == 0x00400000u,
+       "subnormal numbers stay");
+    ok(ptx_add_rm_f32(0x3F800000u, 1) == 0x3F800000u &&
+           ptx_add_rm_f32(0x3F800000u, 0x80000001u) == 0x3F7FFFFFu &&
+           ptx_add_rn_f32(0x3F800000u, 0x80000001u) == 0x3F800000u &&
+           ptx_add_rm_f32(0x3F800000u, 0xBF800000u) == 0x80000000u,
+       "rounding down goes down, and zero is -0");
+    ok(ptx_fma_rn_f32(0x3F800001u, 0x3F800001u, 0xBF800002u) == 0x28800000u, "an FMA rounds once");
+    for (uint32_t x = 0x3F800000u; x < 0x40000000u; x += 0x4001) {
+        uint32_t quotient = __float_as_uint(1.0f / ptx_float(x));
+
+        refined = refined && ptx_rcp_approx_ftz_f32(x) - quotient + 1 <= 2;
+    }
+    ok(refined, "a reciprocal is off by one unit at most");
+    ok(ptx_cvt_rzi_s32_f32(0xCF800000u) == 0x80000000u && ptx_cvt_rzi_s32_f32(INF) == 0x7FFFFFFFu &&
+           ptx_cvt_rzi_s32_f32(NOT) == 0 && ptx_cvt_rzi_s32_f32(0xBFE00000u) == 0xFFFFFFFFu,
+       "integers are limited, and truncated");
+}
+
+/* Against the codec's own conversions, which do it with integers. */
+static void test_narrow()
+{
+    uint32_t different = 0, x = 0;
+
+    do {
+        if (x << 1 <= INF << 1 &&
+            (ptx_cvt_rn_f16_f32(x) != cgx_to_float16(ptx_float(x)) ||
+             ptx_cvt_rn_bf16x2_f32(x, x) != cgx_to_bfloat16(ptx_float(x)) * 0x10001u))
+            different++;
+        x += 0x1001;
+    } while (x >= 0x1001);
+    for (uint32_t half = 0; half < 0x10000; half++)
+        if (ptx_cvt_f32_f16((uint16_t)half) != ptx_number(cgx_from_float16((uint16_t)half)))
+            different++;
+    ok(different == 0, "conversions to and from 16 bits are those of IEEE");
+    ok(ptx_cvt_rn_f16_f32(0x7FC00000u) == 0x7FFF && ptx_cvt_rn_bf16x2_f32(NOT, 0) == 0x7FFF0000u,
+       "... and keep what is no number");
+}
+
+int main()
+{
+    test_integers();
+    test_order();
+    test_arithmetic();
+    test_narrow();
+    return done_testing();
+}
