@@ -33,7 +33,8 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
 /* What a rank can do with a call; the least of all ranks counts. */
 enum cgx_ability {
     CGX_HOPELESS, /* not even serve it exactly */
-    CGX_UNABLE,   /* not compress it */
+    CGX_UNABLE,   /* compress none of its kind */
+    CGX_UNSUITED, /* not compress it, for its type or buffers */
     CGX_ABLE,
 };
 

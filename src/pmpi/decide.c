@@ -127,7 +127,11 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
 
 static enum cgx_ability ability_of(const struct cgx_offer *offer)
 {
-    return offer->hopeless ? CGX_HOPELESS : offer->refusal ? CGX_UNABLE : CGX_ABLE;
+    if (offer->hopeless)
+        return CGX_HOPELESS;
+    if (offer->refusal)
+        return offer->unsuited ? CGX_UNSUITED : CGX_UNABLE;
+    return CGX_ABLE;
 }
 
 /* Takes note of whether calls of KIND still go from device to device. */
@@ -323,8 +327,8 @@ int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_
     state->broken = code != MPI_SUCCESS;
     if (code != MPI_SUCCESS)
         return code;
-    /* What is hopeless is a call's buffers, and says nothing of its kind. */
-    if (renews && all.ability != CGX_HOPELESS)
+    /* Else it is the call's buffers, which say nothing of its kind. */
+    if (renews && (all.ability == CGX_ABLE || all.ability == CGX_UNABLE))
         keep_kind(state, recurring, offer.dtype, &wanted, all.ability == CGX_ABLE);
     if (all.ability != CGX_ABLE)
         return decline(mpi, call, state, recurring, &offer, all.ability);

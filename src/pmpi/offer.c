@@ -15,6 +15,7 @@ struct cgx_offer cgx_offer_look(const struct cgx_call *call, enum cgx_type_class
     if (!offer.refusal)
         offer.refusal =
             cgx_eligible_buffers(call, offer.dtype, cgx_start()->buffers, &offer.hopeless);
+    offer.unsuited = offer.refusal != NULL;
     return offer;
 }
 

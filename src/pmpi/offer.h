@@ -10,6 +10,7 @@
 
 struct cgx_offer {
     const char *refusal; /* why it cannot be compressed here, or NULL */
+    bool unsuited;       /* for its type or buffers */
     bool hopeless;       /* nor be exact */
     enum cgx_dtype dtype;
     struct cgx_backend *encoder, *decoder;
