@@ -42,7 +42,7 @@ static void give_up(const char *what)
     abort();
 }
 
-static struct softcuda_split *split(struct softcuda_allocation *allocation)
+static struct softcuda_split *create(struct softcuda_allocation *allocation)
 {
     uintptr_t first = (uintptr_t)allocation->start / PAGE;
     size_t pages = ((uintptr_t)allocation->start + allocation->bytes - 1) / PAGE - first + 1;
@@ -66,7 +66,7 @@ static void mark(struct softcuda_allocation *allocation, uintptr_t from, uintptr
     if (to <= start || from > last)
         return;
     if (allocation->split == NULL)
-        allocation->split = split(allocation);
+        allocation->split = create(allocation);
     for (size_t i = 0; i < allocation->split->pages; i++) {
         uintptr_t page = (start / PAGE + i) * PAGE;
 
