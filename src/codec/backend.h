@@ -21,6 +21,13 @@ struct cgx_area {
     bool offered; /* mates may be to open what mirrors it */
 };
 
+/* How payloads come from mates, the other ranks of the node, to the device of a rank. */
+enum cgx_pull {
+    CGX_PULL_NONE,   /* the processor copies them to the own staging memory */
+    CGX_PULL_HOST,   /* the device copies them from mates' staging memory */
+    CGX_PULL_DEVICE, /* and this from mates' devices */
+};
+
 struct cgx_backend;
 
 /* Payloads, sources, samples and ranges are addresses in the lane's staging memory, samples aligned
@@ -62,15 +69,15 @@ struct cgx_backend_ops {
     void (*store)(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
                   size_t bytes);
 
-    /* Where the backends of mates are connected (cuda/peers.h), payloads go from one device to the
-     * other, and the host has of its own what is asked for here: brings the bucket headers of the
-     * PIECES of PAYLOAD to the staging memory. */
+    /* Where payloads go from device to device, the host has of its own what is asked for here:
+     * brings the bucket headers of the PIECES of PAYLOAD to the staging memory. */
     enum cgx_status (*headers)(struct cgx_backend *backend, unsigned lane,
                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
                                size_t npieces, const unsigned char *payload);
 
-    /* As store, of BYTES at OFFSET of the staging memory of MATE, whose mirror has them, to where
-     * DATA is mirrored. They must stay there until wait, which returns the error if this fails. */
+    /* As store, of BYTES at OFFSET of the staging memory of MATE or of its mirror, as the backend
+     * is connected (cuda/peers.h), to where DATA is mirrored. They must stay there until wait,
+     * which returns the error if this fails. */
     void (*pull)(struct cgx_backend *backend, unsigned lane, unsigned mate, size_t offset,
                  const unsigned char *data, size_t bytes);
 

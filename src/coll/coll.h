@@ -104,8 +104,8 @@ struct cgx_coll {
     struct cgx_backend *decoder; /* for the output */
     struct cgx_scratch *scratch; /* holds at least the shape's needs */
     struct cgx_shm *shm;         /* attached to SCRATCH's segment; NULL: all messages go by MPI */
-    bool by_device; /* as on all ranks: payloads go to mates from device to device (cuda/peers.h) */
-    uint64_t seed;  /* of stochastic rounding */
+    enum cgx_pull pull;          /* as the encoder, which then is the decoder, is connected */
+    uint64_t seed;               /* of stochastic rounding */
     uint32_t call;
     const void *input; /* may be the output */
     void *output;

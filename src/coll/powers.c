@@ -13,7 +13,7 @@
 struct inputs {
     const unsigned char *const *sources;
     size_t nsources, origin;
-    const unsigned char *begin, *end; /* where those that count have come to */
+    const unsigned char *begin, *end; /* between nodes: where those that count have come to */
     unsigned addends;
     bool known;
 };
@@ -23,9 +23,11 @@ unsigned cgx_powers_addends(const struct cgx_shape *shape)
     return shape->nodes->nodes > 1 ? shape->nodes->nodes : shape->ranks;
 }
 
+/* Between nodes, sources that mates have brought are none. */
 static bool counts(const struct inputs *inputs, size_t source)
 {
-    return inputs->sources[source] >= inputs->begin && inputs->sources[source] < inputs->end;
+    return !inputs->begin ||
+           (inputs->sources[source] >= inputs->begin && inputs->sources[source] < inputs->end);
 }
 
 static struct inputs inputs_of(const struct cgx_slice *slice, const unsigned char *const *sources,
@@ -37,9 +39,8 @@ static struct inputs inputs_of(const struct cgx_slice *slice, const unsigned cha
     struct inputs inputs = {.sources = sources,
                             .nsources = nsources,
                             .origin = origin,
-                            .begin = staging +
-                                     (is_cross ? slice->cross_incoming : slice->inner_incoming),
-                            .end = staging + (is_cross ? slice->samples : slice->cross_incoming),
+                            .begin = is_cross ? staging + slice->cross_incoming : NULL,
+                            .end = is_cross ? staging + slice->samples : NULL,
                             .addends = cgx_powers_addends(shape)};
     unsigned others = 0;
 
@@ -132,7 +133,7 @@ void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
     const struct cgx_coll *coll = slice->coll;
     const struct inputs inputs = inputs_of(slice, sources, nsources, origin);
     unsigned bucket_size = slice->coding.bucket_size;
-    bool is_here = coll->shape->nodes->nodes > 1 || !slice->by_device;
+    bool is_here = coll->shape->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
 
     if (!coll->tally || !coll->tally->kept)
         return;

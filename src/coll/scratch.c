@@ -31,6 +31,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
             cgx_pages_unmap(scratch->lanes[i].staging, staging_bytes(scratch));
         free(scratch->lanes[i].pieces);
         free(scratch->lanes[i].units);
+        free(scratch->lanes[i].pulled);
     }
     if (unpinned)
         cgx_shared_free(&scratch->shared);
@@ -64,7 +65,8 @@ static bool get_lane(struct cgx_lane *lane, const struct cgx_needs *needs)
 {
     lane->pieces = calloc(needs->pieces, sizeof *lane->pieces);
     lane->units = calloc(needs->units, sizeof *lane->units);
-    return lane->pieces && lane->units;
+    lane->pulled = calloc(needs->sources, sizeof *lane->pulled);
+    return lane->pieces && lane->units && lane->pulled;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)

@@ -35,11 +35,19 @@ struct cgx_unit {
     size_t watched; /* ... and of what its owner has seen (watch.h); the end: there is nothing */
 };
 
+/* A message of a mate that its payload did not come to the host with. */
+struct cgx_pulled {
+    const unsigned char *at; /* where it belongs in the staging memory */
+    size_t bytes;
+    const unsigned char *seen; /* in that of the mate */
+};
+
 /* What one slice works in, while another has its own. */
 struct cgx_lane {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_unit *units; /* parts by chunk, then shards, then raw ones */
+    struct cgx_unit *units;    /* parts by chunk, then shards, then raw ones */
+    struct cgx_pulled *pulled; /* as many as sources */
 };
 
 /* Zero-initialised, it holds nothing. */

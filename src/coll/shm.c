@@ -206,6 +206,18 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
     return shm->own ? CGX_OK : CGX_ERR_INVALID;
 }
 
+struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned mate)
+{
+    const struct mate *found = &shm->mates[mate];
+
+    if (!found->front)
+        return (struct cgx_shm_segment){0};
+    return (struct cgx_shm_segment){.memory = (const unsigned char *)found->front,
+                                    .bytes = found->bytes,
+                                    .front = found->front->staging,
+                                    .cookie = found->cookie};
+}
+
 /* ---- messages ---- */
 
 bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank)

@@ -57,6 +57,15 @@ void cgx_shm_free(struct cgx_shm *shm);
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
                                const struct cgx_shared_offer *offers);
 
+/* The segment of MATE as it is mapped here, for reading, until cgx_shm_attach or cgx_shm_free. */
+struct cgx_shm_segment {
+    const unsigned char *memory; /* NULL: none is attached; whole pages, a cookie at the start */
+    size_t bytes;
+    size_t front;
+    uint64_t cookie;
+};
+struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned mate);
+
 /* ---- messages: one at a time from a rank to another ---- */
 
 /* Whether RANK is a mate. */

@@ -88,21 +88,21 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
         .coll = coll,
         .node = node,
         .local = shape->nodes->local[coll->rank],
-        .owns = shape->nodes->local[coll->rank] < shape->shards,
-        .lane_number = number % CGX_LANES,
-        .lane = lane,
-        .parts = lane->units,
-        .shards = lane->units + cgx_shape_chunks(shape),
-        .raw_shards = lane->units + cgx_shape_chunks(shape) + shape->shards,
-        .coding = {.dtype = plan->dtype,
-                   .bucket_size = plan->bucket_size,
-                   .rounding = plan->rounding,
-                   .seed = coll->seed,
-                   .call = coll->call,
-                   .stream = coll->rank,
-                   .sampling = coll->tally ? coll->tally->sampling : (struct cgx_sampling){0}},
-        .number = number,
-        .by_device = coll->by_device && members > 1,
+        .owns = shape->nodes->local[coll->rank]<
+                    shape->shards, .lane_number = number % CGX_LANES, .lane = lane,
+                    .parts = lane->units, .shards = lane->units + cgx_shape_chunks(shape),
+                    .raw_shards = lane->units + cgx_shape_chunks(shape) + shape->shards,
+                    .coding = {.dtype = plan->dtype,
+                               .bucket_size = plan->bucket_size,
+                               .rounding = plan->rounding,
+                               .seed = coll->seed,
+                               .call = coll->call,
+                               .stream = coll->rank,
+                               .sampling =
+                                   coll->tally ? coll->tally->sampling : (struct cgx_sampling){0}},
+                    .number = number, .pull = members> 1
+                    ? coll->pull
+                    : CGX_PULL_NONE,
         .withheld = coll->withheld,
         .hopeless = coll->hopeless};
     for (unsigned shard = 0; shard < shape->shards; shard++) {
@@ -202,7 +202,7 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
     const struct cgx_ways ways = {.mpi = coll->mpi,
                                   .comm = coll->comm,
                                   .shm = coll->shm,
-                                  .puller = slice->by_device ? &puller : NULL};
+                                  .puller = slice->pull != CGX_PULL_NONE ? &puller : NULL};
     enum cgx_status status =
         cgx_exchange_run(coll->scratch->exchange, &ways, coll->scratch->transfers, count);
 

@@ -5,7 +5,7 @@
  * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
  * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
  * what arrives to be summed, and what is measured. slice.c has the messages, slice_work.c what the
- * backends do, slice_raw.c what mates get as it is, slice_pull.c what goes from device to device.
+ * backends do, slice_raw.c what mates get as it is, slice_pull.c what the device copies from mates.
  */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
@@ -24,7 +24,7 @@ struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned node, local; /* of this rank */
     bool owns;            /* this rank owns a shard, and a chunk of it */
-    bool by_device;       /* payloads go to mates from device to device */
+    enum cgx_pull pull;   /* NONE where there are no mates */
     unsigned lane_number;
     struct cgx_lane *lane;
     const struct cgx_unit *parts, *shards, *raw_shards;
@@ -40,6 +40,7 @@ struct cgx_slice {
      * with what is ADDENDS_ORIGIN bytes into the staging memory at its start; NULL: elements. */
     size_t naddends, addends_origin;
     size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
+    size_t npulled;         /* messages that were pulled to be summed */
     /* Set by the stages. */
     bool withheld;  /* some rank cannot serve: all ranks know by the end of the slice */
     bool hopeless;  /* and cannot serve exactly either */
@@ -120,16 +121,20 @@ size_t cgx_slice_lay_raw(struct cgx_slice *slice);
 void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_unit *run,
                         struct cgx_piece *pieces);
 
-/* ---- where payloads go to mates from device to device ---- */
+/* ---- where the device copies payloads from mates ---- */
 
-/* Whether hosts need the bucket headers of what they send. */
+/* Whether hosts need the bucket headers of what goes from device to device. */
 bool cgx_slice_needs_headers(const struct cgx_slice *slice);
 
 /* Takes the messages of mates. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
 
-/* Before mates get the own shard: brings to the device what it lacks of it. If that fails, this
- * rank and its mates have no result. */
+/* Where the host sees a SOURCE of the sum that was just formed; of what goes from device to device,
+ * as much as the mate has brought there. */
+const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source);
+
+/* Before mates get the own shard: brings to the device what it lacks of it. If that fails where
+ * they copy it from there, this rank and they have no result. */
 void cgx_slice_publish(struct cgx_slice *slice);
 
 #endif

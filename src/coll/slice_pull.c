@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads from device to device. The host gets of a message its header and what stands behind the
- * pieces of parts, which hosts write and read, and the bucket headers where those are needed to
- * tell what sums hide. */
+/* Payloads that the device copies from mates. The host takes of a message its header and, of what
+ * is complete, what stands behind the pieces of parts. What is to be summed it sees where the mate
+ * has it: in staging memory that the mate writes into no more before it has got the sum. */
 #include "coll/slice.h"
 
 #include <string.h>
@@ -17,36 +17,42 @@ bool cgx_slice_needs_headers(const struct cgx_slice *slice)
     return shape->plan->adaptive || shape->carries || slice->coll->steps;
 }
 
-static void copy_headers(const struct cgx_slice *slice, const struct cgx_unit *part,
-                         ptrdiff_t moved, const unsigned char *from, unsigned char *to)
+const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source)
 {
-    for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
-        size_t buckets = (piece->count + slice->coding.bucket_size - 1) / slice->coding.bucket_size;
-        ptrdiff_t at = (ptrdiff_t)piece->offset + moved;
+    for (size_t i = 0; i < slice->npulled; i++) {
+        const struct cgx_pulled *pulled = &slice->lane->pulled[i];
 
-        if (piece->bits != CGX_BITS_EXACT)
-            memcpy(to + at, from + at, buckets * CGX_BUCKET_HEADER_BYTES);
+        if (source >= pulled->at && source < pulled->at + pulled->bytes)
+            return pulled->seen + (source - pulled->at);
     }
+    return source;
 }
 
-/* Of the message of UNIT. */
-static void copy_what_hosts_need(const struct cgx_slice *slice, const struct cgx_unit *unit,
-                                 const unsigned char *from, unsigned char *to)
+/* MESSAGE, which belongs to AT, is to be summed. What was there before has been. */
+static void note(struct cgx_slice *slice, const unsigned char *at,
+                 const struct cgx_shm_message *message)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
-    ptrdiff_t moved = -(ptrdiff_t)unit->message;
+    size_t i = 0;
 
-    for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
+    while (i < slice->npulled && slice->lane->pulled[i].at != at)
+        i++;
+    slice->lane->pulled[i] =
+        (struct cgx_pulled){.at = at, .bytes = message->bytes, .seen = message->data};
+    if (i == slice->npulled)
+        slice->npulled++;
+}
+
+/* What stands behind the pieces of the parts within the message of UNIT. */
+static void copy_tails(const struct cgx_slice *slice, const struct cgx_unit *unit,
+                       const unsigned char *from, unsigned char *to)
+{
+    for (unsigned chunk = 0; chunk < cgx_shape_chunks(slice->coll->shape); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
-        size_t part_end = part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
-        ptrdiff_t tail = (ptrdiff_t)part->spreads + moved;
+        size_t end = part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
+        size_t tail = part->spreads - unit->message;
 
-        if (!cgx_slice_has(unit, part))
-            continue;
-        memcpy(to + tail, from + tail, part_end - part->spreads);
-        if (shape->carries)
-            copy_headers(slice, part, moved, from, to);
+        if (cgx_slice_has(unit, part))
+            memcpy(to + tail, from + tail, end - part->spreads);
     }
 }
 
@@ -62,7 +68,10 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     /* Anything but the whole is refused, or a flag says that there is no payload. */
     if (slice->withheld || transfer->filled != transfer->bytes || transfer->filled == header)
         return;
-    copy_what_hosts_need(slice, transfer->unit, message->data, transfer->data);
+    if (transfer->data >= slice->lane->staging + slice->inner_incoming)
+        note(slice, transfer->data, message);
+    else
+        copy_tails(slice, transfer->unit, message->data, transfer->data);
     encoder->ops->pull(encoder, slice->lane_number, mate, message->offset + header,
                        transfer->data + header, transfer->filled - header);
 }
@@ -90,10 +99,11 @@ void cgx_slice_publish(struct cgx_slice *slice)
     size_t end =
         slice->changed ? own->message + CGX_MESSAGE_HEADER_BYTES + own->bytes : own->message;
 
-    if (!slice->by_device || slice->withheld || slice->failed || end == shard->message)
+    if (slice->pull == CGX_PULL_NONE || slice->withheld || slice->failed || end == shard->message)
         return;
     encoder->ops->store(encoder, slice->lane_number, staging + shard->message,
                         end - shard->message);
-    if (encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+    /* From the host mates may copy at once. */
+    if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
         slice->failed = true;
 }

@@ -48,16 +48,17 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
                             count * sizeof(struct cgx_sample)) != CGX_OK;
 }
 
-/* Leaves of NSOURCES sources of a sum those that are payloads; returns how many these are. */
-static size_t drop_elements(struct cgx_slice *slice, const struct cgx_coding *coding,
-                            size_t nsources)
+/* Leaves of NSOURCES sources of a sum those that are payloads, where the host sees them; returns
+ * how many these are. */
+static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *coding,
+                             size_t nsources)
 {
     const unsigned char **sources = slice->coll->scratch->sources;
     size_t left = 0;
 
     for (size_t i = 0; i < nsources; i++) {
         if (sources[i] && !cgx_is_raw(coding, i))
-            sources[left++] = sources[i];
+            sources[left++] = cgx_slice_seen(slice, sources[i]);
     }
     return left;
 }
@@ -101,7 +102,7 @@ static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *uni
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (!slice->by_device || reach == CGX_REACH_ALL)
+    if (slice->pull != CGX_PULL_DEVICE || reach == CGX_REACH_ALL)
         return encoder->ops->fetch(encoder, slice->lane_number,
                                    slice->lane->staging + unit->message + CGX_MESSAGE_HEADER_BYTES,
                                    unit->bytes);
@@ -196,7 +197,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
         fetch(slice, unit, pieces, payload, reach) != CGX_OK)
         cgx_slice_withhold(slice);
     wait_for_work(slice);
-    seal(slice, unit, drop_elements(slice, &coding, nsources), partial);
+    seal(slice, unit, leave_payloads(slice, &coding, nsources), partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->lane_number);
 }
 
@@ -210,7 +211,7 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
-    if (!slice->by_device)
+    if (slice->pull == CGX_PULL_NONE)
         decoder->ops->store(decoder, slice->lane_number, staging,
                             has_own ? cgx_slice_own(slice)->message : slice->end);
     status = decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,

@@ -31,7 +31,7 @@ void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
 void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
                      size_t bytes)
 {
-    if (stage->is_cross || !slice->by_device)
+    if (stage->is_cross || slice->pull == CGX_PULL_NONE)
         cgx_slice_store(slice, at, bytes);
 }
 

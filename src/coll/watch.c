@@ -285,7 +285,7 @@ void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
     const struct cgx_coll *coll = slice->coll;
     const struct sources from = {sources, nsources, origin};
     /* What mates have sent is not here where it went from device to device. */
-    bool sees = !slice->by_device || coll->shape->nodes->nodes > 1;
+    bool sees = slice->pull != CGX_PULL_DEVICE || coll->shape->nodes->nodes > 1;
     uint32_t words[SIGHT_WORDS] = {0};
 
     if (!has_room(part))

@@ -153,27 +153,18 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     return status;
 }
 
-/* Queues the copying of BYTES to where DATA is mirrored: from there or, if that is 0, from DATA. */
-static enum cgx_status queue_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
-                                  CUdeviceptr from, const unsigned char *data, size_t bytes)
-{
-    return from ? cgx_cuda_status(cgx_cuda()->cuMemcpyDtoDAsync(to, from, bytes, work->up),
-                                  "cuMemcpyDtoDAsync")
-                : cgx_cuda_status(cgx_cuda()->cuMemcpyHtoDAsync(to, data, bytes, work->up),
-                                  "cuMemcpyHtoDAsync");
-}
-
-/* What mates have sent can be had in no other way: it is tried twice. */
-static void bring(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane, CUdeviceptr from,
-                  const unsigned char *data, size_t bytes)
+/* Brings BYTES to where DATA is mirrored. What mates have sent can be had in no other way: it is
+ * tried twice. */
+static void bring(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
+                  const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
 {
     CUdeviceptr to = cgx_cuda_mirrored(lane, data);
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status == CGX_OK) {
-        status = queue_copy(work, to, from, data, bytes);
+        status = cgx_cuda_copy(work, to, from, bytes);
         if (status != CGX_OK)
-            status = queue_copy(work, to, from, data, bytes);
+            status = cgx_cuda_copy(work, to, from, bytes);
         if (status == CGX_OK)
             status = cgx_cuda_record(&lane->stored, work->up);
         cgx_cuda_leave();
@@ -188,7 +179,7 @@ static void store(struct cgx_backend *backend, unsigned number, const unsigned c
     struct cgx_cuda_work *work = &self(backend)->work;
 
     if (bytes > 0)
-        bring(work, &work->lanes[number], 0, data, bytes);
+        bring(work, &work->lanes[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
 }
 
 static void pull(struct cgx_backend *backend, unsigned number, unsigned mate, size_t offset,
@@ -196,11 +187,11 @@ static void pull(struct cgx_backend *backend, unsigned number, unsigned mate, si
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     struct cgx_cuda_lane *lane = &work->lanes[number];
-    CUdeviceptr from = cgx_cuda_peer_at(work, mate, offset, bytes);
+    struct cgx_cuda_place from;
 
     lane->pulled = true;
-    if (from)
-        bring(work, lane, from, data, bytes);
+    if (cgx_cuda_peer_at(work, mate, offset, bytes, &from))
+        bring(work, lane, &from, data, bytes);
     else
         lane->store_failed = true;
 }

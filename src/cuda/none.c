@@ -55,10 +55,10 @@ uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
     return 0;
 }
 
-enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, const struct cgx_cuda_offer *offers,
-                                 unsigned nmates, unsigned self)
+enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
+                                 const struct cgx_cuda_mate *mates, unsigned nmates, unsigned self)
 {
-    (void)backend, (void)offers, (void)nmates, (void)self;
+    (void)backend, (void)pull, (void)mates, (void)nmates, (void)self;
     return CGX_ERR_INVALID;
 }
 
@@ -67,7 +67,13 @@ void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
     (void)all;
 }
 
-bool cgx_cuda_is_connected(const struct cgx_backend *backend)
+enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)
+{
+    (void)backend;
+    return CGX_PULL_NONE;
+}
+
+bool cgx_cuda_is_device(const struct cgx_backend *backend)
 {
     (void)backend;
     return false;

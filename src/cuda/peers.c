@@ -6,15 +6,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cuda/work.h"
 #include "util/cookie.h"
+#include "util/pages.h"
 
 struct cgx_cuda_peers {
+    enum cgx_pull pull;
     unsigned count;
     struct peer {
         CUdeviceptr memory; /* 0: not open */
-        uint64_t bytes;     /* of its mirror */
+        void *segment;      /* registered; NULL: none */
+        size_t mapped;      /* bytes of it */
+        size_t front;       /* where in either the staging memory or its mirror begins ... */
+        uint64_t bytes;     /* ... and what it has */
     } peers[];
 };
 
@@ -83,88 +89,108 @@ uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
 
 /* ---- what was opened of mates ---- */
 
-static void close_peers(struct cgx_cuda_peers *peers)
+/* Memory that may still be pinned is never unmapped: what came to its address later would be taken
+ * for it. */
+static void close_peer(const struct peer *peer)
 {
-    for (unsigned i = 0; i < peers->count; i++) {
-        if (peers->peers[i].memory)
-            cgx_cuda_status(cgx_cuda()->cuIpcCloseMemHandle(peers->peers[i].memory),
-                            "cuIpcCloseMemHandle");
-    }
+    if (peer->memory)
+        cgx_cuda_status(cgx_cuda()->cuIpcCloseMemHandle(peer->memory), "cuIpcCloseMemHandle");
+    if (peer->segment && cgx_cuda_status(cgx_cuda()->cuMemHostUnregister(peer->segment),
+                                         "cuMemHostUnregister") == CGX_OK)
+        munmap(peer->segment, peer->mapped);
 }
 
 /* In the context of WORK, which is current where it could be. */
 void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered)
 {
-    if (work->peers && entered)
-        close_peers(work->peers);
-    free(work->peers);
+    struct cgx_cuda_peers *peers = work->peers;
+
+    for (unsigned i = 0; peers && entered && i < peers->count; i++)
+        close_peer(&peers->peers[i]);
+    free(peers);
     work->peers = NULL;
 }
 
-/* The cookie at MEMORY, by the way that payloads go: where copies between devices lose bytes, as
- * behind some IOMMUs, no call of the driver says so. */
-static enum cgx_status pull_cookie(const struct cgx_cuda_work *work, CUdeviceptr memory,
-                                   uint64_t *cookie)
+/* Whether the COOKIE is at the PLACE, by the way that payloads go: where copies between devices
+ * lose bytes, as behind some IOMMUs, no call of the driver says so. */
+static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_place *place,
+                       uint64_t cookie)
 {
     CUdeviceptr pulled = work->memory + CGX_CUDA_MIRRORS / 2;
-    enum cgx_status status =
-        cgx_cuda_status(cgx_cuda()->cuMemcpyDtoDAsync(pulled, memory, sizeof *cookie, work->up),
-                        "cuMemcpyDtoDAsync");
+    uint64_t found = 0;
 
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(work->up), "cuStreamSynchronize");
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(cookie, pulled, sizeof *cookie),
-                                 "cuMemcpyDtoH");
-    return status;
+    return cgx_cuda_copy(work, pulled, place, sizeof found) == CGX_OK &&
+           cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(work->up), "cuStreamSynchronize") ==
+               CGX_OK &&
+           cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(&found, pulled, sizeof found),
+                           "cuMemcpyDtoH") == CGX_OK &&
+           found == cookie;
 }
 
 /* In the current context, which is that of WORK. */
-static enum cgx_status open_peer(const struct cgx_cuda_work *work,
-                                 const struct cgx_cuda_offer *offer, struct peer *peer)
+static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_offer *offer,
+                        struct peer *peer)
 {
     CUipcMemHandle handle;
     CUdeviceptr memory;
-    uint64_t cookie = 0;
-    enum cgx_status status;
 
     if (offer->cookie == 0)
-        return CGX_ERR_INVALID;
+        return false;
     memcpy(&handle, offer->handle, sizeof handle);
-    status = cgx_cuda_status(
-        cgx_cuda()->cuIpcOpenMemHandle(&memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-        "cuIpcOpenMemHandle");
-    if (status != CGX_OK)
-        return CGX_ERR_INVALID;
-    *peer = (struct peer){.memory = memory, .bytes = offer->bytes};
-    status = pull_cookie(work, memory, &cookie);
-    return status == CGX_OK && cookie == offer->cookie ? CGX_OK : CGX_ERR_INVALID;
+    if (cgx_cuda_status(
+            cgx_cuda()->cuIpcOpenMemHandle(&memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+            "cuIpcOpenMemHandle") != CGX_OK)
+        return false;
+    *peer = (struct peer){.memory = memory, .front = CGX_CUDA_MIRRORS, .bytes = offer->bytes};
+    return has_cookie(work, &(struct cgx_cuda_place){.device = memory}, offer->cookie);
 }
 
-enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, const struct cgx_cuda_offer *offers,
-                                 unsigned nmates, unsigned self)
+static bool register_segment(const struct cgx_cuda_work *work,
+                             const struct cgx_cuda_segment *segment, struct peer *peer)
+{
+    void *memory = segment->memory ? cgx_pages_again(segment->memory, segment->bytes) : NULL;
+
+    if (!memory)
+        return false;
+    if (cgx_cuda_status(cgx_cuda()->cuMemHostRegister(memory, segment->bytes,
+                                                      CU_MEMHOSTREGISTER_PORTABLE |
+                                                          CU_MEMHOSTREGISTER_READ_ONLY),
+                        "cuMemHostRegister") != CGX_OK) {
+        munmap(memory, segment->bytes);
+        return false;
+    }
+    *peer = (struct peer){.segment = memory,
+                          .mapped = segment->bytes,
+                          .front = segment->front,
+                          .bytes = segment->bytes - segment->front};
+    return has_cookie(work, &(struct cgx_cuda_place){.host = memory}, segment->cookie);
+}
+
+enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
+                                 const struct cgx_cuda_mate *mates, unsigned nmates, unsigned self)
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
-    enum cgx_status status = CGX_OK;
+    bool opened = true;
 
     if (!work || cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_cuda_work_disconnect(work, true);
     work->peers = calloc(1, sizeof *work->peers + nmates * sizeof work->peers->peers[0]);
-    if (!work->peers) {
-        status = CGX_ERR_NOMEM;
-        goto leave;
+    if (work->peers) {
+        work->peers->pull = pull;
+        work->peers->count = nmates;
     }
-    work->peers->count = nmates;
-    for (unsigned i = 0; status == CGX_OK && i < nmates; i++) {
+    for (unsigned i = 0; work->peers && opened && i < nmates; i++) {
+        struct peer *peer = &work->peers->peers[i];
+
         if (i != self)
-            status = open_peer(work, &offers[i], &work->peers->peers[i]);
+            opened = pull == CGX_PULL_DEVICE ? open_mirror(work, &mates[i].mirror, peer)
+                                             : register_segment(work, &mates[i].segment, peer);
     }
-    if (status != CGX_OK)
+    if (!opened)
         cgx_cuda_work_disconnect(work, true);
-leave:
     cgx_cuda_leave();
-    return status;
+    return work->peers ? CGX_OK : opened ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
 }
 
 void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
@@ -178,22 +204,33 @@ void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
     }
 }
 
-bool cgx_cuda_is_connected(const struct cgx_backend *backend)
+enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)
 {
     const struct cgx_cuda_work *work = cgx_cuda_work_of((struct cgx_backend *)backend);
 
-    return work && work->peers;
+    return work && work->peers ? work->peers->pull : CGX_PULL_NONE;
 }
 
-CUdeviceptr cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset,
-                             size_t bytes)
+bool cgx_cuda_is_device(const struct cgx_backend *backend)
+{
+    return cgx_cuda_work_of((struct cgx_backend *)backend) != NULL;
+}
+
+bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset, size_t bytes,
+                      struct cgx_cuda_place *place)
 {
     const struct cgx_cuda_peers *peers = work->peers;
+    const struct peer *peer = peers && mate < peers->count ? &peers->peers[mate] : NULL;
 
-    if (!peers || mate >= peers->count || peers->peers[mate].memory == 0 ||
-        offset > peers->peers[mate].bytes || bytes > peers->peers[mate].bytes - offset)
-        return 0;
-    return peers->peers[mate].memory + CGX_CUDA_MIRRORS + offset;
+    if (!peer || (!peer->memory && !peer->segment) || offset > peer->bytes ||
+        bytes > peer->bytes - offset)
+        return false;
+    *place = (struct cgx_cuda_place){0};
+    if (peer->memory)
+        place->device = peer->memory + peer->front + offset;
+    else
+        place->host = (const unsigned char *)peer->segment + peer->front + offset;
+    return true;
 }
 
 /* ---- memory that mates may still have open ---- */

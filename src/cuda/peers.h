@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads from device to device through CUDA IPC: a rank opens the memory in which its mates, the
- * other ranks of its node, have their mirrors of the staging memory (work.h), and copies what they
- * send from there. What says that it is there, and what the host must know of it, goes through
- * shared memory on the host (coll/shm.h). */
+/* How a device gets the payloads of mates, the other ranks of its node: from the memory in which
+ * they have their mirrors of the staging memory (work.h), which it opens (CUDA IPC), or from their
+ * staging memory itself, which it registers. What says that they are there, and what the host must
+ * know of them, goes through shared memory on the host (coll/shm.h). */
 #ifndef CGX_CUDA_PEERS_H
 #define CGX_CUDA_PEERS_H
 
@@ -25,16 +25,32 @@ enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offe
 /* The cookie of the mirror that was offered of those of ALL, or 0. */
 uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all);
 
-/* Opens for BACKEND the mirrors that NMATES mates OFFER, but that of SELF. CGX_ERR_INVALID,
- * CGX_ERR_NOMEM: not all of them can be had, and none is open. */
-enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, const struct cgx_cuda_offer *offers,
-                                 unsigned nmates, unsigned self);
+/* The staging memory of a mate as it is mapped here, for reading. */
+struct cgx_cuda_segment {
+    const void *memory; /* whole pages, with its cookie at the start; NULL: it is not here */
+    size_t bytes;
+    size_t front; /* where in it the staging memory begins */
+    uint64_t cookie;
+};
 
-/* Closes what is open for the backends of ALL. */
+struct cgx_cuda_mate {
+    struct cgx_cuda_offer mirror;    /* for CGX_PULL_DEVICE */
+    struct cgx_cuda_segment segment; /* for CGX_PULL_HOST; may be unmapped afterwards */
+};
+
+/* Has BACKEND pull from NMATES mates, but from SELF, by PULL, which is not NONE. CGX_ERR_INVALID,
+ * CGX_ERR_NOMEM: it cannot from all of them, and is not connected. */
+enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
+                                 const struct cgx_cuda_mate *mates, unsigned nmates, unsigned self);
+
+/* Gives up what the backends of ALL have of mates. */
 void cgx_cuda_disconnect(struct cgx_cuda_backends *all);
 
-/* Whether mirrors are open for BACKEND: then it can pull. */
-bool cgx_cuda_is_connected(const struct cgx_backend *backend);
+/* How BACKEND can pull. */
+enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend);
+
+/* Whether BACKEND is one of a device. */
+bool cgx_cuda_is_device(const struct cgx_backend *backend);
 
 /* No mate has the mirror of COOKIE open any more, or none will use it. It is no longer offered; if
  * its backend has gone, which a mirror that was offered outlives, it is freed. */

@@ -47,6 +47,18 @@ bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work)
            (code == CUDA_SUCCESS && id != work->id);
 }
 
+enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
+                              const struct cgx_cuda_place *from, size_t bytes)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+
+    return from->device
+               ? cgx_cuda_status(cuda->cuMemcpyDtoDAsync(to, from->device, bytes, work->up),
+                                 "cuMemcpyDtoDAsync")
+               : cgx_cuda_status(cuda->cuMemcpyHtoDAsync(to, from->host, bytes, work->up),
+                                 "cuMemcpyHtoDAsync");
+}
+
 static enum cgx_status create_stream(CUstream *stream)
 {
     return cgx_cuda_status(cgx_cuda()->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING),

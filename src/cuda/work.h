@@ -82,6 +82,16 @@ struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend);
  * broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
 
+/* Memory of a device or, where DEVICE is 0, of the host. */
+struct cgx_cuda_place {
+    CUdeviceptr device;
+    const unsigned char *host;
+};
+
+/* Queues a copy to the device on the stream for these; the context of WORK is current. */
+enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
+                              const struct cgx_cuda_place *from, size_t bytes);
+
 /* Whether the context is gone, and with it all that was made in it. */
 bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
 
@@ -96,9 +106,10 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered);
 /* Keeps the memory of WORK for cgx_cuda_withdraw. False: memory is short. */
 bool cgx_cuda_work_retire(const struct cgx_cuda_work *work);
 
-/* Where BYTES at OFFSET of the mirror of MATE are; 0: nowhere. */
-CUdeviceptr cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset,
-                             size_t bytes);
+/* Sets *PLACE to where BYTES at OFFSET of the staging memory of MATE are to be had, as the backend
+ * is connected. False: nowhere. */
+bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset, size_t bytes,
+                      struct cgx_cuda_place *place);
 
 /* ---- backends ---- */
 

@@ -200,12 +200,12 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     }
     coll.shape = &schedule->shape;
     /* Sums that are formed flat have no mates. */
-    coll.by_device = recurring->kind->by_device && schedule->shape.nodes->most > 1;
+    coll.pull = schedule->shape.nodes->most > 1 ? recurring->kind->pull : CGX_PULL_NONE;
     if (cgx_layers_find(state, recurring->position, schedule->plan, &coll.shape, &tally))
         coll.tally = &tally;
     cgx_offer_get_backends(state, call, &offer);
-    if (coll.by_device && !offer.refusal &&
-        !(cgx_offer_backend(&offer) && cgx_cuda_is_connected(offer.encoder)))
+    if (coll.pull != CGX_PULL_NONE && !offer.refusal &&
+        !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
         offer.refusal = "mates cannot reach the memory that its buffers have come to lie in";
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
@@ -272,7 +272,7 @@ static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recur
 
     if (recurring->entry->state != CGX_CALL_NEW || recurring->entry->sampled ||
         recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
-        recurring->kind->by_device || !cgx_decide_is_served(state, recurring))
+        recurring->kind->pull == CGX_PULL_DEVICE || !cgx_decide_is_served(state, recurring))
         return false;
     schedule = cgx_decide_schedule(state, recurring);
     return schedule->shape.watched && cgx_watch_sees(schedule->plan);

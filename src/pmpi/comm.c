@@ -11,6 +11,7 @@
 #include "cuda/memory.h"
 #include "cuda/peers.h"
 #include "pmpi/agreement.h"
+#include "pmpi/connect.h"
 #include "pmpi/errors.h"
 #include "pmpi/layers.h"
 #include "pmpi/start.h"
@@ -57,7 +58,7 @@ static void free_state(struct cgx_comm *state)
         /* Mates may still have it open for a moment, but not in use: they have ended their last
          * call too. Waiting for them could be for ever, since ranks may free communicators in any
          * order where the MPI lets them. */
-        cgx_cuda_withdraw(NULL, state->peer_cookie);
+        cgx_cuda_withdraw(NULL, state->mirror_cookie);
     }
     cgx_shm_free(state->shm);
     cgx_nodes_free(state->nodes);
@@ -384,7 +385,7 @@ enum cgx_status cgx_comm_backend(struct cgx_comm *state, const struct cgx_pointe
 {
     struct cgx_area area = cgx_scratch_area(&state->scratch);
 
-    area.offered = cgx_start()->inner_transport == CGX_TRANSPORT_P2P;
+    area.offered = cgx_connect_may_offer(state);
     if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->scratch.devices, buffer, &area, sync, backend);
     *backend = cgx_backend_host();

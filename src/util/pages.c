@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#define _GNU_SOURCE /* MADV_DONTFORK */
+#define _GNU_SOURCE /* MADV_DONTFORK, mremap */
 
 #include "util/pages.h"
 
@@ -39,6 +39,13 @@ void *cgx_pages_map(size_t bytes, int file)
     }
     madvise(memory, mapped, MADV_DONTFORK);
     return memory;
+}
+
+void *cgx_pages_again(const void *memory, size_t bytes)
+{
+    void *again = mremap((void *)memory, 0, bytes, MREMAP_MAYMOVE);
+
+    return again == MAP_FAILED ? NULL : again;
 }
 
 void cgx_pages_unmap(void *memory, size_t bytes)

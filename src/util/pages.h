@@ -26,6 +26,10 @@
  * touched behind them faults. NULL: there is no memory. */
 void *cgx_pages_map(size_t bytes, int file);
 
+/* What is mapped at MEMORY, shared and in whole pages, at another address too, with the same
+ * access; it stays when MEMORY goes, until munmap. NULL: there is no room. */
+void *cgx_pages_again(const void *memory, size_t bytes);
+
 /* With the same BYTES; MEMORY may be NULL. It is pinned no more. */
 void cgx_pages_unmap(void *memory, size_t bytes);
 

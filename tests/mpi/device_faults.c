@@ -170,7 +170,7 @@ enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
 enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
                                           bool early)
 {
-    if (slice->by_device && slice->number + 1 == slices && !early)
+    if (slice->pull == CGX_PULL_DEVICE && slice->number + 1 == slices && !early)
         fault.pulling = fault.pulling || is_ahead();
     return __real_cgx_slice_exchange(slice, count, step, early);
 }

@@ -38,7 +38,7 @@ static bool is_host(enum softcuda_memory memory)
 
 /* Where BYTES from ADDRESS on are, if the context may copy them as that side of a copy. */
 static bool find(const struct softcuda_context *context, const void *address, size_t bytes,
-                 enum side side, enum softcuda_memory *memory)
+                 enum side side, bool written, enum softcuda_memory *memory)
 {
     struct softcuda_allocation *allocation = NULL;
 
@@ -46,7 +46,8 @@ static bool find(const struct softcuda_context *context, const void *address, si
     if (*memory == SOFTCUDA_BAD)
         return false;
     for (; allocation; allocation = softcuda_memory_next(allocation, address, bytes)) {
-        if (!softcuda_memory_is_reachable(allocation, context))
+        if (!softcuda_memory_is_reachable(allocation, context) ||
+            (written && allocation->read_only))
             return false;
     }
     return side == HOST ? *memory != SOFTCUDA_DEVICE : side == ANY || *memory != SOFTCUDA_PAGEABLE;
@@ -137,8 +138,8 @@ static CUresult copy_on(struct softcuda_context *context, CUstream handle,
 
     if (stream == NULL || stream->object.context != context)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!find(context, request->to, request->bytes, request->to_side, &to) ||
-        !find(context, request->from, request->bytes, request->from_side, &from))
+    if (!find(context, request->to, request->bytes, request->to_side, true, &to) ||
+        !find(context, request->from, request->bytes, request->from_side, false, &from))
         return CUDA_ERROR_INVALID_VALUE;
     if (softcuda_fails(SOFTCUDA_COPY))
         return CUDA_ERROR_UNKNOWN;
@@ -178,7 +179,7 @@ static CUresult set_on(struct softcuda_context *context, CUstream handle, struct
     if (stream == NULL || stream->object.context != context)
         return CUDA_ERROR_INVALID_HANDLE;
     if (set.count > SIZE_MAX / set.width || (uintptr_t)set.to % set.width != 0 ||
-        !find(context, set.to, set.count * set.width, DEVICE, &to))
+        !find(context, set.to, set.count * set.width, DEVICE, true, &to))
         return CUDA_ERROR_INVALID_VALUE;
     if (softcuda_fails(SOFTCUDA_COPY))
         return CUDA_ERROR_UNKNOWN;

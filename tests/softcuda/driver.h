@@ -99,6 +99,7 @@ struct softcuda_allocation {
     struct softcuda_context *context; /* NULL: it belongs to the device */
     CUdevice device;
     bool pooled;                              /* memory of the device's pool */
+    bool read_only;                           /* registered so: nothing may be copied there */
     struct softcuda_physical *mapped_by_hand; /* NULL: it is not */
     unsigned long long users; /* of such memory: a bit for each device that may use it */
     unsigned char *start;

@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE /* mincore */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -26,7 +27,26 @@ static bool is_mapped(const void *start, size_t bytes)
     return true;
 }
 
-static CUresult register_range(struct softcuda_context *context, void *start, size_t bytes)
+/* Whether the program may write to all of it. */
+static bool is_writable(const void *start, size_t bytes)
+{
+    uintptr_t next = (uintptr_t)start, end = next + bytes;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512], access[5];
+    unsigned long from, to;
+
+    while (maps != NULL && next < end && fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, access) == 3 && from <= next && next < to &&
+            access[1] == 'w')
+            next = to;
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return next >= end;
+}
+
+static CUresult register_range(struct softcuda_context *context, void *start, size_t bytes,
+                               bool read_only)
 {
     struct softcuda_allocation *allocation = NULL;
 
@@ -38,12 +58,17 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
                    : CUDA_ERROR_INVALID_VALUE;
     if (softcuda_memory_find(start, bytes, &allocation) != SOFTCUDA_PAGEABLE)
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (!read_only && !is_writable(start, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (read_only && softcuda_fails(SOFTCUDA_READ_ONLY))
+        return CUDA_ERROR_NOT_SUPPORTED;
     if (softcuda_fails(SOFTCUDA_ALLOC) || !softcuda_fork_watch())
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation = calloc(1, sizeof *allocation);
     if (allocation == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->memory = SOFTCUDA_REGISTERED;
+    allocation->read_only = read_only;
     allocation->context = context;
     allocation->device = context->device;
     allocation->start = start;
@@ -57,13 +82,15 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
 
 CUresult cuMemHostRegister(void *start, size_t bytes, unsigned flags)
 {
+    const unsigned known =
+        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     struct softcuda_context *context;
     CUresult code = softcuda_enter_context(&context);
 
-    if (code == CUDA_SUCCESS && flags > 3) /* no I/O memory, nothing read-only */
+    if (code == CUDA_SUCCESS && (flags & ~known) != 0)
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)
-        code = register_range(context, start, bytes);
+        code = register_range(context, start, bytes, (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0);
     return softcuda_leave(code);
 }
 

@@ -20,7 +20,7 @@
  *
  * Left out: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
  * in _ptds and _ptsz); memory mapped in two places, in part, read-only, or shared as a file; pools
- * but the device's own; registration read-only or of I/O memory; stream capture, graphs, priorities
+ * but the device's own; registration of I/O memory; stream capture, graphs, priorities
  * and callbacks; peer access between devices and copies between their memory; green contexts;
  * textures, grids of more than one dimension, shared memory that a launch asks for.
  *
@@ -47,13 +47,14 @@ extern "C" {
 #endif
 
 enum softcuda_kind {
-    SOFTCUDA_ALLOC,  /* cuMemAlloc, cuMemAllocHost, cuMemHostAlloc, cuMemHostRegister, streams,
-                        events,  modules: CUDA_ERROR_OUT_OF_MEMORY */
-    SOFTCUDA_COPY,   /* cuMemcpy*, cuMemset*: CUDA_ERROR_UNKNOWN, nothing is copied */
-    SOFTCUDA_LAUNCH, /* cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES */
-    SOFTCUDA_ASYNC,  /* as a copy or launch is carried out: sticky, CUDA_ERROR_ILLEGAL_ADDRESS */
-    SOFTCUDA_LOST,   /* any call of the driver: sticky, CUDA_ERROR_DEVICE_UNAVAILABLE */
-    SOFTCUDA_IPC,    /* cuIpcGetMemHandle, cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED */
+    SOFTCUDA_ALLOC,     /* cuMemAlloc, cuMemAllocHost, cuMemHostAlloc, cuMemHostRegister, streams,
+                           events,  modules: CUDA_ERROR_OUT_OF_MEMORY */
+    SOFTCUDA_COPY,      /* cuMemcpy*, cuMemset*: CUDA_ERROR_UNKNOWN, nothing is copied */
+    SOFTCUDA_LAUNCH,    /* cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES */
+    SOFTCUDA_ASYNC,     /* as a copy or launch is carried out: sticky, CUDA_ERROR_ILLEGAL_ADDRESS */
+    SOFTCUDA_LOST,      /* any call of the driver: sticky, CUDA_ERROR_DEVICE_UNAVAILABLE */
+    SOFTCUDA_IPC,       /* cuIpcGetMemHandle, cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED */
+    SOFTCUDA_READ_ONLY, /* cuMemHostRegister of memory for reading alone: the same */
     SOFTCUDA_KINDS
 };
 

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "cuda/driver.h"
 #include "softcuda_helpers.h"
@@ -303,6 +304,29 @@ static void test_register(void)
     free(host);
 }
 
+static void test_read_only(void)
+{
+    char *host = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char back = 0;
+
+    if (host == MAP_FAILED)
+        bail_out("no memory");
+    host[7] = 'c';
+    mprotect(host, BYTES, PROT_READ);
+    ok(cuMemHostRegister(host, BYTES, 0) == CUDA_ERROR_INVALID_VALUE,
+       "what the program may not write to is not registered for writing");
+    softcuda_fail(SOFTCUDA_READ_ONLY, 1, false);
+    ok(cuMemHostRegister(host, BYTES, CU_MEMHOSTREGISTER_READ_ONLY) == CUDA_ERROR_NOT_SUPPORTED &&
+           cuMemHostRegister(host, BYTES, CU_MEMHOSTREGISTER_READ_ONLY) == CUDA_SUCCESS,
+       "but for reading, unless that is to fail");
+    must(cuMemcpyHtoD(memory, host + 7, 1));
+    must(cuMemcpyDtoH(&back, memory, 1));
+    ok(back == 'c' && cuMemcpyDtoH(host, memory, 1) == CUDA_ERROR_INVALID_VALUE,
+       "it is copied from, and not to");
+    must(cuMemHostUnregister(host));
+    munmap(host, BYTES);
+}
+
 int main(void)
 {
     test_entries();
@@ -313,6 +337,7 @@ int main(void)
     test_access();
     test_ranges();
     test_register();
+    test_read_only();
     must(cuCtxDestroy(context));
     ok(live() == 0, "nothing is left");
     return done_testing();
