@@ -25,8 +25,8 @@ measure_stores() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_headers kernels_measure kernels_bytes kernels_hostile kernels_random cuda_staged
-    [ "$quick" = no ] || set -- kernels_headers
+    set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random cuda_staged
+    [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
         echo "$program|150|$directory/tests/unit/$program"
     done | together 6

@@ -49,7 +49,7 @@ list_sanitized() {
         echo "memcheck $program"
         echo "racecheck $program"
     done
-    for program in kernels_bytes kernels_headers; do
+    for program in kernels_bytes kernels_ranges; do
         echo "synccheck $program"
         echo "initcheck $program"
     done

@@ -17,6 +17,7 @@ struct cgx_area {
     unsigned char *staging[CGX_LANES]; /* NULL: no such lane */
     size_t bytes;                      /* of each lane */
     size_t pieces;
+    size_t shown; /* ranges of payloads */
     size_t sources;
     bool offered; /* mates may be to open what mirrors it */
 };
@@ -28,13 +29,19 @@ enum cgx_pull {
     CGX_PULL_DEVICE, /* and this from mates' devices */
 };
 
+/* A range of a payload: both are multiples of 4. */
+struct cgx_shown {
+    size_t offset; /* from the payload's start */
+    size_t bytes;
+};
+
 struct cgx_backend;
 
-/* Payloads, sources, samples and ranges are addresses in the lane's staging memory, samples aligned
- * to 16 bytes like payloads. What encode, reduce, decode and measure do is what struct cgx_codec
- * says. An operation may have been carried out when it returns,
- * or be queued: then PIECES and SOURCES have been copied, but the buffers must stay until
- * wait. An operation that returns an error has queued nothing. */
+/* Payloads, sources and samples are addresses in the lane's staging memory, samples aligned to 16
+ * bytes like payloads. What encode, reduce, decode and measure do is what struct cgx_codec says. An
+ * operation may have been carried out when it returns, or be queued: then PIECES, RANGES and
+ * SOURCES have been copied, but the buffers must stay until wait. An operation that returns an
+ * error has queued nothing. */
 struct cgx_backend_ops {
     const char *name;
 
@@ -70,10 +77,10 @@ struct cgx_backend_ops {
                   size_t bytes);
 
     /* Where payloads go from device to device, the host has of its own what is asked for here:
-     * brings the bucket headers of the PIECES of PAYLOAD to the staging memory. */
-    enum cgx_status (*headers)(struct cgx_backend *backend, unsigned lane,
-                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *payload);
+     * brings the RANGES of PAYLOAD, in any order, to the staging memory. Once between two waits. */
+    enum cgx_status (*show)(struct cgx_backend *backend, unsigned lane,
+                            const struct cgx_shown *ranges, size_t nranges,
+                            const unsigned char *payload);
 
     /* As store, of BYTES at OFFSET of the staging memory of MATE or of its mirror, as the backend
      * is connected (cuda/peers.h), to where DATA is mirrored. They must stay there until wait,

@@ -40,6 +40,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->addends);
+    free(scratch->shown);
     cgx_exchange_free(scratch->exchange);
     *scratch = (struct cgx_scratch){.mates = scratch->mates};
 }
@@ -77,6 +78,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
                                           .staging = larger(holds->staging, needs->staging),
                                           .pieces = larger(holds->pieces, needs->pieces),
                                           .units = larger(holds->units, needs->units),
+                                          .shown = larger(holds->shown, needs->shown),
                                           .sources = larger(holds->sources, needs->sources),
                                           .transfers = larger(holds->transfers, needs->transfers)}};
     bool had;
@@ -89,8 +91,10 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
     grown.addends = calloc(grown.holds.sources, sizeof *grown.addends);
+    grown.shown = calloc(grown.holds.shown, sizeof *grown.shown);
     grown.exchange = cgx_exchange_create(grown.holds.transfers);
-    if (!had || !grown.transfers || !grown.sources || !grown.addends || !grown.exchange) {
+    if (!had || !grown.transfers || !grown.sources || !grown.addends || !grown.shown ||
+        !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }
@@ -103,6 +107,7 @@ struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
 {
     struct cgx_area area = {.bytes = scratch->holds.staging,
                             .pieces = scratch->holds.pieces,
+                            .shown = scratch->holds.shown,
                             .sources = scratch->holds.sources};
 
     for (unsigned i = 0; i < CGX_LANES; i++)

@@ -16,6 +16,7 @@ struct cgx_needs {
     size_t staging; /* bytes of each lane */
     size_t pieces;  /* of each lane */
     size_t units;   /* of each lane */
+    size_t shown;   /* ranges of a payload that the host is shown */
     size_t sources; /* the most that one sum has */
     size_t transfers;
 };
@@ -60,6 +61,7 @@ struct cgx_scratch {
     struct cgx_transfer *transfers;
     const unsigned char **sources; /* of the sum that is being formed */
     const unsigned char **addends; /* as many */
+    struct cgx_shown *shown;       /* of the payload that is being formed */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* that work on the staging memory */
 };

@@ -94,6 +94,22 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
     cgx_float_leave(&caller);
 }
 
+/* Lists the ranges of the bucket headers of PIECES; returns how many these are. */
+static size_t list_headers(const struct cgx_piece *pieces, size_t npieces, unsigned bucket_size,
+                           struct cgx_shown *ranges)
+{
+    size_t nranges = 0;
+
+    for (size_t i = 0; i < npieces; i++) {
+        size_t buckets = (pieces[i].count + bucket_size - 1) / bucket_size;
+
+        if (pieces[i].bits != CGX_BITS_EXACT)
+            ranges[nranges++] =
+                (struct cgx_shown){pieces[i].offset, buckets * CGX_BUCKET_HEADER_BYTES};
+    }
+    return nranges;
+}
+
 /* Brings what was queued of UNIT, whose PIECES are those of PAYLOAD, to the host, as far as it is
  * needed there. */
 static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *unit,
@@ -101,6 +117,8 @@ static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *uni
                              enum cgx_reach reach)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
+    struct cgx_shown *ranges = slice->coll->scratch->shown;
+    size_t nranges;
 
     if (slice->pull != CGX_PULL_DEVICE || reach == CGX_REACH_ALL)
         return encoder->ops->fetch(encoder, slice->lane_number,
@@ -108,8 +126,8 @@ static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *uni
                                    unit->bytes);
     if (!cgx_slice_needs_headers(slice))
         return CGX_OK;
-    return encoder->ops->headers(encoder, slice->lane_number, &slice->coding, pieces, unit->npieces,
-                                 payload);
+    nranges = list_headers(pieces, unit->npieces, slice->coding.bucket_size, ranges);
+    return encoder->ops->show(encoder, slice->lane_number, ranges, nranges, payload);
 }
 
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach)

@@ -108,18 +108,21 @@ static enum cgx_status measure(struct cgx_backend *backend, unsigned lane,
 }
 
 /* The kernel writes into the staging memory itself. */
-static enum cgx_status headers(struct cgx_backend *backend, unsigned number,
-                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *payload)
+static enum cgx_status show(struct cgx_backend *backend, unsigned number,
+                            const struct cgx_shown *ranges, size_t nranges,
+                            const unsigned char *payload)
 {
+    static const struct cgx_coding any;
     const struct cgx_cuda_lane *lane = &self(backend)->work.lanes[number];
     CUdeviceptr there = lane->there + (CUdeviceptr)(payload - lane->host);
 
+    if (nranges == 0)
+        return CGX_OK;
     return run(backend, number,
-               &(struct cgx_cuda_request){.operation = CGX_CUDA_HEADERS,
-                                          .coding = coding,
-                                          .pieces = pieces,
-                                          .npieces = npieces,
+               &(struct cgx_cuda_request){.operation = CGX_CUDA_SHOW,
+                                          .coding = &any,
+                                          .ranges = ranges,
+                                          .nranges = nranges,
                                           .buffer = (const void *)(uintptr_t)there,
                                           .payload = payload});
 }
@@ -284,7 +287,7 @@ static const struct cgx_backend_ops ops = {.name = "cuda",
                                            .measure = measure,
                                            .fetch = fetch,
                                            .store = store,
-                                           .headers = headers,
+                                           .show = show,
                                            .pull = pull,
                                            .wait = wait,
                                            .lost = lost};

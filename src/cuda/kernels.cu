@@ -343,31 +343,29 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
                              (struct cgx_sample *)args.payload + samples->at + number);
 }
 
-/* ---- headers ---- */
+/* ---- ranges ---- */
 
-/* The host needs these of payloads that never come to it. */
-CGX_DEVICE void headers(const struct cgx_kernel_args &args)
+CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 {
-    const int shift = __ffs((int)args.bucket_size) - 1;
     __shared__ uint32_t found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
+        uint32_t range = find_entry(args.ranges, args.nranges, blockIdx.x);
 
         if (threadIdx.x == 0)
-            found = piece;
+            found = range;
     }
     __syncthreads();
 
-    const struct cgx_kernel_piece *piece = &args.pieces[found];
-    const uint64_t buckets = (piece->count + args.bucket_size - 1) >> shift;
-    const uint32_t *from = (const uint32_t *)(args.payload + piece->offset);
-    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + piece->offset);
-    uint64_t first = (uint64_t)(blockIdx.x - piece->tile) * CGX_KERNEL_HEADER_TILE;
+    const struct cgx_kernel_range *range = &args.ranges[found];
+    const uint32_t first = (blockIdx.x - range->tile) * CGX_KERNEL_RANGE_TILE;
+    const uint32_t count = limit(first, range->words, CGX_KERNEL_RANGE_TILE);
+    const uint64_t offset = range->offset + (uint64_t)first * sizeof(uint32_t);
+    const uint32_t *from = (const uint32_t *)(args.payload + offset);
+    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + offset);
 
-    for (uint32_t i = threadIdx.x; i < CGX_KERNEL_HEADER_TILE && first + i < buckets;
-         i += CGX_KERNEL_THREADS)
-        to[first + i] = from[first + i];
+    for (uint32_t i = threadIdx.x; i < count; i += CGX_KERNEL_THREADS)
+        to[i] = from[i];
 }
 
 /* ---- the kernels ---- */
@@ -393,7 +391,7 @@ CGX_DEVICE void headers(const struct cgx_kernel_args &args)
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \
     CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)
 
-CGX_KERNEL(cgx_headers, CGX_BLOCKS, headers)
+CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)
 CGX_KERNELS_OF(float16)
 CGX_KERNELS_OF(bfloat16)

@@ -10,14 +10,14 @@
  *
  * and for all types
  *
- *   cgx_headers
+ *   cgx_ranges
  *
  * They do what codec/codec.h says of these operations, with the same bytes; decode_add adds the
  * levels to the elements of the buffer in float32, rounded to the type (NaN: the canonical one).
  * Each takes one struct cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one
  * block for each tile; measure takes tiles of cgx_kernel_measured elements, and none of pieces of
- * width 32, and its samples are the payload; headers takes tiles of CGX_KERNEL_HEADER_TILE buckets,
- * none of width 32, and copies the bucket headers of PAYLOAD to the same places of BUFFER. */
+ * width 32, and its samples are the payload; ranges takes tiles of CGX_KERNEL_RANGE_TILE words, and
+ * copies the ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
@@ -25,7 +25,7 @@
 
 #define CGX_KERNEL_THREADS 128
 #define CGX_KERNEL_TILE 4096 /* elements: whole buckets of one piece */
-#define CGX_KERNEL_HEADER_TILE 1024
+#define CGX_KERNEL_RANGE_TILE 1024
 
 /* A struct cgx_piece; TILE is the number of tiles of the pieces before it. */
 struct cgx_kernel_piece {
@@ -34,6 +34,14 @@ struct cgx_kernel_piece {
     uint64_t offset;
     uint64_t raw;
     uint32_t bits;
+    uint32_t tile;
+};
+
+/* Words of 4 bytes, from a multiple of 4 on; TILE is the number of tiles of the ranges before it.
+ * Ranges are in any order, and may overlap. */
+struct cgx_kernel_range {
+    uint64_t offset;
+    uint32_t words;
     uint32_t tile;
 };
 
@@ -49,7 +57,7 @@ CGX_QUANT uint32_t cgx_kernel_measured(struct cgx_sampling sampling)
     return CGX_KERNEL_TILE * (uint32_t)cgx_sample_group(sampling);
 }
 
-/* The blocks that PIECE has in measure ... */
+/* The blocks that PIECE has in measure. */
 static inline uint64_t cgx_kernel_measured_tiles(const struct cgx_piece *piece,
                                                  struct cgx_sampling sampling)
 {
@@ -58,12 +66,10 @@ static inline uint64_t cgx_kernel_measured_tiles(const struct cgx_piece *piece,
     return piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
 }
 
-/* ... and in cgx_headers. */
-static inline uint64_t cgx_kernel_header_tiles(const struct cgx_piece *piece, unsigned bucket_size)
+/* The blocks that a range of WORDS has. */
+static inline uint64_t cgx_kernel_range_tiles(uint64_t words)
 {
-    uint64_t tile = (uint64_t)CGX_KERNEL_HEADER_TILE * bucket_size;
-
-    return piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
+    return (words + CGX_KERNEL_RANGE_TILE - 1) / CGX_KERNEL_RANGE_TILE;
 }
 
 /* What stands for a source at ADDRESS, aligned to 16: where it is raw, the negative, so that a run
@@ -75,7 +81,10 @@ static inline int64_t cgx_kernel_source(uint64_t address, bool is_raw)
 
 /* All pointers are the device's. */
 struct cgx_kernel_args {
-    const struct cgx_kernel_piece *pieces;
+    union {
+        const struct cgx_kernel_piece *pieces;
+        const struct cgx_kernel_range *ranges; /* cgx_ranges */
+    };
     const int64_t *sources; /* as cgx_kernel_source says */
     void *buffer;           /* may be misaligned, for its elements too */
     unsigned char *payload; /* aligned to 16 */
@@ -83,7 +92,10 @@ struct cgx_kernel_args {
     uint64_t seed;
     uint32_t call;
     uint32_t stream;
-    uint32_t npieces;
+    union {
+        uint32_t npieces;
+        uint32_t nranges;
+    };
     uint32_t nsources;
     uint32_t bucket_size;
     uint32_t partial;             /* reduce: not 0: the sums will be added to others */

@@ -28,6 +28,12 @@ static size_t sources_bytes(const struct cgx_cuda_request *request)
     return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
 }
 
+/* Pieces or ranges. */
+static size_t entries_of(const struct cgx_cuda_request *request)
+{
+    return request->operation == CGX_CUDA_SHOW ? request->nranges : request->npieces;
+}
+
 /* Appends to the table what differs from what it holds; returns whether anything does. */
 static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size_t bytes)
 {
@@ -39,21 +45,60 @@ static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size
 
 static uint64_t tiles_of(const struct cgx_cuda_request *request, const struct cgx_piece *piece)
 {
-    if (request->operation == CGX_CUDA_HEADERS)
-        return cgx_kernel_header_tiles(piece, request->coding->bucket_size);
     if (request->operation == CGX_CUDA_MEASURE)
         return cgx_kernel_measured_tiles(piece, request->coding->sampling);
     return cgx_kernel_tiles(piece);
 }
 
-/* Writes the tables of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
+/* Puts the pieces of REQUEST at AT, and sets *TILES to the blocks of the kernel. */
+static bool put_pieces(struct cgx_cuda_table *table, size_t at,
+                       const struct cgx_cuda_request *request, uint64_t *tiles)
+{
+    bool changed = false;
+
+    *tiles = 0;
+    for (size_t i = 0; i < request->npieces; i++) {
+        const struct cgx_piece *piece = &request->pieces[i];
+        const struct cgx_kernel_piece entry = {.first = piece->first,
+                                               .count = piece->count,
+                                               .offset = piece->offset,
+                                               .raw = piece->raw,
+                                               .bits = piece->bits,
+                                               .tile = (uint32_t)*tiles};
+
+        changed |= put(table, at + i * sizeof entry, &entry, sizeof entry);
+        *tiles += tiles_of(request, piece);
+    }
+    return changed;
+}
+
+/* As put_pieces, of ranges. */
+static bool put_ranges(struct cgx_cuda_table *table, size_t at,
+                       const struct cgx_cuda_request *request, uint64_t *tiles)
+{
+    bool changed = false;
+
+    *tiles = 0;
+    for (size_t i = 0; i < request->nranges; i++) {
+        const struct cgx_kernel_range entry = {
+            .offset = request->ranges[i].offset,
+            .words = (uint32_t)(request->ranges[i].bytes / sizeof(uint32_t)),
+            .tile = (uint32_t)*tiles};
+
+        changed |= put(table, at + i * sizeof entry, &entry, sizeof entry);
+        *tiles += cgx_kernel_range_tiles(entry.words);
+    }
+    return changed;
+}
+
+/* Writes the table of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
  * if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table *table,
                          const struct cgx_cuda_request *request, unsigned *tiles)
 {
-    size_t at = sources_bytes(request);
+    size_t at = sources_bytes(request), bytes;
     bool changed = false;
-    uint64_t total = 0;
+    uint64_t total;
 
     for (size_t i = 0; i < request->nsources; i++) {
         CUdeviceptr address =
@@ -62,20 +107,15 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
 
         changed |= put(table, i * sizeof source, &source, sizeof source);
     }
-    for (size_t i = 0; i < request->npieces; i++, at += sizeof(struct cgx_kernel_piece)) {
-        const struct cgx_piece *piece = &request->pieces[i];
-        const struct cgx_kernel_piece entry = {.first = piece->first,
-                                               .count = piece->count,
-                                               .offset = piece->offset,
-                                               .raw = piece->raw,
-                                               .bits = piece->bits,
-                                               .tile = (uint32_t)total};
-
-        changed |= put(table, at, &entry, sizeof entry);
-        total += tiles_of(request, piece);
+    if (request->operation == CGX_CUDA_SHOW) {
+        changed |= put_ranges(table, at, request, &total);
+        bytes = request->nranges * sizeof(struct cgx_kernel_range);
+    } else {
+        changed |= put_pieces(table, at, request, &total);
+        bytes = request->npieces * sizeof(struct cgx_kernel_piece);
     }
     *tiles = (unsigned)total;
-    return changed ? at : 0;
+    return changed ? at + bytes : 0;
 }
 
 static enum cgx_kernel kernel_of(const struct cgx_cuda_request *request)
@@ -89,8 +129,8 @@ static enum cgx_kernel kernel_of(const struct cgx_cuda_request *request)
         return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
     case CGX_CUDA_MEASURE:
         return stochastic ? CGX_KERNEL_MEASURE_STOCHASTIC : CGX_KERNEL_MEASURE;
-    case CGX_CUDA_HEADERS:
-        return CGX_KERNEL_HEADERS;
+    case CGX_CUDA_SHOW:
+        return CGX_KERNEL_RANGES;
     default:
         return CGX_KERNEL_DECODE;
     }
@@ -110,7 +150,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .seed = coding->seed,
         .call = coding->call,
         .stream = coding->stream,
-        .npieces = (uint32_t)request->npieces,
+        .npieces = (uint32_t)entries_of(request),
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
@@ -134,9 +174,9 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane
     if (lane->store_failed) {
         /* What is measured is not what is sent: the next operation must know too. */
         lane->store_failed = request->operation == CGX_CUDA_MEASURE;
-        return request->npieces == 0 ? CGX_OK : CGX_ERR_DEVICE;
+        return entries_of(request) == 0 ? CGX_OK : CGX_ERR_DEVICE;
     }
-    if (request->npieces == 0)
+    if (entries_of(request) == 0)
         return CGX_OK;
     changed = fill_table(lane, table, request, &tiles);
     if (changed != 0)

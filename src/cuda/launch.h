@@ -13,6 +13,8 @@ struct cgx_cuda_request {
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
+    const struct cgx_shown *ranges; /* of show, in the place of pieces */
+    size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;
     const void *buffer;

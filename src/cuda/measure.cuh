@@ -38,7 +38,7 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
     __shared__ struct cgx_samples found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
+        uint32_t piece = find_entry(args.pieces, args.npieces, blockIdx.x);
         uint32_t index = blockIdx.x - args.pieces[piece].tile;
         uint64_t before = samples_before(args, piece);
 

@@ -30,7 +30,7 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
         [CGX_KERNEL_DECODE_ADD] = "decode_add_%s",
         [CGX_KERNEL_MEASURE] = "measure_%s",
         [CGX_KERNEL_MEASURE_STOCHASTIC] = "measure_%s_stochastic",
-        [CGX_KERNEL_HEADERS] = "headers"};
+        [CGX_KERNEL_RANGES] = "ranges"};
     static const char *const types[] = {"float32", "float16", "bfloat16"};
 
     for (int kernel = 0; kernel < CGX_KERNELS; kernel++) {

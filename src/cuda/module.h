@@ -17,7 +17,7 @@ enum cgx_kernel {
     CGX_KERNEL_DECODE_ADD,
     CGX_KERNEL_MEASURE,
     CGX_KERNEL_MEASURE_STOCHASTIC,
-    CGX_KERNEL_HEADERS, /* of all types */
+    CGX_KERNEL_RANGES, /* of all types */
     CGX_KERNELS
 };
 

@@ -42,7 +42,7 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     return status;
 }
 
-/* Kernels are to write headers into the staging memory of every lane. */
+/* Kernels are to write what hosts are shown into the staging memory of every lane. */
 static enum cgx_status look_at_lanes(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;

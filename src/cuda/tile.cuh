@@ -45,20 +45,21 @@ CGX_DEVICE uint64_t round_up(uint64_t value, uint32_t multiple)
     return (value + multiple - 1) & ~(uint64_t)(multiple - 1);
 }
 
-/* A warp looks for the last piece that starts at TILE or before, at 32 pieces a time. */
-CGX_DEVICE uint32_t find_piece(const struct cgx_kernel_piece *pieces, uint32_t npieces,
-                               uint32_t tile)
+/* A warp looks for the last entry, a piece or a range, that starts at TILE or before, at 32 entries
+ * a time. */
+template <class Entry>
+CGX_DEVICE uint32_t find_entry(const Entry *entries, uint32_t count, uint32_t tile)
 {
     uint32_t first = 0;
 
-    while (npieces > 1) {
-        uint32_t step = (npieces + 31) / 32;
+    while (count > 1) {
+        uint32_t step = (count + 31) / 32;
         uint32_t mine = threadIdx.x * step;
-        bool starts = mine < npieces && pieces[first + mine].tile <= tile;
+        bool starts = mine < count && entries[first + mine].tile <= tile;
         uint32_t before = (__popc(__ballot_sync(0xFFFFFFFFu, starts)) - 1) * step;
 
         first += before;
-        npieces = npieces - before < step ? npieces - before : step;
+        count = count - before < step ? count - before : step;
     }
     return first;
 }
@@ -104,7 +105,7 @@ CGX_DEVICE const struct cgx_tile *find_tile(const struct cgx_kernel_args &args, 
     __shared__ struct cgx_tile found;
 
     if (threadIdx.x < 32) {
-        uint32_t piece = find_piece(args.pieces, args.npieces, blockIdx.x);
+        uint32_t piece = find_entry(args.pieces, args.npieces, blockIdx.x);
 
         if (threadIdx.x == 0)
             lay_out<SUMS>(&args.pieces[piece], blockIdx.x - args.pieces[piece].tile,

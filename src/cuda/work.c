@@ -17,6 +17,11 @@
  * be shared too. */
 #define SHARED ((size_t)2 << 20)
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static size_t round_up(size_t bytes, size_t multiple)
 {
     return (bytes + multiple - 1) / multiple * multiple;
@@ -183,7 +188,9 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     memset(work, 0, sizeof *work);
     work->context = context;
     work->table_bytes = round_up(area->sources * sizeof(CUdeviceptr), 16) +
-                        round_up(area->pieces * sizeof(struct cgx_kernel_piece), STATUS_BYTES);
+                        round_up(larger(area->pieces * sizeof(struct cgx_kernel_piece),
+                                        area->shown * sizeof(struct cgx_kernel_range)),
+                                 STATUS_BYTES);
     for (; lanes < CGX_LANES && area->staging[lanes]; lanes++)
         work->lanes[lanes].host = area->staging[lanes];
     status = cgx_cuda_module_load(&work->module);

@@ -10,7 +10,7 @@
 #include "cuda/module.h"
 
 /* Arguments of one kind of operation on one lane, beyond those passed by value: addresses of
- * sources, then pieces. */
+ * sources, then pieces or ranges. */
 struct cgx_cuda_table {
     unsigned char *host;
     CUdeviceptr device;
@@ -24,7 +24,7 @@ enum cgx_cuda_operation {
     CGX_CUDA_REDUCE,
     CGX_CUDA_DECODE,
     CGX_CUDA_MEASURE,
-    CGX_CUDA_HEADERS,
+    CGX_CUDA_SHOW,
     CGX_CUDA_OPERATIONS
 };
 

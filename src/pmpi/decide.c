@@ -28,6 +28,7 @@ static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_need
                               .staging = larger(a->staging, b->staging),
                               .pieces = larger(a->pieces, b->pieces),
                               .units = larger(a->units, b->units),
+                              .shown = larger(a->shown, b->shown),
                               .sources = larger(a->sources, b->sources),
                               .transfers = larger(a->transfers, b->transfers)};
 }
@@ -36,7 +37,8 @@ static bool fits(const struct cgx_needs *needs, const struct cgx_needs *held)
 {
     return needs->lanes <= held->lanes && needs->staging <= held->staging &&
            needs->pieces <= held->pieces && needs->units <= held->units &&
-           needs->sources <= held->sources && needs->transfers <= held->transfers;
+           needs->shown <= held->shown && needs->sources <= held->sources &&
+           needs->transfers <= held->transfers;
 }
 
 static struct cgx_schedule_basis basis_of(const struct cgx_comm *state)

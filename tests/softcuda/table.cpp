@@ -21,7 +21,7 @@
 FOR_KERNELS(DECLARE, float32)
 FOR_KERNELS(DECLARE, float16)
 FOR_KERNELS(DECLARE, bfloat16)
-DECLARE(cgx_headers)
+DECLARE(cgx_ranges)
 #undef DECLARE
 
 /* Each thread adds ADDEND to its element. */
@@ -47,5 +47,5 @@ static void softcuda_test_stuck(const struct add_args args)
 
 const struct softcuda_entry softcuda_table[] = {
     FOR_KERNELS(ENTRY, float32) FOR_KERNELS(ENTRY, float16) FOR_KERNELS(ENTRY, bfloat16)
-        ENTRY(cgx_headers) TEST_ENTRY(softcuda_test_add)
+        ENTRY(cgx_ranges) TEST_ENTRY(softcuda_test_add)
             TEST_ENTRY(softcuda_test_stuck){nullptr, nullptr, 0}};

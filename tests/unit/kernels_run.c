@@ -9,11 +9,12 @@
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
-enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
+enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 16 };
 
 /* What a launch needs beside the memory, as it is on the device. */
 struct tables {
     struct cgx_kernel_piece pieces[MOST_PIECES];
+    struct cgx_kernel_range ranges[MOST_RANGES];
     int64_t sources[MOST_SOURCES];
     uint32_t status;
 };
@@ -35,11 +36,25 @@ bool kernels_open(void)
 
 static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
 {
-    if (job->kernel == CGX_KERNEL_HEADERS)
-        return (uint32_t)cgx_kernel_header_tiles(piece, job->coding->bucket_size);
     if (job->kernel == CGX_KERNEL_MEASURE)
         return (uint32_t)cgx_kernel_measured_tiles(piece, job->coding->sampling);
     return (uint32_t)cgx_kernel_tiles(piece);
+}
+
+static uint32_t fill_ranges(const struct kernels_job *job, struct tables *tables)
+{
+    uint32_t tiles = 0;
+
+    if (job->nranges > MOST_RANGES)
+        bail_out("%zu ranges are too many", job->nranges);
+    for (size_t i = 0; i < job->nranges; i++) {
+        uint32_t words = (uint32_t)(job->ranges[i].bytes / sizeof(uint32_t));
+
+        tables->ranges[i] = (struct cgx_kernel_range){
+            .offset = job->ranges[i].offset, .words = words, .tile = tiles};
+        tiles += (uint32_t)cgx_kernel_range_tiles(words);
+    }
+    return tiles;
 }
 
 static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *memory,
@@ -106,7 +121,13 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         device_bytes = bytes;
     }
     tables = (struct tables){0};
-    tiles = fill_tables(job, memory, &tables);
+    if (job->kernel == CGX_KERNEL_RANGES) {
+        args.ranges = device_tables->ranges;
+        args.nranges = (uint32_t)job->nranges;
+        tiles = fill_ranges(job, &tables);
+    } else {
+        tiles = fill_tables(job, memory, &tables);
+    }
     args.buffer = device_memory + (job->buffer - memory);
     args.payload = device_memory + (job->payload - memory);
     device_upload(device_tables, &tables, sizeof tables);

@@ -5,15 +5,17 @@
 #ifndef CGX_TESTS_KERNELS_RUN_H
 #define CGX_TESTS_KERNELS_RUN_H
 
-#include "codec/codec.h"
+#include "codec/backend.h"
 #include "cuda/module.h"
 
 /* Arguments of an operation of struct cgx_codec; stochastic rounding chooses the kernel. */
 struct kernels_job {
-    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE, DECODE_ADD, MEASURE or HEADERS */
+    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE, DECODE_ADD, MEASURE or RANGES */
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
+    const struct cgx_shown *ranges; /* of RANGES, in the place of pieces */
+    size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;
     unsigned char *buffer;

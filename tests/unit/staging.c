@@ -170,6 +170,7 @@ static void add_needs(const struct cgx_shape *shape, unsigned rank, struct cgx_n
             again = units[i].npieces > again ? units[i].npieces : again;
         needs->staging = staging > needs->staging ? staging : needs->staging;
         needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
+        needs->shown = slice.pieces > needs->shown ? slice.pieces : needs->shown;
     }
 }
 
@@ -208,7 +209,8 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
                  ranks, per_node, reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging,
                  shape.slices, choice, needs.staging, shape.needs.staging);
         verdict->staged = verdict->staged && needs.staging <= shape.needs.staging;
-        verdict->listed = verdict->listed && needs.pieces <= shape.needs.pieces;
+        verdict->listed = verdict->listed && needs.pieces <= shape.needs.pieces &&
+                          needs.shown <= shape.needs.shown;
         if ((double)needs.staging > verdict->worst * (double)shape.needs.staging)
             verdict->worst = (double)needs.staging / (double)shape.needs.staging;
         verdict->shapes++;
