@@ -25,14 +25,8 @@ struct cgx_area {
 /* How payloads come from mates, the other ranks of the node, to the device of a rank. */
 enum cgx_pull {
     CGX_PULL_NONE,   /* the processor copies them to the own staging memory */
-    CGX_PULL_HOST,   /* the device copies them from mates' staging memory */
+    CGX_PULL_HOST,   /* the device copies them from mates' staging memory; not in a ring */
     CGX_PULL_DEVICE, /* and this from mates' devices */
-};
-
-/* A range of a payload: both are multiples of 4. */
-struct cgx_shown {
-    size_t offset; /* from the payload's start */
-    size_t bytes;
 };
 
 struct cgx_backend;
@@ -87,6 +81,12 @@ struct cgx_backend_ops {
      * which returns the error if this fails. */
     void (*pull)(struct cgx_backend *backend, unsigned lane, unsigned mate, size_t offset,
                  const unsigned char *data, size_t bytes);
+
+    /* As pull, but until the next decode on LANE the sums read what belongs to DATA where MATE has
+     * it, which must leave it there as long. False: it would take longer than pulling, and is not
+     * done. */
+    bool (*borrow)(struct cgx_backend *backend, unsigned lane, unsigned mate, size_t offset,
+                   const unsigned char *data, size_t bytes);
 
     /* Until all that is queued on LANE has been carried out. Only CGX_OK means that the payloads
      * and elements are there; an error is that of any operation since the last wait, of a store

@@ -68,10 +68,14 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     /* Anything but the whole is refused, or a flag says that there is no payload. */
     if (slice->withheld || transfer->filled != transfer->bytes || transfer->filled == header)
         return;
-    if (transfer->data >= slice->lane->staging + slice->inner_incoming)
+    if (transfer->data >= slice->lane->staging + slice->inner_incoming) {
         note(slice, transfer->data, message);
-    else
+        if (encoder->ops->borrow(encoder, slice->lane_number, mate, message->offset, transfer->data,
+                                 message->bytes))
+            return;
+    } else {
         copy_tails(slice, transfer->unit, message->data, transfer->data);
+    }
     encoder->ops->pull(encoder, slice->lane_number, mate, message->offset + header,
                        transfer->data + header, transfer->filled - header);
 }

@@ -33,8 +33,10 @@ static enum cgx_status begin(struct cgx_backend *backend)
                                  "cuEventRecord");
     if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
         status = cgx_cuda_order(mine->work.compute, mine->work.caller);
-    for (unsigned i = 0; i < CGX_LANES; i++)
+    for (unsigned i = 0; i < CGX_LANES; i++) {
         mine->work.lanes[i].pulled = false;
+        mine->work.lanes[i].nborrowed = 0;
+    }
     mine->work.begun = status == CGX_OK;
     if (status != CGX_OK)
         cgx_cuda_leave();
@@ -199,6 +201,26 @@ static void pull(struct cgx_backend *backend, unsigned number, unsigned mate, si
         lane->store_failed = true;
 }
 
+static bool borrow(struct cgx_backend *backend, unsigned number, unsigned mate, size_t offset,
+                   const unsigned char *data, size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_lane *lane = &work->lanes[number];
+    struct cgx_cuda_place from;
+    size_t i = 0;
+
+    if (!cgx_cuda_peer_at(work, mate, offset, bytes, &from) || !from.linked)
+        return false;
+    while (i < lane->nborrowed && lane->borrowed[i].data != data)
+        i++;
+    if (i == work->sources)
+        return false;
+    lane->borrowed[i] = (struct cgx_cuda_borrowed){data, bytes, from.device};
+    if (i == lane->nborrowed)
+        lane->nborrowed++;
+    return true;
+}
+
 static enum cgx_status settle(struct cgx_cuda_mark *mark)
 {
     mark->pending = false;
@@ -269,6 +291,7 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
                                              .payload = payload};
     enum cgx_status status = run(backend, lane, &request);
 
+    self(backend)->work.lanes[lane].nborrowed = 0;
     if (status == CGX_OK)
         return CGX_OK;
     status = wait(backend, lane);
@@ -289,6 +312,7 @@ static const struct cgx_backend_ops ops = {.name = "cuda",
                                            .store = store,
                                            .show = show,
                                            .pull = pull,
+                                           .borrow = borrow,
                                            .wait = wait,
                                            .lost = lost};
 

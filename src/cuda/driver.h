@@ -21,6 +21,7 @@
     X(cuCtxSynchronize)           \
     X(cuDeviceGetAttribute)       \
     X(cuDeviceGetName)            \
+    X(cuDeviceGetP2PAttribute)    \
     X(cuDeviceGetPCIBusId)        \
     X(cuDevicePrimaryCtxGetState) \
     X(cuDevicePrimaryCtxRelease)  \

@@ -91,6 +91,18 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t at,
     return changed;
 }
 
+/* Where the device finds a SOURCE of a sum. */
+static CUdeviceptr source_at(const struct cgx_cuda_lane *lane, const unsigned char *source)
+{
+    for (size_t i = 0; source && i < lane->nborrowed; i++) {
+        const struct cgx_cuda_borrowed *borrowed = &lane->borrowed[i];
+
+        if (source >= borrowed->data && source < borrowed->data + borrowed->bytes)
+            return borrowed->there + (CUdeviceptr)(source - borrowed->data);
+    }
+    return source ? cgx_cuda_mirrored(lane, source) : 0;
+}
+
 /* Writes the table of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
  * if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table *table,
@@ -101,8 +113,7 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
     uint64_t total;
 
     for (size_t i = 0; i < request->nsources; i++) {
-        CUdeviceptr address =
-            request->sources[i] ? cgx_cuda_mirrored(lane, request->sources[i]) : 0;
+        CUdeviceptr address = source_at(lane, request->sources[i]);
         int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
         changed |= put(table, i * sizeof source, &source, sizeof source);

@@ -17,10 +17,11 @@ struct cgx_cuda_peers {
     unsigned count;
     struct peer {
         CUdeviceptr memory; /* 0: not open */
-        void *segment;      /* registered; NULL: none */
-        size_t mapped;      /* bytes of it */
-        size_t front;       /* where in either the staging memory or its mirror begins ... */
-        uint64_t bytes;     /* ... and what it has */
+        bool linked;
+        void *segment;  /* registered; NULL: none */
+        size_t mapped;  /* bytes of it */
+        size_t front;   /* where in either the staging memory or its mirror begins ... */
+        uint64_t bytes; /* ... and what it has */
     } peers[];
 };
 
@@ -127,6 +128,24 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
            found == cookie;
 }
 
+/* Whether MEMORY is on the current device, or NVLink, which alone has atomics of its own, leads to
+ * it. */
+static bool is_linked(CUdeviceptr memory)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    CUdevice here;
+    int there, linked;
+
+    if (cuda->cuCtxGetDevice(&here) != CUDA_SUCCESS ||
+        cuda->cuPointerGetAttribute(&there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) !=
+            CUDA_SUCCESS)
+        return false;
+    return there == here ||
+           (cuda->cuDeviceGetP2PAttribute(&linked, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                          here, there) == CUDA_SUCCESS &&
+            linked);
+}
+
 /* In the current context, which is that of WORK. */
 static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_offer *offer,
                         struct peer *peer)
@@ -141,7 +160,10 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
             cgx_cuda()->cuIpcOpenMemHandle(&memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
             "cuIpcOpenMemHandle") != CGX_OK)
         return false;
-    *peer = (struct peer){.memory = memory, .front = CGX_CUDA_MIRRORS, .bytes = offer->bytes};
+    *peer = (struct peer){.memory = memory,
+                          .linked = is_linked(memory),
+                          .front = CGX_CUDA_MIRRORS,
+                          .bytes = offer->bytes};
     return has_cookie(work, &(struct cgx_cuda_place){.device = memory}, offer->cookie);
 }
 
@@ -225,7 +247,7 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t of
     if (!peer || (!peer->memory && !peer->segment) || offset > peer->bytes ||
         bytes > peer->bytes - offset)
         return false;
-    *place = (struct cgx_cuda_place){0};
+    *place = (struct cgx_cuda_place){.linked = peer->linked};
     if (peer->memory)
         place->device = peer->memory + peer->front + offset;
     else

@@ -3,6 +3,7 @@
 
 #include "cuda/work.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/kernels.h"
@@ -133,6 +134,16 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
     return status;
 }
 
+static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned lanes)
+{
+    for (unsigned i = 0; i < lanes; i++) {
+        work->lanes[i].borrowed = calloc(work->sources, sizeof *work->lanes[i].borrowed);
+        if (!work->lanes[i].borrowed)
+            return CGX_ERR_NOMEM;
+    }
+    return CGX_OK;
+}
+
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
                                      unsigned lanes)
 {
@@ -191,9 +202,12 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
                         round_up(larger(area->pieces * sizeof(struct cgx_kernel_piece),
                                         area->shown * sizeof(struct cgx_kernel_range)),
                                  STATUS_BYTES);
+    work->sources = area->sources;
     for (; lanes < CGX_LANES && area->staging[lanes]; lanes++)
         work->lanes[lanes].host = area->staging[lanes];
-    status = cgx_cuda_module_load(&work->module);
+    status = create_lists(work, lanes);
+    if (status == CGX_OK)
+        status = cgx_cuda_module_load(&work->module);
     if (status == CGX_OK)
         status = create_streams(work);
     if (status == CGX_OK)
@@ -266,6 +280,8 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         unpinned = work->memory && cgx_cuda_work_is_gone(work);
         cgx_cuda_work_disconnect(work, false);
     }
+    for (unsigned i = 0; i < CGX_LANES; i++)
+        free(work->lanes[i].borrowed);
     if (unpinned)
         cgx_pages_unmap(work->control, work->control_bytes);
     memset(work, 0, sizeof *work);

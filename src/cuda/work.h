@@ -37,6 +37,13 @@ struct cgx_cuda_mark {
     bool pending; /* what is before it was not waited for */
 };
 
+/* What sums read in the memory of a mate. */
+struct cgx_cuda_borrowed {
+    const unsigned char *data; /* where it belongs in the staging memory */
+    size_t bytes;
+    CUdeviceptr there;
+};
+
 struct cgx_cuda_lane {
     unsigned char *host; /* the staging memory ... */
     CUdeviceptr mirror;  /* ... and its like on the device */
@@ -47,12 +54,14 @@ struct cgx_cuda_lane {
     bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_CUDA_OPERATIONS];
     struct cgx_cuda_mark stored, computed, fetched;
+    struct cgx_cuda_borrowed *borrowed; /* as many as sources */
+    size_t nborrowed;
 };
 
 struct cgx_cuda_work {
     CUcontext context;
     bool begun; /* a call has found the context there, and is in it */
-    size_t table_bytes;
+    size_t table_bytes, sources;
     struct cgx_cuda_module module;
     CUstream compute, up, down; /* kernels; copies to the device and from it */
     CUevent caller;             /* what the caller has queued */
@@ -86,6 +95,7 @@ enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
 struct cgx_cuda_place {
     CUdeviceptr device;
     const unsigned char *host;
+    bool linked; /* kernels read it as fast as copies do */
 };
 
 /* Queues a copy to the device on the stream for these; the context of WORK is current. */

@@ -137,6 +137,23 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     return softcuda_leave(code);
 }
 
+/* ---- pairs ---- */
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
+                                 CUdevice to)
+{
+    const char *linked = getenv("SOFTCUDA_LINKED");
+    CUresult code = enter_device(from, value);
+
+    if (code == CUDA_SUCCESS && (to < 0 || to >= softcuda_devices || to == from))
+        code = CUDA_ERROR_INVALID_DEVICE;
+    if (code == CUDA_SUCCESS && attribute != CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS)
+        *value = linked == NULL || linked[0] != '0';
+    return softcuda_leave(code);
+}
+
 /* ---- errors ---- */
 
 static const struct {

@@ -154,6 +154,7 @@ void softcuda_memory_free_all(const struct softcuda_context *context);
 struct softcuda_offer {
     uint64_t process, file, offset, bytes;
     uint64_t number; /* of the allocation, and of no other */
+    int64_t device;
 };
 
 /* Moves an allocation into a file of this process, once. False: no memory. */

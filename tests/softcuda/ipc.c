@@ -24,6 +24,7 @@ static CUresult get(CUipcMemHandle *handle, void *start)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (!softcuda_share_export(allocation, &offer))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    offer.device = allocation->device;
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &offer, sizeof offer);
     return CUDA_SUCCESS;
@@ -54,7 +55,7 @@ static CUresult open_offer(struct softcuda_context *context, const struct softcu
         return CUDA_ERROR_MAP_FAILED;
     allocation->memory = SOFTCUDA_DEVICE;
     allocation->context = context;
-    allocation->device = context->device;
+    allocation->device = (CUdevice)offer->device;
     code = softcuda_share_import(allocation, offer);
     if (code == CUDA_SUCCESS && !softcuda_memory_insert(allocation)) {
         softcuda_share_end(allocation);
