@@ -105,4 +105,10 @@ struct cgx_layout {
 struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_size,
                                    enum cgx_dtype dtype);
 
+/* A range of a payload: both are multiples of 4. */
+struct cgx_shown {
+    size_t offset; /* from the payload's start */
+    size_t bytes;
+};
+
 #endif

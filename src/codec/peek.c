@@ -36,6 +36,26 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     return CGX_OK;
 }
 
+size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
+                      struct cgx_shown *runs)
+{
+    struct cgx_walk walk = {.coding = coding};
+    struct cgx_bucket bucket;
+    size_t padded, count = 0;
+
+    cgx_walk_piece(&walk, piece);
+    bucket = cgx_walk_bucket(&walk, index);
+    padded = (bucket.count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
+    for (int i = 0; i < CGX_SLICES; i++) {
+        unsigned width = cgx_slice_width(piece->bits, i);
+
+        if (width > 0)
+            runs[count++] =
+                (struct cgx_shown){.offset = bucket.codes[i], .bytes = padded / 8 * width};
+    }
+    return count;
+}
+
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
 {
     kernels()->widen[dtype](elements, count, values);

@@ -26,6 +26,11 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
                                 size_t index, const unsigned char *payload, float *values,
                                 float *step);
 
+/* Where the codes of bucket INDEX of PIECE are, which is quantised, in up to CGX_SLICES runs, and
+ * how many these are. With the header of the bucket they are what cgx_peek_bucket reads. */
+size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
+                      struct cgx_shown *runs);
+
 /* COUNT elements of DTYPE, which may be misaligned, as float32. */
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values);
 

@@ -41,12 +41,6 @@ static struct part largest_part(const struct cgx_shape *shape, size_t slices)
     return part;
 }
 
-/* Of a slice's sampled buckets (watch.h), each a header and slices of codes. */
-static size_t sampled_ranges(size_t chunks)
-{
-    return (1 + CGX_SLICES) * larger(256, 8 * chunks);
-}
-
 /* Of the largest slices when the chunks are cut into SLICES, of which two are under way at a time.
  */
 static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
@@ -58,7 +52,7 @@ static struct cgx_needs needs_of(const struct cgx_shape *shape, size_t slices)
     /* Twice: a sum lists the pieces of its units again. */
     struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
                               .pieces = 2 * pieces,
-                              .shown = pieces + sampled_ranges(chunks),
+                              .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
                               .units = chunks + 2 * shape->shards,
                               .sources = nodes + most,
                               .transfers = 2 * larger(nodes, most)};

@@ -94,40 +94,57 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
     cgx_float_leave(&caller);
 }
 
-/* Lists the ranges of the bucket headers of PIECES; returns how many these are. */
-static size_t list_headers(const struct cgx_piece *pieces, size_t npieces, unsigned bucket_size,
+/* Lists the bucket headers of PART; returns how many ranges these are. */
+static size_t list_headers(const struct cgx_slice *slice, const struct cgx_unit *part,
                            struct cgx_shown *ranges)
 {
+    unsigned bucket_size = slice->coding.bucket_size;
     size_t nranges = 0;
 
-    for (size_t i = 0; i < npieces; i++) {
-        size_t buckets = (pieces[i].count + bucket_size - 1) / bucket_size;
+    for (size_t i = 0; i < part->npieces; i++) {
+        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+        size_t buckets = (piece->count + bucket_size - 1) / bucket_size;
 
-        if (pieces[i].bits != CGX_BITS_EXACT)
+        if (piece->bits != CGX_BITS_EXACT)
             ranges[nranges++] =
-                (struct cgx_shown){pieces[i].offset, buckets * CGX_BUCKET_HEADER_BYTES};
+                (struct cgx_shown){piece->offset, buckets * CGX_BUCKET_HEADER_BYTES};
     }
     return nranges;
 }
 
-/* Brings what was queued of UNIT, whose PIECES are those of PAYLOAD, to the host, as far as it is
- * needed there. */
-static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *unit,
-                             const struct cgx_piece *pieces, unsigned char *payload,
-                             enum cgx_reach reach)
+/* Brings of the payload of UNIT what hosts look at. */
+static enum cgx_status show(struct cgx_slice *slice, const struct cgx_unit *unit)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
     struct cgx_shown *ranges = slice->coll->scratch->shown;
-    size_t nranges;
+    bool headers = cgx_slice_needs_headers(slice);
+    size_t nranges = 0;
+
+    for (unsigned chunk = 0; chunk < cgx_shape_chunks(slice->coll->shape); chunk++) {
+        const struct cgx_unit *part = &slice->parts[chunk];
+        bool looks = cgx_watch_looks(slice, part);
+
+        if (!cgx_slice_has(unit, part))
+            continue;
+        if (headers || looks)
+            nranges += list_headers(slice, part, ranges + nranges);
+        if (looks)
+            nranges += cgx_watch_shown(slice, part, ranges + nranges);
+    }
+    return encoder->ops->show(encoder, slice->lane_number, ranges, nranges, slice->lane->staging);
+}
+
+/* Brings what was queued of UNIT to the host, as far as it is needed there. */
+static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *unit,
+                             enum cgx_reach reach)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
 
     if (slice->pull != CGX_PULL_DEVICE || reach == CGX_REACH_ALL)
         return encoder->ops->fetch(encoder, slice->lane_number,
                                    slice->lane->staging + unit->message + CGX_MESSAGE_HEADER_BYTES,
                                    unit->bytes);
-    if (!cgx_slice_needs_headers(slice))
-        return CGX_OK;
-    nranges = list_headers(pieces, unit->npieces, slice->coding.bucket_size, ranges);
-    return encoder->ops->show(encoder, slice->lane_number, ranges, nranges, payload);
+    return show(slice, unit);
 }
 
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach)
@@ -149,7 +166,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum
     coll->scratch->sources[0] = NULL;
     if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, what.pieces, what.npieces,
                              coll->input, staging) == CGX_OK &&
-        fetch(slice, unit, what.pieces, staging, reach) == CGX_OK)
+        fetch(slice, unit, reach) == CGX_OK)
         measure(slice, &slice->coding, &what, 1);
     else
         cgx_slice_withhold(slice);
@@ -212,7 +229,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
             nsources);
     if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
                              coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
-        fetch(slice, unit, pieces, payload, reach) != CGX_OK)
+        fetch(slice, unit, reach) != CGX_OK)
         cgx_slice_withhold(slice);
     wait_for_work(slice);
     seal(slice, unit, leave_payloads(slice, &coding, nsources), partial);

@@ -234,30 +234,85 @@ static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
     return samples < buckets ? samples : buckets;
 }
 
+/* The samples of a part, one after the other. */
+struct samples {
+    const struct cgx_slice *slice;
+    const struct cgx_unit *part;
+    size_t buckets, count; /* of the part, and of samples */
+    size_t number;         /* samples before */
+    size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
+};
+
+static const struct cgx_piece *pieces_of(const struct cgx_slice *slice, const struct cgx_unit *part)
+{
+    return slice->lane->pieces + part->first_piece;
+}
+
+static struct samples samples_in(const struct cgx_slice *slice, const struct cgx_unit *part)
+{
+    struct samples samples = {.slice = slice, .part = part};
+
+    for (size_t i = 0; i < part->npieces; i++)
+        samples.buckets += buckets_of(slice, &pieces_of(slice, part)[i]);
+    samples.count = samples_of(slice, samples.buckets);
+    return samples;
+}
+
+/* The next one is bucket *INDEX of the piece that is returned; NULL: there are no more. */
+static const struct cgx_piece *next_sample(struct samples *samples, size_t *index)
+{
+    const struct cgx_slice *slice = samples->slice;
+    const struct cgx_piece *pieces = pieces_of(slice, samples->part);
+    size_t place;
+
+    if (samples->number == samples->count)
+        return NULL;
+    place = place_of(slice, samples->part, samples->number++, samples->count, samples->buckets);
+    for (; place >= samples->before + buckets_of(slice, &pieces[samples->piece]); samples->piece++)
+        samples->before += buckets_of(slice, &pieces[samples->piece]);
+    *index = place - samples->before;
+    return &pieces[samples->piece];
+}
+
 static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx_unit *part,
                                  const struct sources *sources)
 {
-    const struct cgx_piece *pieces = slice->lane->pieces + part->first_piece;
+    struct samples samples = samples_in(slice, part);
+    const struct cgx_piece *piece;
     struct sight sight = {0};
-    size_t buckets = 0, before = 0, samples, number = 0;
+    size_t index;
 
     for (size_t i = 0; i < part->npieces; i++)
-        buckets += buckets_of(slice, &pieces[i]);
-    samples = samples_of(slice, buckets);
-    for (size_t i = 0; i < part->npieces; i++) {
-        size_t end = before + buckets_of(slice, &pieces[i]);
-
-        look_at_signs(slice, &pieces[i], &sight);
-        for (; number < samples; number++) {
-            size_t place = place_of(slice, part, number, samples, buckets);
-
-            if (place >= end)
-                break;
-            look(slice, sources, &pieces[i], place - before, &sight);
-        }
-        before = end;
-    }
+        look_at_signs(slice, &pieces_of(slice, part)[i], &sight);
+    while ((piece = next_sample(&samples, &index)) != NULL)
+        look(slice, sources, piece, index, &sight);
     return sight;
+}
+
+/* ---- what hosts look at of payloads that stay on devices ---- */
+
+bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_unit *part)
+{
+    return slice->coll->shape->nodes->nodes == 1 && slice->coll->consensus > 0 && has_room(part);
+}
+
+size_t cgx_watch_most_shown(unsigned chunks)
+{
+    size_t least = (LEAST_ELEMENTS - 1) / CGX_BUCKET_SIZE_MIN + 1;
+
+    return CGX_SLICES * (MOST > least * chunks ? MOST : least * chunks);
+}
+
+size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_unit *part,
+                       struct cgx_shown *shown)
+{
+    struct samples samples = samples_in(slice, part);
+    const struct cgx_piece *piece;
+    size_t index, count = 0;
+
+    while ((piece = next_sample(&samples, &index)) != NULL)
+        count += cgx_peek_codes(&slice->coding, piece, index, shown + count);
+    return count;
 }
 
 /* ---- in messages ---- */
@@ -284,13 +339,11 @@ void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
 {
     const struct cgx_coll *coll = slice->coll;
     const struct sources from = {sources, nsources, origin};
-    /* What mates have sent is not here where it went from device to device. */
-    bool sees = slice->pull != CGX_PULL_DEVICE || coll->shape->nodes->nodes > 1;
     uint32_t words[SIGHT_WORDS] = {0};
 
     if (!has_room(part))
         return;
-    if (last && sees && coll->consensus > 0) {
+    if (last && coll->consensus > 0) {
         struct sight sight = look_at_part(slice, part, &from);
 
         words[SIGHT_APART] = upper_half(sight.apart);

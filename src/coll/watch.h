@@ -20,8 +20,7 @@
  * less than a step: errors of nearest rounding are then alike. The distance of a bucket is
  * therefore no less than what the elements on different levels tell of it.
  *
- * What is exact, or has fewer than 3 bits, is not looked at, nor is anything where payloads go from
- * device to device on one node. */
+ * What is exact, or has fewer than 3 bits, is not looked at. */
 #ifndef CGX_COLL_WATCH_H
 #define CGX_COLL_WATCH_H
 
@@ -32,6 +31,15 @@ bool cgx_watch_possible(const struct cgx_shape *shape);
 
 /* Whether something can be seen of all that PLAN quantises. */
 bool cgx_watch_sees(const struct cgx_plan *plan);
+
+/* Where payloads go from device to device: whether the owner of PART looks at it. Then the host
+ * must see the bucket headers and the codes that cgx_watch_shown lists, in the sum and in what
+ * mates send to be summed. There are up to cgx_watch_most_shown of these in all parts of a slice of
+ * CHUNKS. */
+bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_unit *part);
+size_t cgx_watch_most_shown(unsigned chunks);
+size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_unit *part,
+                       struct cgx_shown *shown);
 
 /* To be called for every quantisation, as cgx_tally_seal, after all else that changes PART. Writes
  * what was seen of it; nothing if this is not the LAST sum. */

@@ -272,7 +272,7 @@ static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recur
 
     if (recurring->entry->state != CGX_CALL_NEW || recurring->entry->sampled ||
         recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
-        recurring->kind->pull == CGX_PULL_DEVICE || !cgx_decide_is_served(state, recurring))
+        !cgx_decide_is_served(state, recurring))
         return false;
     schedule = cgx_decide_schedule(state, recurring);
     return schedule->shape.watched && cgx_watch_sees(schedule->plan);

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Ranks look at data that says nothing, and at communicators that end, with CGX_BUFFERS=host and
- * the default CGX_CONSENSUS. Every part works on a communicator of its own. */
+/* Ranks look at data that says nothing, and at communicators that end, with buffers in host memory
+ * or, where the argument is "device", on devices, and the default CGX_CONSENSUS. Every part works
+ * on a communicator of its own. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +11,13 @@
 
 #include "lib/check.h"
 #include "lib/data.h"
+#include "lib/device.h"
 #include "lib/traffic.h"
 
 enum { STEPS = 30, CALLS = 3 };
 
 static const size_t counts[CALLS] = {16384, 65536, 20000};
+static void *on_device; /* room for the largest; NULL: buffers are in host memory */
 
 /* What the ranks put into a call. */
 enum input { INPUT_GRADIENTS, INPUT_ALIKE, INPUT_NAN, INPUT_ZEROS };
@@ -30,6 +33,18 @@ static void fill(enum input input, int step, size_t count, float *values)
         values[i] = NAN;
 }
 
+static void sum_in_place(float *values, size_t count, MPI_Comm comm)
+{
+    size_t bytes = count * sizeof(float);
+
+    if (on_device)
+        device_upload(on_device, values, bytes);
+    MPI_Allreduce(MPI_IN_PLACE, on_device ? on_device : values, (int)count, MPI_FLOAT, MPI_SUM,
+                  comm);
+    if (on_device)
+        device_download(values, on_device, bytes);
+}
+
 /* One sum in place; whether it gave the bits of PMPI_Allreduce. */
 static bool call(MPI_Comm comm, enum input input, int step, size_t count)
 {
@@ -39,7 +54,7 @@ static bool call(MPI_Comm comm, enum input input, int step, size_t count)
     fill(input, step, count, sum);
     fill(input, step, count, exact);
     PMPI_Allreduce(MPI_IN_PLACE, exact, (int)count, MPI_FLOAT, MPI_SUM, comm);
-    MPI_Allreduce(MPI_IN_PLACE, sum, (int)count, MPI_FLOAT, MPI_SUM, comm);
+    sum_in_place(sum, count, comm);
     equal = memcmp(sum, exact, count * sizeof(float)) == 0;
     free(sum);
     free(exact);
@@ -116,10 +131,17 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     check_begin();
+    if (argc > 1) {
+        if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+            return check_end();
+        on_device = device_alloc(counts[1] * sizeof(float));
+    }
     test_nothing_known(INPUT_NAN, "NaN");
     test_nothing_known(INPUT_ZEROS, "zeros");
     test_weights_after_gradients();
     test_freed(INPUT_GRADIENTS, "gradients");
     test_freed(INPUT_ALIKE, "weights");
+    if (on_device)
+        device_free(on_device);
     return check_end();
 }
