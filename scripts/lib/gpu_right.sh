@@ -19,7 +19,7 @@ run_most_tests() {
         skipped "the other tests of devices" "make check runs them with the software driver"
     else
         run_tests 130 tests/mpi/device.test tests/mpi/device_adaptive.test \
-            tests/mpi/exact_device.test tests/mpi/examples_gpu.test
+            tests/mpi/device_segments.test tests/mpi/exact_device.test tests/mpi/examples_gpu.test
     fi
 }
 

@@ -41,12 +41,31 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct found *found)
     return mpi->Allreduce(MPI_IN_PLACE, found, sizeof *found / sizeof(int), MPI_INT, MPI_MIN, comm);
 }
 
+/* Whether payloads may stay on devices. Budgets in units of noise need powers, which hosts find in
+ * more of the payloads than is brought to them then (coll/powers.h). */
+static bool may_open(const struct cgx_comm *state)
+{
+    const struct cgx_settings *settings = cgx_start();
+    bool finds_powers = settings->adaptive && settings->adaptive_budget_kind == CGX_BUDGET_NOISE;
+
+    return !state->mirrors_refused &&
+           (settings->inner_transport == CGX_TRANSPORT_P2P ||
+            (settings->inner_transport == CGX_TRANSPORT_AUTO && !finds_powers));
+}
+
+/* Whether devices may copy from what ranks share. In a ring a rank passes on what it got, and so
+ * must have it there itself. */
+static bool may_register(const struct cgx_comm *state)
+{
+    return !state->segments_refused && cgx_start()->inner_reduction != CGX_REDUCTION_RING;
+}
+
 /* The best way that no rank has refused yet. */
 static enum cgx_pull best_pull(const struct cgx_comm *state)
 {
-    if (cgx_start()->inner_transport != CGX_TRANSPORT_SHM && !state->mirrors_refused)
-        return CGX_PULL_DEVICE;
-    return state->segments_refused ? CGX_PULL_NONE : CGX_PULL_HOST;
+    return may_open(state)       ? CGX_PULL_DEVICE
+           : may_register(state) ? CGX_PULL_HOST
+                                 : CGX_PULL_NONE;
 }
 
 bool cgx_connect_may_offer(const struct cgx_comm *state)

@@ -85,8 +85,9 @@ static struct {
     unsigned left; /* operations in calls up to the one that fails; 0: there was none, or it was */
     unsigned long long before;
     struct device_thread thread; /* before */
-    bool decoding;               /* it came in the last slice's decode, or after it */
-    bool pulling; /* or before that when sums went from device to device: mates may fail too */
+    /* It came in the last slice's decode or later, or when the device copied sums for that ... */
+    bool decoding;
+    bool pulling; /* ... from other devices: mates may fail too */
 } fault;
 
 static unsigned long long host_allocations;
@@ -163,15 +164,17 @@ static bool is_ahead(void)
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
 {
     if (slice->number + 1 == slices)
-        fault.decoding = fault.pulling || is_ahead();
+        fault.decoding = fault.decoding || is_ahead();
     return __real_cgx_slice_decode(slice);
 }
 
 enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
                                           bool early)
 {
-    if (slice->pull == CGX_PULL_DEVICE && slice->number + 1 == slices && !early)
-        fault.pulling = fault.pulling || is_ahead();
+    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !early) {
+        fault.decoding = fault.decoding || is_ahead();
+        fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
+    }
     return __real_cgx_slice_exchange(slice, count, step, early);
 }
 
@@ -260,7 +263,7 @@ static void test_once(enum softcuda_kind kind, const char *name, int faulty)
 static void judge(struct tally *tally, int faulty, MPI_Comm comm, int code, bool in_place)
 {
     bool here = check_rank == faulty;
-    bool decoding = anywhere(here && (fault.decoding || fault.pulling));
+    bool decoding = anywhere(here && fault.decoding);
     bool pulling = anywhere(here && fault.pulling);
     bool error = anywhere(here && code != MPI_SUCCESS), right;
 
