@@ -11,7 +11,7 @@
 
 #include <mpi.h>
 
-/* How messages go; the defaults are those of src/coll/exchange.c. */
+/* How messages go; the defaults are the library's on slow networks where ranks share processors. */
 struct pace {
     size_t fragment; /* bytes of a message on the wire; 0: whole messages, and MPI_Waitall */
     int window;      /* fragments of one message that are under way */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "topo/machine.h"
+#include "topo/speed.h"
 
 #define INDENT 2
 
@@ -69,6 +70,17 @@ static void print_place(const struct cgx_topo *topo)
     printf("\n");
 }
 
+/* The one whose speed CGX_FRAGMENT_BYTES=auto follows. */
+static void print_network(void)
+{
+    struct cgx_topo_speed speed = cgx_topo_speed_here();
+
+    if (speed.mbits > 0)
+        printf("network        %s: %u Mbit/s\n", speed.name, speed.mbits);
+    else
+        printf("network        of unknown speed\n");
+}
+
 void info_draw_machine(void)
 {
     const struct cgx_topo *topo;
@@ -89,6 +101,7 @@ void info_draw_machine(void)
     }
     draw_numa_nodes(topo, CGX_TOPO_UNKNOWN, INDENT);
     print_place(topo);
+    print_network();
 }
 
 void info_print_stages(const struct cgx_settings *settings)

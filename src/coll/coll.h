@@ -103,6 +103,7 @@ struct cgx_coll {
     struct cgx_backend *encoder; /* for the input; both made for SCRATCH */
     struct cgx_backend *decoder; /* for the output */
     struct cgx_scratch *scratch; /* holds at least the shape's needs */
+    struct cgx_pace pace;        /* fragments as on all ranks */
     struct cgx_shm *shm;         /* attached to SCRATCH's segment; NULL: all messages go by MPI */
     enum cgx_pull pull;          /* as the encoder, which then is the decoder, is connected */
     uint64_t seed;               /* of stochastic rounding */

@@ -11,10 +11,10 @@
 
 #include "coll/shm.h"
 
-#define FRAGMENT_BYTES 16384
 #define WINDOW 8 /* fragments of one transfer that are under way */
 
-/* Polls without progress before the processor is given away, and before the rank sleeps. */
+/* Polls without progress before the processor is given away, and before the rank sleeps if it
+ * shares one. */
 #define POLLS_BEFORE_YIELD 32
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
@@ -62,9 +62,8 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
 static int post_fragment(const struct cgx_ways *ways, struct cgx_transfer *transfer,
                          MPI_Request *request)
 {
-    size_t begin = transfer->posted;
-    size_t end =
-        begin + FRAGMENT_BYTES < transfer->bytes ? begin + FRAGMENT_BYTES : transfer->bytes;
+    size_t begin = transfer->posted, left = transfer->bytes - begin;
+    size_t end = begin + (left < ways->pace.fragment ? left : ways->pace.fragment);
 
     transfer->posted = end;
     if (transfer->direction == CGX_TRANSFER_RECEIVE)
@@ -94,11 +93,11 @@ static int post_first(struct cgx_exchange *exchange, const struct cgx_ways *ways
     return MPI_SUCCESS;
 }
 
-static void wait_a_little(unsigned idle_polls)
+static void wait_a_little(const struct cgx_ways *ways, unsigned idle_polls)
 {
     static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
 
-    if (idle_polls > POLLS_BEFORE_SLEEP)
+    if (idle_polls > POLLS_BEFORE_SLEEP && !ways->pace.roomy)
         nanosleep(&nap, NULL);
     else if (idle_polls > POLLS_BEFORE_YIELD)
         sched_yield();
@@ -241,7 +240,7 @@ static int complete_all(struct cgx_exchange *exchange, const struct cgx_ways *wa
         if (shared > 0 || (fragments && done > 0))
             idle = 0;
         else
-            wait_a_little(++idle);
+            wait_a_little(ways, ++idle);
     }
 }
 
@@ -250,7 +249,7 @@ enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx
 {
     int code;
 
-    if (ntransfers > exchange->transfers)
+    if (ntransfers > exchange->transfers || ways->pace.fragment == 0)
         return CGX_ERR_INVALID;
     for (size_t i = 0; i < ntransfers * WINDOW; i++)
         exchange->requests[i] = MPI_REQUEST_NULL;

@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Moves messages between ranks, all at once. On the wire a message is cut into fragments below the
- * MPI library's eager limit, a few of them under way at a time, and waiting yields and then sleeps:
- * on slow links this comes within 1.1 times the wire's limit, where whole messages and MPI_Waitall
- * take twice as long. Ranks of a node may share memory instead (shm.h). Every wait polls MPI, so
- * that the caller's own requests move on. */
+/* Moves messages between ranks, all at once. On the wire a message is cut into fragments, a few of
+ * them under way at a time, and waiting yields and, where ranks share processors, then sleeps. With
+ * fragments below the MPI library's eager limit this comes within 1.1 times the wire's limit on
+ * slow links, where whole messages and MPI_Waitall take twice as long. Ranks of a node may share
+ * memory instead (shm.h). Every wait polls MPI, so that the caller's own requests move on. */
 #ifndef CGX_COLL_EXCHANGE_H
 #define CGX_COLL_EXCHANGE_H
 
@@ -49,10 +49,17 @@ struct cgx_exchange;
 struct cgx_exchange *cgx_exchange_create(size_t transfers); /* NULL if memory is short */
 void cgx_exchange_free(struct cgx_exchange *exchange);
 
+/* How messages go through MPI, and how a rank waits for any. */
+struct cgx_pace {
+    size_t fragment; /* bytes; the same on both sides of a message */
+    bool roomy;      /* every rank of this machine has a processor of its own (topo/room.h) */
+};
+
 /* The ways between ranks. */
 struct cgx_ways {
     const struct cgx_mpi *mpi;
     MPI_Comm comm;
+    struct cgx_pace pace;
     struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
     const struct cgx_puller *puller; /* NULL: the host copies what is in the segment */
 };

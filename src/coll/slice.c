@@ -201,6 +201,7 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
     const struct cgx_puller puller = cgx_slice_puller(slice);
     const struct cgx_ways ways = {.mpi = coll->mpi,
                                   .comm = coll->comm,
+                                  .pace = coll->pace,
                                   .shm = coll->shm,
                                   .puller = slice->pull != CGX_PULL_NONE ? &puller : NULL};
     enum cgx_status status =

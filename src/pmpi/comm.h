@@ -56,6 +56,7 @@ struct cgx_comm {
     int size;
     MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
     struct cgx_nodes *nodes, *flat;     /* of struct cgx_scheme; NULL: not yet known */
+    struct cgx_pace pace;               /* known with the nodes */
     struct cgx_hints *hints;            /* NULL: none */
     uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
     char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */

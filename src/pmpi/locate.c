@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "pmpi/errors.h"
+#include "pmpi/pace.h"
 #include "pmpi/start.h"
 #include "util/log.h"
 
@@ -124,9 +125,9 @@ static int find_keys(const struct cgx_mpi *mpi, MPI_Comm comm, int size, int *ke
     return per_node > 0 ? code : mpi->Allgather(&lowest, 1, MPI_INT, keys, 1, MPI_INT, comm);
 }
 
-static int locate(const struct cgx_mpi *mpi, MPI_Comm comm, int size, bool ready,
-                  struct cgx_nodes **nodes)
+static int locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
 {
+    int size = state->size;
     bool flat = cgx_start()->topology == CGX_TOPOLOGY_FLAT, known = flat;
     int *keys = flat ? NULL : calloc((size_t)size, sizeof *keys);
     struct cgx_nodes *found = NULL;
@@ -134,11 +135,12 @@ static int locate(const struct cgx_mpi *mpi, MPI_Comm comm, int size, bool ready
 
     if (code == MPI_SUCCESS && known) {
         found = cgx_nodes_create(keys, (unsigned)size);
-        code = all_say(mpi, comm, ready && found, &known);
+        known = state->flat && found;
+        code = cgx_pace_agree(mpi, comm, found, state, &known);
     }
     free(keys);
     if (code == MPI_SUCCESS && known)
-        *nodes = found;
+        state->nodes = found;
     else
         cgx_nodes_free(found);
     return code;
@@ -152,7 +154,7 @@ static int locate_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_c
 
     if (code != MPI_SUCCESS)
         return code;
-    code = locate(mpi, comm, state->size, state->flat != NULL, &state->nodes);
+    code = locate(mpi, comm, state);
     cgx_errors_restore(mpi, comm, handler);
     return code;
 }

@@ -7,9 +7,10 @@
 
 #include "pmpi/comm.h"
 
-/* Finds the nodes of COMM's ranks, on all of them or none: *FOUND. As CGX_TOPOLOGY says or, where
- * that is auto or contradicts the job (rank 0 warns, once), as MPI does: ranks share a node if they
- * can share memory. Collective on COMM until it is found. Returns MPI's code. */
+/* Finds the nodes of COMM's ranks, and the pace of their messages (pace.h), on all of them or none:
+ * *FOUND. Nodes are as CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0
+ * warns, once), as MPI does: ranks share a node if they can share memory. Collective on COMM until
+ * it is found. Returns MPI's code. */
 int cgx_locate(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *found);
 
 /* Of a communicator whose nodes are known. */

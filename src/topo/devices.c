@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* GPUs, and the PCI switch, package, memory and network interface that are near them. */
+/* GPUs, and the PCI switch, package, memory and network interface that are near them; network
+ * interfaces. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -101,6 +102,13 @@ static unsigned nearness(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_
     return 2 * depth_of(common) + 1 + fabrics;
 }
 
+static bool is_network(hwloc_obj_t device)
+{
+    return (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ||
+            device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) &&
+           device->name != NULL;
+}
+
 static void write_network(const struct cgx_topo *topo, hwloc_obj_t device, char *name)
 {
     unsigned near, nearest = 0;
@@ -108,9 +116,7 @@ static void write_network(const struct cgx_topo *topo, hwloc_obj_t device, char 
 
     name[0] = '\0';
     for (unsigned i = 0; (object = cgx_topo_object(topo, HWLOC_OBJ_OS_DEVICE, i)) != NULL; i++) {
-        if ((object->attr->osdev.type != HWLOC_OBJ_OSDEV_NETWORK &&
-             object->attr->osdev.type != HWLOC_OBJ_OSDEV_OPENFABRICS) ||
-            object->name == NULL)
+        if (!is_network(object))
             continue;
         near = nearness(topo, device, object);
         if (near > nearest) {
@@ -169,5 +175,20 @@ enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
             describe(topo, device, gpu);
             return CGX_OK;
         }
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
+                                 struct cgx_topo_network *network)
+{
+    hwloc_obj_t object;
+
+    for (unsigned i = 0; (object = cgx_topo_object(topo, HWLOC_OBJ_OS_DEVICE, i)) != NULL; i++) {
+        if (!is_network(object) || place-- > 0)
+            continue;
+        snprintf(network->name, sizeof network->name, "%s", object->name);
+        network->fabrics = object->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+        return CGX_OK;
+    }
     return CGX_ERR_INVALID;
 }

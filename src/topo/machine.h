@@ -8,6 +8,7 @@
 #ifndef CGX_TOPO_MACHINE_H
 #define CGX_TOPO_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -107,6 +108,18 @@ enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct
  * CGX_ERR_INVALID: it is no bus id, or there is no such PCI device. */
 enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
                                 struct cgx_topo_gpu *gpu);
+
+/* A network interface of the kernel, or an OpenFabrics device: those that belong to a device of the
+ * machine, virtual ones apart. */
+struct cgx_topo_network {
+    char name[CGX_TOPO_NAME_BYTES];
+    bool fabrics;
+};
+
+/* By its place in hwloc's order, from 0. CGX_ERR_INVALID: there are not as many; without
+ * CGX_TOPO_DEVICES there are none. */
+enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
+                                 struct cgx_topo_network *network);
 
 /* Asks the system for memory of a NUMA node, by its number, for the pages that hold BYTES at
  * MEMORY. To be called before they are first touched or pinned: those that have been stay where

@@ -67,6 +67,12 @@ static bool parse_mebibytes(const struct row *row, const char *text, uint64_t *v
     return true;
 }
 
+static bool parse_fragment(const struct row *row, const char *text, uint64_t *value)
+{
+    return cgx_parse_choice(text, "auto", value) || /* CGX_FRAGMENT_AUTO */
+           parse_integer(row, text, value);
+}
+
 static bool parse_choice(const struct row *row, const char *text, uint64_t *value)
 {
     return cgx_parse_choice(text, row->about.values, value);
@@ -213,6 +219,9 @@ static const struct row rows[] = {
     {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
       "MiB: upper bound on the staging memory of one call; larger calls go in slices", 15},
      parse_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
+    {{"CGX_FRAGMENT_BYTES", "auto, or 1024-67108864", "auto",
+      "what messages through MPI are cut into; auto: 16 KiB, but 1 MiB above 10 Gbit/s", 25},
+     parse_fragment, 1024, 67108864, FIELD(fragment_bytes)},
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      parse_choice, FIELD(inner_transport)},

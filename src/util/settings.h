@@ -27,6 +27,8 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 /* Of CGX_RULES, CGX_STATS and CGX_TRACE, with the end of the string; a longer one is refused. */
 #define CGX_SETTINGS_PATH_BYTES 4096
 
+#define CGX_FRAGMENT_AUTO 0
+
 /* Of topology; other values are nodes << 32 | ranks per node. */
 #define CGX_TOPOLOGY_AUTO 0
 #define CGX_TOPOLOGY_FLAT 1
@@ -43,6 +45,7 @@ struct cgx_settings {
     double consensus; /* how far ranks are from their mean, squared and relative; 0: not asked */
     uint64_t seed;
     uint64_t fusion_buffer_bytes;
+    unsigned fragment_bytes; /* CGX_FRAGMENT_AUTO: as the network is */
     enum cgx_reduction inner_reduction, cross_reduction;
     bool intra_broadcast;
     enum cgx_transport inner_transport;

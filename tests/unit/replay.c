@@ -170,6 +170,7 @@ static void run_calls(void *context, unsigned rank)
         struct cgx_coll coll = {
             .mpi = &loopback_mpi,
             .rank = rank,
+            .pace = {.fragment = 16384},
             .shape = &actor->shapes[i],
             .encoder = cgx_backend_host(),
             .decoder = cgx_backend_host(),

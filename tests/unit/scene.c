@@ -26,6 +26,7 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
                           .bits = 4,
                           .bucket_size = 64,
                           .count = count,
+                          .fragment = 16384,
                           .withheld = -1,
                           .hopeless = -1};
 
@@ -219,6 +220,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_tally tally = {.spreads = scene->spreads[rank]};
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
+                            .pace = {.fragment = scene->fragment},
                             .shape = &scene->shape,
                             .encoder = &backend,
                             .decoder = &backend,

@@ -35,6 +35,7 @@ struct scene {
     bool watched;           /* owners say how far ranks are apart */
     float consensus;        /* the distance below which the call is not compressed */
     size_t staging;         /* bytes; 0: all in one slice */
+    size_t fragment;        /* bytes */
     int withheld, hopeless; /* the rank that is; -1: none */
     struct scene_fault fault;
 

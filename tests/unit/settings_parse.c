@@ -106,12 +106,14 @@ static void test_fields(void)
            s.consensus == 0.5 && parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
        "so do a budget's kind and the consensus");
     s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_BROADCAST=1\n"
-              "CGX_INNER_REDUCTION_TYPE=RING\nCGX_INTRA_COMPRESS=0");
+              "CGX_INNER_REDUCTION_TYPE=RING\nCGX_INTRA_COMPRESS=0\nCGX_FRAGMENT_BYTES=65536");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
            s.intra_broadcast && s.intra_compress == CGX_INTRA_OFF &&
-           s.inner_reduction == CGX_REDUCTION_RING && silent(),
+           s.inner_reduction == CGX_REDUCTION_RING && s.fragment_bytes == 65536 && silent(),
        "those of nodes reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
+    ok(parse("CGX_FRAGMENT_BYTES=Auto").fragment_bytes == CGX_FRAGMENT_AUTO && silent(),
+       "so is CGX_FRAGMENT_BYTES=auto");
     ok(parse("CGX_COMPRESSION_MINIMAL_SIZE=5").minimal_size == 1024,
        "a minimal size below 1024 means 1024");
     s = parse("CGX_WARMUP=5\nCGX_WARMUP=6");

@@ -103,6 +103,9 @@ static const struct variable {
     {"CGX_ADAPTIVE_PERIOD", {"1", "1000000"}, {"0", "1000001", "-5"}},
     {"CGX_RULES", {NULL}, {"/nonexistent/rules", "/dev/null", "/"}},
     {"CGX_FUSION_BUFFER_SIZE_MB", {"1", "1048576"}, {"0", "1048577", "64M", "64.0"}},
+    {"CGX_FRAGMENT_BYTES",
+     {"1024", "5000", "16384", "67108864"},
+     {"0", "1023", "67108865", "16K", "-1", "1e4", "automatic"}},
     {"CGX_INNER_COMMUNICATOR_TYPE", {"SHM", "P2P", "MPI", "shm"}, {"NCCL", "AUT", "SHM, P2P"}},
     {"CGX_INNER_REDUCTION_TYPE", {"RING", "ring"}, {"TREE", "1"}},
     {"CGX_CROSS_REDUCTION_TYPE", {"RING", "ring"}, {"TREE", "SRARING"}},
@@ -190,7 +193,7 @@ static void test_defaults(void)
        "widths are chosen within the budget, from 3 to 8, and there are no rules");
     ok(s.inner_transport == CGX_TRANSPORT_AUTO && s.inner_reduction == CGX_REDUCTION_SRA &&
            s.intra_compress == CGX_INTRA_AUTO && !s.intra_broadcast &&
-           s.topology == CGX_TOPOLOGY_AUTO,
+           s.topology == CGX_TOPOLOGY_AUTO && s.fragment_bytes == CGX_FRAGMENT_AUTO,
        "the settings not in effect have their defaults");
 }
 

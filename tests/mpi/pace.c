@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums on ranks whose networks differ: "pace [MBITS ...]", of each rank from 0 on; those of others
+ * are unknown. Linked with the library's objects, in which the function that tells the speed is
+ * wrapped. The longest message is printed, and a digest of the results, so that runs can be
+ * compared. */
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "lib/check.h"
+#include "lib/sum.h"
+#include "topo/speed.h"
+
+static unsigned mbits;
+static atomic_int longest;
+
+struct cgx_topo_speed __wrap_cgx_topo_speed_here(void);
+
+struct cgx_topo_speed __wrap_cgx_topo_speed_here(void)
+{
+    return (struct cgx_topo_speed){.mbits = mbits, .name = "eth0"};
+}
+
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    if (count > atomic_load(&longest))
+        atomic_store(&longest, count);
+    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t counts[] = {1024, 30000, 9000001};
+    bool same = true;
+    uint64_t digest = 0;
+    int most;
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    if (check_rank + 1 < argc)
+        mbits = (unsigned)strtoul(argv[check_rank + 1], NULL, 10);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, i, counts[i], SUM_SEPARATE};
+        float *result = check_memory(counts[i] * sizeof(float));
+
+        same = sum_reduce(&sum, MPI_COMM_WORLD, result) &&
+               check_same(result, counts[i] * sizeof(float), MPI_COMM_WORLD) && same;
+        digest = digest * 31 + check_digest(result, counts[i] * sizeof(float));
+        free(result);
+    }
+    most = atomic_load(&longest);
+    PMPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    check(same, "the same bytes on all ranks");
+    check(most > 0, "and compressed");
+    check_note("digest %016llx", (unsigned long long)digest);
+    check_note("longest %d", most);
+    return check_end();
+}
