@@ -63,9 +63,7 @@ static bool may_register(const struct cgx_comm *state)
 /* The best way that no rank has refused yet. */
 static enum cgx_pull best_pull(const struct cgx_comm *state)
 {
-    return may_open(state)       ? CGX_PULL_DEVICE
-           : may_register(state) ? CGX_PULL_HOST
-                                 : CGX_PULL_NONE;
+    return may_open(state) ? CGX_PULL_DEVICE : may_register(state) ? CGX_PULL_HOST : CGX_PULL_NONE;
 }
 
 bool cgx_connect_may_offer(const struct cgx_comm *state)
