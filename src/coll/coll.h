@@ -105,8 +105,8 @@ struct cgx_coll {
     struct cgx_scratch *scratch; /* holds at least the shape's needs */
     struct cgx_pace pace;        /* fragments as on all ranks */
     struct cgx_shm *shm;         /* attached to SCRATCH's segment; NULL: all messages go by MPI */
-    enum cgx_pull pull;          /* as the encoder, which then is the decoder, is connected */
-    uint64_t seed;               /* of stochastic rounding */
+    enum cgx_pull pull; /* by the encoder, which then is the decoder; DEVICE: on all ranks */
+    uint64_t seed;      /* of stochastic rounding */
     uint32_t call;
     const void *input; /* may be the output */
     void *output;

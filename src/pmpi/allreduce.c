@@ -8,6 +8,7 @@
 #include "cuda/peers.h"
 #include "pmpi/check.h"
 #include "pmpi/comm.h"
+#include "pmpi/connect.h"
 #include "pmpi/decide.h"
 #include "pmpi/eligible.h"
 #include "pmpi/errors.h"
@@ -200,12 +201,13 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
         return cgx_errors_raise(mpi, call->comm, "out of memory");
     }
     coll.shape = &schedule->shape;
-    /* Sums that are formed flat have no mates. */
-    coll.pull = schedule->shape.nodes->most > 1 ? recurring->kind->pull : CGX_PULL_NONE;
     if (cgx_layers_find(state, recurring->position, schedule->plan, &coll.shape, &tally))
         coll.tally = &tally;
     cgx_offer_get_backends(state, call, &offer);
-    if (coll.pull != CGX_PULL_NONE && !offer.refusal &&
+    /* Sums that are formed flat have no mates. */
+    if (schedule->shape.nodes->most > 1)
+        coll.pull = cgx_connect_pull(recurring->kind, cgx_offer_backend(&offer));
+    if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
         offer.refusal = "mates cannot reach the memory that its buffers have come to lie in";
     coll.encoder = offer.encoder;

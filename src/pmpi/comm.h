@@ -22,15 +22,15 @@ struct cgx_stats;
 
 /* What ranks have agreed about calls of one type. */
 struct cgx_kind {
-    bool agreed;  /* calls that need no more memory than there is can be compressed */
-    bool trusted; /* a call of this kind was looked at and found to be no consensus */
+    bool agreed;    /* calls that need no more memory than there is can be compressed */
+    bool by_device; /* and go from device to device inside nodes */
+    bool trusted;   /* a call of this kind was looked at and found to be no consensus */
     enum cgx_dtype dtype;
-    enum cgx_pull pull; /* how payloads come to devices inside nodes */
     /* Else new calls without a position stay exact until WAIT more have come; then ranks ask each
      * other again. */
     uint32_t wait, next_wait;
-    /* Calls whose payloads devices did pull and do not now, until ranks see whether they can again;
-     * NEXT_APART 0: they never did. */
+    /* Calls that did go from device to device and do not now, until ranks see whether they can
+     * again; NEXT_APART 0: they never did. */
     uint32_t apart, next_apart;
 };
 
@@ -72,7 +72,7 @@ struct cgx_comm {
     bool said_consensus;       /* rank 0 has warned of one */
     bool shm_refused;          /* mates cannot share memory */
     bool mirrors_refused;      /* nor open the memory of each other's devices */
-    bool segments_refused;     /* nor have their devices read what they share */
+    bool segments_refused;     /* this rank's devices cannot read what mates share */
     struct cgx_scratch scratch;
     struct cgx_shm *shm;     /* NULL: all messages go by MPI */
     uint64_t shm_cookie;     /* of the segment that mates are attached to */

@@ -53,33 +53,19 @@ static bool may_open(const struct cgx_comm *state)
             (settings->inner_transport == CGX_TRANSPORT_AUTO && !finds_powers));
 }
 
-/* Whether devices may copy from what ranks share. In a ring a rank passes on what it got, and so
- * must have it there itself. */
-static bool may_register(const struct cgx_comm *state)
-{
-    return !state->segments_refused && cgx_start()->inner_reduction != CGX_REDUCTION_RING;
-}
-
-/* The best way that no rank has refused yet. */
-static enum cgx_pull best_pull(const struct cgx_comm *state)
-{
-    return may_open(state) ? CGX_PULL_DEVICE : may_register(state) ? CGX_PULL_HOST : CGX_PULL_NONE;
-}
-
 bool cgx_connect_may_offer(const struct cgx_comm *state)
 {
-    return cgx_connect_mates(state) > 1 && best_pull(state) == CGX_PULL_DEVICE;
+    return cgx_connect_mates(state) > 1 && may_open(state);
 }
 
-/* Whether calls with DEVICE can PULL, and what it offers for that. */
-static int offer_device(struct cgx_backend *device, enum cgx_pull pull,
+/* Offers the memory of DEVICE, if there is one, to mates. */
+static int offer_device(const struct cgx_comm *state, struct cgx_backend *device,
                         struct cgx_cuda_offer *offer)
 {
-    enum cgx_status status;
+    enum cgx_status status = CGX_ERR_INVALID;
 
-    if (!device || !cgx_cuda_is_device(device) || pull == CGX_PULL_NONE)
-        return DEVICE_ABSENT;
-    status = pull == CGX_PULL_DEVICE ? cgx_cuda_offer(device, offer) : CGX_OK;
+    if (device && may_open(state))
+        status = cgx_cuda_offer(device, offer);
     return status == CGX_OK            ? DEVICE_READY
            : status == CGX_ERR_INVALID ? DEVICE_ABSENT
                                        : DEVICE_REFUSED;
@@ -96,21 +82,22 @@ static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *
     return mine->mirror.cookie ? mine->mirror.cookie : cgx_cuda_offered(state->scratch.devices);
 }
 
-static struct found look(struct cgx_comm *state, struct cgx_backend *device, enum cgx_pull pull,
-                         struct means *mine)
+static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct means *mine)
 {
     struct found found = {.memory = state->shm && memory_cookie(state) != 0,
                           .memory_is_old = memory_cookie(state) == state->shm_cookie};
 
     *mine = (struct means){.memory = cgx_shared_offer(&state->scratch.shared)};
-    found.device = offer_device(device, pull, &mine->mirror);
-    found.device_is_old = mirror_cookie(state, mine) == state->mirror_cookie &&
-                          (found.device != DEVICE_READY || cgx_cuda_connection(device) == pull);
+    found.device = offer_device(state, device, &mine->mirror);
+    found.device_is_old =
+        mirror_cookie(state, mine) == state->mirror_cookie &&
+        (found.device != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
     return found;
 }
 
 /* ---- connecting ---- */
 
+/* OFFERS are those of all ranks; NULL: not for PULL. */
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
                                       enum cgx_pull pull, const struct means *offers)
 {
@@ -125,7 +112,8 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     for (unsigned i = 0; i < nmates; i++) {
         const struct cgx_shm_segment segment = cgx_shm_segment(state->shm, i);
 
-        mates[i].mirror = offers[nodes->members[first + i]].mirror;
+        if (offers)
+            mates[i].mirror = offers[nodes->members[first + i]].mirror;
         mates[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
                                                      .bytes = segment.bytes,
                                                      .front = segment.front,
@@ -137,8 +125,8 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
 }
 
 /* Connects with what the ranks OFFER of what was FOUND on all, and says there what came of it. */
-static void attach(struct cgx_comm *state, struct cgx_backend *device, enum cgx_pull pull,
-                   const struct means *offers, struct found *found)
+static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *offers,
+                   struct found *found)
 {
     struct cgx_shared_offer *memories = calloc((size_t)state->size, sizeof *memories);
 
@@ -149,7 +137,7 @@ static void attach(struct cgx_comm *state, struct cgx_backend *device, enum cgx_
     free(memories);
     cgx_cuda_disconnect(state->scratch.devices);
     if (found->device == DEVICE_READY && found->memory &&
-        connect_device(state, device, pull, offers) != CGX_OK)
+        connect_device(state, device, CGX_PULL_DEVICE, offers) != CGX_OK)
         found->device = DEVICE_REFUSED;
 }
 
@@ -168,30 +156,20 @@ static void give_up_memory(struct cgx_comm *state)
                 "ranks of a node cannot share memory here: their messages go through MPI");
 }
 
-/* From now on no call pulls by PULL. */
-static void give_up_pull(struct cgx_comm *state, enum cgx_pull pull)
+static void give_up_mirrors(struct cgx_comm *state)
 {
     enum cgx_transport asked = cgx_start()->inner_transport;
 
     cgx_cuda_disconnect(state->scratch.devices);
-    if (pull == CGX_PULL_DEVICE)
-        state->mirrors_refused = true;
-    else
-        state->segments_refused = true;
-    if (state->rank != 0)
-        return;
-    if (pull == CGX_PULL_DEVICE)
+    state->mirrors_refused = true;
+    if (state->rank == 0)
         cgx_log(asked == CGX_TRANSPORT_P2P ? CGX_LOG_WARN : CGX_LOG_INFO,
                 "ranks of a node cannot reach the memory of each other's devices here: their "
                 "messages go through shared memory");
-    else
-        cgx_log(CGX_LOG_INFO, "devices cannot read the shared memory of other ranks here: "
-                              "processors copy their messages");
 }
 
 /* Takes note of what was FOUND on all ranks in the end. */
-static void conclude(struct cgx_comm *state, enum cgx_pull pull, const struct means *mine,
-                     const struct found *found)
+static void conclude(struct cgx_comm *state, const struct means *mine, const struct found *found)
 {
     uint64_t offered = mirror_cookie(state, mine);
 
@@ -200,7 +178,7 @@ static void conclude(struct cgx_comm *state, enum cgx_pull pull, const struct me
     if (!found->memory)
         give_up_memory(state);
     else if (found->device == DEVICE_REFUSED)
-        give_up_pull(state, pull);
+        give_up_mirrors(state);
     /* By now all ranks have closed what was offered before, or are about to. */
     if (state->mirror_cookie != offered)
         cgx_cuda_withdraw(state->scratch.devices, state->mirror_cookie);
@@ -209,8 +187,8 @@ static void conclude(struct cgx_comm *state, enum cgx_pull pull, const struct me
 
 /* Where not all is as it was. */
 static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
-                        struct cgx_backend *device, enum cgx_pull pull, const struct means *mine,
-                        struct means *offers, struct found *found)
+                        struct cgx_backend *device, const struct means *mine, struct means *offers,
+                        struct found *found)
 {
     int code = MPI_SUCCESS;
 
@@ -218,48 +196,58 @@ static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
         code = mpi->Allgather(mine, sizeof *mine, MPI_BYTE, offers, sizeof *mine, MPI_BYTE,
                               state->own);
     if (code == MPI_SUCCESS && found->memory) {
-        attach(state, device, pull, offers, found);
+        attach(state, device, offers, found);
         code = agree(mpi, state->own, found);
     }
     if (code == MPI_SUCCESS)
-        conclude(state, pull, mine, found);
+        conclude(state, mine, found);
     return code;
 }
 
-/* *FOUND: what came of it. */
-static int connect_by(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
-                      enum cgx_pull pull, struct found *found)
+/* Has DEVICE copy from what mates share, for calls whose payloads do not go from device to device.
+ * No other rank needs to know. In a ring a rank passes on what it got, and so must have it in its
+ * own staging memory. */
+static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 {
-    struct means mine, *offers = calloc((size_t)state->size, sizeof *offers);
-    int code;
-
-    *found = look(state, device, pull, &mine);
-    found->memory = found->memory && offers;
-    code = agree(mpi, state->own, found);
-    if (code == MPI_SUCCESS && (!found->memory || found->device == DEVICE_REFUSED ||
-                                !found->memory_is_old || !found->device_is_old))
-        code = connect_anew(mpi, state, device, pull, &mine, offers, found);
-    free(offers);
-    return code;
+    if (!device || !cgx_cuda_is_device(device) || !state->shm || state->segments_refused ||
+        cgx_start()->inner_reduction == CGX_REDUCTION_RING ||
+        cgx_cuda_connection(device) != CGX_PULL_NONE ||
+        connect_device(state, device, CGX_PULL_HOST, NULL) == CGX_OK)
+        return;
+    state->segments_refused = true;
+    cgx_log(CGX_LOG_INFO, "the device cannot read the shared memory of other ranks here: the "
+                          "processor copies their messages");
 }
 
 int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
-                enum cgx_pull *pull)
+                bool *by_device)
 {
-    enum cgx_pull tried;
+    struct means mine, *offers;
     struct found found;
     int code;
 
-    *pull = CGX_PULL_NONE;
+    *by_device = false;
     if (cgx_connect_mates(state) < 2)
         return MPI_SUCCESS;
     if (!state->shm)
         state->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
-    do {
-        tried = best_pull(state);
-        code = connect_by(mpi, state, device, tried, &found);
-    } while (code == MPI_SUCCESS && found.memory && found.device == DEVICE_REFUSED);
-    if (code == MPI_SUCCESS && found.memory && found.device == DEVICE_READY)
-        *pull = tried;
+    offers = calloc((size_t)state->size, sizeof *offers);
+    found = look(state, device, &mine);
+    found.memory = found.memory && offers;
+    code = agree(mpi, state->own, &found);
+    if (code == MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
+                                !found.memory_is_old || !found.device_is_old))
+        code = connect_anew(mpi, state, device, &mine, offers, &found);
+    free(offers);
+    *by_device = code == MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
+    if (code == MPI_SUCCESS && !*by_device)
+        connect_segments(state, device);
     return code;
+}
+
+enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device)
+{
+    if (kind->by_device)
+        return CGX_PULL_DEVICE;
+    return device && cgx_cuda_connection(device) == CGX_PULL_HOST ? CGX_PULL_HOST : CGX_PULL_NONE;
 }

@@ -16,10 +16,15 @@ bool cgx_connect_may_offer(const struct cgx_comm *state);
 
 /* Collective on STATE's private communicator, when staging memory or backends may have changed on
  * some rank: all ranks come to share memory with their mates, or none does from then on, which is
- * logged. *PULL: how devices then get the payloads of mates in calls with the backend DEVICE on this
- * rank (NULL: with none, or with two); of the ways that CGX_INNER_COMMUNICATOR_TYPE allows the best
- * that all ranks can, and what one cannot none tries again. Returns MPI's code. */
+ * logged. The same for the memory of devices, where CGX_INNER_COMMUNICATOR_TYPE allows it, of calls
+ * with the backend DEVICE on this rank (NULL: with none, or with two). *BY_DEVICE: such calls go
+ * from device to device, on all ranks. Else DEVICE comes to copy from what mates share, if it can.
+ * Returns MPI's code. */
 int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
-                enum cgx_pull *pull);
+                bool *by_device);
+
+/* How DEVICE gets the payloads of mates in calls of KIND. Only from device to device must all ranks
+ * do the same. */
+enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device);
 
 #endif

@@ -55,10 +55,10 @@ const struct cgx_schedule *cgx_decide_schedule(struct cgx_comm *state,
                              &recurring->say);
 }
 
-/* Whether devices may pull the payloads of calls of KIND again, as they did. */
+/* Whether calls of KIND, which did go from device to device, may again. */
 static bool is_apart_for_long(const struct cgx_kind *kind)
 {
-    return kind->pull == CGX_PULL_NONE && kind->next_apart > 0 && kind->apart == 0;
+    return !kind->by_device && kind->next_apart > 0 && kind->apart == 0;
 }
 
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
@@ -136,10 +136,10 @@ static enum cgx_ability ability_of(const struct cgx_offer *offer)
     return CGX_ABLE;
 }
 
-/* Takes note of whether devices still pull the payloads of calls of KIND. */
-static void keep_apart(struct cgx_kind *kind, enum cgx_pull before)
+/* Takes note of whether calls of KIND still go from device to device. */
+static void keep_apart(struct cgx_kind *kind, bool was_by_device)
 {
-    if (kind->pull != CGX_PULL_NONE || (before == CGX_PULL_NONE && kind->next_apart == 0))
+    if (kind->by_device || (!was_by_device && kind->next_apart == 0))
         return;
     kind->next_apart = kind->next_apart ? 2 * kind->next_apart : CGX_KIND_FIRST_APART;
     if (kind->next_apart > CGX_KIND_MOST_APART)
@@ -155,8 +155,7 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
 {
     const struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_answer mine = {ability_of(offer), offer->dtype, {0}};
-    enum cgx_pull before = recurring->kind->pull;
-    bool agreed;
+    bool agreed, was_by_device = recurring->kind->by_device;
     int code;
 
     for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
@@ -175,10 +174,10 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
         all->ability = CGX_UNABLE;
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
-        if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->pull) !=
+        if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
             MPI_SUCCESS)
             code = cgx_errors_raise(mpi, call->comm, "MPI could not connect the ranks of a node");
-        keep_apart(recurring->kind, before);
+        keep_apart(recurring->kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
     else if (code == MPI_SUCCESS)
@@ -300,7 +299,8 @@ static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call, struc
     return MPI_SUCCESS;
 }
 
-static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring)
+static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                           const struct cgx_backend *device)
 {
     static const char *const ways[] = {[CGX_PULL_NONE] = "",
                                        [CGX_PULL_HOST] = ", copied by the devices",
@@ -310,7 +310,7 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
     if (schedule)
         cgx_log(CGX_LOG_DEBUG, "sums of %llu elements on %d ranks: compressed, %u slices%s",
                 (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
-                schedule->shape.slices, ways[recurring->kind->pull]);
+                schedule->shape.slices, ways[cgx_connect_pull(recurring->kind, device)]);
 }
 
 int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
@@ -344,6 +344,6 @@ int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_
         cgx_call_agree(entry);
     cgx_float_leave(&caller);
     if (entry->state == CGX_CALL_COMPRESSED)
-        say_compressed(state, recurring);
+        say_compressed(state, recurring, cgx_offer_backend(&offer));
     return MPI_SUCCESS;
 }
