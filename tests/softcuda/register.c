@@ -38,13 +38,15 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
                    : CUDA_ERROR_INVALID_VALUE;
     if (softcuda_memory_find(start, bytes, &allocation) != SOFTCUDA_PAGEABLE)
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (softcuda_fails(SOFTCUDA_PIN))
+        return CUDA_ERROR_NOT_PERMITTED;
     if (softcuda_fails(SOFTCUDA_ALLOC) || !softcuda_fork_watch())
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation = calloc(1, sizeof *allocation);
     if (allocation == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->memory = SOFTCUDA_REGISTERED;
-    allocation->context = context;
+    allocation->context = context->home;
     allocation->device = context->device;
     allocation->start = start;
     allocation->bytes = bytes;
