@@ -37,7 +37,6 @@
     X(cuLaunchKernel)             \
     X(cuMemAlloc)                 \
     X(cuMemFree)                  \
-    X(cuMemGetAddressRange)       \
     X(cuMemHostGetDevicePointer)  \
     X(cuMemHostRegister)          \
     X(cuMemHostUnregister)        \
