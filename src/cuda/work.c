@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cuda/exported.h"
 #include "cuda/kernels.h"
 #include "cuda/near.h"
 #include "util/pages.h"
@@ -13,9 +14,6 @@
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of parts of device memory */
-/* What drivers share with other processes at a time: with less, neighbours of the program's would
- * be shared too. */
-#define SHARED ((size_t)2 << 20)
 
 static size_t round_up(size_t bytes, size_t multiple)
 {
@@ -116,24 +114,40 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
     return status;
 }
 
-static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
-                                     unsigned lanes)
+/* Memory of BYTES, which mates may open if OFFERED. */
+static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool offered)
 {
-    size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
-    CUdeviceptr next;
-    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_CUDA_OPERATIONS * table);
-    enum cgx_status status = cgx_cuda_status(
-        cgx_cuda()->cuMemAlloc(&work->memory, area->offered ? round_up(bytes, SHARED) : bytes),
-        "cuMemAlloc");
+    enum cgx_status status;
 
+    if (offered) {
+        status = cgx_exported_take(work->context, bytes, &work->exported);
+        if (status != CGX_OK)
+            return status;
+        work->memory = work->exported->memory;
+        work->id = work->exported->id;
+        return CGX_OK;
+    }
+    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&work->memory, bytes), "cuMemAlloc");
     if (status != CGX_OK)
         return status;
     status = cgx_cuda_status(memory_id(work->memory, &work->id), "cuPointerGetAttribute");
     if (status != CGX_OK) {
         cgx_cuda()->cuMemFree(work->memory);
         work->memory = 0;
-        return status;
     }
+    return status;
+}
+
+static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
+                                     unsigned lanes)
+{
+    size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
+    CUdeviceptr next;
+    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_CUDA_OPERATIONS * table);
+    enum cgx_status status = get_memory(work, bytes, area->offered);
+
+    if (status != CGX_OK)
+        return status;
     work->mirrors = lanes * mirror;
     next = work->memory + CGX_CUDA_MIRRORS;
     for (unsigned i = 0; i < lanes; i++, next += mirror)
@@ -221,7 +235,9 @@ static bool destroy_all(struct cgx_cuda_work *work)
         if (work->lanes[i].registered)
             unpinned &= unpin(work->lanes[i].host);
     }
-    if (work->memory && (work->cookie == 0 || !cgx_cuda_work_retire(work)))
+    if (work->exported)
+        cgx_exported_give(work->exported, true);
+    else if (work->memory)
         cuda->cuMemFree(work->memory);
     if (work->control_registered)
         unpinned &= unpin(work->control);
@@ -246,6 +262,7 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
     } else {
         unpinned = work->memory && cgx_cuda_work_is_gone(work);
         cgx_cuda_work_disconnect(work, false);
+        cgx_exported_give(work->exported, false);
     }
     if (unpinned)
         cgx_pages_unmap(work->control, work->control_bytes);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cuda/memory.h"
-#include "cuda/peers.h"
 #include "pmpi/agreement.h"
 #include "pmpi/errors.h"
 #include "pmpi/layers.h"
@@ -52,13 +51,8 @@ static void free_state(struct cgx_comm *state)
     cgx_schedules_free(state->schedules);
     cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
-    if (!state->broken) {
+    if (!state->broken)
         cgx_scratch_release(&state->scratch);
-        /* Mates may still have it open for a moment, but not in use: they have ended their last
-         * call too. Waiting for them could be for ever, since ranks may free communicators in any
-         * order where the MPI lets them. */
-        cgx_cuda_withdraw(NULL, state->peer_cookie);
-    }
     cgx_shm_free(state->shm);
     cgx_nodes_free(state->nodes);
     cgx_nodes_free(state->flat);
