@@ -18,7 +18,8 @@ struct cgx_area {
     size_t bytes;                      /* of each lane */
     size_t pieces;
     size_t sources;
-    bool offered; /* mates may be to open what mirrors it */
+    bool offered;           /* mates may be to open what mirrors it */
+    bool shares_processors; /* who waits is to sleep: others wait for the processor that it has */
 };
 
 struct cgx_backend;

@@ -51,15 +51,17 @@ static enum cgx_status create_stream(CUstream *stream)
                            "cuStreamCreate");
 }
 
-static enum cgx_status create_event(CUevent *event)
+static enum cgx_status create_event(CUevent *event, unsigned flags)
 {
-    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
+    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING | flags),
                            "cuEventCreate");
 }
 
-static enum cgx_status create_streams(struct cgx_cuda_work *work)
+/* Who waits for an event spins, unless others wait for the processor. */
+static enum cgx_status create_streams(struct cgx_cuda_work *work, bool shares_processors)
 {
-    enum cgx_status status = create_event(&work->caller);
+    unsigned flags = shares_processors ? CU_EVENT_BLOCKING_SYNC : 0;
+    enum cgx_status status = create_event(&work->caller, flags);
 
     if (status == CGX_OK)
         status = create_stream(&work->compute);
@@ -72,11 +74,11 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work)
 
         if (!lane->host)
             break;
-        status = create_event(&lane->stored.event);
+        status = create_event(&lane->stored.event, flags);
         if (status == CGX_OK)
-            status = create_event(&lane->computed.event);
+            status = create_event(&lane->computed.event, flags);
         if (status == CGX_OK)
-            status = create_event(&lane->fetched.event);
+            status = create_event(&lane->fetched.event, flags);
     }
     return status;
 }
@@ -190,7 +192,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
         work->lanes[lanes].host = area->staging[lanes];
     status = cgx_cuda_module_load(&work->module);
     if (status == CGX_OK)
-        status = create_streams(work);
+        status = create_streams(work, area->shares_processors);
     if (status == CGX_OK)
         status = create_control(work, lanes);
     if (status == CGX_OK)
