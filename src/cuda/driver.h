@@ -37,6 +37,8 @@
     X(cuLaunchKernel)             \
     X(cuMemAlloc)                 \
     X(cuMemFree)                  \
+    X(cuMemFreeHost)              \
+    X(cuMemHostAlloc)             \
     X(cuMemHostGetDevicePointer)  \
     X(cuMemHostRegister)          \
     X(cuMemHostUnregister)        \

@@ -8,6 +8,7 @@
 #include "cuda/exported.h"
 #include "cuda/kernels.h"
 #include "cuda/near.h"
+#include "cuda/pin.h"
 #include "util/pages.h"
 
 /* Kernels of a lane write their status here; a cache line keeps the processor's others out. */
@@ -83,6 +84,33 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work, bool shares_pr
     return status;
 }
 
+/* Pinned memory, zeros: of the process, or where the driver does not pin that, its own. */
+static enum cgx_status get_control(struct cgx_cuda_work *work)
+{
+    void *allocated;
+    enum cgx_status status;
+
+    work->control = cgx_pages_map(work->control_bytes, -1);
+    if (!work->control)
+        return CGX_ERR_NOMEM;
+    if (cgx_cuda_status(
+            cgx_cuda_pin(work->control, work->control_bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
+            "cuMemHostRegister") == CGX_OK) {
+        work->control_registered = true;
+        return CGX_OK;
+    }
+    status = cgx_cuda_status(
+        cgx_cuda()->cuMemHostAlloc(&allocated, work->control_bytes,
+                                   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc");
+    if (status != CGX_OK)
+        return status;
+    cgx_pages_unmap(work->control, work->control_bytes);
+    work->control = memset(allocated, 0, work->control_bytes);
+    work->control_allocated = true;
+    return CGX_OK;
+}
+
 /* The host's side of the tables, and where the kernels report. It must be pinned: kernels write
  * it. */
 static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes)
@@ -93,16 +121,9 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
     enum cgx_status status;
 
     work->control_bytes = round_up(lanes * CGX_CUDA_OPERATIONS * each, PAGE);
-    work->control = cgx_pages_map(work->control_bytes, -1);
-    if (!work->control)
-        return CGX_ERR_NOMEM;
-    status = cgx_cuda_status(
-        cuda->cuMemHostRegister(work->control, work->control_bytes,
-                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-        "cuMemHostRegister");
+    status = get_control(work);
     if (status != CGX_OK)
         return status;
-    work->control_registered = true;
     status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
                              "cuMemHostGetDevicePointer");
     for (unsigned i = 0; status == CGX_OK && i < lanes * CGX_CUDA_OPERATIONS; i++) {
@@ -165,12 +186,11 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
  * same. Pinning takes the pages, so this is the last moment to say where they should come from. */
 static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
 {
-    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
     CUresult code;
 
     bytes = round_up(bytes, PAGE);
     cgx_cuda_bind_near(lane->host, bytes);
-    code = cgx_cuda()->cuMemHostRegister(lane->host, bytes, flags);
+    code = cgx_cuda_pin(lane->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
     lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
     lane->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (!lane->registered ||
@@ -243,6 +263,8 @@ static bool destroy_all(struct cgx_cuda_work *work)
         cuda->cuMemFree(work->memory);
     if (work->control_registered)
         unpinned &= unpin(work->control);
+    if (work->control_allocated)
+        cuda->cuMemFreeHost(work->control);
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         if (streams[i])
             cuda->cuStreamDestroy(streams[i]);
@@ -266,7 +288,7 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         cgx_cuda_work_disconnect(work, false);
         cgx_exported_give(work->exported, false);
     }
-    if (unpinned)
+    if (unpinned && !work->control_allocated)
         cgx_pages_unmap(work->control, work->control_bytes);
     memset(work, 0, sizeof *work);
     return unpinned;

@@ -62,7 +62,8 @@ struct cgx_cuda_work {
     struct cgx_exported *exported; /* the memory, where mates may open it; else NULL */
     unsigned char *control;        /* pinned: the host's side of tables and status */
     size_t control_bytes;
-    bool control_registered;
+    bool control_registered; /* by this backend, or ... */
+    bool control_allocated;  /* ... it is the driver's own, and goes with the context */
     struct cgx_cuda_lane lanes[CGX_LANES];
     uint64_t cookie;              /* of the memory, where other processes may open it; else 0 */
     struct cgx_cuda_peers *peers; /* whose memory was opened here; NULL: nobody's */
