@@ -204,6 +204,7 @@ int main(int argc, char *argv[])
     probe_costs();
     probe_order();
     probe_pins();
+    probe_green();
     if (argc == 2)
         probe_module(argv[1]);
     reset();

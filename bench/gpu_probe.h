@@ -89,6 +89,9 @@ double probe_now(void);
 /* What the driver says of kinds of memory, with and without a context. */
 void probe_kinds(void);
 
+/* Whose memory and which streams green contexts have. */
+void probe_green(void);
+
 /* What calls of the driver cost. */
 void probe_costs(void);
 

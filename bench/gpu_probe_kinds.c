@@ -21,8 +21,9 @@ static void ask(const char *what, CUdeviceptr pointer)
     int ordinal = -9;
     CUcontext unset = (CUcontext)(uintptr_t)1, context = unset;
     unsigned long long buffer = 0;
-    CUdeviceptr base = pointer;
-    size_t size = 0;
+    CUdeviceptr base = pointer, start = pointer;
+    size_t size = 0, length = 0;
+    int mapped = -9;
     CUresult of_type =
         probe.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
     CUresult of_managed =
@@ -34,6 +35,11 @@ static void ask(const char *what, CUdeviceptr pointer)
     CUresult of_buffer =
         probe.cuPointerGetAttribute(&buffer, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer);
     CUresult of_range = probe.cuMemGetAddressRange(&base, &size, pointer);
+    CUresult of_start =
+        probe.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer);
+    CUresult of_length =
+        probe.cuPointerGetAttribute(&length, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer);
+    CUresult of_mapped = probe.cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED, pointer);
 
     probe_say("kind of %s: type %u (%s), managed %u (%s), context %s (%s), ordinal %d (%s), buffer "
               "%llu (%s), range +%lld of %zu (%s)",
@@ -44,6 +50,9 @@ static void ask(const char *what, CUdeviceptr pointer)
                                        : "another",
               probe_name(of_context), ordinal, probe_name(of_ordinal), buffer,
               probe_name(of_buffer), (long long)(pointer - base), size, probe_name(of_range));
+    probe_say("range of %s by attributes: +%lld (%s) of %zu (%s), mapped %d (%s)", what,
+              (long long)(pointer - start), probe_name(of_start), length, probe_name(of_length),
+              mapped, probe_name(of_mapped));
 }
 
 static CUdeviceptr address_of(const void *pointer)

@@ -19,7 +19,8 @@ struct cgx_area {
     size_t pieces;
     size_t shown; /* ranges of payloads */
     size_t sources;
-    bool offered; /* mates may be to open what mirrors it */
+    bool offered;           /* mates may be to open what mirrors it */
+    bool shares_processors; /* who waits is to sleep: others wait for the processor that it has */
 };
 
 /* How payloads come from mates, the other ranks of the node, to the device of a rank. */

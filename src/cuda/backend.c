@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/green.h"
 #include "cuda/launch.h"
 #include "cuda/rescue.h"
 #include "cuda/work.h"
@@ -18,14 +19,24 @@ static struct cgx_cuda_backends *self(struct cgx_backend *backend)
     return (struct cgx_cuda_backends *)(void *)backend;
 }
 
+static void leave(void)
+{
+    cgx_cuda_leave();
+    cgx_green_end();
+}
+
 static enum cgx_status begin(struct cgx_backend *backend)
 {
     struct cgx_cuda_backends *mine = self(backend);
     const struct cgx_cuda *cuda = cgx_cuda();
-    enum cgx_status status = cgx_cuda_work_enter(&mine->work);
+    enum cgx_status status;
 
-    if (status != CGX_OK)
+    cgx_green_begin(mine->sync == CGX_SYNC_STREAM);
+    status = cgx_cuda_work_enter(&mine->work);
+    if (status != CGX_OK) {
+        cgx_green_end();
         return status;
+    }
     if (mine->sync == CGX_SYNC_DEVICE)
         status = cgx_cuda_status(cuda->cuCtxSynchronize(), "cuCtxSynchronize");
     else if (mine->sync == CGX_SYNC_STREAM)
@@ -33,20 +44,22 @@ static enum cgx_status begin(struct cgx_backend *backend)
                                  "cuEventRecord");
     if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
         status = cgx_cuda_order(mine->work.compute, mine->work.caller);
+    if (status == CGX_OK)
+        status = cgx_green_order(mine->work.compute);
     for (unsigned i = 0; i < CGX_LANES; i++) {
         mine->work.lanes[i].pulled = false;
         mine->work.lanes[i].nborrowed = 0;
     }
     mine->work.begun = status == CGX_OK;
     if (status != CGX_OK)
-        cgx_cuda_leave();
+        leave();
     return status;
 }
 
 static void end(struct cgx_backend *backend)
 {
     self(backend)->work.begun = false;
-    cgx_cuda_leave();
+    leave();
 }
 
 /* ---- kernels ---- */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cuda/green.h"
 #include "util/log.h"
 
 /* CUDA 11 has all that is called. Whether the driver can run the kernels it says itself. */
@@ -78,6 +79,8 @@ static bool fill_table(void *library)
         }
         memcpy((char *)&table + entries[i].offset, &address, sizeof address);
     }
+    address = dlsym(library, "cuStreamGetGreenCtx");
+    memcpy(&table.cuStreamGetGreenCtx, &address, sizeof address);
     if (table.cuDriverGetVersion(&version) == CUDA_SUCCESS && version >= OLDEST_VERSION)
         return true;
     cgx_log(CGX_LOG_INFO,
@@ -198,7 +201,8 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
     int active = 0;
 
     if (table.cuCtxGetCurrent(context) == CUDA_SUCCESS && *context != NULL &&
-        table.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device)
+        table.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device &&
+        !cgx_green_is_current())
         return CGX_OK;
     if (table.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
         return CGX_ERR_DEVICE;

@@ -38,7 +38,8 @@
     X(cuLaunchKernel)             \
     X(cuMemAlloc)                 \
     X(cuMemFree)                  \
-    X(cuMemGetAddressRange)       \
+    X(cuMemFreeHost)              \
+    X(cuMemHostAlloc)             \
     X(cuMemHostGetDevicePointer)  \
     X(cuMemHostRegister)          \
     X(cuMemHostUnregister)        \
@@ -62,6 +63,8 @@ struct cgx_cuda {
 #define CGX_CUDA_FIELD(name) __typeof__(name) *name;
     CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)
 #undef CGX_CUDA_FIELD
+    /* Of CUDA 12.4, which the header may be older than; NULL: the driver is. */
+    CUresult (*cuStreamGetGreenCtx)(CUstream stream, void **green);
 };
 
 /* The table, or NULL while the program has loaded no driver, or one too old (said once at info
@@ -80,8 +83,10 @@ enum cgx_status cgx_cuda_push(CUcontext context);
 void cgx_cuda_leave(void);
 
 /* The context to use POINTER's memory in: that it was allocated in or, where it belongs to none,
- * the current one if it is of the same device, else the device's primary one. CGX_ERR_DEVICE: the
- * driver does not know the memory, or has no such context. */
+ * the current one if it is of the same device and no green one (green.h), else the device's primary
+ * one. The current one is preferred though both could be used, since a program that made it queues
+ * its work on its default stream. CGX_ERR_DEVICE: the driver does not know the memory, or has no
+ * such context. */
 enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context);
 
 /* Makes that context current. CGX_OK: leave with cgx_cuda_leave. */

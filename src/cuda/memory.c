@@ -94,26 +94,23 @@ enum cgx_memory cgx_cuda_memory(const void *address)
     return cgx_cuda_pointer(address).memory;
 }
 
-/* Memory that was mapped by hand (cuMemMap) may be made of many pieces. The driver tells its
- * address range where some context is current; what it does not tell is taken to be there. */
-static bool reaches_pieces(const struct cgx_cuda *cuda, CUdeviceptr first, size_t bytes)
+/* Of memory mapped by hand (cuMemMap) the range is the address space that was reserved; whether
+ * there is memory at an address of it is another question, and needs no current context either. */
+static bool is_mapped(const struct cgx_cuda *cuda, const char *byte)
 {
-    CUdeviceptr address = first, base;
-    size_t size;
+    unsigned mapped = 1;
+    CUresult code = cuda->cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED,
+                                                (CUdeviceptr)(uintptr_t)byte);
 
-    for (;;) {
-        if (cuda->cuMemGetAddressRange(&base, &size, address) != CUDA_SUCCESS)
-            return address == first;
-        if (address - base >= size)
-            return false;
-        size -= address - base;
-        if (bytes <= size)
-            return true;
-        address += size;
-        bytes -= size;
-        if (ask(cuda, (const void *)(uintptr_t)address).context != NULL)
-            return false;
-    }
+    /* Where nothing was ever mapped the driver may know no pointer. */
+    return code == CUDA_ERROR_INVALID_VALUE ? false : mapped != 0;
+}
+
+/* Of memory without a context: it is mapped by hand, or of a pool. Where the driver says that there
+ * is nothing at the first byte either, which the program uses, it is not asked for more. */
+static bool ends_in_memory(const struct cgx_cuda *cuda, const char *first, size_t bytes)
+{
+    return is_mapped(cuda, first + bytes - 1) || !is_mapped(cuda, first);
 }
 
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes)
@@ -125,11 +122,10 @@ bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, si
         return true;
     if (pointer->memory == CGX_MEMORY_HOST)
         return is_readable(first) && is_readable(first + bytes - 1);
-    /* Of memory mapped by hand the attributes tell what was reserved. */
-    if (pointer->context != NULL && pointer->bytes > 0)
-        return (size_t)(first - pointer->start) < pointer->bytes &&
-               bytes <= pointer->bytes - (size_t)(first - pointer->start);
-    return reaches_pieces(cuda, (CUdeviceptr)(uintptr_t)first, bytes);
+    if (pointer->bytes > 0 && ((size_t)(first - pointer->start) >= pointer->bytes ||
+                               bytes > pointer->bytes - (size_t)(first - pointer->start)))
+        return false;
+    return !pointer->known || pointer->context != NULL || ends_in_memory(cuda, first, bytes);
 }
 
 const char *cgx_cuda_build(void)

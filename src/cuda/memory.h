@@ -22,7 +22,8 @@ struct cgx_pointer {
     bool known;        /* what follows is said; false too where the driver does not answer */
     int device;        /* that the memory is reached from */
     void *context;     /* that it was allocated in; NULL: it belongs to the device alone */
-    const char *start; /* of the allocation, and its length; 0: not said */
+    const char *start; /* of the allocation, and its length; 0: not said. Of memory that was mapped
+                        * by hand (cuMemMap): of the address space that was reserved */
     size_t bytes;
 };
 
@@ -35,8 +36,9 @@ struct cgx_pointer cgx_cuda_pointer(const void *address);
 enum cgx_memory cgx_cuda_memory(const void *address);
 
 /* Whether BYTES from ADDRESS on, of which the driver says POINTER, may be used: device and managed
- * memory, that the allocation does not end before; host memory, where a driver is loaded, that its
- * first and last byte can be read (a device buffer that was freed passes for host memory). */
+ * memory, that the allocation does not end before, and where it was mapped by hand, that there is
+ * memory at the last byte; host memory, where a driver is loaded, that its first and last byte can
+ * be read (a device buffer that was freed passes for host memory). Needs no current context. */
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes);
 
 /* The version of the CUDA header that this was built with, or "none". */

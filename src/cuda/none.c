@@ -84,6 +84,10 @@ void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)
     (void)all, (void)cookie;
 }
 
+void cgx_cuda_finalize(void)
+{
+}
+
 bool cgx_staged_possible(void)
 {
     return false;

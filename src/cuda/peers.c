@@ -3,11 +3,11 @@
 
 #include "cuda/peers.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cuda/exported.h"
 #include "cuda/work.h"
 #include "util/cookie.h"
 #include "util/pages.h"
@@ -38,9 +38,11 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     if (status == CGX_OK)
         status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
                                  "cuStreamSynchronize");
-    if (status == CGX_OK)
-        work->cookie = cookie;
-    return status;
+    if (status != CGX_OK)
+        return status;
+    work->cookie = cookie;
+    work->exported->offered = true;
+    return CGX_OK;
 }
 
 /* Kernels are to write what hosts are shown into the staging memory of every lane. */
@@ -61,7 +63,7 @@ enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offe
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status = work ? look_at_lanes(work) : CGX_ERR_INVALID;
+    enum cgx_status status = work && work->exported ? look_at_lanes(work) : CGX_ERR_INVALID;
 
     if (status != CGX_OK)
         return status;
@@ -255,58 +257,10 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t of
     return true;
 }
 
-/* ---- memory that mates may still have open ---- */
-
-struct grave {
-    struct grave *next;
-    struct cgx_cuda_work work; /* all but its memory is gone */
-};
-
-static struct grave *graves;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-bool cgx_cuda_work_retire(const struct cgx_cuda_work *work)
-{
-    struct grave *grave = malloc(sizeof *grave);
-
-    if (!grave)
-        return false;
-    *grave = (struct grave){.work = {.context = work->context,
-                                     .memory = work->memory,
-                                     .id = work->id,
-                                     .cookie = work->cookie}};
-    pthread_mutex_lock(&lock);
-    grave->next = graves;
-    graves = grave;
-    pthread_mutex_unlock(&lock);
-    return true;
-}
-
-static struct grave *take_grave(uint64_t cookie)
-{
-    struct grave **link = &graves, *found;
-
-    pthread_mutex_lock(&lock);
-    while (*link && (*link)->work.cookie != cookie)
-        link = &(*link)->next;
-    found = *link;
-    if (found)
-        *link = found->next;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie)
 {
-    struct grave *grave = cookie == 0 ? NULL : take_grave(cookie);
-
     for (; all; all = all->next) {
         if (all->work.cookie == cookie)
             all->work.cookie = 0;
     }
-    if (grave && cgx_cuda_work_enter(&grave->work) == CGX_OK) {
-        cgx_cuda()->cuMemFree(grave->work.memory);
-        cgx_cuda_leave();
-    }
-    free(grave);
 }

@@ -52,8 +52,11 @@ enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend);
 /* Whether BACKEND is one of a device. */
 bool cgx_cuda_is_device(const struct cgx_backend *backend);
 
-/* No mate has the mirror of COOKIE open any more, or none will use it. It is no longer offered; if
- * its backend has gone, which a mirror that was offered outlives, it is freed. */
+/* No mate will use the mirror of COOKIE any more: it is no longer offered. */
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie);
+
+/* To be called in MPI_Finalize: memory that mates could open (exported.h) is freed as the process
+ * exits, by when MPI_Finalize has returned, which it does on no rank before all have come to it. */
+void cgx_cuda_finalize(void);
 
 #endif

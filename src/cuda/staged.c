@@ -9,6 +9,7 @@
 
 #include "cuda/driver.h"
 #include "cuda/near.h"
+#include "cuda/pin.h"
 #include "util/pages.h"
 
 /* Blocks are of few different sizes, and whole pages. */
@@ -54,9 +55,7 @@ static void pin(const struct block *block)
     if (is_pinned(block) == CUDA_SUCCESS)
         return;
     cgx_cuda_bind_near(block->memory, block->bytes);
-    cgx_cuda_status(
-        cgx_cuda()->cuMemHostRegister(block->memory, block->bytes, CU_MEMHOSTREGISTER_PORTABLE),
-        "cuMemHostRegister");
+    cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, 0), "cuMemHostRegister");
 }
 
 static struct block *create(size_t bytes)

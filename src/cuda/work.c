@@ -6,17 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/exported.h"
 #include "cuda/kernels.h"
 #include "cuda/near.h"
+#include "cuda/pin.h"
 #include "util/pages.h"
 
 /* Kernels of a lane write their status here; a cache line keeps the processor's others out. */
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of parts of device memory */
-/* What drivers share with other processes at a time: with less, neighbours of the program's would
- * be shared too. */
-#define SHARED ((size_t)2 << 20)
 
 static size_t larger(size_t a, size_t b)
 {
@@ -71,15 +70,17 @@ static enum cgx_status create_stream(CUstream *stream)
                            "cuStreamCreate");
 }
 
-static enum cgx_status create_event(CUevent *event)
+static enum cgx_status create_event(CUevent *event, unsigned flags)
 {
-    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
+    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING | flags),
                            "cuEventCreate");
 }
 
-static enum cgx_status create_streams(struct cgx_cuda_work *work)
+/* Who waits for an event spins, unless others wait for the processor. */
+static enum cgx_status create_streams(struct cgx_cuda_work *work, bool shares_processors)
 {
-    enum cgx_status status = create_event(&work->caller);
+    unsigned flags = shares_processors ? CU_EVENT_BLOCKING_SYNC : 0;
+    enum cgx_status status = create_event(&work->caller, flags);
 
     if (status == CGX_OK)
         status = create_stream(&work->compute);
@@ -92,13 +93,40 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work)
 
         if (!lane->host)
             break;
-        status = create_event(&lane->stored.event);
+        status = create_event(&lane->stored.event, flags);
         if (status == CGX_OK)
-            status = create_event(&lane->computed.event);
+            status = create_event(&lane->computed.event, flags);
         if (status == CGX_OK)
-            status = create_event(&lane->fetched.event);
+            status = create_event(&lane->fetched.event, flags);
     }
     return status;
+}
+
+/* Pinned memory, zeros: of the process, or where the driver does not pin that, its own. */
+static enum cgx_status get_control(struct cgx_cuda_work *work)
+{
+    void *allocated;
+    enum cgx_status status;
+
+    work->control = cgx_pages_map(work->control_bytes, -1);
+    if (!work->control)
+        return CGX_ERR_NOMEM;
+    if (cgx_cuda_status(
+            cgx_cuda_pin(work->control, work->control_bytes, CU_MEMHOSTREGISTER_DEVICEMAP),
+            "cuMemHostRegister") == CGX_OK) {
+        work->control_registered = true;
+        return CGX_OK;
+    }
+    status = cgx_cuda_status(
+        cgx_cuda()->cuMemHostAlloc(&allocated, work->control_bytes,
+                                   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc");
+    if (status != CGX_OK)
+        return status;
+    cgx_pages_unmap(work->control, work->control_bytes);
+    work->control = memset(allocated, 0, work->control_bytes);
+    work->control_allocated = true;
+    return CGX_OK;
 }
 
 /* The host's side of the tables, and where the kernels report. It must be pinned: kernels write
@@ -111,16 +139,9 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
     enum cgx_status status;
 
     work->control_bytes = round_up(lanes * CGX_CUDA_OPERATIONS * each, PAGE);
-    work->control = cgx_pages_map(work->control_bytes, -1);
-    if (!work->control)
-        return CGX_ERR_NOMEM;
-    status = cgx_cuda_status(
-        cuda->cuMemHostRegister(work->control, work->control_bytes,
-                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-        "cuMemHostRegister");
+    status = get_control(work);
     if (status != CGX_OK)
         return status;
-    work->control_registered = true;
     status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
                              "cuMemHostGetDevicePointer");
     for (unsigned i = 0; status == CGX_OK && i < lanes * CGX_CUDA_OPERATIONS; i++) {
@@ -144,24 +165,40 @@ static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned lanes)
     return CGX_OK;
 }
 
-static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
-                                     unsigned lanes)
+/* Memory of BYTES, which mates may open if OFFERED. */
+static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool offered)
 {
-    size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
-    CUdeviceptr next;
-    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_CUDA_OPERATIONS * table);
-    enum cgx_status status = cgx_cuda_status(
-        cgx_cuda()->cuMemAlloc(&work->memory, area->offered ? round_up(bytes, SHARED) : bytes),
-        "cuMemAlloc");
+    enum cgx_status status;
 
+    if (offered) {
+        status = cgx_exported_take(work->context, bytes, &work->exported);
+        if (status != CGX_OK)
+            return status;
+        work->memory = work->exported->memory;
+        work->id = work->exported->id;
+        return CGX_OK;
+    }
+    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&work->memory, bytes), "cuMemAlloc");
     if (status != CGX_OK)
         return status;
     status = cgx_cuda_status(memory_id(work->memory, &work->id), "cuPointerGetAttribute");
     if (status != CGX_OK) {
         cgx_cuda()->cuMemFree(work->memory);
         work->memory = 0;
-        return status;
     }
+    return status;
+}
+
+static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
+                                     unsigned lanes)
+{
+    size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
+    CUdeviceptr next;
+    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_CUDA_OPERATIONS * table);
+    enum cgx_status status = get_memory(work, bytes, area->offered);
+
+    if (status != CGX_OK)
+        return status;
     work->mirrors = lanes * mirror;
     next = work->memory + CGX_CUDA_MIRRORS;
     for (unsigned i = 0; i < lanes; i++, next += mirror)
@@ -177,12 +214,11 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
  * same. Pinning takes the pages, so this is the last moment to say where they should come from. */
 static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
 {
-    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
     CUresult code;
 
     bytes = round_up(bytes, PAGE);
     cgx_cuda_bind_near(lane->host, bytes);
-    code = cgx_cuda()->cuMemHostRegister(lane->host, bytes, flags);
+    code = cgx_cuda_pin(lane->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
     lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
     lane->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (!lane->registered ||
@@ -209,7 +245,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     if (status == CGX_OK)
         status = cgx_cuda_module_load(&work->module);
     if (status == CGX_OK)
-        status = create_streams(work);
+        status = create_streams(work, area->shares_processors);
     if (status == CGX_OK)
         status = create_control(work, lanes);
     if (status == CGX_OK)
@@ -254,10 +290,14 @@ static bool destroy_all(struct cgx_cuda_work *work)
         if (work->lanes[i].registered)
             unpinned &= unpin(work->lanes[i].host);
     }
-    if (work->memory && (work->cookie == 0 || !cgx_cuda_work_retire(work)))
+    if (work->exported)
+        cgx_exported_give(work->exported, true);
+    else if (work->memory)
         cuda->cuMemFree(work->memory);
     if (work->control_registered)
         unpinned &= unpin(work->control);
+    if (work->control_allocated)
+        cuda->cuMemFreeHost(work->control);
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         if (streams[i])
             cuda->cuStreamDestroy(streams[i]);
@@ -279,10 +319,11 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
     } else {
         unpinned = work->memory && cgx_cuda_work_is_gone(work);
         cgx_cuda_work_disconnect(work, false);
+        cgx_exported_give(work->exported, false);
     }
     for (unsigned i = 0; i < CGX_LANES; i++)
         free(work->lanes[i].borrowed);
-    if (unpinned)
+    if (unpinned && !work->control_allocated)
         cgx_pages_unmap(work->control, work->control_bytes);
     memset(work, 0, sizeof *work);
     return unpinned;

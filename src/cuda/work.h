@@ -63,14 +63,16 @@ struct cgx_cuda_work {
     bool begun; /* a call has found the context there, and is in it */
     size_t table_bytes, sources;
     struct cgx_cuda_module module;
-    CUstream compute, up, down; /* kernels; copies to the device and from it */
-    CUevent caller;             /* what the caller has queued */
-    CUdeviceptr memory;         /* a cookie, mirrors and tables */
-    size_t mirrors;             /* bytes of the mirrors */
-    unsigned long long id;      /* of this memory: it goes with the context */
-    unsigned char *control;     /* pinned: the host's side of tables and status */
+    CUstream compute, up, down;    /* kernels; copies to the device and from it */
+    CUevent caller;                /* what the caller has queued */
+    CUdeviceptr memory;            /* a cookie, mirrors and tables */
+    size_t mirrors;                /* bytes of the mirrors */
+    unsigned long long id;         /* of this memory: it goes with the context */
+    struct cgx_exported *exported; /* the memory, where mates may open it; else NULL */
+    unsigned char *control;        /* pinned: the host's side of tables and status */
     size_t control_bytes;
-    bool control_registered;
+    bool control_registered; /* by this backend, or ... */
+    bool control_allocated;  /* ... it is the driver's own, and goes with the context */
     struct cgx_cuda_lane lanes[CGX_LANES];
     uint64_t cookie;              /* of the memory, where other processes may open it; else 0 */
     struct cgx_cuda_peers *peers; /* whose memory was opened here; NULL: nobody's */
@@ -112,9 +114,6 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work);
 
 /* Closes it in the context of WORK, which is current if ENTERED. */
 void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered);
-
-/* Keeps the memory of WORK for cgx_cuda_withdraw. False: memory is short. */
-bool cgx_cuda_work_retire(const struct cgx_cuda_work *work);
 
 /* Sets *PLACE to where BYTES at OFFSET of the staging memory of MATE are to be had, as the backend
  * is connected. False: nowhere. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cuda/memory.h"
-#include "cuda/peers.h"
 #include "pmpi/agreement.h"
 #include "pmpi/connect.h"
 #include "pmpi/errors.h"
@@ -53,13 +52,8 @@ static void free_state(struct cgx_comm *state)
     cgx_schedules_free(state->schedules);
     cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
-    if (!state->broken) {
+    if (!state->broken)
         cgx_scratch_release(&state->scratch);
-        /* Mates may still have it open for a moment, but not in use: they have ended their last
-         * call too. Waiting for them could be for ever, since ranks may free communicators in any
-         * order where the MPI lets them. */
-        cgx_cuda_withdraw(NULL, state->mirror_cookie);
-    }
     cgx_shm_free(state->shm);
     cgx_nodes_free(state->nodes);
     cgx_nodes_free(state->flat);
@@ -386,6 +380,7 @@ enum cgx_status cgx_comm_backend(struct cgx_comm *state, const struct cgx_pointe
     struct cgx_area area = cgx_scratch_area(&state->scratch);
 
     area.offered = cgx_connect_may_offer(state);
+    area.shares_processors = !state->pace.roomy;
     if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->scratch.devices, buffer, &area, sync, backend);
     *backend = cgx_backend_host();

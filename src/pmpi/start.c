@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/peers.h"
 #include "pmpi/report.h"
 #include "pmpi/stats.h"
 #include "pmpi/timeline.h"
@@ -45,6 +46,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
     cgx_mpi()->Comm_size(MPI_COMM_WORLD, &size);
     cgx_stats_write(world_rank, size);
     cgx_timeline_write(cgx_mpi(), world_rank, size);
+    cgx_cuda_finalize();
     return MPI_SUCCESS;
 }
 

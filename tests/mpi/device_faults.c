@@ -202,7 +202,7 @@ static bool is_good(const struct tally *tally)
  * Returns whether there were as many. */
 static bool fail_once(unsigned nth, int faulty, struct tally *tally)
 {
-    unsigned long long live = device_count().live;
+    unsigned long long live = device_live();
     MPI_Comm comm = device_sum_comm();
     bool hit = false, right, compressed = false, was_good = is_good(tally);
 
@@ -231,7 +231,7 @@ static bool fail_once(unsigned nth, int faulty, struct tally *tally)
     /* A communicator whose state was not to be had stays exact. */
     tally->again &= compressed || fault.kind == HOST;
     MPI_Comm_free(&comm);
-    tally->kept &= device_count().live == live;
+    tally->kept &= device_live() == live;
     if (was_good && !is_good(tally))
         check_note("the first that ends badly: number %u", nth);
     return hit;
@@ -295,7 +295,7 @@ static void judge(struct tally *tally, int faulty, MPI_Comm comm, int code, bool
 /* The NTH operation of call CALL fails; the rank then gets a new context. Whether there was one. */
 static bool fail_for_good(unsigned nth, int call, int faulty, struct tally *tally)
 {
-    unsigned long long live = device_count().live;
+    unsigned long long live = device_live();
     MPI_Comm comm = device_sum_comm();
     bool hit, compressed = false, in_place = nth % 2 == 0, was_good = is_good(tally);
     int code;
@@ -319,7 +319,7 @@ static bool fail_for_good(unsigned nth, int call, int faulty, struct tally *tall
     tally->recovers &= device_sum_right(&sum, 6, comm, &compressed);
     tally->again &= compressed;
     MPI_Comm_free(&comm);
-    tally->kept &= device_count().live == live;
+    tally->kept &= device_live() == live;
     if (was_good && !is_good(tally))
         check_note("the first that ends badly: number %u", nth);
     return hit;
@@ -351,7 +351,7 @@ static void test_for_good(enum softcuda_kind kind, const char *name, int call, i
 
 static void test_kernels(int faulty)
 {
-    unsigned long long live = device_count().live;
+    unsigned long long live = device_live();
     MPI_Comm comm = device_sum_comm();
     bool exact = true;
 
@@ -364,7 +364,7 @@ static void test_kernels(int faulty)
     check(exact, "kernels do not run on rank %d: calls are exact", faulty);
     can_load = true;
     MPI_Comm_free(&comm);
-    check(device_count().live == live, "kernels do not run on rank %d: nothing is lost", faulty);
+    check(device_live() == live, "kernels do not run on rank %d: nothing is lost", faulty);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
  *   device_input buffers   that were freed, that are of another process, that are too short
  *   device_input counts    beyond any buffer
  *   device_input memory    of the device, or pinned, that cannot be had; the software driver only
+ *   device_input pins      memory that the driver refuses to pin; the software driver only
  *   device_input reset     contexts that went; the software driver only */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
@@ -149,6 +150,23 @@ static void test_memory(int faulty)
     check(device_count().live == live, "nothing is lost");
 }
 
+/* Rank FAULTY is refused to pin memory, but for the first PINNED times. */
+static void test_pins(int faulty, unsigned pinned)
+{
+    unsigned long long live = device_count().live;
+    MPI_Comm comm = device_sum_comm();
+    bool right, compressed;
+
+    device_fail(SOFTCUDA_PIN, check_rank == faulty ? pinned + 1 : 0, true);
+    right = device_sum_right(&sum, 4, comm, &compressed);
+    device_fail(SOFTCUDA_PIN, 0, false);
+    check(right && compressed,
+          "memory is not pinned on rank %d but %u times: calls are right, and compressed", faulty,
+          pinned);
+    MPI_Comm_free(&comm);
+    check(device_count().live == live, "nothing is lost");
+}
+
 /* ---- contexts ---- */
 
 static void renew(void)
@@ -197,7 +215,8 @@ static void test_last(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "buffers";
-    bool soft = strcmp(mode, "memory") == 0 || strcmp(mode, "reset") == 0;
+    bool soft =
+        strcmp(mode, "memory") == 0 || strcmp(mode, "pins") == 0 || strcmp(mode, "reset") == 0;
 
     MPI_Init(&argc, &argv);
     check_begin();
@@ -210,6 +229,11 @@ int main(int argc, char **argv)
     if (strcmp(mode, "memory") == 0) {
         test_memory(0);
         test_memory(check_size - 1);
+    } else if (strcmp(mode, "pins") == 0) {
+        for (unsigned pinned = 0; pinned < 2; pinned++) {
+            test_pins(0, pinned);
+            test_pins(check_size - 1, pinned);
+        }
     } else if (strcmp(mode, "reset") == 0) {
         test_reset(check_size - 1);
         test_reset(0);

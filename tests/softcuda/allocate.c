@@ -24,7 +24,7 @@ static CUresult allocate(struct softcuda_context *context, enum softcuda_memory 
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->memory = memory;
     allocation->pooled = pooled;
-    allocation->context = pooled ? NULL : context;
+    allocation->context = pooled ? NULL : context->home;
     allocation->device = context->device;
     if (!softcuda_memory_map(allocation, bytes) || !softcuda_memory_insert(allocation)) {
         free(allocation);
@@ -46,7 +46,7 @@ static CUresult free_from(struct softcuda_context *context, void *start, bool de
         return CUDA_ERROR_INVALID_VALUE;
     if (allocation->start != start || softcuda_share_is_imported(allocation) ||
         allocation->mapped_by_hand ||
-        (memory == SOFTCUDA_MANAGED && allocation->context != context) ||
+        (memory == SOFTCUDA_MANAGED && allocation->context != context->home) ||
         !softcuda_memory_is_reachable(allocation, context))
         return CUDA_ERROR_INVALID_VALUE;
     if (memory != SOFTCUDA_DEVICE)

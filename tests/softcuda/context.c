@@ -51,6 +51,8 @@ static CUresult start(struct softcuda_context *context)
     static unsigned long long lives;
 
     context->streams = NULL;
+    if (context->home == NULL)
+        context->home = context;
     context->legacy = softcuda_stream_create(context, true);
     if (context->legacy == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -60,13 +62,36 @@ static CUresult start(struct softcuda_context *context)
     return CUDA_SUCCESS;
 }
 
-/* What was queued is not carried out any more. */
+/* What was queued is not carried out any more. Green contexts go with their primary one. */
 static void end(struct softcuda_context *context)
 {
+    struct softcuda_context *other = NULL;
+
     context->alive = false;
+    while ((other = softcuda_object_next(SOFTCUDA_CONTEXT, other ? other->object.handle : NULL))) {
+        if (other->alive && other->home == context)
+            end(other);
+    }
     softcuda_objects_free(context);
     softcuda_memory_free_all(context);
     context->legacy = context->streams = NULL;
+}
+
+struct softcuda_context *softcuda_context_split(struct softcuda_context *primary_context)
+{
+    struct softcuda_context *context =
+        softcuda_object_create(SOFTCUDA_CONTEXT, sizeof *context, NULL);
+
+    if (context == NULL)
+        return NULL;
+    context->device = primary_context->device;
+    context->home = primary_context;
+    return start(context) == CUDA_SUCCESS ? context : NULL;
+}
+
+void softcuda_context_end(struct softcuda_context *context)
+{
+    end(context);
 }
 
 static CUresult push(CUcontext handle)

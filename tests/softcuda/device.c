@@ -184,6 +184,7 @@ static const struct {
     ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the memory is already mapped"),
     ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered one"),
     ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
+    ERROR(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
     ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
     ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 #undef ERROR

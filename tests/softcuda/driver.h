@@ -47,6 +47,7 @@ void *softcuda_object_next(enum softcuda_type type, const void *handle);
 
 struct softcuda_context {
     struct softcuda_object object;
+    struct softcuda_context *home; /* whose memory it has: itself, or of a green one the primary */
     CUdevice device;
     bool primary, alive;
     unsigned long long id; /* of this life: a primary context may have several */
@@ -56,6 +57,10 @@ struct softcuda_context {
 };
 
 extern int softcuda_devices; /* 0 before cuInit */
+
+/* A green context of a primary one, or NULL: no memory; and its end. */
+struct softcuda_context *softcuda_context_split(struct softcuda_context *primary);
+void softcuda_context_end(struct softcuda_context *context);
 
 /* The current context or NULL, and why. */
 CUresult softcuda_current(struct softcuda_context **context);
@@ -148,6 +153,10 @@ bool softcuda_memory_is_intact(const struct softcuda_context *context);
 bool softcuda_memory_is_arena(const void *address);
 void softcuda_memory_free_all(const struct softcuda_context *context);
 
+/* The address space that memory mapped by hand lies in, or could be mapped in, at ADDRESS. False:
+ * there is none. */
+bool softcuda_mapped_range(const void *address, const unsigned char **start, size_t *bytes);
+
 /* ---- memory that processes share ---- */
 
 /* What another process has to know to open memory of this one. */
@@ -220,7 +229,7 @@ CUresult softcuda_stream_mark(struct softcuda_stream *stream,
                               const struct softcuda_place_in_stream *event);
 /* Carries out all that STREAM's operations up to POSITION need. The context's sticky error. */
 CUresult softcuda_stream_reach(struct softcuda_stream *stream, unsigned long long position);
-/* The same for all that is queued in CONTEXT; in all contexts. */
+/* The same for all that is queued in CONTEXT and its green ones; in all contexts. */
 CUresult softcuda_stream_drain(struct softcuda_context *context);
 void softcuda_stream_drain_all(void);
 /* Whether PLACE was reached; if it was not, carries out one operation on the way there. */

@@ -54,7 +54,7 @@ static CUresult open_offer(struct softcuda_context *context, const struct softcu
     if (allocation == NULL)
         return CUDA_ERROR_MAP_FAILED;
     allocation->memory = SOFTCUDA_DEVICE;
-    allocation->context = context;
+    allocation->context = context->home;
     allocation->device = (CUdevice)offer->device;
     code = softcuda_share_import(allocation, offer);
     if (code == CUDA_SUCCESS && !softcuda_memory_insert(allocation)) {
@@ -93,7 +93,7 @@ static CUresult close_in(struct softcuda_context *context, void *start)
 
     if (softcuda_memory_find(start, 1, &allocation) != SOFTCUDA_DEVICE ||
         allocation->start != start || !softcuda_share_is_imported(allocation) ||
-        allocation->context != context)
+        allocation->context != context->home)
         return CUDA_ERROR_INVALID_VALUE;
     code = softcuda_stream_drain(context);
     if (!softcuda_memory_release(allocation) && code == CUDA_SUCCESS)

@@ -105,6 +105,20 @@ static bool is_reserved(const unsigned char *start, size_t bytes)
     return one && bytes <= (size_t)(one->start + one->bytes - start);
 }
 
+bool softcuda_mapped_range(const void *address, const unsigned char **start, size_t *bytes)
+{
+    const unsigned char *byte = address;
+    const struct reservation *one = reservations;
+
+    while (one && (byte < one->start || byte >= one->start + one->bytes))
+        one = one->next;
+    if (one == NULL)
+        return false;
+    *start = one->start;
+    *bytes = one->bytes;
+    return true;
+}
+
 /* ---- memory ---- */
 
 static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,

@@ -153,7 +153,7 @@ bool softcuda_memory_is_reachable(const struct softcuda_allocation *allocation,
 {
     if (allocation->mapped_by_hand)
         return allocation->users >> context->device & 1;
-    return allocation->memory != SOFTCUDA_DEVICE || allocation->context == context ||
+    return allocation->memory != SOFTCUDA_DEVICE || allocation->context == context->home ||
            (allocation->pooled && allocation->device == context->device);
 }
 

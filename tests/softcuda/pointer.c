@@ -23,12 +23,42 @@ static bool is_host(const struct softcuda_allocation *allocation)
     return allocation->memory >= SOFTCUDA_PINNED;
 }
 
+/* Of memory mapped by hand the range is all of the address space that was reserved. */
+static CUresult get_range(const struct softcuda_allocation *allocation, CUdeviceptr *first,
+                          size_t *bytes)
+{
+    const unsigned char *start = allocation->start;
+    size_t length = allocation->bytes;
+
+    if (allocation->mapped_by_hand)
+        softcuda_mapped_range(allocation->start, &start, &length);
+    if (first)
+        *first = (CUdeviceptr)(uintptr_t)start;
+    if (bytes)
+        *bytes = length;
+    return CUDA_SUCCESS;
+}
+
+/* Of address space where nothing is mapped the driver knows that alone. */
+static CUresult get_mapped(const void *address, bool mapped, int *data)
+{
+    const unsigned char *start;
+    size_t bytes;
+
+    if (!mapped && !softcuda_mapped_range(address, &start, &bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    *data = mapped;
+    return CUDA_SUCCESS;
+}
+
 static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
 {
     struct softcuda_allocation *allocation = NULL;
     void *address = (void *)(uintptr_t)pointer;
 
     softcuda_memory_find(address, 1, &allocation);
+    if (data && attribute == CU_POINTER_ATTRIBUTE_MAPPED)
+        return get_mapped(address, allocation != NULL, data);
     if (data == NULL || allocation == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
@@ -56,11 +86,9 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr point
         *(int *)data = allocation->device;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *(CUdeviceptr *)data = (CUdeviceptr)(uintptr_t)allocation->start;
-        return CUDA_SUCCESS;
+        return get_range(allocation, data, NULL);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        *(size_t *)data = allocation->bytes;
-        return CUDA_SUCCESS;
+        return get_range(allocation, NULL, data);
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -90,6 +118,7 @@ static CUresult get_all(unsigned count, const CUpointer_attribute *attributes, v
         {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, sizeof(int)},
         {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, sizeof(CUdeviceptr)},
         {CU_POINTER_ATTRIBUTE_RANGE_SIZE, sizeof(size_t)},
+        {CU_POINTER_ATTRIBUTE_MAPPED, sizeof(int)},
     };
 
     if (count == 0 || attributes == NULL || data == NULL)

@@ -62,6 +62,8 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
         return CUDA_ERROR_INVALID_VALUE;
     if (read_only && softcuda_fails(SOFTCUDA_READ_ONLY))
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (softcuda_fails(SOFTCUDA_PIN))
+        return CUDA_ERROR_NOT_PERMITTED;
     if (softcuda_fails(SOFTCUDA_ALLOC) || !softcuda_fork_watch())
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation = calloc(1, sizeof *allocation);
@@ -69,7 +71,7 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->memory = SOFTCUDA_REGISTERED;
     allocation->read_only = read_only;
-    allocation->context = context;
+    allocation->context = context->home;
     allocation->device = context->device;
     allocation->start = start;
     allocation->bytes = bytes;

@@ -94,6 +94,7 @@ static void after_fork_in_child(void)
             allocation->share = NULL;
         }
     }
+    softcuda_counts.shared = 0;
     if (file >= 0)
         close(file);
     file = -1;
@@ -156,6 +157,7 @@ static bool move(struct softcuda_allocation *allocation)
     share->front->bytes = allocation->bytes;
     share->front->number = share->number;
     allocation->share = share;
+    softcuda_counts.shared++;
     return true;
 unmap_front:
     munmap(share->front, PAGE);
@@ -185,8 +187,9 @@ static void withdraw(const struct softcuda_allocation *allocation)
     share->front->number = 0;
     if (share->front->openers > 0) {
         softcuda_counts.freed_while_open++;
-        fprintf(stderr, "softcuda: %zu bytes were freed while other processes had them open\n",
-                allocation->bytes);
+        fprintf(stderr, "softcuda: %zu bytes %s while other processes had them open\n",
+                allocation->bytes,
+                allocation->context->alive ? "were freed" : "went with their context");
         memset(allocation->start, FREED, allocation->bytes);
     } else if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, share->offset,
                          (off_t)(PAGE + allocation->mapped)) != 0) {
@@ -207,6 +210,7 @@ void softcuda_share_end(struct softcuda_allocation *allocation)
             withdraw(allocation);
         munmap(share->front, PAGE);
     }
+    softcuda_counts.shared -= !share->imported;
     free(share);
     allocation->share = NULL;
 }

@@ -17,12 +17,26 @@
  * nothing. A forked child has copies of what was shared.
  * - Memory that is mapped by hand (cuMemMap) has no context, is used as far as it goes on piece by
  * piece, and goes at once when it is unmapped, whatever is queued. Pool memory has no context.
+ * - A green context has the memory of the primary one, and streams, events and kernels of its own:
+ * none of them is used with those of the other, but that a stream waits for an event.
  *
- * Left out: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
- * in _ptds and _ptsz); memory mapped in two places, in part, read-only, or shared as a file; pools
- * but the device's own; registration of I/O memory; stream capture, graphs, priorities
- * and callbacks; peer access between devices and copies between their memory; green contexts;
- * textures, grids of more than one dimension, shared memory that a launch asks for.
+ * Left out, of what real drivers have:
+ * - execution: nothing runs at the same time as anything else, or by itself; grids and blocks of
+ * more than one dimension, shared memory that a launch asks for, textures, surfaces, clusters,
+ * cooperative launches; images are not looked into: whichever is loaded has the kernels above
+ * - streams: what names a thread's default stream without CU_STREAM_PER_THREAD (functions that end
+ * in _ptds and _ptsz), priorities, capture and graphs (a thread's capture mode is kept, and has no
+ * meaning), host functions, waits for a value in memory; events of other processes, and times
+ * - device memory: mapped by hand in two places, in part, read-only, or shared as a file; pools
+ * but the device's own, and sharing of that one; arrays, copies and sets of more than one
+ * dimension; peer access and copies between devices: memory is reached by its own device alone
+ * - host memory: registration of I/O memory; all that is pinned is portable and
+ * mapped, whatever was asked for
+ * - managed memory that moves: it is ordinary memory, which the program may touch at any time
+ * - contexts: limits and flags (who waits neither spins nor sleeps); an error of a green context
+ * is its own, and it has all processors
+ * - cuGetProcAddress, without which CUDA's runtime does not start, most attributes of devices and
+ * pointers, the multi-process service, and errors of the hardware but for a device that is lost
  *
  * From the environment, read in cuInit:
  *   SOFTCUDA_VERSION=N      what cuDriverGetVersion says, 12040 for 12.4
@@ -56,6 +70,7 @@ enum softcuda_kind {
     SOFTCUDA_LOST,      /* any call of the driver: sticky, CUDA_ERROR_DEVICE_UNAVAILABLE */
     SOFTCUDA_IPC,       /* cuIpcGetMemHandle, cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED */
     SOFTCUDA_READ_ONLY, /* cuMemHostRegister of memory for reading alone: the same */
+    SOFTCUDA_PIN,       /* cuMemHostRegister: CUDA_ERROR_NOT_PERMITTED */
     SOFTCUDA_KINDS
 };
 
@@ -71,6 +86,7 @@ struct softcuda_counts {
     /* Allocations, registrations, streams, events, modules not freed, memory of other processes
      * not closed. */
     unsigned long long live;
+    unsigned long long shared; /* of these, allocations whose handles were asked for */
     /* Allocations freed here while other processes had them open; a message says so. Those that
      * died without closing them had. */
     unsigned long long freed_while_open;

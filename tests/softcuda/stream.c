@@ -191,8 +191,11 @@ CUresult softcuda_stream_mark(struct softcuda_stream *stream,
 
 CUresult softcuda_stream_drain(struct softcuda_context *context)
 {
-    for (struct softcuda_stream *stream = context->streams; stream; stream = stream->next)
-        softcuda_stream_reach(stream, stream->queued);
+    struct softcuda_stream *stream = NULL;
+
+    while ((stream = softcuda_object_next(SOFTCUDA_STREAM, stream ? stream->object.handle : NULL)))
+        if (stream->object.context == context || stream->object.context->home == context)
+            softcuda_stream_reach(stream, stream->queued);
     return context->error;
 }
 

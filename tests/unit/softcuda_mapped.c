@@ -69,6 +69,14 @@ static void map_two(void)
     }
 }
 
+static bool is_mapped(CUdeviceptr address)
+{
+    int mapped = -1;
+
+    must(cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED, address));
+    return mapped == 1;
+}
+
 static void test_access(void)
 {
     CUdeviceptr base;
@@ -89,6 +97,11 @@ static void test_access(void)
     ok(owner == NULL && device == 0, "it belongs to a device but to no context");
     must(cuMemGetAddressRange(&base, &bytes, space + piece + 5));
     ok(base == space + piece && bytes == piece, "the range of an address is its piece");
+    must(cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, space + piece + 5));
+    must(cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, space + piece + 5));
+    ok(base == space && bytes == 3 * piece, "as an attribute it is what was reserved");
+    ok(is_mapped(space) && is_mapped(space + 2 * piece - 1) && !is_mapped(space + 2 * piece),
+       "another one says where there is memory");
     must(cuMemSetAccess(space + piece, piece, &none, 1));
     ok(cuMemsetD32(space, 1, 1) == CUDA_SUCCESS &&
            cuMemsetD32(space + piece - 4, 1, 2) == CUDA_ERROR_INVALID_VALUE,

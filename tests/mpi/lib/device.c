@@ -177,6 +177,13 @@ struct softcuda_counts device_count(void)
     return counts;
 }
 
+unsigned long long device_live(void)
+{
+    struct softcuda_counts counts = device_count();
+
+    return counts.live - counts.shared;
+}
+
 void device_record_calls(bool on)
 {
     driver.soft_record_calls(on);

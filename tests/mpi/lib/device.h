@@ -38,6 +38,8 @@ void device_set_capture_mode(int mode);
 bool device_is_soft(void);
 void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
 struct softcuda_counts device_count(void);
+/* What is live but for memory that other processes may open, which the library keeps. */
+unsigned long long device_live(void);
 void device_record_calls(bool on);
 size_t device_recorded(struct softcuda_call *calls, size_t most);
 

@@ -90,6 +90,11 @@ run_now() {
 }
 
 finish() {
+    # What a mate then finds there is undefined.
+    ! said '^softcuda: .* were freed while other processes had them open' || {
+        result "not ok" "$run_name: nothing is freed that another process has open"
+        show
+    }
     if merge "$run_name" && [ "$status" -eq 0 ]; then
         result ok "$run_name: the program ends well"
     else

@@ -1,0 +1,153 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "cuda/exported.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cuda/peers.h"
+
+/* What drivers share with other processes at a time: with less, neighbours of the program's would
+ * be shared too. */
+#define SHARED ((size_t)2 << 20)
+
+static struct cgx_exported *unused; /* those that nobody has taken */
+static bool used;                   /* some were ever taken */
+static pid_t owner;                 /* of the memory: a forked child cannot free it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t round_up(size_t bytes)
+{
+    size_t rounded = SHARED;
+
+    while (rounded < bytes && rounded <= SIZE_MAX / 2)
+        rounded *= 2;
+    return rounded;
+}
+
+/* By a question that needs no context. */
+static CUresult ask_id(CUdeviceptr memory, unsigned long long *id)
+{
+    return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory);
+}
+
+static bool is_there(const struct cgx_exported *exported)
+{
+    unsigned long long id = 0;
+
+    return ask_id(exported->memory, &id) == CUDA_SUCCESS && id == exported->id;
+}
+
+/* Takes one of CONTEXT and of BYTES off the list, or returns NULL. What has gone with its context
+ * goes from the list: another context may come to have the same handle. */
+static struct cgx_exported *find(CUcontext context, size_t bytes)
+{
+    struct cgx_exported **link = &unused, *found = NULL;
+
+    pthread_mutex_lock(&lock);
+    used = true;
+    while (*link) {
+        struct cgx_exported *exported = *link;
+        bool there = is_there(exported);
+
+        if (there && (found || exported->context != context || exported->bytes != bytes)) {
+            link = &exported->next;
+            continue;
+        }
+        *link = exported->next;
+        if (there)
+            found = exported;
+        else
+            free(exported);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static enum cgx_status create(CUcontext context, size_t bytes, struct cgx_exported **created)
+{
+    struct cgx_exported *made = calloc(1, sizeof *made);
+    enum cgx_status status;
+
+    if (!made)
+        return CGX_ERR_NOMEM;
+    made->context = context;
+    made->bytes = bytes;
+    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&made->memory, bytes), "cuMemAlloc");
+    if (status != CGX_OK)
+        goto free_made;
+    status = cgx_cuda_status(ask_id(made->memory, &made->id), "cuPointerGetAttribute");
+    if (status != CGX_OK)
+        goto free_memory;
+    *created = made;
+    return CGX_OK;
+free_memory:
+    cgx_cuda()->cuMemFree(made->memory);
+free_made:
+    free(made);
+    return status;
+}
+
+enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, struct cgx_exported **taken)
+{
+    struct cgx_exported *found;
+
+    bytes = round_up(bytes);
+    found = find(context, bytes);
+    if (!found)
+        return create(context, bytes, taken);
+    *taken = found;
+    return CGX_OK;
+}
+
+void cgx_exported_give(struct cgx_exported *exported, bool entered)
+{
+    if (!exported)
+        return;
+    if (entered && exported->offered) {
+        pthread_mutex_lock(&lock);
+        exported->next = unused;
+        unused = exported;
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    if (entered)
+        cgx_cuda()->cuMemFree(exported->memory);
+    free(exported);
+}
+
+/* ---- the end ---- */
+
+/* A thread that has the lock now has it for ever. */
+static void free_unused(void)
+{
+    if (getpid() != owner || pthread_mutex_trylock(&lock) != 0)
+        return;
+    while (unused) {
+        struct cgx_exported *exported = unused;
+
+        unused = exported->next;
+        if (is_there(exported) && cgx_cuda_push(exported->context) == CGX_OK) {
+            cgx_cuda()->cuMemFree(exported->memory);
+            cgx_cuda_leave();
+        }
+        free(exported);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* What is registered last is called first: while the driver, which the program began to use before,
+ * still answers. */
+void cgx_cuda_finalize(void)
+{
+    bool had;
+
+    pthread_mutex_lock(&lock);
+    had = used;
+    pthread_mutex_unlock(&lock);
+    owner = getpid();
+    if (had)
+        atexit(free_unused);
+}

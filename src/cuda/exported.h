@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Device memory that other processes may open (CUDA IPC). CUDA leaves undefined what becomes of it
+ * if it is freed before the last of them has closed it, and nothing tells a rank that its mates
+ * have: so memory that was offered to them is kept when its backend goes, and serves the next one
+ * of the same context that needs as much. It is freed as the process exits after MPI_Finalize
+ * (cgx_cuda_finalize), when every mate has closed what it had.
+ *
+ * A mate may open such memory again while it still has it open for a communicator that is about to
+ * go. Drivers count that: "If the memory handle has already been opened by the current context, the
+ * reference count on the handle is incremented by 1 and the existing device pointer is returned"
+ * (cuIpcOpenMemHandle; the manuals say so since CUDA 11). From one that refuses instead, ranks
+ * learn that they cannot connect (pmpi/connect.c). An offer of before is known by its cookie, which
+ * is another one each time that memory is offered. */
+#ifndef CGX_CUDA_EXPORTED_H
+#define CGX_CUDA_EXPORTED_H
+
+#include "cuda/driver.h"
+
+struct cgx_exported {
+    struct cgx_exported *next;
+    CUcontext context;
+    CUdeviceptr memory;
+    size_t bytes;
+    unsigned long long id; /* of the memory: it goes with the context */
+    bool offered;          /* to be set once another process may have opened it */
+};
+
+/* Memory of at least BYTES for *TAKEN, in the current context, which is CONTEXT. Sizes are powers
+ * of two of what drivers share at a time, so that what ever larger buffers leave behind is no more
+ * than the last. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
+enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, struct cgx_exported **taken);
+
+/* Takes EXPORTED (or NULL) back. ENTERED: its context is current; else it has gone, or is broken,
+ * and nothing of it can be used again. */
+void cgx_exported_give(struct cgx_exported *exported, bool entered);
+
+#endif
