@@ -69,8 +69,7 @@ static bool parse_mebibytes(const struct row *row, const char *text, uint64_t *v
 
 static bool parse_fragment(const struct row *row, const char *text, uint64_t *value)
 {
-    return cgx_parse_choice(text, "auto", value) || /* CGX_FRAGMENT_AUTO */
-           parse_integer(row, text, value);
+    return cgx_parse_choice(text, "auto", value) || parse_integer(row, text, value);
 }
 
 static bool parse_choice(const struct row *row, const char *text, uint64_t *value)
@@ -169,8 +168,7 @@ static const struct row rows[] = {
     {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
       "a set of defaults; bytegrad: those of Bagua's ByteGrad; exact: every call is exact", 22},
      parse_choice, FIELD(profile)},
-    {{"CGX_ENABLE", "0, 1", "1",
-      "0: every call is exact", 1},
+    {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
      parse_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
