@@ -6,7 +6,6 @@
  * left in its table was used when the next of its kind on that lane comes. */
 #include "cuda/backend.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/green.h"
@@ -312,103 +311,17 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
                             : status;
 }
 
-/* ---- all backends of a staging memory ---- */
-
-static const struct cgx_backend_ops ops = {.name = "cuda",
-                                           .begin = begin,
-                                           .end = end,
-                                           .encode = encode,
-                                           .reduce = reduce,
-                                           .decode = decode,
-                                           .measure = measure,
-                                           .fetch = fetch,
-                                           .store = store,
-                                           .show = show,
-                                           .pull = pull,
-                                           .borrow = borrow,
-                                           .wait = wait,
-                                           .lost = lost};
-
-struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend)
-{
-    return backend->ops == &ops ? &self(backend)->work : NULL;
-}
-
-static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
-                              const struct cgx_area *area, enum cgx_sync sync)
-{
-    struct cgx_cuda_backends *made = calloc(1, sizeof *made);
-    enum cgx_status status;
-
-    if (!made)
-        return CGX_ERR_NOMEM;
-    status = cgx_cuda_push(context);
-    if (status == CGX_OK) {
-        status = cgx_cuda_work_create(context, area, &made->work);
-        cgx_cuda_leave();
-    }
-    if (status != CGX_OK) {
-        free(made);
-        return status;
-    }
-    made->base.ops = &ops;
-    made->sync = sync;
-    made->next = *all;
-    *all = made;
-    return CGX_OK;
-}
-
-/* The backend of CONTEXT, or NULL. Those of contexts that are gone go too. */
-static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
-{
-    struct cgx_cuda_backends **link = all;
-
-    while (*link) {
-        struct cgx_cuda_backends *found = *link;
-
-        if (cgx_cuda_work_is_gone(&found->work)) {
-            *link = found->next;
-            cgx_cuda_work_release(&found->work);
-            free(found);
-        } else if (found->work.context == context) {
-            return found;
-        } else {
-            link = &found->next;
-        }
-    }
-    return NULL;
-}
-
-enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
-                                 const struct cgx_area *area, enum cgx_sync sync,
-                                 struct cgx_backend **backend)
-{
-    struct cgx_cuda_backends *found;
-    CUcontext context;
-    enum cgx_status status = cgx_cuda_context(buffer, &context);
-
-    if (status != CGX_OK)
-        return status;
-    found = find(all, context);
-    if (!found) {
-        status = create(all, context, area, sync);
-        found = *all;
-    }
-    if (status == CGX_OK)
-        *backend = &found->base;
-    return status;
-}
-
-bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
-{
-    bool unpinned = true;
-
-    while (all) {
-        struct cgx_cuda_backends *next = all->next;
-
-        unpinned &= cgx_cuda_work_release(&all->work);
-        free(all);
-        all = next;
-    }
-    return unpinned;
-}
+const struct cgx_backend_ops cgx_cuda_ops = {.name = "cuda",
+                                             .begin = begin,
+                                             .end = end,
+                                             .encode = encode,
+                                             .reduce = reduce,
+                                             .decode = decode,
+                                             .measure = measure,
+                                             .fetch = fetch,
+                                             .store = store,
+                                             .show = show,
+                                             .pull = pull,
+                                             .borrow = borrow,
+                                             .wait = wait,
+                                             .lost = lost};

@@ -122,6 +122,8 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t of
 
 /* ---- backends ---- */
 
+extern const struct cgx_backend_ops cgx_cuda_ops;
+
 struct cgx_cuda_backends {
     struct cgx_backend base;
     struct cgx_cuda_work work;

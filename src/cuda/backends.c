@@ -1,0 +1,94 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The backends that work on one staging memory: which there are, from the first buffer of a context
+ * on until the memory or the context goes. What they do is in backend.c. */
+#include <stdlib.h>
+
+#include "cuda/backend.h"
+#include "cuda/work.h"
+
+struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend)
+{
+    return backend->ops == &cgx_cuda_ops ? &((struct cgx_cuda_backends *)(void *)backend)->work
+                                         : NULL;
+}
+
+static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
+                              const struct cgx_area *area, enum cgx_sync sync)
+{
+    struct cgx_cuda_backends *made = calloc(1, sizeof *made);
+    enum cgx_status status;
+
+    if (!made)
+        return CGX_ERR_NOMEM;
+    status = cgx_cuda_push(context);
+    if (status == CGX_OK) {
+        status = cgx_cuda_work_create(context, area, &made->work);
+        cgx_cuda_leave();
+    }
+    if (status != CGX_OK) {
+        free(made);
+        return status;
+    }
+    made->base.ops = &cgx_cuda_ops;
+    made->sync = sync;
+    made->next = *all;
+    *all = made;
+    return CGX_OK;
+}
+
+/* The backend of CONTEXT, or NULL. Those of contexts that are gone go too. */
+static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
+{
+    struct cgx_cuda_backends **link = all;
+
+    while (*link) {
+        struct cgx_cuda_backends *found = *link;
+
+        if (cgx_cuda_work_is_gone(&found->work)) {
+            *link = found->next;
+            cgx_cuda_work_release(&found->work);
+            free(found);
+        } else if (found->work.context == context) {
+            return found;
+        } else {
+            link = &found->next;
+        }
+    }
+    return NULL;
+}
+
+enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
+                                 const struct cgx_area *area, enum cgx_sync sync,
+                                 struct cgx_backend **backend)
+{
+    struct cgx_cuda_backends *found;
+    CUcontext context;
+    enum cgx_status status = cgx_cuda_context(buffer, &context);
+
+    if (status != CGX_OK)
+        return status;
+    found = find(all, context);
+    if (!found) {
+        status = create(all, context, area, sync);
+        found = *all;
+    }
+    if (status == CGX_OK)
+        *backend = &found->base;
+    return status;
+}
+
+bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
+{
+    bool unpinned = true;
+
+    while (all) {
+        struct cgx_cuda_backends *next = all->next;
+
+        unpinned &= cgx_cuda_work_release(&all->work);
+        free(all);
+        all = next;
+    }
+    return unpinned;
+}
