@@ -112,7 +112,8 @@ static void before_fork(void)
     while (getline(&line, &room, maps) > 0) {
         if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
             from = start, to = end;
-        else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " sh") == NULL &&
+        /* "sh" would lack where shared memory is mapped for reading alone. */
+        else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " ms") == NULL &&
                  strstr(line, " dc") == NULL)
             mark_all(from, to);
     }
