@@ -254,8 +254,7 @@ static void test_threads(bool multiple)
     data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 50, check_rank, COUNT, input);
     start(&lonely, 1, input);
     good = finish(&lonely, 1, input, comms[1]);
-    check(good && work_done() > before,
-          "a thread calls that has no context, before or after");
+    check(good && work_done() > before, "a thread calls that has no context, before or after");
     if (multiple) {
         for (int i = 0; i < 2; i++)
             start(&workers[i], i, input);

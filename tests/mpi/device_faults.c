@@ -85,9 +85,8 @@ static struct {
     unsigned left; /* operations in calls up to the one that fails; 0: there was none, or it was */
     unsigned long long before;
     struct device_thread thread; /* before */
-    /* It came in the last slice's decode or later, or when the device copied sums for that ... */
-    bool decoding;
-    bool pulling; /* ... from other devices: mates may fail too */
+    bool decoding; /* it came as the last sums were copied to the device, or after that */
+    bool pulling;  /* from other devices: mates may fail too */
 } fault;
 
 static unsigned long long host_allocations;
@@ -171,10 +170,9 @@ enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
 enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
                                           bool early)
 {
-    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !early) {
+    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !early)
         fault.decoding = fault.decoding || is_ahead();
-        fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
-    }
+    fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
     return __real_cgx_slice_exchange(slice, count, step, early);
 }
 
