@@ -103,6 +103,7 @@ static void test_steady(MPI_Comm comm)
     again = call(count, comm);
     check_note("%d ranks: launches %llu", check_size, most(steady.launches));
     check_note("%d ranks: the processor copies %llu bytes", check_size, before);
+    check_note("%d ranks: copies %llu", check_size, most(steady.operations[SOFTCUDA_COPY]));
     /* With 4 bits. */
     check(copied ? before > count / 3 : before < count / 100, "the processor copies %s payloads",
           copied ? "the" : "no");

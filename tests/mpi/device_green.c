@@ -5,10 +5,7 @@
  * stream is done before, and nothing of the library's goes with the green context. Run with all
  * calls compressed. */
 
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-
 #include <cuda.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +33,7 @@ static struct {
     __typeof__(cuMemAllocAsync) *alloc_of_pool;
 } driver;
 
-static const struct {
-    const char *name;
-    void *function;
-} functions[] = {
+static const struct device_function functions[] = {
     {"cuCtxGetDevice", &driver.get_device},
     {"cuCtxSetCurrent", &driver.set_current},
     {"cuDeviceGetDevResource", &driver.get_processors},
@@ -51,24 +45,6 @@ static const struct {
     {"cuMemAllocAsync", &driver.alloc_of_pool},
 };
 
-static bool look_up(void)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *found = dlsym(RTLD_DEFAULT, functions[i].name);
-
-        if (found == NULL)
-            return false;
-        memcpy(functions[i].function, &found, sizeof found);
-    }
-    return true;
-}
-
-static void must(CUresult code, const char *what)
-{
-    if (code != CUDA_SUCCESS)
-        bail_out("%s: CUDA error %d", what, code);
-}
-
 /* Makes a green context of the current device, and that current; NULL: the driver makes none. */
 static CUgreenCtx enter_green(void)
 {
@@ -79,14 +55,14 @@ static CUgreenCtx enter_green(void)
     CUdevice device;
     unsigned parts = 1;
 
-    must(driver.get_device(&device), "cuCtxGetDevice");
+    device_must(driver.get_device(&device), "cuCtxGetDevice");
     if (driver.get_processors(device, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS ||
         driver.split(&part, &parts, &all, NULL, 0, LEAST_PROCESSORS) != CUDA_SUCCESS ||
         driver.describe(&description, &part, 1) != CUDA_SUCCESS ||
         driver.create(&green, description, device, CU_GREEN_CTX_DEFAULT_STREAM) != CUDA_SUCCESS)
         return NULL;
-    must(driver.convert(&context, green), "cuCtxFromGreenCtx");
-    must(driver.set_current(context), "cuCtxSetCurrent");
+    device_must(driver.convert(&context, green), "cuCtxFromGreenCtx");
+    device_must(driver.set_current(context), "cuCtxSetCurrent");
     return green;
 }
 
@@ -110,7 +86,7 @@ static void *allocate(bool of_pool)
 
     if (!of_pool)
         return device_alloc(BYTES);
-    must(driver.alloc_of_pool(&memory, BYTES, NULL), "cuMemAllocAsync");
+    device_must(driver.alloc_of_pool(&memory, BYTES, NULL), "cuMemAllocAsync");
     return (void *)(uintptr_t)memory;
 }
 
@@ -165,12 +141,12 @@ static void test_green(void)
     test_sums("in a green context");
     test_sums("once more");
     device_open(check_rank);
-    must(driver.destroy(green), "cuGreenCtxDestroy");
+    device_must(driver.destroy(green), "cuGreenCtxDestroy");
     test_sums("when it has gone");
     green = enter_green();
     test_sums("in a new one");
     device_open(check_rank);
-    must(driver.destroy(green), "cuGreenCtxDestroy");
+    device_must(driver.destroy(green), "cuGreenCtxDestroy");
     place_free(PLACE_PINNED, stale);
     place_free(PLACE_PINNED, later);
     free(result);
@@ -184,7 +160,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     check_begin();
     if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device") ||
-        !check_has(look_up(), "green contexts", "the driver is older than CUDA 12.4"))
+        !check_has(device_find(functions, sizeof functions / sizeof functions[0]), "green contexts",
+                   "the driver is older than CUDA 12.4"))
         return check_end();
     before = device_is_soft() ? device_live() : 0;
     for (int i = 0; i < 2; i++)

@@ -5,10 +5,7 @@
  * (cudaMallocAsync), "device_places mapped" of several pieces mapped by hand, one after the other
  * (PyTorch's expandable segments). Run with all calls compressed. */
 
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-
 #include <cuda.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,10 +29,7 @@ static struct {
     __typeof__(cuMemSetAccess) *set_access;
 } driver;
 
-static const struct {
-    const char *name;
-    void *function;
-} functions[] = {
+static const struct device_function functions[] = {
     {"cuCtxGetDevice", &driver.get_device},
     {"cuDeviceGetAttribute", &driver.get_attribute},
     {"cuMemAllocAsync", &driver.alloc},
@@ -49,26 +43,15 @@ static const struct {
     {"cuMemSetAccess", &driver.set_access},
 };
 
-static void must(CUresult code, const char *what)
-{
-    if (code != CUDA_SUCCESS)
-        bail_out("%s: CUDA error %d", what, code);
-}
-
 /* Whether the driver has all that is called and the device has ATTRIBUTE. */
 static bool is_there(CUdevice_attribute attribute)
 {
     CUdevice device;
     int value = 0;
 
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        void *found = dlsym(RTLD_DEFAULT, functions[i].name);
-
-        if (found == NULL)
-            return false;
-        memcpy(functions[i].function, &found, sizeof found);
-    }
-    must(driver.get_device(&device), "cuCtxGetDevice");
+    if (!device_find(functions, sizeof functions / sizeof functions[0]))
+        return false;
+    device_must(driver.get_device(&device), "cuCtxGetDevice");
     return driver.get_attribute(&value, attribute, device) == CUDA_SUCCESS && value != 0;
 }
 
@@ -84,7 +67,7 @@ static struct memory allocate(size_t bytes)
 {
     CUdeviceptr pointer;
 
-    must(driver.alloc(&pointer, bytes, NULL), "cuMemAllocAsync");
+    device_must(driver.alloc(&pointer, bytes, NULL), "cuMemAllocAsync");
     return (struct memory){.start = (char *)(uintptr_t)pointer};
 }
 
@@ -98,19 +81,19 @@ static struct memory map(size_t bytes)
     struct memory memory;
     size_t piece, ahead;
 
-    must(driver.get_device(&prop.location.id), "cuCtxGetDevice");
+    device_must(driver.get_device(&prop.location.id), "cuCtxGetDevice");
     access.location = prop.location;
-    must(driver.get_granularity(&piece, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-         "cuMemGetAllocationGranularity");
+    device_must(driver.get_granularity(&piece, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                "cuMemGetAllocationGranularity");
     ahead = piece - bytes / 2 / sizeof(float) * sizeof(float) % piece;
     memory.bytes = (ahead + bytes + piece - 1) / piece * piece;
-    must(driver.reserve(&memory.space, memory.bytes, 0, 0, 0), "cuMemAddressReserve");
+    device_must(driver.reserve(&memory.space, memory.bytes, 0, 0, 0), "cuMemAddressReserve");
     for (size_t at = 0; at < memory.bytes; at += piece) {
-        must(driver.create(&handle, piece, &prop, 0), "cuMemCreate");
-        must(driver.map(memory.space + at, piece, 0, handle, 0), "cuMemMap");
-        must(driver.release(handle), "cuMemRelease");
+        device_must(driver.create(&handle, piece, &prop, 0), "cuMemCreate");
+        device_must(driver.map(memory.space + at, piece, 0, handle, 0), "cuMemMap");
+        device_must(driver.release(handle), "cuMemRelease");
     }
-    must(driver.set_access(memory.space, memory.bytes, &access, 1), "cuMemSetAccess");
+    device_must(driver.set_access(memory.space, memory.bytes, &access, 1), "cuMemSetAccess");
     memory.start = (char *)(uintptr_t)memory.space + ahead;
     return memory;
 }
@@ -121,8 +104,8 @@ static void drop(const struct memory *memory)
         device_free(memory->start);
         return;
     }
-    must(driver.unmap(memory->space, memory->bytes), "cuMemUnmap");
-    must(driver.give_back(memory->space, memory->bytes), "cuMemAddressFree");
+    device_must(driver.unmap(memory->space, memory->bytes), "cuMemUnmap");
+    device_must(driver.give_back(memory->space, memory->bytes), "cuMemAddressFree");
 }
 
 /* ---- sums ---- */

@@ -84,7 +84,7 @@ static const struct {
     {"softcuda_calls", &driver.soft_calls, true},
 };
 
-static void must(int code, const char *what)
+void device_must(int code, const char *what)
 {
     if (code != 0)
         bail_out("%s: CUDA error %d", what, code);
@@ -106,6 +106,18 @@ static bool load(void)
     return true;
 }
 
+bool device_find(const struct device_function *wanted, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *found = dlsym(RTLD_DEFAULT, wanted[i].name);
+
+        if (found == NULL)
+            return false;
+        memcpy(wanted[i].function, &found, sizeof found);
+    }
+    return true;
+}
+
 bool device_open(int index)
 {
     void *context;
@@ -115,24 +127,24 @@ bool device_open(int index)
         return false;
     if (driver.init(0) != 0 || driver.device_get_count(&count) != 0 || count == 0)
         return false;
-    must(driver.device_get(&device, index % count), "cuDeviceGet");
-    must(driver.primary_retain(&context, device), "cuDevicePrimaryCtxRetain");
-    must(driver.set_current(context), "cuCtxSetCurrent");
+    device_must(driver.device_get(&device, index % count), "cuDeviceGet");
+    device_must(driver.primary_retain(&context, device), "cuDevicePrimaryCtxRetain");
+    device_must(driver.set_current(context), "cuCtxSetCurrent");
     return true;
 }
 
 void device_close(void)
 {
-    must(driver.set_current(NULL), "cuCtxSetCurrent");
+    device_must(driver.set_current(NULL), "cuCtxSetCurrent");
 }
 
 void device_reset(int index)
 {
     int count, device;
 
-    must(driver.device_get_count(&count), "cuDeviceGetCount");
-    must(driver.device_get(&device, index % count), "cuDeviceGet");
-    must(driver.primary_reset(device), "cuDevicePrimaryCtxReset");
+    device_must(driver.device_get_count(&count), "cuDeviceGetCount");
+    device_must(driver.device_get(&device, index % count), "cuDeviceGet");
+    device_must(driver.primary_reset(device), "cuDevicePrimaryCtxReset");
 }
 
 struct device_thread device_thread(void)
@@ -140,10 +152,10 @@ struct device_thread device_thread(void)
     struct device_thread thread = {.context = NULL};
     int mode = 0;
 
-    must(driver.get_current(&thread.context), "cuCtxGetCurrent");
-    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    device_must(driver.get_current(&thread.context), "cuCtxGetCurrent");
+    device_must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
     thread.capture_mode = mode;
-    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    device_must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
     return thread;
 }
 
@@ -156,7 +168,7 @@ bool device_thread_is(const struct device_thread *before)
 
 void device_set_capture_mode(int mode)
 {
-    must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
+    device_must(driver.exchange_capture_mode(&mode), "cuThreadExchangeStreamCaptureMode");
 }
 
 bool device_is_soft(void)
@@ -198,7 +210,7 @@ void *device_alloc(size_t bytes)
 {
     address memory;
 
-    must(driver.alloc(&memory, bytes > 0 ? bytes : 1), "cuMemAlloc");
+    device_must(driver.alloc(&memory, bytes > 0 ? bytes : 1), "cuMemAlloc");
     return (void *)memory;
 }
 
@@ -206,29 +218,29 @@ void *device_alloc_managed(size_t bytes)
 {
     address memory;
 
-    must(driver.alloc_managed(&memory, bytes > 0 ? bytes : 1, MEM_ATTACH_GLOBAL),
-         "cuMemAllocManaged");
+    device_must(driver.alloc_managed(&memory, bytes > 0 ? bytes : 1, MEM_ATTACH_GLOBAL),
+                "cuMemAllocManaged");
     return (void *)memory;
 }
 
 void device_free(void *memory)
 {
-    must(driver.free((address)memory), "cuMemFree");
+    device_must(driver.free((address)memory), "cuMemFree");
 }
 
 void device_upload(void *device, const void *host, size_t bytes)
 {
     if (bytes == 0)
         return;
-    must(driver.to_device((address)device, host, bytes), "cuMemcpyHtoD");
+    device_must(driver.to_device((address)device, host, bytes), "cuMemcpyHtoD");
     /* From pageable memory it may not have arrived. */
-    must(driver.stream_synchronize(NULL), "cuStreamSynchronize");
+    device_must(driver.stream_synchronize(NULL), "cuStreamSynchronize");
 }
 
 void device_download(void *host, const void *device, size_t bytes)
 {
     if (bytes > 0)
-        must(driver.to_host(host, (address)device, bytes), "cuMemcpyDtoH");
+        device_must(driver.to_host(host, (address)device, bytes), "cuMemcpyDtoH");
 }
 
 void *device_clone(const void *host, size_t bytes)
@@ -241,31 +253,31 @@ void *device_clone(const void *host, size_t bytes)
 
 void device_download_on(void *stream, void *host, const void *device, size_t bytes)
 {
-    must(driver.to_host_async(host, (address)device, bytes, stream), "cuMemcpyDtoHAsync");
-    must(driver.stream_synchronize(stream), "cuStreamSynchronize");
+    device_must(driver.to_host_async(host, (address)device, bytes, stream), "cuMemcpyDtoHAsync");
+    device_must(driver.stream_synchronize(stream), "cuStreamSynchronize");
 }
 
 void *device_stream(void)
 {
     void *stream;
 
-    must(driver.stream_create(&stream, STREAM_NON_BLOCKING), "cuStreamCreate");
+    device_must(driver.stream_create(&stream, STREAM_NON_BLOCKING), "cuStreamCreate");
     return stream;
 }
 
 void device_upload_later(void *device, const void *host, size_t bytes, void *stream)
 {
-    must(driver.to_device_async((address)device, host, bytes, stream), "cuMemcpyHtoDAsync");
+    device_must(driver.to_device_async((address)device, host, bytes, stream), "cuMemcpyHtoDAsync");
 }
 
 void device_pin(void *host, size_t bytes)
 {
-    must(driver.host_register(host, bytes, REGISTER_PORTABLE), "cuMemHostRegister");
+    device_must(driver.host_register(host, bytes, REGISTER_PORTABLE), "cuMemHostRegister");
 }
 
 void device_unpin(void *host)
 {
-    must(driver.host_unregister(host), "cuMemHostUnregister");
+    device_must(driver.host_unregister(host), "cuMemHostUnregister");
 }
 
 bool device_share(void *memory, char handle[DEVICE_HANDLE_BYTES])
@@ -290,5 +302,5 @@ void *device_reach(const char handle[DEVICE_HANDLE_BYTES])
 
 void device_leave(void *reached)
 {
-    must(driver.ipc_close((address)reached), "cuIpcCloseMemHandle");
+    device_must(driver.ipc_close((address)reached), "cuIpcCloseMemHandle");
 }

@@ -23,6 +23,17 @@ void device_close(void);
  * a new one. */
 void device_reset(int index);
 
+/* More of the driver, once it was opened: sets each FUNCTION, a pointer to a function's pointer.
+ * False: it lacks one. */
+struct device_function {
+    const char *name;
+    void *function;
+};
+bool device_find(const struct device_function *functions, size_t count);
+
+/* Ends the program if CODE, of the call WHAT, is not CUDA_SUCCESS. */
+void device_must(int code, const char *what);
+
 /* What is the calling thread's own: its current context and how it captures streams. A library that
  * changes them puts them back. */
 struct device_thread {
