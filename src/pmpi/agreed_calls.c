@@ -135,8 +135,9 @@ static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state, 
     call->clear = call->strikes = 0;
 }
 
-void cgx_call_decline(struct cgx_agreed_call *call)
+void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason)
 {
+    call->reason = reason == CGX_REASON_NONE ? CGX_REASON_OTHER_RANK : reason;
     stay_exact(call, CGX_CALL_DECLINED, &call->next_declined, MOST_DECLINED);
 }
 

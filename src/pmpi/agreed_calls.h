@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "observe/reason.h"
 #include "policy/consensus.h"
 #include "policy/recurrence.h"
 
@@ -34,6 +35,7 @@ struct cgx_agreed_call {
     struct cgx_call_key key;
     uint64_t used; /* look-up number; 0: this place is empty */
     enum cgx_call_state state;
+    enum cgx_reason reason; /* why this rank finds them declined */
     uint32_t wait; /* calls that stay exact before ranks ask each other again */
     uint32_t next_declined, next_held, next_unknown; /* waits after they do not agree again */
     uint32_t looks;     /* how often they have looked at the data of an exact call */
@@ -65,8 +67,9 @@ bool cgx_call_due(struct cgx_agreed_call *call);
 /* They have agreed to compress. */
 void cgx_call_agree(struct cgx_agreed_call *call);
 
-/* Some rank cannot: they ask again after 4, 8, 16, ... calls. */
-void cgx_call_decline(struct cgx_agreed_call *call);
+/* Some rank cannot: they ask again after 4, 8, 16, ... calls. REASON: of this one; CGX_REASON_NONE:
+ * it could. */
+void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason);
 
 /* A consensus: they ask again after 10, 20, 40, 80, 100, 100, ... calls. */
 void cgx_call_hold(struct cgx_agreed_call *call);

@@ -6,6 +6,7 @@
 #include "codec/host_kernels.h"
 #include "coll/watch.h"
 #include "cuda/peers.h"
+#include "observe/totals.h"
 #include "pmpi/check.h"
 #include "pmpi/comm.h"
 #include "pmpi/connect.h"
@@ -16,7 +17,6 @@
 #include "pmpi/guard.h"
 #include "pmpi/layers.h"
 #include "pmpi/offer.h"
-#include "pmpi/report.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
 #include "pmpi/timeline.h"
@@ -33,12 +33,16 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
                                   .recurs = occurrence->recurs,
                                   .kind = &state->kinds[type]};
 
-    if ((uint64_t)call->count < cgx_start()->minimal_size ||
-        (!found.recurs && !state->hints && !cgx_rules()))
+    if ((uint64_t)call->count < cgx_start()->minimal_size) {
+        found.reason = CGX_REASON_SMALL;
         return found;
-    found.say = cgx_comm_say(state, found.call, found.position);
+    }
+    if (found.recurs || state->hints || cgx_rules())
+        found.say = cgx_comm_say(state, found.call, found.position, &found.reason);
     found.recurs |= found.say.recurs == CGX_RECURS_ALWAYS;
-    if (found.recurs && !found.say.exact)
+    if (!found.recurs && !found.say.exact)
+        found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
+    if (!found.reason)
         found.entry = cgx_agreed_calls_find(
             state->agreed_calls,
             &(struct cgx_call_key){.call = found.call,
@@ -50,27 +54,31 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
 
 /* ---- exact ---- */
 
-/* An exact call on a communicator whose calls may be compressed. */
-static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type)
+/* An exact call, for REASON, on a communicator whose calls may be compressed. */
+static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
+                 struct cgx_comm *state, enum cgx_reason reason)
 {
     int64_t begun = cgx_trace_now();
-    int code = cgx_exact(mpi, call, type);
+    int code = cgx_exact(mpi, call, type, reason);
 
     cgx_timeline_exact(begun, call, type);
+    cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
     return code;
 }
 
-/* An exact call of which this rank forms an opinion, for the ranks' next decision. */
+/* The same, and this rank forms an opinion of it for the ranks' next decision. */
 static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                struct cgx_comm *state, const struct cgx_recurring *recurring)
+                struct cgx_comm *state, const struct cgx_recurring *recurring,
+                enum cgx_reason reason)
 {
     struct cgx_agreed_call *entry = recurring->entry;
     int64_t begun = cgx_trace_now();
-    int code =
-        cgx_guard_exact(mpi, call, type, (unsigned)state->size, entry->looks++, entry->opinion);
+    int code = cgx_guard_exact(mpi, call, type, reason, (unsigned)state->size, entry->looks++,
+                               entry->opinion);
 
     entry->sampled = true;
     cgx_timeline_exact(begun, call, type);
+    cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
     return code;
 }
 
@@ -86,15 +94,15 @@ static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
                                         seen->distance};
 
     cgx_call_strike(recurring->entry, strikes);
-    cgx_stats_fate(state->stats, CGX_STATS_HELD, (uint64_t)call->count);
     cgx_decide_warn(state, recurring, verdict);
-    return look(mpi, call, type, state, recurring);
+    return look(mpi, call, type, state, recurring, CGX_REASON_HELD);
 }
 
-/* What the caller gets of a call that was run with OUTCOME. */
+/* What the caller gets of a call that was run with OUTCOME. REFUSAL: why this rank could not serve
+ * it, if it could not. */
 static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
                     enum cgx_type_class type, struct cgx_comm *state,
-                    const struct cgx_recurring *recurring, const struct cgx_offer *offer,
+                    const struct cgx_recurring *recurring, enum cgx_reason refusal,
                     enum cgx_outcome outcome)
 {
     switch (outcome) {
@@ -103,19 +111,13 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
     case CGX_OUTCOME_CONSENSUS: /* is done again */
         break;
     case CGX_OUTCOME_REDO:
-        cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact again: %s",
-                (long long)call->count, state->size,
-                offer->refusal ? offer->refusal : "a rank could not serve one");
-        cgx_call_decline(recurring->entry);
-        cgx_stats_fate(state->stats, CGX_STATS_DECLINED, (uint64_t)call->count);
-        return exact(mpi, call, type);
+        cgx_call_decline(recurring->entry, refusal);
+        return exact(mpi, call, type, state, recurring->entry->reason);
     case CGX_OUTCOME_LOST:
-        cgx_call_decline(recurring->entry);
+        cgx_call_decline(recurring->entry, refusal);
         return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
     case CGX_OUTCOME_HOPELESS:
-        /* The next call is tried too: as an exact one it would be an error on that rank alone. */
-        return cgx_errors_raise(mpi, call->comm,
-                                offer->hopeless ? offer->refusal : "a rank cannot use its buffers");
+        return cgx_decide_raise(mpi, call, refusal);
     case CGX_OUTCOME_FAILED:
         return cgx_errors_raise(mpi, call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
@@ -145,10 +147,7 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
         outcome = CGX_OUTCOME_BROKEN;
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
     if (outcome == CGX_OUTCOME_DONE) {
-        cgx_report_compressed(coll->sent);
-        cgx_stats_fate(state->stats,
-                       key.position == CGX_POSITION_NONE ? CGX_STATS_UNPLACED : CGX_STATS_PLACED,
-                       coll->shape->plan->count);
+        cgx_totals_compressed(coll->sent);
     }
     return outcome;
 }
@@ -209,11 +208,11 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
         coll.pull = cgx_connect_pull(recurring->kind, cgx_offer_backend(&offer));
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
-        offer.refusal = "mates cannot reach the memory that its buffers have come to lie in";
+        offer.refusal = CGX_REASON_PEERS;
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
-    coll.withheld = offer.refusal || offer.dtype != schedule->plan->dtype;
-    coll.hopeless = offer.hopeless;
+    coll.withheld = offer.refusal != CGX_REASON_NONE || offer.dtype != schedule->plan->dtype;
+    coll.hopeless = cgx_reason_is_unrecoverable(offer.refusal);
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
     if (recurring->kind->apart > 0)
@@ -221,35 +220,31 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     outcome = run(state, &coll, stats_key(recurring));
     if (outcome == CGX_OUTCOME_CONSENSUS)
         return redo(mpi, call, type, state, recurring, &coll.seen, strikes);
-    return conclude(mpi, call, type, state, recurring, &offer, outcome);
+    return conclude(mpi, call, type, state, recurring, offer.refusal, outcome);
 }
 
 /* ---- a call ---- */
 
-/* Why a call that is not compressed is not. */
-static enum cgx_stats_fate fate_of(const struct cgx_call *call,
-                                   const struct cgx_recurring *recurring)
+/* Why ranks leave calls of ENTRY exact. */
+static enum cgx_reason reason_of(const struct cgx_agreed_call *entry)
 {
-    if ((uint64_t)call->count < cgx_start()->minimal_size)
-        return CGX_STATS_SMALL;
-    if (!recurring->recurs)
-        return CGX_STATS_PASSING;
-    if (!recurring->entry)
-        return CGX_STATS_SAID;
-    return recurring->entry->state == CGX_CALL_HELD       ? CGX_STATS_HELD
-           : recurring->entry->state == CGX_CALL_DECLINED ? CGX_STATS_DECLINED
-                                                          : CGX_STATS_LOOKED_AT;
+    switch (entry->state) {
+    case CGX_CALL_HELD:
+        return CGX_REASON_HELD;
+    case CGX_CALL_DECLINED:
+        return entry->reason;
+    default:
+        return CGX_REASON_LOOKED_AT;
+    }
 }
 
-/* A call on a communicator whose calls may be compressed, but this one is not. */
+/* A call that recurs, and is exact. */
 static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
                        enum cgx_type_class type, struct cgx_comm *state,
                        const struct cgx_recurring *recurring)
 {
-    if (recurring->recurs)
-        cgx_stats_exact(state->stats, stats_key(recurring));
-    cgx_stats_fate(state->stats, fate_of(call, recurring), (uint64_t)call->count);
-    return exact(mpi, call, type);
+    cgx_stats_exact(state->stats, stats_key(recurring));
+    return exact(mpi, call, type, state, reason_of(recurring->entry));
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
@@ -295,8 +290,7 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cg
             return leave_exact(mpi, call, type, state, recurring);
         if (cgx_decide_guards(&recurring->say) && !entry->sampled) {
             cgx_stats_exact(state->stats, stats_key(recurring));
-            cgx_stats_fate(state->stats, fate_of(call, recurring), (uint64_t)call->count);
-            return look(mpi, call, type, state, recurring);
+            return look(mpi, call, type, state, recurring, reason_of(entry));
         }
     }
     if (entry->state != CGX_CALL_COMPRESSED || entry->sampled ||
@@ -329,8 +323,7 @@ static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call,
 {
     struct cgx_comm *state;
 
-    if (type == CGX_TYPE_OTHER || call->count <= 0 || call->count >= CGX_ELIGIBLE_LEAST ||
-        call->comm == MPI_COMM_NULL)
+    if (type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == MPI_COMM_NULL)
         return;
     state = cgx_comm_peek(mpi, call->comm);
     if (state)
@@ -343,20 +336,22 @@ int cgx_allreduce(const struct cgx_call *call)
     struct cgx_occurrence occurrence;
     struct cgx_recurring found;
     enum cgx_type_class type;
+    enum cgx_reason reason = cgx_eligible(call, &type);
     struct cgx_comm *state;
     int code;
 
-    if (!cgx_eligible(call, &type) || call->comm == MPI_COMM_NULL) {
+    cgx_start_meet();
+    if (reason == CGX_REASON_SMALL)
         note_small(mpi, call, type);
-        return cgx_exact(mpi, call, type);
-    }
+    if (reason)
+        return cgx_exact(mpi, call, type, reason);
     code = cgx_comm_get(mpi, call->comm, &state);
     if (code != MPI_SUCCESS)
         return code;
     if (state->broken)
         return cgx_errors_raise(mpi, call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
-        return cgx_exact(mpi, call, type);
+        return cgx_exact(mpi, call, type, state->refusal);
     occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, type);
     cgx_stats_step(state->stats, state->recurrence);
     if (occurrence.recurs && !state->established)
@@ -364,7 +359,9 @@ int cgx_allreduce(const struct cgx_call *call)
     if (occurrence.begins_step && cgx_layers_step(mpi, state) != MPI_SUCCESS)
         return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
     found = recurring(state, call, type, &occurrence);
-    if (!found.entry)
-        return leave_exact(mpi, call, type, state, &found);
+    if (found.recurs && found.reason)
+        cgx_stats_exact(state->stats, stats_key(&found));
+    if (found.reason)
+        return exact(mpi, call, type, state, found.reason);
     return serve(mpi, call, type, state, &found);
 }

@@ -39,7 +39,7 @@ void cgx_comm_return(void)
 
 /* Stands for the state of a communicator where memory is short. */
 static struct cgx_comm no_state = {
-    .agreed = true, .final = true, .refusal = "memory is short", .own = MPI_COMM_NULL};
+    .agreed = true, .final = true, .refusal = CGX_REASON_NO_MEMORY, .own = MPI_COMM_NULL};
 
 static void free_state(struct cgx_comm *state)
 {
@@ -146,36 +146,36 @@ static bool within_world(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
 }
 
 /* Why no call on COMM can be compressed whatever the settings, found without communication and
- * alike on all ranks; NULL if it can. */
-static const char *refuse_alone(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
+ * alike on all ranks. */
+static enum cgx_reason refuse_alone(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
 {
     int inter = 0;
 
     if (mpi->Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
-        return "an intercommunicator";
+        return CGX_REASON_INTERCOMMUNICATOR;
     if (mpi->Comm_size(comm, &state->size) != MPI_SUCCESS || state->size < 2)
-        return "one rank";
+        return CGX_REASON_ONE_RANK;
     if (mpi->Comm_rank(comm, &state->rank) != MPI_SUCCESS || !within_world(mpi, comm, state->size))
-        return "a member outside MPI_COMM_WORLD";
-    return NULL;
+        return CGX_REASON_OUTSIDE_WORLD;
+    return CGX_REASON_NONE;
 }
 
-static const char *refuse_by_settings(const struct cgx_settings *settings,
-                                      const struct cgx_comm *state)
+static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
+                                          const struct cgx_comm *state)
 {
     if (!settings->valid)
-        return "a setting was refused";
+        return CGX_REASON_SETTING_REFUSED;
     if (!settings->enable)
-        return "CGX_ENABLE=0";
+        return CGX_REASON_ENABLE;
     if (settings->profile == CGX_PROFILE_EXACT)
-        return "CGX_PROFILE=exact";
+        return CGX_REASON_PROFILE;
     if (state->hints_refused)
-        return "a hint was refused";
+        return CGX_REASON_HINT_REFUSED;
     if (!cgx_hints_enable(state->hints))
-        return "the hint cgx_enable";
+        return CGX_REASON_HINT_ENABLE;
     if (settings->bits == CGX_BITS_EXACT && !cgx_rules() && !state->hints)
-        return "CGX_COMPRESSION_QUANTIZATION_BITS=32";
-    return NULL;
+        return CGX_REASON_BITS;
+    return CGX_REASON_NONE;
 }
 
 /* The tables, had before ranks agree, so that no rank lacks them afterwards. */
@@ -223,7 +223,7 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
     code = cgx_agree_settings(mpi, comm, &agreement, &equal, &state->final);
     state->agreed = code == MPI_SUCCESS;
     state->broken = code != MPI_SUCCESS;
-    state->refusal = equal ? refuse_by_settings(settings, state) : "ranks differ";
+    state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
         forget_plans(state);
     state->hints_agreed = agreement.hints;
@@ -232,9 +232,6 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
         cgx_comm_tell_step(state);
     if (ready && !state->refusal && !state->stats)
         state->stats = cgx_stats_create(mpi, comm, state->rank, state->size);
-    if (code == MPI_SUCCESS && state->refusal)
-        cgx_log(CGX_LOG_DEBUG, "a communicator of %d ranks: exact: %s", state->size,
-                state->refusal);
     return code;
 }
 
@@ -247,7 +244,7 @@ static struct cgx_comm *make_state(const struct cgx_mpi *mpi, MPI_Comm comm)
         return NULL;
     made->own = MPI_COMM_NULL;
     made->refusal = refuse_alone(mpi, comm, made);
-    made->agreed = made->final = made->refusal != NULL;
+    made->agreed = made->final = made->refusal != CGX_REASON_NONE;
     return made;
 }
 

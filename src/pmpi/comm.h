@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "coll/scratch.h"
+#include "observe/reason.h"
 #include "pmpi/agreed_calls.h"
 #include "pmpi/schedules.h"
 #include "pmpi/types.h"
@@ -47,7 +48,7 @@ struct cgx_held {
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {
-    const char *refusal; /* why every call is exact; NULL: calls may be compressed */
+    enum cgx_reason refusal; /* why every call is exact */
     bool agreed;         /* settings and hints have been compared */
     bool final;          /* and need not be again, whatever hints come */
     bool broken;         /* MPI failed: what was agreed, or is under way on OWN, is lost */
@@ -101,8 +102,10 @@ void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_co
 void cgx_comm_tell_step(struct cgx_comm *state);
 
 /* What rules and hints say of a call with KEY at POSITION of the step (CGX_POSITION_NONE: not
- * known), the settings included: EXACT, where no width is said and the settings have none. */
-struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position);
+ * known), the settings included: EXACT, where no width is said and the settings have none. *REASON:
+ * who says so. */
+struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position,
+                            enum cgx_reason *reason);
 
 /* The backend for a buffer that is where BUFFER says, made where it must be; the scratch memory has
  * been reserved. */

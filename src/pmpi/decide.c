@@ -110,30 +110,30 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
                     const struct cgx_call *call, struct cgx_offer *offer, struct cgx_held *wanted)
 {
     if (!offer->refusal && cgx_start()->intra_compress == CGX_INTRA_OFF && state->nodes->nodes == 1)
-        offer->refusal = "all ranks are on one node, and CGX_INTRA_COMPRESS=0";
+        offer->refusal = CGX_REASON_ONE_NODE;
     if (offer->refusal)
         return;
     state->scratch.mates = cgx_connect_mates(state);
     if (!find_wanted(state, recurring, offer->dtype, wanted) ||
         !cgx_schedules_reserve(state->schedules, wanted->plan) ||
         cgx_scratch_reserve(&state->scratch, &wanted->needs) != CGX_OK) {
-        offer->refusal = "out of memory";
+        offer->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
     cgx_offer_get_backends(state, call, offer);
     if (!offer->refusal && state->own == MPI_COMM_NULL && !cgx_comm_reserve())
-        offer->refusal = "too many communicators with compressed calls";
+        offer->refusal = CGX_REASON_COMMUNICATORS;
 }
 
 /* ---- agreeing about a kind of calls ---- */
 
-static enum cgx_ability ability_of(const struct cgx_offer *offer)
+static enum cgx_ability ability_of(enum cgx_reason refusal)
 {
-    if (offer->hopeless)
+    if (refusal == CGX_REASON_NONE)
+        return CGX_ABLE;
+    if (cgx_reason_is_unrecoverable(refusal))
         return CGX_HOPELESS;
-    if (offer->refusal)
-        return offer->unsuited ? CGX_UNSUITED : CGX_UNABLE;
-    return CGX_ABLE;
+    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_UNABLE;
 }
 
 /* Takes note of whether calls of KIND still go from device to device. */
@@ -154,7 +154,7 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
                struct cgx_answer *all)
 {
     const struct cgx_agreed_call *entry = recurring->entry;
-    struct cgx_answer mine = {ability_of(offer), offer->dtype, {0}};
+    struct cgx_answer mine = {ability_of(offer->refusal), offer->dtype, {0}};
     bool agreed, was_by_device = recurring->kind->by_device;
     int code;
 
@@ -279,23 +279,26 @@ static int find_nodes(const struct cgx_mpi *mpi, const struct cgx_call *call,
         return cgx_errors_raise(mpi, call->comm, "MPI could not tell the nodes");
     }
     if (!located && !offer->refusal)
-        offer->refusal = "a rank is out of memory, or MPI cannot tell the nodes";
+        offer->refusal = CGX_REASON_NODES;
     return code;
 }
 
-/* Some rank cannot serve calls of this kind, or this one. */
-static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
-                   const struct cgx_recurring *recurring, const struct cgx_offer *offer,
-                   enum cgx_ability all)
+int cgx_decide_raise(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                     enum cgx_reason refusal)
 {
-    recurring->entry->sampled = false;
+    return cgx_errors_raise(mpi, call->comm,
+                            cgx_reason_is_unrecoverable(refusal) ? cgx_reason_text(refusal)
+                                                                 : "a rank cannot use its buffers");
+}
+
+/* Some rank, which may be this one for its REFUSAL, cannot serve calls of this kind, or this one. */
+static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                   struct cgx_agreed_call *entry, enum cgx_reason refusal, enum cgx_ability all)
+{
+    entry->sampled = false;
     if (all == CGX_HOPELESS)
-        /* The next call is tried too: as an exact one it would be an error on that rank alone. */
-        return cgx_errors_raise(mpi, call->comm,
-                                offer->hopeless ? offer->refusal : "a rank cannot use its buffers");
-    cgx_call_decline(recurring->entry);
-    cgx_log(CGX_LOG_DEBUG, "sums of %lld elements on %d ranks: exact: %s", (long long)call->count,
-            state->size, offer->refusal ? offer->refusal : "another rank cannot compress them");
+        return cgx_decide_raise(mpi, call, refusal);
+    cgx_call_decline(entry, refusal);
     return MPI_SUCCESS;
 }
 
@@ -308,7 +311,7 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
     const struct cgx_schedule *schedule = cgx_decide_schedule(state, recurring);
 
     if (schedule)
-        cgx_log(CGX_LOG_DEBUG, "sums of %llu elements on %d ranks: compressed, %u slices%s",
+        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slices%s",
                 (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
                 schedule->shape.slices, ways[cgx_connect_pull(recurring->kind, device)]);
 }
@@ -336,7 +339,7 @@ int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_
     if (renews && (all.ability == CGX_ABLE || all.ability == CGX_UNABLE))
         keep_kind(state, recurring, offer.dtype, &wanted, all.ability == CGX_ABLE);
     if (all.ability != CGX_ABLE)
-        return decline(mpi, call, state, recurring, &offer, all.ability);
+        return decline(mpi, call, entry, offer.refusal, all.ability);
     cgx_float_enter(&caller);
     if (entry->sampled)
         judge(state, recurring, &all);

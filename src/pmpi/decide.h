@@ -9,7 +9,7 @@
 #ifndef CGX_PMPI_DECIDE_H
 #define CGX_PMPI_DECIDE_H
 
-#include "pmpi/allreduce.h"
+#include "pmpi/call.h"
 #include "pmpi/comm.h"
 
 /* A float sum that may be compressed, as far as this communicator's calls tell. */
@@ -18,7 +18,8 @@ struct cgx_recurring {
     size_t position;
     bool recurs;
     struct cgx_say say;
-    struct cgx_agreed_call *entry; /* NULL: the call is exact */
+    enum cgx_reason reason;        /* why the call is exact, or CGX_REASON_NONE and ... */
+    struct cgx_agreed_call *entry; /* ... what ranks have agreed of it */
     struct cgx_kind *kind;
 };
 
@@ -35,6 +36,11 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
 /* Collective on the caller's communicator: what becomes of the entry. Returns MPI's code. */
 int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
                struct cgx_comm *state, const struct cgx_recurring *recurring);
+
+/* Raises that a rank, this one if its REFUSAL says so, can serve CALL neither compressed nor exactly.
+ * The next call is tried too: as an exact one it would be an error on that rank alone. */
+int cgx_decide_raise(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                     enum cgx_reason refusal);
 
 /* Rank 0 warns of the first VERDICT of a communicator, so that a program that averages its weights
  * is told, and not flooded; the log has the others at the level debug. */

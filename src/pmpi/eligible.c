@@ -6,27 +6,35 @@
 #include "cuda/memory.h"
 #include "pmpi/ops.h"
 
-static bool is_eligible_count(MPI_Count count)
+static enum cgx_reason refuse_count(MPI_Count count)
 {
-    return count >= CGX_ELIGIBLE_LEAST && count <= CGX_ELIGIBLE_MOST;
+    if (count < CGX_ELIGIBLE_LEAST)
+        return CGX_REASON_SMALL;
+    return count > CGX_ELIGIBLE_MOST ? CGX_REASON_LARGE : CGX_REASON_NONE;
 }
 
-bool cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type)
+enum cgx_reason cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type)
 {
+    enum cgx_reason reason = refuse_count(call->count);
+
     *type = CGX_TYPE_OTHER;
     if (call->op == MPI_SUM) {
         *type = cgx_type_classify(call->datatype);
-        return is_eligible_count(call->count) && *type != CGX_TYPE_OTHER;
+        if (*type == CGX_TYPE_OTHER)
+            return CGX_REASON_TYPE;
+    } else if (!cgx_op_is_user(call->op)) {
+        return CGX_REASON_OP;
+    } else if (reason == CGX_REASON_NONE) {
+        if (!cgx_type_has_two_bytes(call->datatype))
+            return CGX_REASON_OP;
+        *type = CGX_TYPE_OPAQUE16;
     }
-    if (!is_eligible_count(call->count) || !cgx_op_is_user(call->op) ||
-        !cgx_type_has_two_bytes(call->datatype))
-        return false;
-    *type = CGX_TYPE_OPAQUE16;
-    return true;
+    return reason == CGX_REASON_NONE && call->comm == MPI_COMM_NULL ? CGX_REASON_NO_COMMUNICATOR
+                                                                    : reason;
 }
 
-const char *cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
-                               enum cgx_dtype *dtype)
+enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
+                                   enum cgx_dtype *dtype)
 {
     enum cgx_op_class sum = CGX_OP_UNKNOWN;
 
@@ -34,13 +42,12 @@ const char *cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class 
         *dtype = type == CGX_TYPE_FLOAT32   ? CGX_FLOAT32
                  : type == CGX_TYPE_FLOAT16 ? CGX_FLOAT16
                                             : CGX_BFLOAT16;
-        return NULL;
+        return CGX_REASON_NONE;
     }
     if (cgx_type_is_byte_pair(call->datatype))
         sum = cgx_op_probe(call->op, call->datatype);
     *dtype = sum == CGX_OP_SUM_BFLOAT16 ? CGX_BFLOAT16 : CGX_FLOAT16;
-    return sum == CGX_OP_UNKNOWN ? "type and op of the program are not known to sum half precision"
-                                 : NULL;
+    return sum == CGX_OP_UNKNOWN ? CGX_REASON_UNKNOWN_SUM : CGX_REASON_NONE;
 }
 
 static bool overlap(const void *a, const void *b, size_t bytes)
@@ -50,35 +57,33 @@ static bool overlap(const void *a, const void *b, size_t bytes)
     return low < high ? high - low < bytes : low - high < bytes;
 }
 
-/* Why a buffer that is where BUFFER says is not of the kind that the setting names, or NULL. */
-static const char *refuse_kind(const struct cgx_pointer *buffer, enum cgx_buffers buffers)
+/* Whether a buffer that is where BUFFER says is of the kind that the setting names. */
+static enum cgx_reason refuse_kind(const struct cgx_pointer *buffer, enum cgx_buffers buffers)
 {
     bool on_host = buffer->memory == CGX_MEMORY_HOST;
 
     if (buffers == CGX_BUFFERS_DEVICE && on_host)
-        return "a buffer is in host memory (CGX_BUFFERS=device)";
+        return CGX_REASON_HOST_MEMORY;
     if (buffers == CGX_BUFFERS_HOST && !on_host)
-        return "a buffer is in device memory (CGX_BUFFERS=host)";
-    return NULL;
+        return CGX_REASON_DEVICE_MEMORY;
+    return CGX_REASON_NONE;
 }
 
-const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                 enum cgx_buffers buffers, bool *hopeless)
+enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                     enum cgx_buffers buffers)
 {
     size_t bytes = (size_t)call->count * cgx_dtype_size(dtype);
     bool in_place = call->sendbuf == MPI_IN_PLACE;
-    const char *refusal;
+    enum cgx_reason reason;
 
-    *hopeless = false;
     /* Wrong arguments are the MPI library's to complain about. */
     if (!call->recvbuf || call->recvbuf == MPI_IN_PLACE || !call->sendbuf)
-        return "a buffer is NULL";
+        return CGX_REASON_NULL;
     if (!in_place && overlap(call->sendbuf, call->recvbuf, bytes))
-        return "the buffers overlap";
-    *hopeless = !cgx_cuda_reaches(&call->receive, call->recvbuf, bytes) ||
-                (!in_place && !cgx_cuda_reaches(&call->send, call->sendbuf, bytes));
-    if (*hopeless)
-        return "a buffer is shorter than the count says, or was freed";
-    refusal = refuse_kind(&call->receive, buffers);
-    return refusal || in_place ? refusal : refuse_kind(&call->send, buffers);
+        return CGX_REASON_OVERLAP;
+    if (!cgx_cuda_reaches(&call->receive, call->recvbuf, bytes) ||
+        (!in_place && !cgx_cuda_reaches(&call->send, call->sendbuf, bytes)))
+        return CGX_REASON_UNREACHABLE;
+    reason = refuse_kind(&call->receive, buffers);
+    return reason || in_place ? reason : refuse_kind(&call->send, buffers);
 }

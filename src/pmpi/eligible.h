@@ -7,7 +7,8 @@
 #define CGX_PMPI_ELIGIBLE_H
 
 #include "codec/format.h"
-#include "pmpi/allreduce.h"
+#include "observe/reason.h"
+#include "pmpi/call.h"
 #include "pmpi/types.h"
 
 /* Calls of fewer elements are exact whatever the settings, and those of more than any memory holds:
@@ -15,18 +16,17 @@
 #define CGX_ELIGIBLE_LEAST 1024
 #define CGX_ELIGIBLE_MOST ((MPI_Count)1 << 48)
 
-/* True if some setting could make the call compressible: a float sum, or a user op on a two-byte
- * type that may be one, of CGX_ELIGIBLE_LEAST to _MOST elements. *TYPE is always set. */
-bool cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type);
+/* CGX_REASON_NONE if some setting could make the call compressible: a float sum, or a user op on a
+ * two-byte type that may be one, of CGX_ELIGIBLE_LEAST to _MOST elements. *TYPE is always set. */
+enum cgx_reason cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type);
 
 /* The type of elements that this rank finds the call to sum. Returns why this rank cannot take part
- * in compressing it, or NULL. */
-const char *cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
-                               enum cgx_dtype *dtype);
+ * in compressing it. */
+enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
+                                   enum cgx_dtype *dtype);
 
-/* Why this rank cannot compress the call's buffers, or NULL. *HOPELESS: it cannot reach them at
- * all. */
-const char *cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                 enum cgx_buffers buffers, bool *hopeless);
+/* Why this rank cannot compress the call's buffers. */
+enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                     enum cgx_buffers buffers);
 
 #endif

@@ -100,13 +100,13 @@ static bool begin(const struct cgx_call *call, enum cgx_type_class type, uint32_
                   struct sample *sample)
 {
     const struct cgx_settings *settings = cgx_start();
-    bool in_place = call->sendbuf == MPI_IN_PLACE, hopeless;
+    bool in_place = call->sendbuf == MPI_IN_PLACE;
     size_t most, buckets;
 
     *sample = (struct sample){
         .elements = (size_t)call->count, .bucket_size = settings->bucket_size, .number = number};
     if (cgx_eligible_dtype(call, type, &sample->dtype) ||
-        cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL, &hopeless))
+        cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL))
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
                                                                  : CGX_GUARD_MOST_DEVICE;
@@ -151,14 +151,14 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
 }
 
 int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                    enum cgx_type_class type, unsigned ranks, uint32_t number,
-                    uint32_t words[CGX_OPINION_WORDS])
+                    enum cgx_type_class type, enum cgx_reason reason, unsigned ranks,
+                    uint32_t number, uint32_t words[CGX_OPINION_WORDS])
 {
     struct cgx_closeness closeness = {0};
     union cgx_float_state caller;
     struct sample sample;
     bool can = begin(call, type, number, &sample), entered;
-    int code = cgx_exact(mpi, call, type);
+    int code = cgx_exact(mpi, call, type, reason);
 
     cgx_opinion_none(words);
     if (!can)

@@ -50,11 +50,12 @@ static void follow_plans(struct cgx_layers *layers)
 static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
 {
     uint64_t call = cgx_recurrence_expects(state->recurrence, position);
-
-    return (struct cgx_recurring){.call = call,
+    struct cgx_recurring found = {.call = call,
                                   .position = position,
-                                  .say = cgx_comm_say(state, call, position),
                                   .kind = &state->kinds[cgx_recurrence_type(call)]};
+
+    found.say = cgx_comm_say(state, call, position, &found.reason);
+    return found;
 }
 
 /* Whether these are compressed. */

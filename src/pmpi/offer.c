@@ -13,9 +13,7 @@ struct cgx_offer cgx_offer_look(const struct cgx_call *call, enum cgx_type_class
 
     offer.refusal = cgx_eligible_dtype(call, type, &offer.dtype);
     if (!offer.refusal)
-        offer.refusal =
-            cgx_eligible_buffers(call, offer.dtype, cgx_start()->buffers, &offer.hopeless);
-    offer.unsuited = offer.refusal != NULL;
+        offer.refusal = cgx_eligible_buffers(call, offer.dtype, cgx_start()->buffers);
     return offer;
 }
 
@@ -59,8 +57,8 @@ void cgx_offer_get_backends(struct cgx_comm *state, const struct cgx_call *call,
 {
     if (offer->refusal || get_backends(state, call, offer) == CGX_OK)
         return;
-    offer->refusal = "the device of a buffer, or its memory, cannot be used";
-    offer->hopeless = is_dead(&call->send) || is_dead(&call->receive);
+    offer->refusal = is_dead(&call->send) || is_dead(&call->receive) ? CGX_REASON_DEVICE_LOST
+                                                                     : CGX_REASON_DEVICE;
 }
 
 struct cgx_backend *cgx_offer_backend(const struct cgx_offer *offer)

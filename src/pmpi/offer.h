@@ -5,13 +5,12 @@
 #ifndef CGX_PMPI_OFFER_H
 #define CGX_PMPI_OFFER_H
 
-#include "pmpi/allreduce.h"
+#include "observe/reason.h"
+#include "pmpi/call.h"
 #include "pmpi/comm.h"
 
 struct cgx_offer {
-    const char *refusal; /* why it cannot be compressed here, or NULL */
-    bool unsuited;       /* for its type or buffers */
-    bool hopeless;       /* nor be exact */
+    enum cgx_reason refusal; /* why it cannot be compressed here */
     enum cgx_dtype dtype;
     struct cgx_backend *encoder, *decoder;
 };

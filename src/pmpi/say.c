@@ -16,7 +16,8 @@ static enum cgx_dtype dtype_of(enum cgx_type_class type)
                                        : CGX_FLOAT16;
 }
 
-struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position)
+struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position,
+                            enum cgx_reason *reason)
 {
     const struct cgx_rules_call call = {.count = key >> 4,
                                         .dtype = dtype_of((enum cgx_type_class)(key & 15)),
@@ -27,8 +28,11 @@ struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t p
 
     if (state->hints || cgx_rules())
         say = cgx_say(state->hints, cgx_rules(), &call);
-    if (cgx_start()->bits == CGX_BITS_EXACT && say.least == 0 && !say.layers)
+    *reason = !say.exact ? CGX_REASON_NONE : say.rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+    if (cgx_start()->bits == CGX_BITS_EXACT && say.least == 0 && !say.layers && !say.exact) {
         say.exact = true;
+        *reason = CGX_REASON_BITS;
+    }
     return say;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cuda/peers.h"
-#include "pmpi/report.h"
+#include "observe/totals.h"
 #include "pmpi/stats.h"
 #include "pmpi/timeline.h"
 #include "util/hash.h"
@@ -42,7 +42,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
 
     (void)comm, (void)keyval, (void)value, (void)extra;
     atomic_store(&finalizing, true);
-    cgx_report_log();
+    cgx_totals_log(world_rank);
     cgx_mpi()->Comm_size(MPI_COMM_WORLD, &size);
     cgx_stats_write(world_rank, size);
     cgx_timeline_write(cgx_mpi(), world_rank, size);
@@ -144,6 +144,16 @@ const struct cgx_settings *cgx_start(void)
 {
     pthread_once(&settings_once, read_settings);
     return &settings;
+}
+
+void cgx_start_meet(void)
+{
+    static atomic_bool met;
+
+    if (atomic_load_explicit(&met, memory_order_relaxed) || !cgx_world_exists())
+        return;
+    cgx_start();
+    atomic_store_explicit(&met, true, memory_order_relaxed);
 }
 
 bool cgx_world_ends(void)

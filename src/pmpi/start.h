@@ -11,6 +11,10 @@
 #include "policy/rules.h"
 #include "util/settings.h"
 
+/* In every intercepted call: the first one after MPI_Init reads the settings, whose mistakes are
+ * logged, and has MPI_Finalize report what was done. */
+void cgx_start_meet(void);
+
 /* The settings of this process. The first call reads them; MPI must be initialised. */
 const struct cgx_settings *cgx_start(void);
 

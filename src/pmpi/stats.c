@@ -249,6 +249,12 @@ static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
     return cgx_piece_layout(plan->count, bits, plan->bucket_size, plan->dtype).bytes;
 }
 
+static void count_elements(struct cgx_stats_count *count, uint64_t elements)
+{
+    count->calls++;
+    count->elements += elements;
+}
+
 static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checked *checked)
 {
     struct cgx_stats_change *change = last_change(layer);
@@ -271,13 +277,14 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
 {
     const struct cgx_plan *plan = coll->shape->plan;
     double share = 2.0 * (coll->shape->ranks - 1) / coll->shape->ranks;
+    bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
     if (!stats)
         return;
     if (!plan->adaptive)
         key.position = CGX_POSITION_NONE;
-    else if (key.position != CGX_POSITION_NONE)
+    else if (placed)
         key.rule = 0;
     layer = layer_of(stats, key);
     layer->dtype = plan->dtype;
@@ -293,6 +300,7 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     }
     if (layer != &stats->other)
         follow_plan(layer, plan, 0, CGX_STATS_BASE);
+    count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
     layer->base += share * (double)encoded_bytes(plan, (unsigned)cgx_start()->bits);
@@ -319,12 +327,10 @@ void cgx_stats_held(struct cgx_stats *stats)
         stats->held++;
 }
 
-void cgx_stats_fate(struct cgx_stats *stats, enum cgx_stats_fate fate, uint64_t elements)
+void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements)
 {
-    if (!stats)
-        return;
-    stats->calls[fate]++;
-    stats->elements[fate] += elements;
+    if (stats)
+        count_elements(&stats->exact[reason], elements);
 }
 
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence)

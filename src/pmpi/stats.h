@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "coll/coll.h"
+#include "observe/reason.h"
 #include "pmpi/check.h"
 #include "policy/adapt.h"
 #include "policy/recurrence.h"
@@ -67,17 +68,8 @@ struct cgx_stats_layer {
     struct cgx_stats_change *changes;
 };
 
-/* What became of a sum that is large enough to say something. */
-enum cgx_stats_fate {
-    CGX_STATS_PLACED,    /* compressed, at a position of the step */
-    CGX_STATS_UNPLACED,  /* compressed, without one */
-    CGX_STATS_SMALL,     /* exact: smaller than the minimal size */
-    CGX_STATS_PASSING,   /* exact: it does not recur, or not yet */
-    CGX_STATS_SAID,      /* exact: a rule, a hint or the settings say so */
-    CGX_STATS_LOOKED_AT, /* exact: ranks look at the data first, or have not asked each other */
-    CGX_STATS_HELD,      /* exact: ranks contribute nearly the same */
-    CGX_STATS_DECLINED,  /* exact: some rank could not */
-    CGX_STATS_FATES
+struct cgx_stats_count {
+    uint64_t calls, elements;
 };
 
 struct cgx_stats {
@@ -85,7 +77,8 @@ struct cgx_stats {
     bool ended; /* the communicator was freed */
     char name[MPI_MAX_OBJECT_NAME];
     int rank, size;
-    uint64_t calls[CGX_STATS_FATES], elements[CGX_STATS_FATES];
+    struct cgx_stats_count placed, unplaced;    /* compressed calls, by whether they had a position */
+    struct cgx_stats_count exact[CGX_REASONS]; /* of those of 1024 elements and more, by reason */
     enum cgx_evidence evidence; /* that the communicator's sums are those of steps, ... */
     uint64_t established;       /* ... after so many large ones */
     size_t step;                /* positions of the step; 0: none is known */
@@ -126,14 +119,14 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
                           const struct cgx_checked *checked);
 
-/* A call that recurs and was exact. */
+/* A call that recurs and was exact, not done again. */
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key);
 
 /* Ranks have found a consensus in a call, which stays exact for a while. */
 void cgx_stats_held(struct cgx_stats *stats);
 
-/* What became of a call of so many ELEMENTS. */
-void cgx_stats_fate(struct cgx_stats *stats, enum cgx_stats_fate fate, uint64_t elements);
+/* A call of so many ELEMENTS was exact. */
+void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
 
 /* What is known of the step, after a call. */
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence);
@@ -164,10 +157,8 @@ struct cgx_stats_world {
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
 void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
 
-/* For both: the name of the layer's datatype; a part of something, 0 of nothing; calls that did not
- * recur, or not yet. */
+/* For both: the name of the layer's datatype; a part of something, 0 of nothing. */
 const char *cgx_stats_datatype(const struct cgx_stats_layer *layer);
 double cgx_stats_ratio(double value, double to);
-uint64_t cgx_stats_not_recurring(const struct cgx_stats *stats);
 
 #endif

@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "pmpi/report.h"
+#include "observe/totals.h"
 #include "pmpi/start.h"
 #include "pmpi/stats.h"
 
 /* Another one where a field gets another meaning or is gone. */
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
 
 static double mean_error(const struct cgx_stats_layer *layer)
 {
@@ -203,24 +203,35 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
     close_list(json, '}');
 }
 
-/* What is known of the step, and how much of all that was summed became what. */
+/* Calls, and what UNIT says there was of them; nothing where there were none. */
+static void put_counts(struct json *json, const char *name, uint64_t calls, const char *unit,
+                       uint64_t units)
+{
+    if (calls == 0)
+        return;
+    open_list(json, name, '{');
+    put_count(json, "calls", calls);
+    put_count(json, unit, units);
+    close_list(json, '}');
+}
+
+/* What is known of the step, and what became of all that was summed. */
 static void put_step(struct json *json, const struct cgx_stats *stats)
 {
-    static const char *const fates[] = {
-        [CGX_STATS_PLACED] = "placed", [CGX_STATS_UNPLACED] = "unplaced",
-        [CGX_STATS_SMALL] = "small",   [CGX_STATS_PASSING] = "not_recurring",
-        [CGX_STATS_SAID] = "said",     [CGX_STATS_LOOKED_AT] = "looked_at",
-        [CGX_STATS_HELD] = "held",     [CGX_STATS_DECLINED] = "declined"};
-
     json->line = true;
     open_list(json, "step", '{');
     put_string(json, "evidence", cgx_evidence_name(stats->evidence));
     put_count(json, "after", stats->established);
     put_count(json, "calls", stats->step);
     close_list(json, '}');
-    open_list(json, "elements", '{');
-    for (size_t i = 0; i < CGX_STATS_FATES; i++)
-        put_count(json, fates[i], stats->elements[i]);
+    open_list(json, "compressed", '{');
+    put_counts(json, "placed", stats->placed.calls, "elements", stats->placed.elements);
+    put_counts(json, "unplaced", stats->unplaced.calls, "elements", stats->unplaced.elements);
+    close_list(json, '}');
+    open_list(json, "exact", '{');
+    for (unsigned i = 0; i < CGX_REASONS; i++)
+        put_counts(json, cgx_reason_name((enum cgx_reason)i), stats->exact[i].calls, "elements",
+                   stats->exact[i].elements);
     close_list(json, '}');
     put_count(json, "held_back", stats->held);
 }
@@ -233,7 +244,6 @@ static void put_communicator(struct json *json, const struct cgx_stats *stats)
     put_count(json, "ranks", (uint64_t)stats->size);
     put_count(json, "rank", (uint64_t)stats->rank);
     put_bool(json, "freed", stats->ended);
-    put_count(json, "not_recurring", cgx_stats_not_recurring(stats));
     put_step(json, stats);
     json->line = true;
     open_list(json, "plans", '{');
@@ -255,7 +265,7 @@ static void put_communicator(struct json *json, const struct cgx_stats *stats)
 static void put_process(struct json *json)
 {
     const struct cgx_settings *settings = cgx_start();
-    struct cgx_report_totals totals = cgx_report_totals();
+    const struct cgx_totals totals = cgx_totals();
 
     json->line = true;
     open_list(json, "settings", '{');
@@ -274,8 +284,13 @@ static void put_process(struct json *json)
     open_list(json, "process", '{');
     put_count(json, "compressed_calls", totals.compressed_calls);
     put_count(json, "bytes_sent", totals.bytes_sent);
-    put_count(json, "exact_calls", totals.exact_calls);
-    put_count(json, "exact_bytes", totals.exact_bytes);
+    put_count(json, "exact_calls", totals.exact[CGX_REASON_NONE].calls);
+    put_count(json, "exact_bytes", totals.exact[CGX_REASON_NONE].bytes);
+    open_list(json, "exact", '{');
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++)
+        put_counts(json, cgx_reason_name((enum cgx_reason)i), totals.exact[i].calls, "bytes",
+                   totals.exact[i].bytes);
+    close_list(json, '}');
     close_list(json, '}');
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "pmpi/report.h"
+#include "observe/totals.h"
 #include "pmpi/stats.h"
 #include "util/parse.h"
 
@@ -61,23 +61,24 @@ static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer
 /* How much of what was summed was compressed, and how the library came to do it. */
 static void print_step(FILE *out, const struct cgx_stats *stats)
 {
-    const uint64_t *elements = stats->elements;
-    double all = 0;
+    double placed = (double)stats->placed.elements;
+    double compressed = placed + (double)stats->unplaced.elements, all = compressed;
 
-    for (size_t i = 0; i < CGX_STATS_FATES; i++)
-        all += (double)elements[i];
+    for (size_t i = 0; i < CGX_REASONS; i++)
+        all += (double)stats->exact[i].elements;
     if (stats->evidence == CGX_EVIDENCE_NONE)
         fprintf(out, "\n  no steps were found in its sums");
     else
         fprintf(out, "\n  its sums are of steps: told by %s, after %" PRIu64 " large ones",
                 cgx_evidence_name(stats->evidence), stats->established);
     fprintf(out, "; of the elements %.1f %% were compressed (%.1f %% at a position of the step)",
-            100 * cgx_stats_ratio(
-                      (double)(elements[CGX_STATS_PLACED] + elements[CGX_STATS_UNPLACED]), all),
-            100 * cgx_stats_ratio((double)elements[CGX_STATS_PLACED], all));
-    if (stats->held > 0)
-        fprintf(out, "; %.1f %% were held back, since ranks contribute nearly the same",
-                100 * cgx_stats_ratio((double)elements[CGX_STATS_HELD], all));
+            100 * cgx_stats_ratio(compressed, all), 100 * cgx_stats_ratio(placed, all));
+    for (unsigned i = 0; i < CGX_REASONS; i++) {
+        if (stats->exact[i].calls > 0)
+            fprintf(out, "\n  %.1f %%, %" PRIu64 " calls, were exact: %s",
+                    100 * cgx_stats_ratio((double)stats->exact[i].elements, all),
+                    stats->exact[i].calls, cgx_reason_text((enum cgx_reason)i));
+    }
 }
 
 static void print_communicator(FILE *out, const struct cgx_stats *stats)
@@ -85,10 +86,8 @@ static void print_communicator(FILE *out, const struct cgx_stats *stats)
     char name[CGX_PRINTABLE_BYTES];
 
     fprintf(out,
-            "communicator \"%s\", %d ranks: %" PRIu64 " calls did not recur, %" PRIu64
-            " plans (%" PRIu64 " by the guard)",
-            cgx_printable(stats->name, name), stats->size, cgx_stats_not_recurring(stats),
-            stats->plans, stats->guards);
+            "communicator \"%s\", %d ranks: %" PRIu64 " plans (%" PRIu64 " by the guard)",
+            cgx_printable(stats->name, name), stats->size, stats->plans, stats->guards);
     if (isfinite(stats->over))
         fprintf(out, ", estimated error %.3f of the budget", stats->over);
     print_step(out, stats);
@@ -102,10 +101,15 @@ static void print_communicator(FILE *out, const struct cgx_stats *stats)
 
 void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
 {
-    struct cgx_report_totals totals = cgx_report_totals();
+    const struct cgx_totals totals = cgx_totals();
 
     fprintf(out, "cgx: rank %d of %d sent %" PRIu64 " bytes in %" PRIu64 " compressed calls\n",
             world->rank, world->size, totals.bytes_sent, totals.compressed_calls);
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
+        if (totals.exact[i].calls > 0)
+            fprintf(out, "  %" PRIu64 " calls of %.2f MiB were exact: %s\n", totals.exact[i].calls,
+                    (double)totals.exact[i].bytes / 0x1p20, cgx_reason_text((enum cgx_reason)i));
+    }
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
         print_communicator(out, stats);
     print_rest(out, "communicators that were freed earlier", &world->rest);

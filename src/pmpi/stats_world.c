@@ -60,7 +60,9 @@ static void merge(const struct cgx_stats *stats)
     for (size_t i = 0; i < stats->nlayers; i++)
         cgx_stats_add(&world.rest, &stats->layers[i]);
     cgx_stats_add(&world.rest, &stats->other);
-    world.rest.exact += stats->calls[CGX_STATS_SMALL] + stats->calls[CGX_STATS_PASSING];
+    world.rest.exact += stats->exact[CGX_REASON_SMALL].calls +
+                        stats->exact[CGX_REASON_NOT_RECURRING].calls +
+                        stats->exact[CGX_REASON_STRAY].calls;
     world.merged++;
 }
 
@@ -165,9 +167,4 @@ const char *cgx_stats_datatype(const struct cgx_stats_layer *layer)
 double cgx_stats_ratio(double value, double to)
 {
     return value == 0 ? 0 : value / to;
-}
-
-uint64_t cgx_stats_not_recurring(const struct cgx_stats *stats)
-{
-    return stats->calls[CGX_STATS_SMALL] + stats->calls[CGX_STATS_PASSING];
 }

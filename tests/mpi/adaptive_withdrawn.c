@@ -15,18 +15,17 @@ enum { WARM = 3, FIRST = 3, PARTS = 8, LARGE = 3 };
 static MPI_Comm refusing = MPI_COMM_NULL;
 static MPI_Count refused;
 
-const char *__real_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                        enum cgx_buffers buffers, bool *hopeless);
-const char *__wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                        enum cgx_buffers buffers, bool *hopeless);
+enum cgx_reason __real_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                            enum cgx_buffers buffers);
+enum cgx_reason __wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                            enum cgx_buffers buffers);
 
-const char *__wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                        enum cgx_buffers buffers, bool *hopeless)
+enum cgx_reason __wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
+                                            enum cgx_buffers buffers)
 {
-    *hopeless = false;
     if (check_rank == 1 && call->comm == refusing && call->count == refused)
-        return "it is told to";
-    return __real_cgx_eligible_buffers(call, dtype, buffers, hopeless);
+        return CGX_REASON_OVERLAP;
+    return __real_cgx_eligible_buffers(call, dtype, buffers);
 }
 
 static void hint(MPI_Comm comm, const char *key, const char *value)

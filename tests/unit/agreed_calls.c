@@ -92,6 +92,11 @@ static bool waits_are(struct cgx_agreed_call *call, void (*refuse)(struct cgx_ag
     return right;
 }
 
+static void decline(struct cgx_agreed_call *call)
+{
+    cgx_call_decline(call, CGX_REASON_OVERLAP);
+}
+
 static void test_waits(void)
 {
     static const unsigned declined[] = {4, 8, 16, 32}, held[] = {10, 20, 40, 80, 100, 100};
@@ -100,7 +105,7 @@ static void test_waits(void)
     struct cgx_agreed_call *call = find(table, 42);
 
     ok(cgx_call_due(call), "ranks ask each other in the first call");
-    ok(waits_are(call, cgx_call_decline, declined, 4),
+    ok(waits_are(call, decline, declined, 4),
        "after a rank could not, they ask again at doubling intervals");
     ok(waits_are(call, cgx_call_hold, held, 6), "after a consensus, after 10, 20, ... 100 calls");
     ok(waits_are(call, cgx_call_puzzle, puzzled, 9),

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Holds the list of variables in libcgxpmpi.7 to the table of settings. An item of the list is
+/* Holds the list of variables in libcgxpmpi.7 to the table of settings, and that of reasons in
+ * cgx-stats.5 to theirs. An item of the list of variables is
  *
  *     .TP
  *     .B NAME
@@ -22,6 +23,7 @@
 #include <string.h>
 
 #include "../lib/tap.h"
+#include "observe/reason.h"
 #include "util/settings.h"
 
 #define LINE_BYTES 256
@@ -30,13 +32,14 @@
 static char lines[LINES][LINE_BYTES];
 static size_t nlines;
 
-static void read_page(void)
+static void read_page(const char *name)
 {
     const char *top = getenv("top_srcdir");
     char path[4096];
     FILE *page;
 
-    snprintf(path, sizeof path, "%s/man/libcgxpmpi.7", top == NULL ? "." : top);
+    nlines = 0;
+    snprintf(path, sizeof path, "%s/man/%s", top == NULL ? "." : top, name);
     page = fopen(path, "r");
     if (page == NULL)
         bail_out("%s cannot be read", path);
@@ -104,13 +107,31 @@ static bool is_row(const char *name)
     return false;
 }
 
+/* Each reason has an item in cgx-stats(5), whose first line is its text. */
+static void test_reasons(void)
+{
+    size_t begin, end;
+
+    read_page("cgx-stats.5");
+    begin = find(0, ".SS Reasons");
+    end = find(begin, ".SS A change of widths");
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
+        const char *name = cgx_reason_name((enum cgx_reason)i);
+        size_t item = find_item(begin, end, name);
+
+        ok(item != 0 && item + 2 < nlines &&
+               strcmp(lines[item + 2], cgx_reason_text((enum cgx_reason)i)) == 0,
+           "the reason %s is explained", name);
+    }
+}
+
 int main(void)
 {
     size_t begin, end;
     const struct cgx_setting *row;
     bool known = true;
 
-    read_page();
+    read_page("libcgxpmpi.7");
     begin = find(0, ".SH ENVIRONMENT");
     end = find(begin, ".SS Retired");
     if (end == nlines)
@@ -132,5 +153,6 @@ int main(void)
         if (strcmp(lines[i], ".TP") == 0)
             known = is_row(lines[i + 1] + 3) && known;
     ok(known, "the page lists no other variable");
+    test_reasons();
     return done_testing();
 }

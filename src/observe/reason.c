@@ -1,0 +1,133 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "observe/reason.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/hash.h"
+#include "util/log.h"
+
+static const struct about {
+    const char *name, *text, *advice;
+} abouts[CGX_REASONS] = {
+    [CGX_REASON_NONE] = {"compressed", "it is compressed", NULL},
+    [CGX_REASON_OP] = {"op", "its op is not MPI_SUM", NULL},
+    [CGX_REASON_TYPE] = {"type", "its elements are not float32, float16 or bfloat16", NULL},
+    [CGX_REASON_SMALL] = {"small", "it has too few elements (CGX_COMPRESSION_MINIMAL_SIZE)", NULL},
+    [CGX_REASON_LARGE] = {"large", "it has more than 2^48 elements", NULL},
+    [CGX_REASON_NO_COMMUNICATOR] = {"no_communicator", "it has no communicator", NULL},
+    [CGX_REASON_INTERCOMMUNICATOR] = {"intercommunicator", "an intercommunicator",
+                                      "sum on a communicator of one group"},
+    [CGX_REASON_ONE_RANK] = {"one_rank", "one rank",
+                             "start more ranks, and see that all are of one MPI job"},
+    [CGX_REASON_OUTSIDE_WORLD] = {"outside_world", "a member outside MPI_COMM_WORLD",
+                                  "start all ranks by one mpiexec"},
+    [CGX_REASON_DIFFER] = {"differ", "ranks differ",
+                           "give all ranks the settings and hints that the error line names"},
+    [CGX_REASON_SETTING_REFUSED] = {"setting_refused", "a setting was refused",
+                                    "correct the value that the error line names"},
+    [CGX_REASON_ENABLE] = {"enable", "CGX_ENABLE=0", NULL},
+    [CGX_REASON_PROFILE] = {"profile", "CGX_PROFILE=exact", NULL},
+    [CGX_REASON_HINT_REFUSED] = {"hint_refused", "a hint was refused",
+                                 "correct the hint that the error line names"},
+    [CGX_REASON_HINT_ENABLE] = {"hint_enable", "the hint cgx_enable", NULL},
+    [CGX_REASON_NOT_RECURRING] = {"not_recurring", "it does not recur, or not yet",
+                                  "tell the length of the step (step= in CGX_RULES), or set "
+                                  "CGX_WARMUP=0 if all large sums are gradients"},
+    [CGX_REASON_STRAY] = {"stray", "it is no part of the program's step",
+                          "if it is a gradient, say recurs=always in CGX_RULES"},
+    [CGX_REASON_RULE] = {"rule", "a rule of CGX_RULES", NULL},
+    [CGX_REASON_HINT] = {"hint", "a hint of its communicator", NULL},
+    [CGX_REASON_BITS] = {"bits", "CGX_COMPRESSION_QUANTIZATION_BITS=32", NULL},
+    [CGX_REASON_LOOKED_AT] = {"looked_at", "ranks look at its data first",
+                              "let the program run for more steps"},
+    [CGX_REASON_HELD] = {"held", "ranks contribute nearly the same",
+                         "if these are gradients, set CGX_CONSENSUS=0"},
+    [CGX_REASON_UNKNOWN_SUM] = {"unknown_sum",
+                                "type and op of the program are not known to sum half precision",
+                                NULL},
+    [CGX_REASON_NULL] = {"null", "a buffer is NULL", NULL},
+    [CGX_REASON_OVERLAP] = {"overlap", "the buffers overlap", "use MPI_IN_PLACE"},
+    [CGX_REASON_UNREACHABLE] = {"unreachable",
+                                "a buffer is shorter than the count says, or was freed", NULL},
+    [CGX_REASON_HOST_MEMORY] = {"host_memory", "a buffer is in host memory (CGX_BUFFERS=device)",
+                                "set CGX_BUFFERS=all or host"},
+    [CGX_REASON_DEVICE_MEMORY] = {"device_memory", "a buffer is in device memory (CGX_BUFFERS=host)",
+                                  "set CGX_BUFFERS=all or device"},
+    [CGX_REASON_NODES] = {"nodes", "a rank is out of memory, or MPI cannot tell the nodes",
+                          "set CGX_TOPOLOGY"},
+    [CGX_REASON_ONE_NODE] = {"one_node", "all ranks are on one node, and CGX_INTRA_COMPRESS=0",
+                             "set CGX_INTRA_COMPRESS=auto"},
+    [CGX_REASON_NO_MEMORY] = {"no_memory", "out of memory", "set CGX_FUSION_BUFFER_SIZE_MB lower"},
+    [CGX_REASON_COMMUNICATORS] = {"communicators", "too many communicators with compressed calls",
+                                  "free communicators that are no longer used"},
+    [CGX_REASON_DEVICE] = {"device", "the device of a buffer, or its memory, cannot be used",
+                           "see the lines before this one"},
+    [CGX_REASON_DEVICE_LOST] = {"device_lost", "the device of a buffer is lost", NULL},
+    [CGX_REASON_PEERS] = {"peers",
+                          "mates cannot reach the memory that its buffers have come to lie in",
+                          "set CGX_INNER_COMMUNICATOR_TYPE=SHM"},
+    [CGX_REASON_OTHER_RANK] = {"other_rank", "another rank declines",
+                               "set CGX_LOG=debug, and that rank says why"},
+};
+
+const char *cgx_reason_name(enum cgx_reason reason)
+{
+    return abouts[reason].name;
+}
+
+const char *cgx_reason_text(enum cgx_reason reason)
+{
+    return abouts[reason].text;
+}
+
+const char *cgx_reason_advice(enum cgx_reason reason)
+{
+    return abouts[reason].advice;
+}
+
+bool cgx_reason_is_of_call(enum cgx_reason reason)
+{
+    return reason >= CGX_REASON_UNKNOWN_SUM && reason <= CGX_REASON_DEVICE_MEMORY;
+}
+
+bool cgx_reason_is_unrecoverable(enum cgx_reason reason)
+{
+    return reason == CGX_REASON_UNREACHABLE || reason == CGX_REASON_DEVICE_LOST;
+}
+
+/* ---- the log ---- */
+
+#define KINDS 4096
+
+/* Whether HASH is not among those that were here before; false too where there is no room. */
+static bool is_new(uint32_t hash)
+{
+    static _Atomic uint32_t seen[KINDS];
+
+    if (hash == 0)
+        hash = 1;
+    for (size_t i = 0; i < KINDS; i++) {
+        uint32_t none = 0;
+        _Atomic uint32_t *place = &seen[(hash + i) % KINDS];
+
+        if (atomic_compare_exchange_strong(place, &none, hash))
+            return true;
+        if (none == hash)
+            return false;
+    }
+    return false;
+}
+
+void cgx_reason_log(const struct cgx_reason_call *call, enum cgx_reason reason)
+{
+    const uint64_t kind[] = {(uint64_t)call->count, call->datatype, call->op, (uint64_t)call->ranks,
+                             reason};
+
+    if (cgx_log_level() >= CGX_LOG_DEBUG && is_new(cgx_hash(CGX_HASH_START, kind, sizeof kind)))
+        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", call->count,
+                call->ranks, abouts[reason].text);
+}

@@ -1,0 +1,88 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "observe/totals.h"
+
+#include <stdatomic.h>
+
+#include "util/log.h"
+
+static atomic_ullong compressed_calls, bytes_sent;
+static struct {
+    atomic_ullong calls, bytes;
+} exact[CGX_REASONS], large[CGX_REASONS];
+
+static void add(atomic_ullong *to, unsigned long long value)
+{
+    atomic_fetch_add_explicit(to, value, memory_order_relaxed);
+}
+
+void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large)
+{
+    add(&exact[reason].calls, 1);
+    add(&exact[reason].bytes, bytes);
+    if (is_large) {
+        add(&large[reason].calls, 1);
+        add(&large[reason].bytes, bytes);
+    }
+}
+
+void cgx_totals_compressed(size_t sent)
+{
+    add(&compressed_calls, 1);
+    add(&bytes_sent, sent);
+}
+
+struct cgx_totals cgx_totals(void)
+{
+    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed_calls),
+                                .bytes_sent = atomic_load(&bytes_sent)};
+
+    for (size_t i = 0; i < CGX_REASONS; i++) {
+        totals.exact[i].calls = atomic_load(&exact[i].calls);
+        totals.exact[i].bytes = atomic_load(&exact[i].bytes);
+        totals.exact[CGX_REASON_NONE].calls += i > 0 ? totals.exact[i].calls : 0;
+        totals.exact[CGX_REASON_NONE].bytes += i > 0 ? totals.exact[i].bytes : 0;
+    }
+    return totals;
+}
+
+/* ---- the end ---- */
+
+static void warn_of_nothing(void)
+{
+    unsigned long long calls = 0, bytes = 0;
+    enum cgx_reason most = CGX_REASON_NONE;
+
+    for (unsigned i = 0; i < CGX_REASONS; i++) {
+        calls += atomic_load(&large[i].calls);
+        bytes += atomic_load(&large[i].bytes);
+        if (atomic_load(&large[i].calls) > atomic_load(&large[most].calls))
+            most = (enum cgx_reason)i;
+    }
+    if (atomic_load(&compressed_calls) == 0 && cgx_reason_advice(most) &&
+        (calls >= CGX_TOTALS_MANY_CALLS || bytes >= CGX_TOTALS_MANY_BYTES))
+        cgx_log(CGX_LOG_WARN,
+                "no large sum of floats was compressed (%llu calls, %.1f GiB); most frequent "
+                "reason: %s: %s",
+                calls, (double)bytes / 0x1p30, cgx_reason_text(most), cgx_reason_advice(most));
+}
+
+void cgx_totals_log(int rank)
+{
+    const struct cgx_totals totals = cgx_totals();
+
+    cgx_log(CGX_LOG_INFO, "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
+            (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,
+            (unsigned long long)totals.exact[CGX_REASON_NONE].calls,
+            (unsigned long long)totals.exact[CGX_REASON_NONE].bytes);
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
+        if (totals.exact[i].calls > 0)
+            cgx_log(CGX_LOG_INFO, "%llu calls of %llu bytes were exact: %s",
+                    (unsigned long long)totals.exact[i].calls,
+                    (unsigned long long)totals.exact[i].bytes,
+                    cgx_reason_text((enum cgx_reason)i));
+    }
+    if (rank == 0)
+        warn_of_nothing();
+}

@@ -1,0 +1,37 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What this process did with its all-reduces. Thread-safe. */
+#ifndef CGX_OBSERVE_TOTALS_H
+#define CGX_OBSERVE_TOTALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "observe/reason.h"
+
+/* An exact call, of BYTES. LARGE: a sum of floats that is not too small to be compressed. */
+void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool large);
+
+/* SENT: bytes of the messages that this rank sent for the call. */
+void cgx_totals_compressed(size_t sent);
+
+struct cgx_totals {
+    uint64_t compressed_calls, bytes_sent;
+    struct {
+        uint64_t calls, bytes;
+    } exact[CGX_REASONS]; /* by reason; of CGX_REASON_NONE: all of them */
+};
+struct cgx_totals cgx_totals(void);
+
+/* In MPI_Finalize: at level info what was done, in a line and one for each reason. Where many large
+ * sums were made and none was compressed, though the user has not said so, RANK 0 warns, with the
+ * most frequent reason and what to do about it. */
+void cgx_totals_log(int rank);
+
+/* Large sums from which on rank 0 does, or bytes of them. */
+#define CGX_TOTALS_MANY_CALLS 1000
+#define CGX_TOTALS_MANY_BYTES ((uint64_t)1 << 30)
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Calls that are exact for one reason each:
+ *
+ *   reasons WAY [CALLS [COUNT]]
+ *
+ * makes CALLS calls (default: 3) of COUNT elements (default: 5000), in the way that WAY says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/check.h"
+#include "lib/device.h"
+
+static long calls = 3;
+static int count = 5000;
+
+static float *make_input(bool alike)
+{
+    float *input = check_memory((size_t)count * sizeof *input);
+
+    srand(alike ? 1 : 1 + (unsigned)check_rank);
+    for (int i = 0; i < count; i++)
+        input[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+    return input;
+}
+
+static void reduce(const void *input, void *sum, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    for (long i = 0; i < calls; i++)
+        MPI_Allreduce(input, sum, count, datatype, op, comm);
+}
+
+static MPI_Comm hinted(const char *key, const char *value)
+{
+    MPI_Comm comm;
+    MPI_Info info;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+    return comm;
+}
+
+/* Between the even and the odd ranks. */
+static MPI_Comm intercommunicator(void)
+{
+    MPI_Comm half, both;
+
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - check_rank % 2, 0, &both);
+    MPI_Comm_free(&half);
+    return both;
+}
+
+static void keep_first(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    (void)in, (void)inout, (void)length, (void)datatype;
+}
+
+static void sum_halves(void *input, void *sum)
+{
+    MPI_Datatype pair;
+    MPI_Op op;
+
+    MPI_Type_contiguous(2, MPI_BYTE, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Op_create(keep_first, 1, &op);
+    reduce(input, sum, pair, op, MPI_COMM_WORLD);
+    MPI_Op_free(&op);
+    MPI_Type_free(&pair);
+}
+
+/* In device memory; of rank 1, if MIXED, in host memory. */
+static void sum_on_device(void *input, void *sum, bool mixed)
+{
+    size_t bytes = (size_t)count * sizeof(float);
+
+    if (!device_open(check_rank))
+        exit(77);
+    if (!mixed || check_rank != 1) {
+        input = device_clone(input, bytes);
+        sum = device_alloc(bytes);
+    }
+    reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void make_calls(const char *way, void *input, void *sum)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+
+    if (strcmp(way, "op") == 0)
+        reduce(input, sum, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD);
+    else if (strcmp(way, "type") == 0)
+        reduce(input, sum, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    else if (strcmp(way, "self") == 0)
+        reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
+    else if (strcmp(way, "inter") == 0)
+        comm = intercommunicator();
+    else if (strcmp(way, "halves") == 0)
+        sum_halves(input, sum);
+    else if (strcmp(way, "device") == 0 || strcmp(way, "mixed") == 0)
+        sum_on_device(input, sum, strcmp(way, "mixed") == 0);
+    else if (strchr(way, '='))
+        comm = hinted(strtok(strdup(way), "="), strchr(way, '=') + 1);
+    else
+        reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    if (comm == MPI_COMM_NULL)
+        return;
+    reduce(input, sum, MPI_FLOAT, MPI_SUM, comm);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "sum";
+    float *input, *sum;
+
+    MPI_Init(&argc, &argv);
+    check_begin();
+    if (argc > 2)
+        calls = atol(argv[2]);
+    if (argc > 3)
+        count = atoi(argv[3]);
+    input = make_input(strcmp(way, "alike") == 0);
+    sum = check_memory((size_t)count * sizeof *sum);
+    make_calls(way, input, sum);
+    free(input);
+    free(sum);
+    MPI_Finalize();
+    return 0;
+}
