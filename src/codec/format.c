@@ -9,7 +9,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 
 #define KNOWN_FLAGS \
-    (CGX_MESSAGE_WITHHELD | CGX_MESSAGE_FAILED | CGX_MESSAGE_HOPELESS | CGX_MESSAGE_CONSENSUS)
+    (CGX_MESSAGE_DECLINED | CGX_MESSAGE_LOST | CGX_MESSAGE_UNRECOVERABLE | CGX_MESSAGE_CONSENSUS)
 
 /* Byte 0 is the version and 1 the flags; then come step, plan and bytes, each naturally aligned. */
 enum {

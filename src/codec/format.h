@@ -34,12 +34,12 @@ static inline size_t cgx_dtype_size(enum cgx_dtype dtype)
 
 enum cgx_message_flags {
     /* No payload follows: some rank cannot serve the call, and every rank comes to know. */
-    CGX_MESSAGE_WITHHELD = 1,
+    CGX_MESSAGE_DECLINED = 1,
     /* No payload follows: it was lost too late for every rank to know. */
-    CGX_MESSAGE_FAILED = 2,
-    /* With WITHHELD: that rank cannot serve the call exactly either. */
-    CGX_MESSAGE_HOPELESS = 4,
-    /* With WITHHELD: the first slice has shown that the call must not be compressed. */
+    CGX_MESSAGE_LOST = 2,
+    /* With DECLINED: that rank cannot serve the call exactly either. */
+    CGX_MESSAGE_UNRECOVERABLE = 4,
+    /* With DECLINED: the first slice has shown that the call must not be compressed. */
     CGX_MESSAGE_CONSENSUS = 8,
 };
 

@@ -16,14 +16,13 @@ static unsigned begin(struct cgx_coll *coll)
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
     unsigned begun = 0, count = coll->decoder == coll->encoder ? 1 : 2;
 
-    while (begun < count && !coll->withheld) {
+    while (begun < count && coll->standing == CGX_ABLE) {
         struct cgx_backend *backend = backends[begun];
 
         if (backend->ops->begin(backend) == CGX_OK) {
             begun++;
         } else {
-            coll->withheld = true;
-            coll->hopeless = backend->ops->lost(backend);
+            coll->standing = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
         }
     }
     return begun;
@@ -46,17 +45,17 @@ static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice
     cgx_slice_begin(coll, number, slice);
     /* The lane's last slice may still be decoded from what is about to be overwritten; a backend
      * that does both keeps the order itself. */
-    if (!slice->withheld && coll->decoder != coll->encoder &&
+    if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder &&
         coll->decoder->ops->wait(coll->decoder, slice->lane_number) != CGX_OK)
-        slice->withheld = true;
-    if (!slice->withheld && coll->decoder != coll->encoder)
+        cgx_slice_decline(slice, CGX_DECLINED);
+    if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder)
         cgx_trace_span(CGX_TRACE_WAIT_DECODER, *begun, number, slice->lane_number);
     cgx_stages_start(slice);
 }
 
-/* Why the next slice is withheld, if it is. */
+/* Why the next slice is declined, if it is. */
 struct knowledge {
-    bool failed;    /* this rank has no result, and not all ranks know */
+    bool lost;      /* this rank has no result, and not all ranks know */
     bool consensus; /* the call must not be compressed, and not all ranks may know */
 };
 
@@ -77,7 +76,7 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 
     if (slice->number + 1 < slices)
         return false;
-    return (slice->failed && coll->tally) ||
+    return (slice->lost && coll->tally) ||
            (slice->missed && slices == 1 && coll->consensus > 0 && coll->shape->watched);
 }
 
@@ -89,12 +88,12 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
     coll->sent += slice->sent;
     if (status != CGX_OK)
         return CGX_OUTCOME_BROKEN;
-    if (slice->withheld && slice->hopeless)
-        return CGX_OUTCOME_HOPELESS;
-    if (slice->withheld && slice->consensus)
+    if (slice->standing == CGX_UNRECOVERABLE)
+        return CGX_OUTCOME_UNRECOVERABLE;
+    if (slice->standing != CGX_ABLE && slice->consensus)
         return CGX_OUTCOME_CONSENSUS;
-    if (slice->withheld)
-        return slice->number == 0 ? CGX_OUTCOME_REDO : CGX_OUTCOME_LOST;
+    if (slice->standing != CGX_ABLE)
+        return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
     if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
     cgx_tally_spreads(slice);
@@ -102,7 +101,7 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
     if (known->consensus)
         return coll->shape->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
-    known->failed = slice->failed || cgx_slice_decode(slice) != CGX_OK;
+    known->lost = slice->lost || cgx_slice_decode(slice) != CGX_OK;
     return CGX_OUTCOME_DONE;
 }
 
@@ -138,7 +137,7 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
     int64_t begun[CGX_LANES] = {0}, ended;
     enum cgx_outcome outcome = CGX_OUTCOME_DONE;
     struct knowledge known = {0};
-    bool used = !coll->withheld;
+    bool used = coll->standing == CGX_ABLE;
     unsigned backends;
 
     coll->sent = 0;
@@ -152,7 +151,8 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
         if (n + 1 < coll->shape->slices)
             start(coll, n + 1, &slices[(n + 1) % CGX_LANES], &begun[(n + 1) % CGX_LANES]);
         /* What not all ranks know becomes known to them in the next slice. */
-        slice->withheld |= known.failed || known.consensus;
+        if (known.lost || known.consensus)
+            cgx_slice_decline(slice, CGX_DECLINED);
         slice->consensus = known.consensus;
         outcome = serve(coll, slice, &known);
         trace(slice, begun[n % CGX_LANES]);
@@ -161,9 +161,9 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
         cgx_tally_void(coll);
     ended = cgx_trace_now();
     if (used && drain(coll) != CGX_OK)
-        known.failed = true;
+        known.lost = true;
     end(coll, backends);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
-    return outcome == CGX_OUTCOME_DONE && known.failed ? CGX_OUTCOME_FAILED : outcome;
+    return outcome == CGX_OUTCOME_DONE && known.lost ? CGX_OUTCOME_LOST : outcome;
 }

@@ -95,6 +95,14 @@ struct cgx_seen {
     double distance; /* the mean over ranks of |x_r - s/P|^2 / |s/P|^2; NaN: not known */
 };
 
+/* What a rank can do for a call; the worst of all ranks counts. */
+enum cgx_standing {
+    CGX_ABLE,
+    CGX_UNSUITED,      /* it cannot compress this one, for its type or buffers */
+    CGX_DECLINED,      /* it can compress none like it now */
+    CGX_UNRECOVERABLE, /* nor can it serve this one exactly */
+};
+
 struct cgx_coll {
     const struct cgx_mpi *mpi;
     MPI_Comm comm;
@@ -110,8 +118,8 @@ struct cgx_coll {
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
-    bool withheld; /* this rank cannot serve the call; its buffers and backends are not used */
-    bool hopeless; /* WITHHELD, and it cannot serve the call exactly either */
+    enum cgx_standing standing; /* of this rank; where it is not able its buffers and backends are
+                                 * not used */
     struct cgx_tally *tally; /* NULL: the plan is not adaptive */
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the steps of what
      * this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks these
@@ -126,11 +134,12 @@ struct cgx_coll {
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
-    CGX_OUTCOME_REDO,      /* all ranks know that it cannot be done; no output was written on any */
+    CGX_OUTCOME_DECLINED,  /* all ranks know that it cannot be done; no output was written on any */
     CGX_OUTCOME_CONSENSUS, /* all ranks know that SEEN forbids it; no output was written on any */
-    CGX_OUTCOME_LOST,      /* all ranks know, but output was written: the call is an error on all */
-    CGX_OUTCOME_HOPELESS, /* all ranks know that one cannot do it exactly either: an error on all */
-    CGX_OUTCOME_FAILED,   /* this rank has no result; others may have one */
+    CGX_OUTCOME_HALFWAY,   /* as declined, but output was written: the call is an error on all */
+    CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it exactly either: an error on
+                                * all */
+    CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */
     /* MPI failed, or this rank lost what others may have seen in the last slice, or have in their
      * TALLY: COMM and SCRATCH may never be used again. */
     CGX_OUTCOME_BROKEN,

@@ -103,8 +103,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                     .number = number, .pull = members> 1
                     ? coll->pull
                     : CGX_PULL_NONE,
-        .withheld = coll->withheld,
-        .hopeless = coll->hopeless};
+        .standing = coll->standing};
     for (unsigned shard = 0; shard < shape->shards; shard++) {
         if (shard != slice->local)
             lay_shard(slice, shard);
@@ -118,9 +117,11 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
 
 static uint8_t flags_of(const struct cgx_slice *slice)
 {
-    return (uint8_t)((slice->withheld ? CGX_MESSAGE_WITHHELD : 0) |
-                     (slice->failed ? CGX_MESSAGE_FAILED : 0) |
-                     (slice->hopeless ? CGX_MESSAGE_HOPELESS : 0) |
+    bool unrecoverable = slice->standing == CGX_UNRECOVERABLE;
+
+    return (uint8_t)((slice->standing != CGX_ABLE ? CGX_MESSAGE_DECLINED : 0) |
+                     (slice->lost ? CGX_MESSAGE_LOST : 0) |
+                     (unrecoverable ? CGX_MESSAGE_UNRECOVERABLE : 0) |
                      (slice->consensus ? CGX_MESSAGE_CONSENSUS : 0));
 }
 
@@ -128,7 +129,7 @@ void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
                     const struct cgx_unit *unit, unsigned step)
 {
     unsigned char *data = slice->lane->staging + unit->message;
-    bool present = !slice->withheld && !slice->failed;
+    bool present = slice->standing == CGX_ABLE && !slice->lost;
     const struct cgx_message header = {.flags = flags_of(slice),
                                        .step = (uint16_t)step,
                                        .plan = slice->coll->shape->hash,
@@ -174,7 +175,7 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, u
 {
     struct cgx_message header = {0};
     bool expected = is_expected(slice, transfer, step, &header);
-    bool fails = !expected || (header.flags & CGX_MESSAGE_FAILED) != 0;
+    bool fails = !expected || (header.flags & CGX_MESSAGE_LOST) != 0;
 
     if (!expected)
         cgx_log(CGX_LOG_ERROR,
@@ -182,16 +183,16 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, u
                 "bytes, step %u for %u, plan %08x for %08x)",
                 transfer->peer, transfer->filled, transfer->bytes, header.step, step & 0xFFFFu,
                 (unsigned)header.plan, (unsigned)slice->coll->shape->hash);
-    else if (header.flags & CGX_MESSAGE_WITHHELD)
-        slice->withheld = true;
-    if (expected && header.flags & CGX_MESSAGE_HOPELESS)
-        slice->hopeless = true;
+    else if (header.flags & CGX_MESSAGE_UNRECOVERABLE)
+        cgx_slice_decline(slice, CGX_UNRECOVERABLE);
+    else if (header.flags & CGX_MESSAGE_DECLINED)
+        cgx_slice_decline(slice, CGX_DECLINED);
     if (expected && header.flags & CGX_MESSAGE_CONSENSUS)
         slice->consensus = true;
     if (fails && early)
-        slice->withheld = true;
+        cgx_slice_decline(slice, CGX_DECLINED);
     else if (fails)
-        slice->failed = slice->missed = true;
+        slice->lost = slice->missed = true;
 }
 
 enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step, bool early)
@@ -212,8 +213,8 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
             take(slice, &transfers[i], step, early);
     }
     if (slice->unpulled && early)
-        cgx_slice_withhold(slice);
+        cgx_slice_give_up(slice);
     else if (slice->unpulled)
-        slice->failed = true;
+        slice->lost = true;
     return status;
 }

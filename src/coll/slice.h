@@ -42,10 +42,9 @@ struct cgx_slice {
     size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
     size_t npulled;         /* messages that were pulled to be summed */
     /* Set by the stages. */
-    bool withheld;  /* some rank cannot serve: all ranks know by the end of the slice */
-    bool hopeless;  /* and cannot serve exactly either */
-    bool consensus; /* it is withheld since the call must not be compressed */
-    bool failed;    /* this rank has no result, and not all ranks know */
+    enum cgx_standing standing; /* of all ranks, as far as this one knows; by the end all do */
+    bool consensus; /* it is declined since the call must not be compressed */
+    bool lost;      /* this rank has no result, and not all ranks know */
     bool missed;    /* and not even what the owners have seen */
     bool changed;   /* the host has written into what a device backend has of the own part */
     bool unpulled;  /* what mates have sent could not be copied */
@@ -80,17 +79,23 @@ void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
                        const struct cgx_unit *unit, size_t at);
 
 /* Moves transfers 0 to COUNT - 1 and takes note of the flags of what came, which has number STEP,
- * and of what is not what the schedule says (logged): that is withheld too while all ranks will
- * still come to know (EARLY), and failed afterwards. */
+ * and of what is not what the schedule says (logged): then this rank declines while all ranks will
+ * still come to know (EARLY), and has lost its result afterwards. */
 enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
                                    bool early);
 
 /* ---- work for the backends ----
  *
- * Where the slice is withheld nothing is done; what goes wrong makes it withheld. */
+ * Where some rank is not able nothing is done; what goes wrong makes this one decline. */
 
-/* This rank cannot go on: all come to know, as long as they will. */
-void cgx_slice_withhold(struct cgx_slice *slice);
+/* STANDING is that of some rank. */
+static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_standing standing)
+{
+    slice->standing = standing > slice->standing ? standing : slice->standing;
+}
+
+/* The encoder of this rank has failed. */
+void cgx_slice_give_up(struct cgx_slice *slice);
 
 /* To whom what is formed is sent: payloads to mates alone may stay on the device. */
 enum cgx_reach { CGX_REACH_MATES, CGX_REACH_ALL };

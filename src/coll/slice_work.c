@@ -12,13 +12,11 @@
 #include "coll/watch.h"
 #include "util/trace.h"
 
-void cgx_slice_withhold(struct cgx_slice *slice)
+void cgx_slice_give_up(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    slice->withheld = true;
-    if (encoder->ops->lost(encoder))
-        slice->hopeless = true;
+    cgx_slice_decline(slice, encoder->ops->lost(encoder) ? CGX_UNRECOVERABLE : CGX_DECLINED);
 }
 
 /* Queues the measuring of what is about to be quantised, if it is asked for. If that fails the call
@@ -72,7 +70,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
     const unsigned char *const *sources = slice->coll->scratch->sources;
     union cgx_float_state caller;
 
-    if (slice->withheld || unit->npieces == 0)
+    if (slice->standing != CGX_ABLE || unit->npieces == 0)
         return;
     cgx_float_enter(&caller);
     for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
@@ -159,7 +157,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum
         .payload = staging};
     int64_t begun = cgx_trace_now();
 
-    if (slice->withheld || unit->npieces == 0)
+    if (slice->standing != CGX_ABLE || unit->npieces == 0)
         return;
     if (unit->is_raw)
         cgx_slice_list_raw(slice, unit, raw);
@@ -169,7 +167,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum
         fetch(slice, unit, reach) == CGX_OK)
         measure(slice, &slice->coding, &what, 1);
     else
-        cgx_slice_withhold(slice);
+        cgx_slice_give_up(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->lane_number);
 }
 
@@ -178,11 +176,11 @@ static void wait_for_work(struct cgx_slice *slice)
     struct cgx_backend *encoder = slice->coll->encoder;
     union cgx_float_state caller;
 
-    /* Withheld since it was started: what was queued then still writes where headers go. */
-    if (!slice->coll->withheld && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
-        cgx_slice_withhold(slice);
+    /* Declined since it was started: what was queued then still writes where headers go. */
+    if (slice->coll->standing == CGX_ABLE && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+        cgx_slice_give_up(slice);
     cgx_float_enter(&caller);
-    if (!slice->withheld)
+    if (slice->standing == CGX_ABLE)
         cgx_tally_errors(slice);
     cgx_float_leave(&caller);
     slice->measuring.npieces = 0;
@@ -201,7 +199,7 @@ void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (!slice->withheld)
+    if (slice->standing == CGX_ABLE)
         encoder->ops->store(encoder, slice->lane_number, slice->lane->staging + at, bytes);
 }
 
@@ -216,7 +214,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     struct cgx_piece *pieces = slice->lane->pieces + slice->pieces;
     int64_t begun = cgx_trace_now();
 
-    if (slice->withheld || unit->npieces == 0)
+    if (slice->standing != CGX_ABLE || unit->npieces == 0)
         return;
     coding.partial = partial;
     coding.first_raw = (unsigned)(nsources - slice->naddends + slice->first_raw);
@@ -230,7 +228,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
                              coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
         fetch(slice, unit, reach) != CGX_OK)
-        cgx_slice_withhold(slice);
+        cgx_slice_give_up(slice);
     wait_for_work(slice);
     seal(slice, unit, leave_payloads(slice, &coding, nsources), partial);
     cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->lane_number);

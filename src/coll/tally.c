@@ -151,7 +151,7 @@ void cgx_tally_spreads(const struct cgx_slice *slice)
 
             /* What did not come is not known. */
             coll->tally->spreads[cgx_plan_segment(plan_of(slice), first)] +=
-                slice->failed ? NAN : spread_at(slice->lane->staging + part->spreads, i);
+                slice->lost ? NAN : spread_at(slice->lane->staging + part->spreads, i);
         }
     }
 }

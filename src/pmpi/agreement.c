@@ -141,16 +141,18 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
 int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
                    struct cgx_answer *all)
 {
-    enum { ABILITY, TYPE, NO_TYPE, OPINION };
-    uint32_t words[OPINION + CGX_OPINION_WORDS] = {mine->ability, mine->dtype, ~mine->dtype};
+    enum { STANDING, TYPE, NO_TYPE, OPINION };
+    /* The least of each word counts, and the greatest standing. */
+    uint32_t words[OPINION + CGX_OPINION_WORDS] = {CGX_UNRECOVERABLE - mine->standing, mine->dtype,
+                                                   ~mine->dtype};
     int code;
 
     memcpy(words + OPINION, mine->opinion, sizeof mine->opinion);
     code = mpi->Allreduce(MPI_IN_PLACE, words, sizeof words / sizeof words[0], MPI_UINT32_T,
                           MPI_MIN, comm);
-    *all = (struct cgx_answer){(enum cgx_ability)words[ABILITY], words[TYPE], {0}};
+    *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[STANDING], words[TYPE], {0}};
     memcpy(all->opinion, words + OPINION, sizeof all->opinion);
-    if (code != MPI_SUCCESS || (all->ability == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
-        all->ability = CGX_UNABLE;
+    if (code != MPI_SUCCESS || (all->standing == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
+        all->standing = CGX_DECLINED;
     return code;
 }

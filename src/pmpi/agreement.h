@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "coll/coll.h"
 #include "policy/consensus.h"
 #include "util/mpi.h"
 #include "util/settings.h"
@@ -30,17 +31,9 @@ struct cgx_agreement {
 int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
                        const struct cgx_agreement *agreement, bool *equal, bool *final);
 
-/* What a rank can do with a call; the least of all ranks counts. */
-enum cgx_ability {
-    CGX_HOPELESS, /* not even serve it exactly */
-    CGX_UNABLE,   /* compress none of its kind */
-    CGX_UNSUITED, /* not compress it, for its type or buffers */
-    CGX_ABLE,
-};
-
 /* What a rank says of a call, and what follows from what all say. */
 struct cgx_answer {
-    enum cgx_ability ability;
+    enum cgx_standing standing;
     unsigned dtype;                      /* of the elements */
     uint32_t opinion[CGX_OPINION_WORDS]; /* of the data: the least of each word counts */
 };

@@ -110,15 +110,15 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
         return MPI_SUCCESS;
     case CGX_OUTCOME_CONSENSUS: /* is done again */
         break;
-    case CGX_OUTCOME_REDO:
+    case CGX_OUTCOME_DECLINED:
         cgx_call_decline(recurring->entry, refusal);
         return exact(mpi, call, type, state, recurring->entry->reason);
-    case CGX_OUTCOME_LOST:
+    case CGX_OUTCOME_HALFWAY:
         cgx_call_decline(recurring->entry, refusal);
         return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
-    case CGX_OUTCOME_HOPELESS:
+    case CGX_OUTCOME_UNRECOVERABLE:
         return cgx_decide_raise(mpi, call, refusal);
-    case CGX_OUTCOME_FAILED:
+    case CGX_OUTCOME_LOST:
         return cgx_errors_raise(mpi, call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
         state->broken = true;
@@ -211,8 +211,10 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
         offer.refusal = CGX_REASON_PEERS;
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
-    coll.withheld = offer.refusal != CGX_REASON_NONE || offer.dtype != schedule->plan->dtype;
-    coll.hopeless = cgx_reason_is_unrecoverable(offer.refusal);
+    if (cgx_reason_is_unrecoverable(offer.refusal))
+        coll.standing = CGX_UNRECOVERABLE;
+    else if (offer.refusal || offer.dtype != schedule->plan->dtype)
+        coll.standing = CGX_DECLINED;
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
     if (recurring->kind->apart > 0)

@@ -89,7 +89,7 @@ static struct cgx_check *create(const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->shape->plan;
     size_t buckets = (plan->count + plan->bucket_size - 1) / plan->bucket_size;
-    struct cgx_check *check = coll->withheld ? NULL : calloc(1, sizeof *check);
+    struct cgx_check *check = coll->standing != CGX_ABLE ? NULL : calloc(1, sizeof *check);
 
     if (!check)
         return NULL;
@@ -363,8 +363,8 @@ int cgx_check_end(struct cgx_check *check, enum cgx_outcome outcome, struct cgx_
     if (!check)
         return code;
     /* FAILED is of this rank alone: others have a result and go on. */
-    if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_FAILED) {
-        check->lost = outcome == CGX_OUTCOME_FAILED;
+    if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST) {
+        check->lost = outcome == CGX_OUTCOME_LOST;
         for (unsigned owner = 0; code == MPI_SUCCESS && owner < check->coll->shape->ranks; owner++)
             code = compare_chunk(check, owner);
         if (code == MPI_SUCCESS)

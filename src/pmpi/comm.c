@@ -356,11 +356,11 @@ static MPI_Comm split(const struct cgx_mpi *mpi, MPI_Comm comm, int rank)
 int cgx_comm_make_own(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *made)
 {
     MPI_Comm own = split(mpi, comm, state->rank);
-    const struct cgx_answer mine = {own != MPI_COMM_NULL ? CGX_ABLE : CGX_UNABLE, 0, {0}};
+    const struct cgx_answer mine = {own != MPI_COMM_NULL ? CGX_ABLE : CGX_DECLINED, 0, {0}};
     struct cgx_answer all;
     int code = cgx_agree_call(mpi, comm, &mine, &all);
 
-    *made = all.ability == CGX_ABLE;
+    *made = all.standing == CGX_ABLE;
     if (code == MPI_SUCCESS && *made) {
         state->own = own;
         return code;

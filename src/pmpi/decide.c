@@ -127,13 +127,13 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
 
 /* ---- agreeing about a kind of calls ---- */
 
-static enum cgx_ability ability_of(enum cgx_reason refusal)
+static enum cgx_standing standing_of(enum cgx_reason refusal)
 {
     if (refusal == CGX_REASON_NONE)
         return CGX_ABLE;
     if (cgx_reason_is_unrecoverable(refusal))
-        return CGX_HOPELESS;
-    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_UNABLE;
+        return CGX_UNRECOVERABLE;
+    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_DECLINED;
 }
 
 /* Takes note of whether calls of KIND still go from device to device. */
@@ -154,7 +154,7 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
                struct cgx_answer *all)
 {
     const struct cgx_agreed_call *entry = recurring->entry;
-    struct cgx_answer mine = {ability_of(offer->refusal), offer->dtype, {0}};
+    struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
     bool agreed, was_by_device = recurring->kind->by_device;
     int code;
 
@@ -163,15 +163,15 @@ static int ask(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cg
     code = cgx_agree_call(mpi, call->comm, &mine, all);
     if (code != MPI_SUCCESS || !renewed)
         return code;
-    agreed = all->ability == CGX_ABLE;
+    agreed = all->standing == CGX_ABLE;
     if (state->own == MPI_COMM_NULL) {
         if (agreed)
             code = cgx_comm_make_own(mpi, call->comm, state, &agreed);
         else if (!offer->refusal)
             cgx_comm_return();
     }
-    if (!agreed && all->ability == CGX_ABLE)
-        all->ability = CGX_UNABLE;
+    if (!agreed && all->standing == CGX_ABLE)
+        all->standing = CGX_DECLINED;
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
         if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
@@ -293,10 +293,10 @@ int cgx_decide_raise(const struct cgx_mpi *mpi, const struct cgx_call *call,
 
 /* Some rank, which may be this one for its REFUSAL, cannot serve calls of this kind, or this one. */
 static int decline(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                   struct cgx_agreed_call *entry, enum cgx_reason refusal, enum cgx_ability all)
+                   struct cgx_agreed_call *entry, enum cgx_reason refusal, enum cgx_standing all)
 {
     entry->sampled = false;
-    if (all == CGX_HOPELESS)
+    if (all == CGX_UNRECOVERABLE)
         return cgx_decide_raise(mpi, call, refusal);
     cgx_call_decline(entry, refusal);
     return MPI_SUCCESS;
@@ -336,10 +336,10 @@ int cgx_decide(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_
     if (code != MPI_SUCCESS)
         return code;
     /* Else it is the call's buffers, which say nothing of its kind. */
-    if (renews && (all.ability == CGX_ABLE || all.ability == CGX_UNABLE))
-        keep_kind(state, recurring, offer.dtype, &wanted, all.ability == CGX_ABLE);
-    if (all.ability != CGX_ABLE)
-        return decline(mpi, call, entry, offer.refusal, all.ability);
+    if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
+        keep_kind(state, recurring, offer.dtype, &wanted, all.standing == CGX_ABLE);
+    if (all.standing != CGX_ABLE)
+        return decline(mpi, call, entry, offer.refusal, all.standing);
     cgx_float_enter(&caller);
     if (entry->sampled)
         judge(state, recurring, &all);

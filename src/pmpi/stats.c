@@ -292,7 +292,7 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     layer->seconds += seconds;
     layer->sent += (double)coll->sent;
     if (outcome != CGX_OUTCOME_DONE) {
-        bool redone = outcome == CGX_OUTCOME_REDO || outcome == CGX_OUTCOME_CONSENSUS;
+        bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_CONSENSUS;
 
         layer->redone += redone;
         layer->failed += !redone;

@@ -102,8 +102,14 @@ static void put_process(FILE *out, const struct cgx_timeline_rank *rank)
 static void put_call(FILE *out, const struct cgx_trace_event *event)
 {
     static const char *const types[] = {"float32", "float16", "bfloat16", "two bytes"};
-    static const char *const outcomes[] = {"done",     "done exactly instead", "lost half-way",
-                                           "hopeless", "failed on this rank",  "broken"};
+    static const char *const outcomes[] = {
+        [CGX_OUTCOME_DONE] = "done",
+        [CGX_OUTCOME_DECLINED] = "done exactly instead",
+        [CGX_OUTCOME_CONSENSUS] = "done exactly: ranks contribute nearly the same",
+        [CGX_OUTCOME_HALFWAY] = "declined half-way",
+        [CGX_OUTCOME_UNRECOVERABLE] = "unrecoverable",
+        [CGX_OUTCOME_LOST] = "lost on this rank",
+        [CGX_OUTCOME_BROKEN] = "broken"};
 
     fprintf(out, "\"count\": %" PRIu64 ", \"type\": \"%s\"", event->count, types[event->type]);
     if (event->kind == CGX_TRACE_EXACT)

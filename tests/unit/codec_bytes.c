@@ -15,7 +15,7 @@ static void test_message(void)
 {
     static const unsigned char golden[16] = {2,    1,    0x34, 0x12, 0xEF, 0xCD, 0xAB, 0x89,
                                              0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01};
-    const struct cgx_message message = {CGX_MESSAGE_WITHHELD, 0x1234, 0x89ABCDEF,
+    const struct cgx_message message = {CGX_MESSAGE_DECLINED, 0x1234, 0x89ABCDEF,
                                         0x0102030405060708};
     unsigned char header[16];
     struct cgx_message read = {0};

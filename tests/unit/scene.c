@@ -27,8 +27,8 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
                           .bucket_size = 64,
                           .count = count,
                           .fragment = 16384,
-                          .withheld = -1,
-                          .hopeless = -1};
+                          .declined = -1,
+                          .unrecoverable = -1};
 
     for (unsigned r = 0; r < scene.ranks; r++)
         scene.keys[r] = nodes[r];
@@ -229,9 +229,9 @@ static void run_rank(void *context, unsigned rank)
                             .call = 3,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],
-                            .withheld =
-                                (int)rank == scene->withheld || (int)rank == scene->hopeless,
-                            .hopeless = (int)rank == scene->hopeless,
+                            .standing = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
+                                        : (int)rank == scene->declined    ? CGX_DECLINED
+                                                                          : CGX_ABLE,
                             .tally = scene->adaptive ? &tally : NULL,
                             .consensus = scene->consensus,
                             .steps = scene->steps[rank]};

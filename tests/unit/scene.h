@@ -36,7 +36,7 @@ struct scene {
     float consensus;        /* the distance below which the call is not compressed */
     size_t staging;         /* bytes; 0: all in one slice */
     size_t fragment;        /* bytes */
-    int withheld, hopeless; /* the rank that is; -1: none */
+    int declined, unrecoverable; /* the rank that is; -1: none */
     struct scene_fault fault;
 
     /* What comes of it. */

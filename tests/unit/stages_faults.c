@@ -62,29 +62,29 @@ static struct scene scene_for(size_t t, unsigned way)
 
 /* ---- ranks that cannot serve ---- */
 
-static void test_withheld(void)
+static void test_declined(void)
 {
     for (size_t t = 0; t < TOPOLOGIES; t++) {
-        bool redone = true, hopeless = true;
+        bool redone = true, unrecoverable = true;
 
         for (unsigned way = 0; way < 8; way++) {
             struct scene scene = scene_for(t, way);
 
             fill(&scene);
             for (unsigned r = 0; r < scene.ranks; r++) {
-                scene.withheld = (int)r;
-                scene.hopeless = -1;
+                scene.declined = (int)r;
+                scene.unrecoverable = -1;
                 scene_run(&scene);
-                redone = redone && all_are(&scene, CGX_OUTCOME_REDO) && is_untouched(&scene);
-                scene.hopeless = (int)(r + 1) % (int)scene.ranks;
+                redone = redone && all_are(&scene, CGX_OUTCOME_DECLINED) && is_untouched(&scene);
+                scene.unrecoverable = (int)(r + 1) % (int)scene.ranks;
                 scene_run(&scene);
-                hopeless = hopeless && all_are(&scene, CGX_OUTCOME_HOPELESS);
+                unrecoverable = unrecoverable && all_are(&scene, CGX_OUTCOME_UNRECOVERABLE);
             }
             scene_free(&scene);
         }
         ok(redone, "nodes %s: all ranks know of any that cannot serve, before a result is written",
            topologies[t]);
-        ok(hopeless, "nodes %s: and of one that can do nothing at all", topologies[t]);
+        ok(unrecoverable, "nodes %s: and of one that can do nothing at all", topologies[t]);
     }
 }
 
@@ -95,14 +95,14 @@ static bool is_consistent(const struct scene *scene)
 {
     int with = -1;
 
-    if (all_are(scene, CGX_OUTCOME_REDO))
+    if (all_are(scene, CGX_OUTCOME_DECLINED))
         return is_untouched(scene);
-    if (all_are(scene, CGX_OUTCOME_LOST))
+    if (all_are(scene, CGX_OUTCOME_HALFWAY))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
         /* One that cannot know what others have seen of their data, or of its spreads, is broken.
          */
-        if (scene->outcomes[r] == CGX_OUTCOME_FAILED ||
+        if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
             ((scene->shape.watched || scene->adaptive) && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
@@ -156,7 +156,7 @@ static void test_faults(int what, const char *name)
                         break;
                     cases++;
                     /* The first message of a rank comes early enough for all to know. */
-                    if ((what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_REDO)
+                    if ((what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_DECLINED)
                                                            : is_consistent(&scene)) &&
                         have_same_spreads(&scene))
                         continue;
@@ -177,7 +177,7 @@ static void test_faults(int what, const char *name)
 /* Ranks that missed what others have seen must meet them in no other collective. */
 static bool is_held_back(const struct scene *scene)
 {
-    if (all_are(scene, CGX_OUTCOME_CONSENSUS) || all_are(scene, CGX_OUTCOME_REDO))
+    if (all_are(scene, CGX_OUTCOME_CONSENSUS) || all_are(scene, CGX_OUTCOME_DECLINED))
         return is_untouched(scene);
     for (unsigned r = 0; r < scene->ranks; r++) {
         if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_BROKEN)
@@ -382,7 +382,7 @@ static void test_not_finite(void)
 
 int main(void)
 {
-    test_withheld();
+    test_declined();
     test_faults(SCENE_ENCODE, "encoding");
     test_faults(SCENE_REDUCE, "summing");
     test_faults(SCENE_WAIT, "waiting");
