@@ -19,12 +19,11 @@
 enum { ROUNDS = 101, RANKS = 4 };
 
 int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                     enum cgx_type_class type, enum cgx_reason reason);
+                     enum cgx_reason reason);
 
-int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                     enum cgx_type_class type, enum cgx_reason reason)
+int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason)
 {
-    (void)mpi, (void)call, (void)type, (void)reason;
+    (void)mpi, (void)call, (void)reason;
     return MPI_SUCCESS;
 }
 
@@ -58,6 +57,7 @@ static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
                                   .count = (MPI_Count)(bytes / sizeof(float)),
                                   .datatype = MPI_FLOAT,
                                   .op = MPI_SUM,
+                                  .type = CGX_TYPE_FLOAT32,
                                   .comm = MPI_COMM_WORLD};
     uint32_t words[CGX_OPINION_WORDS];
     double look, copy;
@@ -68,7 +68,7 @@ static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
         memcpy(sum, input, bytes);
         copies[round] = now() - begun;
         begun = now();
-        cgx_guard_exact(NULL, &call, CGX_TYPE_FLOAT32, CGX_REASON_LOOKED_AT, RANKS, round, words);
+        cgx_guard_exact(NULL, &call, CGX_REASON_LOOKED_AT, RANKS, round, words);
         looks[round] = now() - begun;
     }
     look = median(looks);

@@ -13,10 +13,10 @@
 #define CGX_COLL_COLL_H
 
 #include "coll/scratch.h"
+#include "mpi/table.h"
 #include "policy/finding.h"
 #include "policy/plan.h"
 #include "topo/nodes.h"
-#include "util/mpi.h"
 
 /* How the sums of a communicator are formed. */
 struct cgx_scheme {
@@ -120,7 +120,7 @@ struct cgx_coll {
     void *output;
     enum cgx_standing standing; /* of this rank; where it is not able its buffers and backends are
                                  * not used */
-    struct cgx_tally *tally; /* NULL: the plan is not adaptive */
+    struct cgx_tally *tally;    /* NULL: the plan is not adaptive */
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the steps of what
      * this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks these
      * are the steps of all quantisations of the bucket. */

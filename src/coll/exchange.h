@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/mpi.h"
+#include "mpi/table.h"
 #include "util/status.h"
 
 struct cgx_shm;

@@ -5,39 +5,41 @@
 
 #include "codec/host_kernels.h"
 #include "coll/watch.h"
+#include "comm/agreed_calls.h"
+#include "comm/comm.h"
+#include "comm/connect.h"
+#include "comm/decide.h"
+#include "comm/override.h"
+#include "comm/planned.h"
+#include "comm/positions.h"
 #include "cuda/peers.h"
+#include "mpi/config.h"
+#include "mpi/errors.h"
+#include "observe/check.h"
+#include "observe/stats.h"
+#include "observe/timeline.h"
 #include "observe/totals.h"
-#include "pmpi/check.h"
-#include "pmpi/comm.h"
-#include "pmpi/connect.h"
-#include "pmpi/decide.h"
 #include "pmpi/eligible.h"
-#include "pmpi/errors.h"
 #include "pmpi/exact.h"
+#include "pmpi/finalize.h"
 #include "pmpi/guard.h"
-#include "pmpi/layers.h"
-#include "pmpi/offer.h"
-#include "pmpi/start.h"
-#include "pmpi/stats.h"
-#include "pmpi/timeline.h"
 #include "util/log.h"
 
 /* ---- what is known of a call ---- */
 
 static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,
-                                      enum cgx_type_class type,
                                       const struct cgx_occurrence *occurrence)
 {
-    struct cgx_recurring found = {.call = cgx_recurrence_key((uint64_t)call->count, type),
+    struct cgx_recurring found = {.call = cgx_recurrence_key((uint64_t)call->count, call->type),
                                   .position = occurrence->position,
                                   .recurs = occurrence->recurs,
-                                  .kind = &state->kinds[type]};
+                                  .kind = &state->kinds[call->type]};
 
-    if ((uint64_t)call->count < cgx_start()->minimal_size) {
+    if ((uint64_t)call->count < cgx_config()->minimal_size) {
         found.reason = CGX_REASON_SMALL;
         return found;
     }
-    if (found.recurs || state->hints || cgx_rules())
+    if (found.recurs || state->hints || cgx_config_rules())
         found.say = cgx_comm_say(state, found.call, found.position, &found.reason);
     found.recurs |= found.say.recurs == CGX_RECURS_ALWAYS;
     if (!found.recurs && !found.say.exact)
@@ -55,29 +57,28 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
 /* ---- exact ---- */
 
 /* An exact call, for REASON, on a communicator whose calls may be compressed. */
-static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                 struct cgx_comm *state, enum cgx_reason reason)
+static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+                 enum cgx_reason reason)
 {
     int64_t begun = cgx_trace_now();
-    int code = cgx_exact(mpi, call, type, reason);
+    int code = cgx_exact(mpi, call, reason);
 
-    cgx_timeline_exact(begun, call, type);
+    cgx_timeline_exact(begun, (uint64_t)call->count, call->type);
     cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
     return code;
 }
 
 /* The same, and this rank forms an opinion of it for the ranks' next decision. */
-static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                struct cgx_comm *state, const struct cgx_recurring *recurring,
-                enum cgx_reason reason)
+static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+                const struct cgx_recurring *recurring, enum cgx_reason reason)
 {
     struct cgx_agreed_call *entry = recurring->entry;
     int64_t begun = cgx_trace_now();
-    int code = cgx_guard_exact(mpi, call, type, reason, (unsigned)state->size, entry->looks++,
-                               entry->opinion);
+    int code =
+        cgx_guard_exact(mpi, call, reason, (unsigned)state->size, entry->looks++, entry->opinion);
 
     entry->sampled = true;
-    cgx_timeline_exact(begun, call, type);
+    cgx_timeline_exact(begun, (uint64_t)call->count, call->type);
     cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
     return code;
 }
@@ -85,9 +86,9 @@ static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
 /* ---- compressed ---- */
 
 /* A call in which a consensus was seen, after STRIKES of which the same is true. */
-static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                struct cgx_comm *state, const struct cgx_recurring *recurring,
-                const struct cgx_seen *seen, unsigned strikes)
+static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+                const struct cgx_recurring *recurring, const struct cgx_seen *seen,
+                unsigned strikes)
 {
     const struct cgx_verdict verdict = {seen->sight == CGX_SIGHT_ONE_SIGN ? CGX_CONSENSUS_ONE_SIGN
                                                                           : CGX_CONSENSUS_CLOSE,
@@ -95,13 +96,12 @@ static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx
 
     cgx_call_strike(recurring->entry, strikes);
     cgx_decide_warn(state, recurring, verdict);
-    return look(mpi, call, type, state, recurring, CGX_REASON_HELD);
+    return look(mpi, call, state, recurring, CGX_REASON_HELD);
 }
 
 /* What the caller gets of a call that was run with OUTCOME. REFUSAL: why this rank could not serve
  * it, if it could not. */
-static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                    enum cgx_type_class type, struct cgx_comm *state,
+static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
                     const struct cgx_recurring *recurring, enum cgx_reason refusal,
                     enum cgx_outcome outcome)
 {
@@ -112,12 +112,12 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call,
         break;
     case CGX_OUTCOME_DECLINED:
         cgx_call_decline(recurring->entry, refusal);
-        return exact(mpi, call, type, state, recurring->entry->reason);
+        return exact(mpi, call, state, recurring->entry->reason);
     case CGX_OUTCOME_HALFWAY:
         cgx_call_decline(recurring->entry, refusal);
         return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
     case CGX_OUTCOME_UNRECOVERABLE:
-        return cgx_decide_raise(mpi, call, refusal);
+        return cgx_decide_raise(mpi, call->comm, refusal);
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(mpi, call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
@@ -167,19 +167,18 @@ static float watched_for(const struct cgx_comm *state, const struct cgx_recurrin
     if (recurring->say.unguarded || !cgx_call_watched(recurring->entry))
         return 0;
     cgx_float_enter(&caller);
-    threshold = cgx_consensus_threshold(cgx_start()->consensus, (unsigned)state->size);
+    threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     if (recurring->entry->looks > 0)
         threshold /= 2;
     cgx_float_leave(&caller);
     return (float)threshold;
 }
 
-static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                    enum cgx_type_class type, struct cgx_comm *state,
+static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
                     const struct cgx_recurring *recurring)
 {
-    const struct cgx_schedule *schedule = cgx_decide_schedule(state, recurring);
-    struct cgx_offer offer = cgx_offer_look(call, type);
+    const struct cgx_planned *planned = cgx_planned_find(state, recurring);
+    struct cgx_offer offer = cgx_eligible_offer(call);
     unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
     struct cgx_tally tally;
@@ -189,22 +188,22 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
                             .scratch = &state->scratch,
                             .pace = state->pace,
                             .shm = state->shm,
-                            .seed = cgx_start()->seed,
+                            .seed = cgx_config()->seed,
                             .call = state->calls++,
                             .consensus = watched_for(state, recurring),
-                            .input = cgx_offer_input(call),
+                            .input = cgx_call_input(call),
                             .output = call->recvbuf};
 
-    if (!schedule) {
+    if (!planned) {
         state->broken = true;
         return cgx_errors_raise(mpi, call->comm, "out of memory");
     }
-    coll.shape = &schedule->shape;
-    if (cgx_layers_find(state, recurring->position, schedule->plan, &coll.shape, &tally))
+    coll.shape = &planned->shape;
+    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.shape, &tally))
         coll.tally = &tally;
-    cgx_offer_get_backends(state, call, &offer);
+    cgx_offer_get_backends(state, &offer);
     /* Sums that are formed flat have no mates. */
-    if (schedule->shape.nodes->most > 1)
+    if (planned->shape.nodes->most > 1)
         coll.pull = cgx_connect_pull(recurring->kind, cgx_offer_backend(&offer));
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
@@ -213,7 +212,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
     coll.decoder = offer.decoder;
     if (cgx_reason_is_unrecoverable(offer.refusal))
         coll.standing = CGX_UNRECOVERABLE;
-    else if (offer.refusal || offer.dtype != schedule->plan->dtype)
+    else if (offer.refusal || offer.dtype != planned->plan->dtype)
         coll.standing = CGX_DECLINED;
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
@@ -221,8 +220,8 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call,
         recurring->kind->apart--;
     outcome = run(state, &coll, stats_key(recurring));
     if (outcome == CGX_OUTCOME_CONSENSUS)
-        return redo(mpi, call, type, state, recurring, &coll.seen, strikes);
-    return conclude(mpi, call, type, state, recurring, offer.refusal, outcome);
+        return redo(mpi, call, state, recurring, &coll.seen, strikes);
+    return conclude(mpi, call, state, recurring, offer.refusal, outcome);
 }
 
 /* ---- a call ---- */
@@ -242,11 +241,10 @@ static enum cgx_reason reason_of(const struct cgx_agreed_call *entry)
 
 /* A call that recurs, and is exact. */
 static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                       enum cgx_type_class type, struct cgx_comm *state,
-                       const struct cgx_recurring *recurring)
+                       struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
     cgx_stats_exact(state->stats, stats_key(recurring));
-    return exact(mpi, call, type, state, reason_of(recurring->entry));
+    return exact(mpi, call, state, reason_of(recurring->entry));
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
@@ -268,42 +266,44 @@ static bool is_due(const struct cgx_recurring *recurring)
  * consensus is looked for in it. */
 static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
-    const struct cgx_schedule *schedule;
+    const struct cgx_planned *planned;
 
     if (recurring->entry->state != CGX_CALL_NEW || recurring->entry->sampled ||
         recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
         !cgx_decide_is_served(state, recurring))
         return false;
-    schedule = cgx_decide_schedule(state, recurring);
-    return schedule->shape.watched && cgx_watch_sees(schedule->plan);
+    planned = cgx_planned_find(state, recurring);
+    return planned->shape.watched && cgx_watch_sees(planned->plan);
 }
 
 /* A call that recurs. */
-static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                 struct cgx_comm *state, const struct cgx_recurring *recurring)
+static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+                 const struct cgx_recurring *recurring)
 {
     struct cgx_agreed_call *entry = recurring->entry;
+    struct cgx_offer offer;
     int code;
 
     if (is_trusted(state, recurring))
         cgx_call_agree(entry);
     if (entry->state != CGX_CALL_COMPRESSED) {
         if (!is_due(recurring))
-            return leave_exact(mpi, call, type, state, recurring);
+            return leave_exact(mpi, call, state, recurring);
         if (cgx_decide_guards(&recurring->say) && !entry->sampled) {
             cgx_stats_exact(state->stats, stats_key(recurring));
-            return look(mpi, call, type, state, recurring, reason_of(entry));
+            return look(mpi, call, state, recurring, reason_of(entry));
         }
     }
     if (entry->state != CGX_CALL_COMPRESSED || entry->sampled ||
         !cgx_decide_is_served(state, recurring)) {
-        code = cgx_decide(mpi, call, type, state, recurring);
+        offer = cgx_eligible_offer(call);
+        code = cgx_decide(mpi, call->comm, state, recurring, &offer);
         if (code != MPI_SUCCESS)
             return code;
     }
     if (entry->state != CGX_CALL_COMPRESSED)
-        return leave_exact(mpi, call, type, state, recurring);
-    return compress(mpi, call, type, state, recurring);
+        return leave_exact(mpi, call, state, recurring);
+    return compress(mpi, call, state, recurring);
 }
 
 static void say_established(struct cgx_comm *state)
@@ -320,50 +320,48 @@ static void say_established(struct cgx_comm *state)
 
 /* Small sums tell biases between layers from buffers that were fused. Those before the first that
  * could be compressed go unseen. */
-static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                       enum cgx_type_class type)
+static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
     struct cgx_comm *state;
 
-    if (type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == MPI_COMM_NULL)
+    if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == MPI_COMM_NULL)
         return;
     state = cgx_comm_peek(mpi, call->comm);
     if (state)
-        cgx_recurrence_next(state->recurrence, (uint64_t)call->count, type);
+        cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
 }
 
-int cgx_allreduce(const struct cgx_call *call)
+int cgx_allreduce(struct cgx_call *call)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_occurrence occurrence;
     struct cgx_recurring found;
-    enum cgx_type_class type;
-    enum cgx_reason reason = cgx_eligible(call, &type);
+    enum cgx_reason reason = cgx_eligible(call);
     struct cgx_comm *state;
     int code;
 
-    cgx_start_meet();
+    cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
-        note_small(mpi, call, type);
+        note_small(mpi, call);
     if (reason)
-        return cgx_exact(mpi, call, type, reason);
+        return cgx_exact(mpi, call, reason);
     code = cgx_comm_get(mpi, call->comm, &state);
     if (code != MPI_SUCCESS)
         return code;
     if (state->broken)
         return cgx_errors_raise(mpi, call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
-        return cgx_exact(mpi, call, type, state->refusal);
-    occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, type);
+        return cgx_exact(mpi, call, state->refusal);
+    occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
     cgx_stats_step(state->stats, state->recurrence);
     if (occurrence.recurs && !state->established)
         say_established(state);
-    if (occurrence.begins_step && cgx_layers_step(mpi, state) != MPI_SUCCESS)
+    if (occurrence.begins_step && cgx_positions_step(mpi, state) != MPI_SUCCESS)
         return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
-    found = recurring(state, call, type, &occurrence);
+    found = recurring(state, call, &occurrence);
     if (found.recurs && found.reason)
         cgx_stats_exact(state->stats, stats_key(&found));
     if (found.reason)
-        return exact(mpi, call, type, state, found.reason);
-    return serve(mpi, call, type, state, &found);
+        return exact(mpi, call, state, found.reason);
+    return serve(mpi, call, state, &found);
 }

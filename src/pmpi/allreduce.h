@@ -9,6 +9,6 @@
 
 /* Compresses the call, whose buffers were looked at, or passes it to the MPI library; returns what
  * MPI_Allreduce returns. */
-int cgx_allreduce(const struct cgx_call *call);
+int cgx_allreduce(struct cgx_call *call);
 
 #endif

@@ -16,3 +16,8 @@ void cgx_call_look(struct cgx_call *call)
                      ? call->receive
                      : cgx_cuda_pointer(call->sendbuf);
 }
+
+const void *cgx_call_input(const struct cgx_call *call)
+{
+    return call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
+}

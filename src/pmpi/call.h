@@ -9,8 +9,9 @@
 #include <stdbool.h>
 
 #include "cuda/memory.h"
+#include "mpi/types.h"
 
-/* The caller's arguments; large: he called MPI_Allreduce_c. */
+/* The caller's arguments; large: those of MPI_Allreduce_c. */
 struct cgx_call {
     const void *sendbuf;
     void *recvbuf;
@@ -20,10 +21,14 @@ struct cgx_call {
     MPI_Comm comm;
     bool large;
     struct cgx_pointer send, receive; /* where the buffers lie; in place, both are the same */
+    enum cgx_type_class type;         /* of the elements, once cgx_eligible has found it */
 };
 
 /* Sets CALL's send and receive: the driver is asked once for each distinct buffer, and not at all
  * where no data is named. */
 void cgx_call_look(struct cgx_call *call);
+
+/* Where the elements that CALL puts in are. */
+const void *cgx_call_input(const struct cgx_call *call);
 
 #endif

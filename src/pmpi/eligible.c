@@ -4,7 +4,8 @@
 #include "pmpi/eligible.h"
 
 #include "cuda/memory.h"
-#include "pmpi/ops.h"
+#include "mpi/config.h"
+#include "mpi/ops.h"
 
 static enum cgx_reason refuse_count(MPI_Count count)
 {
@@ -13,35 +14,34 @@ static enum cgx_reason refuse_count(MPI_Count count)
     return count > CGX_ELIGIBLE_MOST ? CGX_REASON_LARGE : CGX_REASON_NONE;
 }
 
-enum cgx_reason cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type)
+enum cgx_reason cgx_eligible(struct cgx_call *call)
 {
     enum cgx_reason reason = refuse_count(call->count);
 
-    *type = CGX_TYPE_OTHER;
+    call->type = CGX_TYPE_OTHER;
     if (call->op == MPI_SUM) {
-        *type = cgx_type_classify(call->datatype);
-        if (*type == CGX_TYPE_OTHER)
+        call->type = cgx_type_classify(call->datatype);
+        if (call->type == CGX_TYPE_OTHER)
             return CGX_REASON_TYPE;
     } else if (!cgx_op_is_user(call->op)) {
         return CGX_REASON_OP;
     } else if (reason == CGX_REASON_NONE) {
         if (!cgx_type_has_two_bytes(call->datatype))
             return CGX_REASON_OP;
-        *type = CGX_TYPE_OPAQUE16;
+        call->type = CGX_TYPE_OPAQUE16;
     }
     return reason == CGX_REASON_NONE && call->comm == MPI_COMM_NULL ? CGX_REASON_NO_COMMUNICATOR
                                                                     : reason;
 }
 
-enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
-                                   enum cgx_dtype *dtype)
+enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *dtype)
 {
     enum cgx_op_class sum = CGX_OP_UNKNOWN;
 
-    if (type != CGX_TYPE_OPAQUE16) {
-        *dtype = type == CGX_TYPE_FLOAT32   ? CGX_FLOAT32
-                 : type == CGX_TYPE_FLOAT16 ? CGX_FLOAT16
-                                            : CGX_BFLOAT16;
+    if (call->type != CGX_TYPE_OPAQUE16) {
+        *dtype = call->type == CGX_TYPE_FLOAT32   ? CGX_FLOAT32
+                 : call->type == CGX_TYPE_FLOAT16 ? CGX_FLOAT16
+                                                  : CGX_BFLOAT16;
         return CGX_REASON_NONE;
     }
     if (cgx_type_is_byte_pair(call->datatype))
@@ -86,4 +86,15 @@ enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype
         return CGX_REASON_UNREACHABLE;
     reason = refuse_kind(&call->receive, buffers);
     return reason || in_place ? reason : refuse_kind(&call->send, buffers);
+}
+
+struct cgx_offer cgx_eligible_offer(const struct cgx_call *call)
+{
+    struct cgx_offer offer = {
+        .send = call->send, .receive = call->receive, .in_place = call->sendbuf == MPI_IN_PLACE};
+
+    offer.refusal = cgx_eligible_dtype(call, &offer.dtype);
+    if (!offer.refusal)
+        offer.refusal = cgx_eligible_buffers(call, offer.dtype, cgx_config()->buffers);
+    return offer;
 }

@@ -7,9 +7,9 @@
 #define CGX_PMPI_ELIGIBLE_H
 
 #include "codec/format.h"
+#include "comm/offer.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"
-#include "pmpi/types.h"
 
 /* Calls of fewer elements are exact whatever the settings, and those of more than any memory holds:
  * what is computed of a count does not overflow. */
@@ -17,16 +17,19 @@
 #define CGX_ELIGIBLE_MOST ((MPI_Count)1 << 48)
 
 /* CGX_REASON_NONE if some setting could make the call compressible: a float sum, or a user op on a
- * two-byte type that may be one, of CGX_ELIGIBLE_LEAST to _MOST elements. *TYPE is always set. */
-enum cgx_reason cgx_eligible(const struct cgx_call *call, enum cgx_type_class *type);
+ * two-byte type that may be one, of CGX_ELIGIBLE_LEAST to _MOST elements. The call's type is always
+ * set. */
+enum cgx_reason cgx_eligible(struct cgx_call *call);
 
 /* The type of elements that this rank finds the call to sum. Returns why this rank cannot take part
  * in compressing it. */
-enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_type_class type,
-                                   enum cgx_dtype *dtype);
+enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *dtype);
 
 /* Why this rank cannot compress the call's buffers. */
 enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
                                      enum cgx_buffers buffers);
+
+/* How this rank would serve the call, as far as its type and buffers say. */
+struct cgx_offer cgx_eligible_offer(const struct cgx_call *call);
 
 #endif

@@ -3,34 +3,31 @@
 
 #include "pmpi/exact.h"
 
+#include "mpi/config.h"
 #include "observe/totals.h"
+#include "pmpi/bounce.h"
 #include "pmpi/eligible.h"
 #include "pmpi/half_sum.h"
-#include "pmpi/stage.h"
-#include "pmpi/start.h"
 #include "util/log.h"
 
-static size_t element_bytes(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                            enum cgx_type_class type)
+static size_t element_bytes(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
     int bytes = 0;
 
-    if (type != CGX_TYPE_OTHER)
-        return type == CGX_TYPE_FLOAT32 ? 4 : 2;
+    if (call->type != CGX_TYPE_OTHER)
+        return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
     return mpi->Type_size(call->datatype, &bytes) == MPI_SUCCESS && bytes > 0 ? (size_t)bytes : 0;
 }
 
 /* A call that MPI has served: its arguments are right. */
-static void note(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-                 enum cgx_reason reason)
+static void note(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason)
 {
-    bool large = type != CGX_TYPE_OTHER && call->count >= CGX_ELIGIBLE_LEAST &&
-                 (uint64_t)call->count >= cgx_start()->minimal_size;
-    struct cgx_reason_call kind = {.count = call->count,
-                                   .datatype = (uintptr_t)call->datatype,
-                                   .op = (uintptr_t)call->op};
+    bool large = call->type != CGX_TYPE_OTHER && call->count >= CGX_ELIGIBLE_LEAST &&
+                 (uint64_t)call->count >= cgx_config()->minimal_size;
+    struct cgx_reason_call kind = {
+        .count = call->count, .datatype = (uintptr_t)call->datatype, .op = (uintptr_t)call->op};
 
-    cgx_totals_exact(reason, (size_t)call->count * element_bytes(mpi, call, type), large);
+    cgx_totals_exact(reason, (size_t)call->count * element_bytes(mpi, call), large);
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
     mpi->Comm_size(call->comm, &kind.ranks);
@@ -39,10 +36,10 @@ static void note(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cg
 
 /* ---- the call ---- */
 
-static int reduce(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type)
+static int reduce(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
-    if (cgx_half_sum_needed(mpi, type, call->op))
-        return cgx_half_sum(call, type);
+    if (cgx_half_sum_needed(mpi, call))
+        return cgx_half_sum(call);
     if (call->large)
         return mpi->Allreduce_c(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op,
                                 call->comm);
@@ -51,25 +48,24 @@ static int reduce(const struct cgx_mpi *mpi, const struct cgx_call *call, enum c
 }
 
 /* Through copies on the host where the MPI needs them. */
-static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type)
+static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
-    struct cgx_stage stage;
+    struct cgx_bounce bounce;
     int code;
 
-    if (!cgx_stage_needed(mpi, call, cgx_half_sum_needed(mpi, type, call->op)))
-        return reduce(mpi, call, type);
-    code = cgx_stage_begin(mpi, call, &stage);
+    if (!cgx_bounce_needed(mpi, call, cgx_half_sum_needed(mpi, call)))
+        return reduce(mpi, call);
+    code = cgx_bounce_begin(mpi, call, &bounce);
     if (code != MPI_SUCCESS)
         return code;
-    return cgx_stage_end(mpi, &stage, reduce(mpi, &stage.call, type));
+    return cgx_bounce_end(mpi, &bounce, reduce(mpi, &bounce.call));
 }
 
-int cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_type_class type,
-              enum cgx_reason reason)
+int cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason)
 {
-    int code = serve(mpi, call, type);
+    int code = serve(mpi, call);
 
     if (code == MPI_SUCCESS)
-        note(mpi, call, type, reason);
+        note(mpi, call, reason);
     return code;
 }

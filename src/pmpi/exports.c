@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "comm/comm.h"
+#include "comm/state.h"
+#include "mpi/op_large.h"
+#include "mpi/ops.h"
+#include "mpi/table.h"
 #include "pmpi/allreduce.h"
-#include "pmpi/comm.h"
-#include "pmpi/op_large.h"
-#include "pmpi/ops.h"
 #include "util/log.h"
-#include "util/mpi.h"
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
 

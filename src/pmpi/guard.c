@@ -10,9 +10,9 @@
 #include "codec/peek.h"
 #include "cuda/memory.h"
 #include "cuda/staged.h"
+#include "mpi/config.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
-#include "pmpi/start.h"
 
 /* A bucket of each of COUNT groups, never the same place twice running, so that rows of a matrix do
  * not alias. */
@@ -74,7 +74,7 @@ static bool copy_input(struct sample *sample, const struct cgx_call *call)
 {
     const struct cgx_pointer *where = &call->receive;
     bool entered = enter(where);
-    bool waits = !is_on_host(where) && cgx_start()->sync == CGX_SYNC_DEVICE;
+    bool waits = !is_on_host(where) && cgx_config()->sync == CGX_SYNC_DEVICE;
     bool had = !waits || cgx_staged_wait(where) == CGX_OK;
 
     sample->copy = malloc(sample->count * bucket_bytes(sample));
@@ -96,16 +96,15 @@ static void release(struct sample *sample)
 }
 
 /* False: nothing can be said of this call. Whoever has wrong arguments is told by MPI. */
-static bool begin(const struct cgx_call *call, enum cgx_type_class type, uint32_t number,
-                  struct sample *sample)
+static bool begin(const struct cgx_call *call, uint32_t number, struct sample *sample)
 {
-    const struct cgx_settings *settings = cgx_start();
+    const struct cgx_settings *settings = cgx_config();
     bool in_place = call->sendbuf == MPI_IN_PLACE;
     size_t most, buckets;
 
     *sample = (struct sample){
         .elements = (size_t)call->count, .bucket_size = settings->bucket_size, .number = number};
-    if (cgx_eligible_dtype(call, type, &sample->dtype) ||
+    if (cgx_eligible_dtype(call, &sample->dtype) ||
         cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL))
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
@@ -150,15 +149,14 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
     return true;
 }
 
-int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                    enum cgx_type_class type, enum cgx_reason reason, unsigned ranks,
-                    uint32_t number, uint32_t words[CGX_OPINION_WORDS])
+int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason,
+                    unsigned ranks, uint32_t number, uint32_t words[CGX_OPINION_WORDS])
 {
     struct cgx_closeness closeness = {0};
     union cgx_float_state caller;
     struct sample sample;
-    bool can = begin(call, type, number, &sample), entered;
-    int code = cgx_exact(mpi, call, type, reason);
+    bool can = begin(call, number, &sample), entered;
+    int code = cgx_exact(mpi, call, reason);
 
     cgx_opinion_none(words);
     if (!can)

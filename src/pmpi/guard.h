@@ -7,11 +7,11 @@
 #define CGX_PMPI_GUARD_H
 
 #include "codec/format.h"
+#include "mpi/table.h"
+#include "mpi/types.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"
-#include "pmpi/types.h"
 #include "policy/consensus.h"
-#include "util/mpi.h"
 
 /* Buckets that are looked at: one in so many, but no more than that many, of host memory and of
  * device memory, from which each is a copy. */
@@ -19,12 +19,11 @@
 #define CGX_GUARD_MOST 256
 #define CGX_GUARD_MOST_DEVICE 64
 
-/* Serves CALL exactly, for REASON, and sets WORDS to this rank's opinion of it. RANKS are those that sum;
- * NUMBER, of the samples that were taken of such calls, moves the sample. Where the elements cannot
- * be read or memory is short the opinion is that nothing is known. Returns what the exact call
- * does. */
-int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                    enum cgx_type_class type, enum cgx_reason reason, unsigned ranks,
-                    uint32_t number, uint32_t words[CGX_OPINION_WORDS]);
+/* Serves CALL exactly, for REASON, and sets WORDS to this rank's opinion of it. RANKS are those
+ * that sum; NUMBER, of the samples that were taken of such calls, moves the sample. Where the
+ * elements cannot be read or memory is short the opinion is that nothing is known. Returns what the
+ * exact call does. */
+int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason,
+                    unsigned ranks, uint32_t number, uint32_t words[CGX_OPINION_WORDS]);
 
 #endif

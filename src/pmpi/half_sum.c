@@ -11,9 +11,9 @@
 
 #include "codec/quant.h"
 
-bool cgx_half_sum_needed(const struct cgx_mpi *mpi, enum cgx_type_class type, MPI_Op op)
+bool cgx_half_sum_needed(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
-    return type == CGX_TYPE_FLOAT16 && op == MPI_SUM && mpi->version[0] == 4 &&
+    return call->type == CGX_TYPE_FLOAT16 && call->op == MPI_SUM && mpi->version[0] == 4 &&
            mpi->version[1] == 0;
 }
 
@@ -57,7 +57,7 @@ static bool has_elements(const struct cgx_call *call)
            call->comm != MPI_COMM_NULL;
 }
 
-int cgx_half_sum(const struct cgx_call *call, enum cgx_type_class type)
+int cgx_half_sum(const struct cgx_call *call)
 {
     size_t count = (size_t)call->count;
     bool in_place = call->sendbuf == MPI_IN_PLACE;
@@ -73,10 +73,10 @@ int cgx_half_sum(const struct cgx_call *call, enum cgx_type_class type)
         error = reduce(call, call->sendbuf, call->recvbuf, call->datatype, call->op);
         goto free_copies;
     }
-    widen(type, in_place ? call->recvbuf : call->sendbuf, input, count);
+    widen(call->type, in_place ? call->recvbuf : call->sendbuf, input, count);
     error = reduce(call, in_place ? MPI_IN_PLACE : input, sum, MPI_FLOAT, MPI_SUM);
     if (error == MPI_SUCCESS)
-        narrow(type, sum, call->recvbuf, count);
+        narrow(call->type, sum, call->recvbuf, count);
 free_copies:
     if (input != sum)
         free(input);

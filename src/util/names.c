@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "util/parse.h"
-#include "util/settings.h"
 
 #define PREFIX "CGX_"
 
@@ -58,22 +57,22 @@ static size_t distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* The nearest name of the table, or NULL if none is close enough to be meant. */
-static const char *nearest(const char *name, size_t length)
+/* The nearest name of those KNOWN, or NULL if none is close enough to be meant. */
+static const char *nearest(const char *name, size_t length, cgx_names_known *known)
 {
     const char *found = NULL;
     /* At most a third of what is behind the prefix may be wrong. */
     size_t bound = (length - (sizeof PREFIX - 1)) / 3 + 1;
-    const struct cgx_setting *setting;
+    const char *candidate;
 
     if (length >= NAME_BYTES)
         return NULL;
-    for (size_t i = 0; (setting = cgx_settings_row(i)) != NULL; i++) {
-        size_t edits = distance(name, length, setting->name);
+    for (size_t i = 0; (candidate = known(i)) != NULL; i++) {
+        size_t edits = distance(name, length, candidate);
 
         if (edits < bound) {
             bound = edits;
-            found = setting->name;
+            found = candidate;
         }
     }
     return found;
@@ -84,17 +83,16 @@ static bool equal(const char *name, size_t length, const char *known)
     return strlen(known) == length && strncmp(name, known, length) == 0;
 }
 
-bool cgx_names_explain(const char *entry, char *message, size_t size)
+bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size)
 {
     size_t length = strcspn(entry, "=");
     int shown = (int)least(length, NAME_BYTES);
-    const struct cgx_setting *setting;
-    const char *meant;
+    const char *name, *meant;
 
     if (strncmp(entry, PREFIX, sizeof PREFIX - 1) != 0 || entry[length] != '=')
         return false;
-    for (size_t i = 0; (setting = cgx_settings_row(i)) != NULL; i++)
-        if (equal(entry, length, setting->name))
+    for (size_t i = 0; (name = known(i)) != NULL; i++)
+        if (equal(entry, length, name))
             return false;
     for (size_t i = 0; i < sizeof retired / sizeof retired[0]; i++) {
         if (equal(entry, length, retired[i].name)) {
@@ -102,7 +100,7 @@ bool cgx_names_explain(const char *entry, char *message, size_t size)
             return true;
         }
     }
-    meant = nearest(entry, length);
+    meant = nearest(entry, length, known);
     if (meant != NULL)
         snprintf(message, size, "%.*s is not a variable of this library; is %s meant?", shown,
                  entry, meant);

@@ -11,148 +11,7 @@
 #include "util/names.h"
 #include "util/parse.h"
 #include "util/settings_together.h"
-
-/* Every value is parsed into 64 bits: an integer as it is, a word as its place in the list, a real
- * number as its bits. Ranks compare them and fields are filled from them without knowing more. */
-struct row {
-    struct cgx_setting about;
-    bool (*parse)(const struct row *row, const char *text, uint64_t *value);
-    uint64_t least, most;
-    uint64_t also;        /* one more integer that is allowed, or 0 */
-    const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
-    size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
-    size_t path;          /* of the field for the text itself; 0: there is none */
-    size_t kind;          /* of the field for SIGN of the value; 0: there is none */
-};
-
-static bool parse_integer(const struct row *row, const char *text, uint64_t *value)
-{
-    uint64_t number;
-
-    if (!cgx_parse_unsigned(text, &number))
-        return false;
-    if ((number < row->least || number > row->most) && (number == 0 || number != row->also))
-        return false;
-    *value = number;
-    return true;
-}
-
-static bool parse_power(const struct row *row, const char *text, uint64_t *value)
-{
-    uint64_t number;
-
-    if (!parse_integer(row, text, &number) || (number & (number - 1)) != 0)
-        return false;
-    *value = number;
-    return true;
-}
-
-static bool parse_elements(const struct row *row, const char *text, uint64_t *value)
-{
-    uint64_t number;
-
-    if (!cgx_parse_unsigned(text, &number))
-        return false;
-    *value = number < row->least ? row->least : number;
-    return true;
-}
-
-static bool parse_mebibytes(const struct row *row, const char *text, uint64_t *value)
-{
-    uint64_t number;
-
-    if (!parse_integer(row, text, &number))
-        return false;
-    *value = number << 20;
-    return true;
-}
-
-static bool parse_fragment(const struct row *row, const char *text, uint64_t *value)
-{
-    return cgx_parse_choice(text, "auto", value) || parse_integer(row, text, value);
-}
-
-static bool parse_choice(const struct row *row, const char *text, uint64_t *value)
-{
-    return cgx_parse_choice(text, row->about.values, value);
-}
-
-static bool parse_widths(const struct row *row, const char *text, uint64_t *value)
-{
-    uint64_t least, most;
-
-    if (!cgx_parse_pair(text, ':', &least, &most) || least < row->least || most > row->most ||
-        least > most)
-        return false;
-    *value = least << 16 | most;
-    return true;
-}
-
-/* Up to MOST. */
-static bool parse_share(const struct row *row, const char *text, uint64_t *value)
-{
-    double number;
-
-    if (!cgx_parse_nonnegative(text, &number) || number > (double)row->most)
-        return false;
-    memcpy(value, &number, sizeof number);
-    return true;
-}
-
-/* The sign of the number tells its kind; noise is at most MOST. */
-#define SIGN ((uint64_t)1 << 63)
-
-static bool parse_budget(const struct row *row, const char *text, uint64_t *value)
-{
-    char word[sizeof "noise"];
-    size_t length = strcspn(text, ":");
-    uint64_t kind = CGX_BUDGET_ERROR;
-    double number;
-
-    if (text[length] != '\0') {
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        if (length >= sizeof word || !cgx_parse_choice(word, "error, noise", &kind))
-            return false; /* the list is as in enum cgx_budget */
-        text += length + 1;
-    }
-    if (!cgx_parse_positive(text, &number) ||
-        (kind == CGX_BUDGET_NOISE && number > (double)row->most))
-        return false;
-    memcpy(value, &number, sizeof number);
-    *value |= kind == CGX_BUDGET_NOISE ? SIGN : 0;
-    return true;
-}
-
-static bool parse_topology(const struct row *row, const char *text, uint64_t *value)
-{
-    uint64_t nodes, ranks;
-
-    if (cgx_parse_choice(text, "auto, flat", value)) /* CGX_TOPOLOGY_AUTO, CGX_TOPOLOGY_FLAT */
-        return true;
-    if (!cgx_parse_pair(text, 'x', &nodes, &ranks) || nodes < row->least || nodes > row->most ||
-        ranks < row->least || ranks > row->most)
-        return false;
-    *value = nodes << 32 | ranks;
-    return true;
-}
-
-static bool parse_content(const struct row *row, const char *text, uint64_t *value)
-{
-    uint32_t hash = 0;
-
-    (void)row;
-    if (strlen(text) >= CGX_SETTINGS_PATH_BYTES || (*text != '\0' && !cgx_hash_file(text, &hash)))
-        return false;
-    *value = hash;
-    return true;
-}
-
-static bool parse_path(const struct row *row, const char *text, uint64_t *value)
-{
-    (void)row;
-    *value = *text != '\0';
-    return strlen(text) < CGX_SETTINGS_PATH_BYTES;
-}
+#include "util/settings_values.h"
 
 /* clang-format off */
 #define NO_FIELD .size = 0
@@ -163,96 +22,96 @@ static bool parse_path(const struct row *row, const char *text, uint64_t *value)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
-static const struct row rows[] = {
+static const struct cgx_settings_row rows[] = {
     /* It comes first: the defaults of the others depend on it. */
     {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
       "a set of defaults; bytegrad: those of Bagua's ByteGrad; exact: every call is exact", 22},
-     parse_choice, FIELD(profile)},
+     cgx_value_choice, FIELD(profile)},
     {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
-     parse_choice, FIELD(enable)},
+     cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
-     parse_integer, 1, 8, CGX_BITS_EXACT, .bytegrad = "8", FIELD(bits)},
+     cgx_value_integer, 1, 8, CGX_BITS_EXACT, .bytegrad = "8", FIELD(bits)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},
-     parse_power, 64, 4096, FIELD(bucket_size)},
+     cgx_value_power, 64, 4096, FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "a number of elements", "16384",
       "smaller calls are exact; values below 1024 mean 1024", 4},
-     parse_elements, 1024, .bytegrad = "1024", FIELD(minimal_size)},
+     cgx_value_elements, 1024, .bytegrad = "1024", FIELD(minimal_size)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
       "1: the tail that does not fill a bucket is sent exact", 5},
-     parse_choice, FIELD(skip_incomplete_buckets)},
+     cgx_value_choice, FIELD(skip_incomplete_buckets)},
     {{"CGX_BUFFERS", "device, host, all", "device",
       "which buffers are compressed: all of a call's must be of this kind", 6},
-     parse_choice, FIELD(buffers)},
+     cgx_value_choice, FIELD(buffers)},
     {{"CGX_WARMUP", "0-1000000", "2",
       "repeats of the program's step before its calls are compressed; 0: all calls are, at once", 7},
-     parse_integer, 0, 1000000, FIELD(warmup)},
+     cgx_value_integer, 0, 1000000, FIELD(warmup)},
     {{"CGX_CONSENSUS", "a number from 0 to 1", "0.05",
       "how far ranks are from their mean, squared and relative, where a sum is compressed; 0: off",
       24},
-     parse_share, .most = 1, FIELD(consensus)},
+     cgx_value_share, .most = 1, FIELD(consensus)},
     {{"CGX_ROUNDING", "nearest, stochastic", "nearest",
       "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits", 8},
-     parse_choice, FIELD(rounding)},
+     cgx_value_choice, FIELD(rounding)},
     {{"CGX_SEED", "an integer below 2^64", "0",
       "stochastic rounding is a function of seed, call, rank and element alone", 9},
-     parse_integer, 0, UINT64_MAX, FIELD(seed)},
+     cgx_value_integer, 0, UINT64_MAX, FIELD(seed)},
     {{"CGX_ADAPTIVE", "0, 1", "1",
       "1: choose widths layer by layer, at no more error than one width for all", 10},
-     parse_choice, .bytegrad = "0", FIELD(adaptive)},
+     cgx_value_choice, .bytegrad = "0", FIELD(adaptive)},
     {{"CGX_ADAPTIVE_BITS", "MIN:MAX, each 1-8", "3:8",
       "widths that it may choose", 11},
-     parse_widths, 1, 8, FIELD(adaptive_bits)},
+     cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
     {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0; noise:C, above 0 and up to 1", "error:1.0",
       "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all, or to "
       "the noise between the ranks", 12},
-     parse_budget, .most = 1, FIELD(adaptive_budget), KIND(adaptive_budget_kind)},
+     cgx_value_budget, .most = 1, FIELD(adaptive_budget), KIND(adaptive_budget_kind)},
     {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
       "steps after which the widths are chosen anew", 13},
-     parse_integer, 1, 1000000, FIELD(adaptive_period)},
+     cgx_value_integer, 1, 1000000, FIELD(adaptive_period)},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},
-     parse_content, FIELD(rules), PATH(rules_path)},
+     cgx_value_content, FIELD(rules), PATH(rules_path)},
     {{"CGX_FUSION_BUFFER_SIZE_MB", "1-1048576", "64",
       "MiB: upper bound on the staging memory of one call; larger calls go in slices", 15},
-     parse_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
+     cgx_value_mebibytes, 1, 1048576, FIELD(fusion_buffer_bytes)},
     {{"CGX_FRAGMENT_BYTES", "auto, or 1024-67108864", "auto",
       "what messages through MPI are cut into; auto: 16 KiB, but 1 MiB above 10 Gbit/s", 25},
-     parse_fragment, 1024, 67108864, FIELD(fragment_bytes)},
+     cgx_value_fragment, 1024, 67108864, FIELD(fragment_bytes)},
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
-     parse_choice, FIELD(inner_transport)},
+     cgx_value_choice, FIELD(inner_transport)},
     {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING", "SRA",
       "algorithm inside a node: scatter-reduce-allgather or ring", 17},
-     parse_choice, FIELD(inner_reduction)},
+     cgx_value_choice, FIELD(inner_reduction)},
     {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING", "SRA",
       "algorithm between nodes: scatter-reduce-allgather or ring", 18},
-     parse_choice, FIELD(cross_reduction)},
+     cgx_value_choice, FIELD(cross_reduction)},
     {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
       "0: ranks of a node send each other elements as they are; auto: they do not", 19},
-     parse_choice, FIELD(intra_compress)},
+     cgx_value_choice, FIELD(intra_compress)},
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
       "1: one leader of each node exchanges data with other nodes", 20},
-     parse_choice, .bytegrad = "1", FIELD(intra_broadcast)},
+     cgx_value_choice, .bytegrad = "1", FIELD(intra_broadcast)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
-     parse_topology, 1, INT32_MAX, FIELD(topology)},
+     cgx_value_topology, 1, INT32_MAX, FIELD(topology)},
     {{"CGX_SYNC", "stream, none, device", "stream",
       "what is waited for before a device buffer is read", 0},
-     parse_choice, FIELD(sync)},
+     cgx_value_choice, FIELD(sync)},
     {{"CGX_LOG", "error, warn, info, debug, trace", "warn",
       "how much is written to stderr", 0},
-     parse_choice, FIELD(log_level)},
+     cgx_value_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
       "statistics at the end: JSON; -: a table on stderr", 0},
-     parse_path, NO_FIELD, PATH(stats_path)},
+     cgx_value_path, NO_FIELD, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", 0},
-     parse_path, NO_FIELD, PATH(trace_path)},
+     cgx_value_path, NO_FIELD, PATH(trace_path)},
     {{"CGX_CHECK", "0, 1", "0",
       "1: every compressed call is also done exactly and compared with its bound", 23},
-     parse_choice, FIELD(check)},
+     cgx_value_choice, FIELD(check)},
 };
 /* clang-format on */
 #define NROWS (sizeof rows / sizeof rows[0])
@@ -262,29 +121,34 @@ const struct cgx_setting *cgx_settings_row(size_t index)
     return index < NROWS ? &rows[index].about : NULL;
 }
 
+static const char *name_of(size_t index)
+{
+    return index < NROWS ? rows[index].about.name : NULL;
+}
+
 const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
 {
-    const struct row *row = &rows[index];
+    const struct cgx_settings_row *row = &rows[index];
 
     return profile == CGX_PROFILE_BYTEGRAD && row->bytegrad != NULL ? row->bytegrad
                                                                     : row->about.initial;
 }
 
-static bool accepted(const struct row *row, const char *text, uint64_t *value)
+static bool accepted(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
     return *text != '\0' && row->parse(row, text, value);
 }
 
 /* Fields are bool, 32 bits or 64 bits. */
-static void store(const struct row *row, uint64_t value, struct cgx_settings *settings)
+static void store(const struct cgx_settings_row *row, uint64_t value, struct cgx_settings *settings)
 {
     unsigned char *field = (unsigned char *)settings + row->offset;
     bool flag = value != 0;
-    uint32_t word = (uint32_t)value, kind = (value & SIGN) != 0;
+    uint32_t word = (uint32_t)value, kind = (value & CGX_SETTINGS_SIGN) != 0;
 
     if (row->kind != 0) {
         memcpy((unsigned char *)settings + row->kind, &kind, sizeof kind);
-        value &= ~SIGN;
+        value &= ~CGX_SETTINGS_SIGN;
     }
     if (row->size == sizeof flag)
         memcpy(field, &flag, sizeof flag);
@@ -294,7 +158,7 @@ static void store(const struct row *row, uint64_t value, struct cgx_settings *se
         memcpy(field, &value, sizeof value);
 }
 
-static uint64_t load(const struct row *row, const struct cgx_settings *settings)
+static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settings *settings)
 {
     const unsigned char *field = (const unsigned char *)settings + row->offset;
     bool flag;
@@ -313,11 +177,11 @@ static uint64_t load(const struct row *row, const struct cgx_settings *settings)
     }
     if (row->size == sizeof value)
         memcpy(&value, field, sizeof value);
-    return value | (kind != 0 ? SIGN : 0);
+    return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
 /* False if TEXT, what the environment says or NULL, is refused. */
-static bool read_row(const struct row *row, const char *initial, const char *text,
+static bool read_row(const struct cgx_settings_row *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
 {
     uint64_t value = 0;
@@ -371,7 +235,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     for (size_t i = 0; i < ntogether; i++)
         report(context, CGX_LOG_ERROR, together[i]);
     for (size_t i = 0; environment[i] != NULL; i++)
-        if (cgx_names_explain(environment[i], message, sizeof message))
+        if (cgx_names_explain(environment[i], name_of, message, sizeof message))
             report(context, CGX_LOG_WARN, message);
 }
 

@@ -3,9 +3,10 @@
 
 /* A layer that is compressed no more leaves the budget: its error is no one's to spend. Linked with
  * the library's objects, in which a rank is made to refuse a buffer. */
+#include "comm/comm.h"
+#include "comm/state.h"
 #include "lib/check.h"
 #include "lib/steps.h"
-#include "pmpi/comm.h"
 #include "pmpi/eligible.h"
 
 /* Compressed steps before the first choice, and steps before these. */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "lib/tap.h"
-#include "pmpi/types.h"
-#include "util/mpi.h"
+#include "mpi/table.h"
+#include "mpi/types.h"
 
 static bool is(MPI_Datatype datatype, enum cgx_type_class class)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lib/tap.h"
-#include "util/mpi.h"
+#include "mpi/table.h"
 
 #ifdef OPEN_MPI
 #define FAMILY "Open MPI v4.1.4, package: a package"

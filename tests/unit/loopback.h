@@ -6,7 +6,7 @@
 #ifndef CGX_TESTS_LOOPBACK_H
 #define CGX_TESTS_LOOPBACK_H
 
-#include "util/mpi.h"
+#include "mpi/table.h"
 
 /* The table of these functions. Communicators and tags are ignored: messages between two ranks are
  * taken in the order in which they were sent. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "pmpi/ops.h"
+#include "mpi/ops.h"
 
 #define OP ((MPI_Op)(uintptr_t)0x98000001u)
 

@@ -9,8 +9,8 @@
 
 #include "codec/quant.h"
 #include "lib/tap.h"
-#include "pmpi/op_probe.h"
-#include "util/mpi.h"
+#include "mpi/op_probe.h"
+#include "mpi/table.h"
 
 #define WORDS               \
     const uint16_t *a = in; \

@@ -9,7 +9,7 @@
 
 #include "codec/quant.h"
 #include "lib/tap.h"
-#include "pmpi/ops.h"
+#include "mpi/ops.h"
 
 /* No MPI is asked: any handles do. */
 #define OP_NUMBER(n) ((MPI_Op)(uintptr_t)(0x98000000u + (n)))

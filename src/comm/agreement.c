@@ -1,0 +1,158 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/agreement.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/errors.h"
+#include "observe/timeline.h"
+#include "util/hash.h"
+#include "util/log.h"
+
+/* The record never changes its size, and the words before the settings never their meaning, so that
+ * every version of the library can compare itself with every other. */
+#define RECORD_VERSION 1
+enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
+#define RECORD_WORDS (WORD_SETTINGS + CGX_SETTINGS_WORDS)
+/* The last slots are not for settings. */
+#define WORD_HINTS (RECORD_WORDS - 1)
+#define WORD_NAME (RECORD_WORDS - 2)
+/* May differ: nothing depends on it but who writes a timeline. */
+#define WORD_TIMELINE (RECORD_WORDS - 3)
+
+/* One reduction gives the least of each word and, from the complements, the greatest. */
+struct record {
+    uint32_t words[RECORD_WORDS];
+    uint32_t complements[RECORD_WORDS];
+};
+
+static void fill_record(struct record *record, const struct cgx_agreement *agreement)
+{
+    memset(record, 0, sizeof *record);
+    record->words[WORD_RECORD] = RECORD_VERSION;
+    record->words[WORD_LIBRARY] = cgx_hash(CGX_HASH_START, PACKAGE_VERSION, sizeof PACKAGE_VERSION);
+    record->words[WORD_READY] = agreement->ready;
+    cgx_settings_words(agreement->settings, record->words + WORD_SETTINGS);
+    record->words[WORD_HINTS] = agreement->hints;
+    record->words[WORD_NAME] = agreement->name;
+    record->words[WORD_TIMELINE] = cgx_timeline_word();
+    for (size_t i = 0; i < RECORD_WORDS; i++)
+        record->complements[i] = ~record->words[i];
+}
+
+static const char *word_name(size_t word)
+{
+    const char *name;
+
+    if (word == WORD_HINTS)
+        return "hints (MPI_Comm_set_info)";
+    if (word == WORD_NAME)
+        return "the communicator's name";
+    if (word >= WORD_SETTINGS) {
+        name = cgx_settings_slot_name(word - WORD_SETTINGS);
+        return name ? name : "a setting of another version";
+    }
+    return word == WORD_READY ? "free memory" : "the version of this library";
+}
+
+static bool differs(const struct record *record, size_t word)
+{
+    return record->words[word] != ~record->complements[word];
+}
+
+static void name_differences(const struct record *record)
+{
+    char names[512] = "";
+    size_t length = 0;
+
+    for (size_t i = 0; i < RECORD_WORDS; i++) {
+        if (!differs(record, i) || i == WORD_TIMELINE)
+            continue;
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   length ? ", " : "", word_name(i));
+        if (length >= sizeof names)
+            break;
+    }
+    cgx_log(CGX_LOG_ERROR,
+            "ranks differ in %s: set the same everywhere; until then every call on this "
+            "communicator is exact",
+            names);
+}
+
+static int reduce_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, void *words, int count)
+{
+    MPI_Errhandler handler;
+    int code = cgx_errors_return(mpi, comm, &handler);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    code = mpi->Allreduce(MPI_IN_PLACE, words, count, MPI_UINT32_T, MPI_MIN, comm);
+    cgx_errors_restore(mpi, comm, handler);
+    return code;
+}
+
+/* Data of a rank that takes the record for its own sum hardly looks like a record's version. */
+static bool is_plausible(const struct record *record)
+{
+    uint32_t least = record->words[WORD_RECORD], greatest = ~record->complements[WORD_RECORD];
+
+    return least > 0 && greatest >= least && greatest < 256;
+}
+
+int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
+                       const struct cgx_agreement *agreement, bool *equal, bool *final)
+{
+    struct record record;
+    int code, rank;
+
+    *equal = *final = false;
+    fill_record(&record, agreement);
+    code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
+    if (code != MPI_SUCCESS) {
+        cgx_mpi_log_error(
+            mpi,
+            "ranks could not compare their settings; is every rank of this communicator "
+            "preloaded with this library?",
+            code);
+        mpi->Comm_call_errhandler(comm, code);
+        return code;
+    }
+    if (!is_plausible(&record))
+        return cgx_errors_raise(mpi, comm,
+                                "a rank of this communicator is not preloaded with this library");
+    *equal = true;
+    for (size_t i = 0; i < RECORD_WORDS; i++) {
+        bool counts = i != WORD_TIMELINE && differs(&record, i);
+
+        *equal = *equal && !counts;
+        *final = *final || (counts && i != WORD_HINTS);
+    }
+    cgx_timeline_meet(mpi, comm, !differs(&record, WORD_TIMELINE));
+    code = mpi->Comm_rank(comm, &rank);
+    if (!*equal && rank == 0)
+        name_differences(&record);
+    *final = *final || (*equal && !agreement->ready);
+    *equal = *equal && agreement->ready;
+    return code;
+}
+
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
+                   struct cgx_answer *all)
+{
+    enum { STANDING, TYPE, NO_TYPE, OPINION };
+    /* The least of each word counts, and the greatest standing. */
+    uint32_t words[OPINION + CGX_OPINION_WORDS] = {CGX_UNRECOVERABLE - mine->standing, mine->dtype,
+                                                   ~mine->dtype};
+    int code;
+
+    memcpy(words + OPINION, mine->opinion, sizeof mine->opinion);
+    code = mpi->Allreduce(MPI_IN_PLACE, words, sizeof words / sizeof words[0], MPI_UINT32_T,
+                          MPI_MIN, comm);
+    *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[STANDING], words[TYPE], {0}};
+    memcpy(all->opinion, words + OPINION, sizeof all->opinion);
+    if (code != MPI_SUCCESS || (all->standing == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
+        all->standing = CGX_DECLINED;
+    return code;
+}

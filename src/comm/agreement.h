@@ -1,0 +1,46 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The two agreements between the ranks of a communicator: small all-reduces on the caller's own
+ * communicator, in which every rank is at that moment anyway. All return MPI's code; results are
+ * the same on all ranks. */
+#ifndef CGX_COMM_AGREEMENT_H
+#define CGX_COMM_AGREEMENT_H
+
+#include <stdbool.h>
+
+#include "coll/coll.h"
+#include "mpi/table.h"
+#include "policy/consensus.h"
+#include "util/settings.h"
+
+/* What ranks compare. */
+struct cgx_agreement {
+    const struct cgx_settings *settings;
+    uint32_t hints; /* hash of what the program has said of the communicator */
+    uint32_t name;  /* hash of its name, where rules ask for it */
+    bool ready;     /* this rank has the memory that it needs */
+};
+
+/* In the first call on COMM that some setting could make compressed, and in the first after a hint:
+ * *EQUAL if all ranks have the same version, settings and hints and are ready; *FINAL if they are
+ * not for another reason than hints, which may yet change. If they differ, rank 0 of COMM names the
+ * variables; *EQUAL is false after an error too. A rank without this library
+ * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
+ * reported as an error. */
+int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
+                       const struct cgx_agreement *agreement, bool *equal, bool *final);
+
+/* What a rank says of a call, and what follows from what all say. */
+struct cgx_answer {
+    enum cgx_standing standing;
+    unsigned dtype;                      /* of the elements */
+    uint32_t opinion[CGX_OPINION_WORDS]; /* of the data: the least of each word counts */
+};
+
+/* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE
+ * only for the same type of elements. */
+int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
+                   struct cgx_answer *all);
+
+#endif

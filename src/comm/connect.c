@@ -1,0 +1,253 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/connect.h"
+
+#include <stdlib.h>
+
+#include "cuda/peers.h"
+#include "mpi/config.h"
+#include "util/log.h"
+
+unsigned cgx_connect_mates(const struct cgx_comm *state)
+{
+    enum cgx_transport transport = cgx_config()->inner_transport;
+
+    return state->nodes && !state->shm_refused && transport != CGX_TRANSPORT_MPI
+               ? state->nodes->most
+               : 0;
+}
+
+/* ---- what a rank has, and what all have ---- */
+
+/* What a rank has for its mates. */
+struct means {
+    struct cgx_shared_offer memory;
+    struct cgx_cuda_offer mirror;
+};
+
+/* The least of what all ranks say. */
+struct found {
+    int memory;        /* staging memory that can be shared */
+    int device;        /* see below */
+    int memory_is_old; /* mates have it already */
+    int device_is_old;
+};
+
+enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
+
+static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct found *found)
+{
+    return mpi->Allreduce(MPI_IN_PLACE, found, sizeof *found / sizeof(int), MPI_INT, MPI_MIN, comm);
+}
+
+/* Whether payloads may stay on devices. Budgets in units of noise need powers, which hosts find in
+ * more of the payloads than is brought to them then (coll/powers.h). */
+static bool may_open(const struct cgx_comm *state)
+{
+    const struct cgx_settings *settings = cgx_config();
+    bool finds_powers = settings->adaptive && settings->adaptive_budget_kind == CGX_BUDGET_NOISE;
+
+    return !state->mirrors_refused &&
+           (settings->inner_transport == CGX_TRANSPORT_P2P ||
+            (settings->inner_transport == CGX_TRANSPORT_AUTO && !finds_powers));
+}
+
+bool cgx_connect_may_offer(const struct cgx_comm *state)
+{
+    return cgx_connect_mates(state) > 1 && may_open(state);
+}
+
+/* Offers the memory of DEVICE, if there is one, to mates. */
+static int offer_device(const struct cgx_comm *state, struct cgx_backend *device,
+                        struct cgx_cuda_offer *offer)
+{
+    enum cgx_status status = CGX_ERR_INVALID;
+
+    if (device && may_open(state))
+        status = cgx_cuda_offer(device, offer);
+    return status == CGX_OK            ? DEVICE_READY
+           : status == CGX_ERR_INVALID ? DEVICE_ABSENT
+                                       : DEVICE_REFUSED;
+}
+
+static uint64_t memory_cookie(const struct cgx_comm *state)
+{
+    return state->scratch.shared.memory ? state->scratch.shared.cookie : 0;
+}
+
+/* Of the memory on a device that mates may use in calls with DEVICE or with others. */
+static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *mine)
+{
+    return mine->mirror.cookie ? mine->mirror.cookie : cgx_cuda_offered(state->scratch.devices);
+}
+
+static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct means *mine)
+{
+    struct found found = {.memory = state->shm && memory_cookie(state) != 0,
+                          .memory_is_old = memory_cookie(state) == state->shm_cookie};
+
+    *mine = (struct means){.memory = cgx_shared_offer(&state->scratch.shared)};
+    found.device = offer_device(state, device, &mine->mirror);
+    found.device_is_old =
+        mirror_cookie(state, mine) == state->mirror_cookie &&
+        (found.device != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
+    return found;
+}
+
+/* ---- connecting ---- */
+
+/* OFFERS are those of all ranks; NULL: not for PULL. */
+static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
+                                      enum cgx_pull pull, const struct means *offers)
+{
+    const struct cgx_nodes *nodes = state->nodes;
+    unsigned node = nodes->node[state->rank];
+    unsigned first = nodes->first[node], nmates = nodes->first[node + 1] - first;
+    struct cgx_cuda_mate *mates = calloc(nmates, sizeof *mates);
+    enum cgx_status status;
+
+    if (!mates)
+        return CGX_ERR_NOMEM;
+    for (unsigned i = 0; i < nmates; i++) {
+        const struct cgx_shm_segment segment = cgx_shm_segment(state->shm, i);
+
+        if (offers)
+            mates[i].mirror = offers[nodes->members[first + i]].mirror;
+        mates[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
+                                                     .bytes = segment.bytes,
+                                                     .front = segment.front,
+                                                     .cookie = segment.cookie};
+    }
+    status = cgx_cuda_connect(device, pull, mates, nmates, nodes->local[state->rank]);
+    free(mates);
+    return status;
+}
+
+/* Connects with what the ranks OFFER of what was FOUND on all, and says there what came of it. */
+static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *offers,
+                   struct found *found)
+{
+    struct cgx_shared_offer *memories = calloc((size_t)state->size, sizeof *memories);
+
+    for (int i = 0; memories && i < state->size; i++)
+        memories[i] = offers[i].memory;
+    found->memory =
+        memories && cgx_shm_attach(state->shm, &state->scratch.shared, memories) == CGX_OK;
+    free(memories);
+    cgx_cuda_disconnect(state->scratch.devices);
+    if (found->device == DEVICE_READY && found->memory &&
+        connect_device(state, device, CGX_PULL_DEVICE, offers) != CGX_OK)
+        found->device = DEVICE_REFUSED;
+}
+
+/* From now on all messages go by MPI. */
+static void give_up_memory(struct cgx_comm *state)
+{
+    enum cgx_transport asked = cgx_config()->inner_transport;
+
+    cgx_cuda_disconnect(state->scratch.devices);
+    cgx_shm_free(state->shm);
+    state->shm = NULL;
+    state->shm_refused = true;
+    state->scratch.mates = 0;
+    if (state->rank == 0)
+        cgx_log(asked != CGX_TRANSPORT_AUTO ? CGX_LOG_WARN : CGX_LOG_INFO,
+                "ranks of a node cannot share memory here: their messages go through MPI");
+}
+
+static void give_up_mirrors(struct cgx_comm *state)
+{
+    enum cgx_transport asked = cgx_config()->inner_transport;
+
+    cgx_cuda_disconnect(state->scratch.devices);
+    state->mirrors_refused = true;
+    if (state->rank == 0)
+        cgx_log(asked == CGX_TRANSPORT_P2P ? CGX_LOG_WARN : CGX_LOG_INFO,
+                "ranks of a node cannot reach the memory of each other's devices here: their "
+                "messages go through shared memory");
+}
+
+/* Takes note of what was FOUND on all ranks in the end. */
+static void conclude(struct cgx_comm *state, const struct means *mine, const struct found *found)
+{
+    uint64_t offered = mirror_cookie(state, mine);
+
+    cgx_shared_close(&state->scratch.shared);
+    state->shm_cookie = memory_cookie(state);
+    if (!found->memory)
+        give_up_memory(state);
+    else if (found->device == DEVICE_REFUSED)
+        give_up_mirrors(state);
+    /* By now all ranks have closed what was offered before, or are about to. */
+    if (state->mirror_cookie != offered)
+        cgx_cuda_withdraw(state->scratch.devices, state->mirror_cookie);
+    state->mirror_cookie = offered;
+}
+
+/* Where not all is as it was. */
+static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
+                        struct cgx_backend *device, const struct means *mine, struct means *offers,
+                        struct found *found)
+{
+    int code = MPI_SUCCESS;
+
+    if (found->memory)
+        code = mpi->Allgather(mine, sizeof *mine, MPI_BYTE, offers, sizeof *mine, MPI_BYTE,
+                              state->own);
+    if (code == MPI_SUCCESS && found->memory) {
+        attach(state, device, offers, found);
+        code = agree(mpi, state->own, found);
+    }
+    if (code == MPI_SUCCESS)
+        conclude(state, mine, found);
+    return code;
+}
+
+/* Has DEVICE copy from what mates share, for calls whose payloads do not go from device to device.
+ * No other rank needs to know. In a ring a rank passes on what it got, and so must have it in its
+ * own staging memory. */
+static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
+{
+    if (!device || !cgx_cuda_is_device(device) || !state->shm || state->segments_refused ||
+        cgx_config()->inner_reduction == CGX_REDUCTION_RING ||
+        cgx_cuda_connection(device) != CGX_PULL_NONE ||
+        connect_device(state, device, CGX_PULL_HOST, NULL) == CGX_OK)
+        return;
+    state->segments_refused = true;
+    cgx_log(CGX_LOG_INFO, "the device cannot read the shared memory of other ranks here: the "
+                          "processor copies their messages");
+}
+
+int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
+                bool *by_device)
+{
+    struct means mine, *offers;
+    struct found found;
+    int code;
+
+    *by_device = false;
+    if (cgx_connect_mates(state) < 2)
+        return MPI_SUCCESS;
+    if (!state->shm)
+        state->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
+    offers = calloc((size_t)state->size, sizeof *offers);
+    found = look(state, device, &mine);
+    found.memory = found.memory && offers;
+    code = agree(mpi, state->own, &found);
+    if (code == MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
+                                !found.memory_is_old || !found.device_is_old))
+        code = connect_anew(mpi, state, device, &mine, offers, &found);
+    free(offers);
+    *by_device = code == MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
+    if (code == MPI_SUCCESS && !*by_device)
+        connect_segments(state, device);
+    return code;
+}
+
+enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device)
+{
+    if (kind->by_device)
+        return CGX_PULL_DEVICE;
+    return device && cgx_cuda_connection(device) == CGX_PULL_HOST ? CGX_PULL_HOST : CGX_PULL_NONE;
+}

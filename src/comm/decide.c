@@ -1,0 +1,338 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/decide.h"
+
+#include <stdio.h>
+
+#include "codec/host_kernels.h"
+#include "comm/agreed_calls.h"
+#include "comm/agreement.h"
+#include "comm/comm.h"
+#include "comm/connect.h"
+#include "comm/nodes.h"
+#include "comm/planned.h"
+#include "mpi/config.h"
+#include "mpi/errors.h"
+#include "observe/stats.h"
+#include "util/log.h"
+
+/* ---- what a call needs ---- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_needs *b)
+{
+    return (struct cgx_needs){.lanes = larger(a->lanes, b->lanes),
+                              .staging = larger(a->staging, b->staging),
+                              .pieces = larger(a->pieces, b->pieces),
+                              .units = larger(a->units, b->units),
+                              .shown = larger(a->shown, b->shown),
+                              .sources = larger(a->sources, b->sources),
+                              .transfers = larger(a->transfers, b->transfers)};
+}
+
+static bool fits(const struct cgx_needs *needs, const struct cgx_needs *held)
+{
+    return needs->lanes <= held->lanes && needs->staging <= held->staging &&
+           needs->pieces <= held->pieces && needs->units <= held->units &&
+           needs->shown <= held->shown && needs->sources <= held->sources &&
+           needs->transfers <= held->transfers;
+}
+
+/* Whether calls of KIND, which did go from device to device, may again. */
+static bool is_apart_for_long(const struct cgx_kind *kind)
+{
+    return !kind->by_device && kind->next_apart > 0 && kind->apart == 0;
+}
+
+bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
+{
+    size_t count = (size_t)cgx_recurrence_count(recurring->call);
+    const struct cgx_planned *planned;
+
+    if (!recurring->kind->agreed || is_apart_for_long(recurring->kind) ||
+        cgx_plan_most_bytes(&recurring->say, count) > state->held.plan)
+        return false;
+    planned = cgx_planned_find(state, recurring);
+    return planned && fits(&planned->shape.needs, &state->held.needs);
+}
+
+bool cgx_decide_guards(const struct cgx_say *say)
+{
+    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 && !say->unguarded;
+}
+
+/* ---- what this rank has ---- */
+
+/* Sets *WANTED to what is to be had for the call and, where there was too little before, for counts
+ * that are larger by half. False if memory is short. */
+static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                        enum cgx_dtype dtype, struct cgx_held *wanted)
+{
+    uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
+    const struct cgx_planned *planned = cgx_planned_get(state, recurring, dtype);
+    const struct cgx_say nothing = {.exact = false};
+    struct cgx_planned larger_one;
+
+    if (!planned)
+        return false;
+    wanted->plan = larger(state->held.plan, cgx_plan_most_bytes(&recurring->say, (size_t)most));
+    wanted->needs = most_of(&planned->shape.needs, &state->held.needs);
+    if (state->held.needs.lanes == 0 || fits(&wanted->needs, &state->held.needs))
+        return true;
+    if (!cgx_planned_make(state, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
+        return false;
+    wanted->needs = most_of(&wanted->needs, &larger_one.shape.needs);
+    cgx_plan_free(larger_one.plan);
+    return true;
+}
+
+/* Gets ready what this rank needs for the calls; why it cannot be had goes into OFFER. */
+static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                    struct cgx_offer *offer, struct cgx_held *wanted)
+{
+    if (!offer->refusal && cgx_config()->intra_compress == CGX_INTRA_OFF &&
+        state->nodes->nodes == 1)
+        offer->refusal = CGX_REASON_ONE_NODE;
+    if (offer->refusal)
+        return;
+    state->scratch.mates = cgx_connect_mates(state);
+    if (!find_wanted(state, recurring, offer->dtype, wanted) ||
+        !cgx_planned_reserve(state, wanted->plan) ||
+        cgx_scratch_reserve(&state->scratch, &wanted->needs) != CGX_OK) {
+        offer->refusal = CGX_REASON_NO_MEMORY;
+        return;
+    }
+    cgx_offer_get_backends(state, offer);
+    if (!offer->refusal && state->own == MPI_COMM_NULL && !cgx_comm_reserve())
+        offer->refusal = CGX_REASON_COMMUNICATORS;
+}
+
+/* ---- agreeing about a kind of calls ---- */
+
+static enum cgx_standing standing_of(enum cgx_reason refusal)
+{
+    if (refusal == CGX_REASON_NONE)
+        return CGX_ABLE;
+    if (cgx_reason_is_unrecoverable(refusal))
+        return CGX_UNRECOVERABLE;
+    return cgx_reason_is_of_call(refusal) ? CGX_UNSUITED : CGX_DECLINED;
+}
+
+/* Takes note of whether calls of KIND still go from device to device. */
+static void keep_apart(struct cgx_kind *kind, bool was_by_device)
+{
+    if (kind->by_device || (!was_by_device && kind->next_apart == 0))
+        return;
+    kind->next_apart = kind->next_apart ? 2 * kind->next_apart : CGX_KIND_FIRST_APART;
+    if (kind->next_apart > CGX_KIND_MOST_APART)
+        kind->next_apart = CGX_KIND_MOST_APART;
+    kind->apart = kind->next_apart;
+}
+
+/* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
+ * RENEWED, was just had, and is connected. */
+static int ask(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+               const struct cgx_recurring *recurring, const struct cgx_offer *offer, bool renewed,
+               struct cgx_answer *all)
+{
+    const struct cgx_agreed_call *entry = recurring->entry;
+    struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
+    bool agreed, was_by_device = recurring->kind->by_device;
+    int code;
+
+    for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
+        mine.opinion[i] = entry->opinion[i];
+    code = cgx_agree_call(mpi, comm, &mine, all);
+    if (code != MPI_SUCCESS || !renewed)
+        return code;
+    agreed = all->standing == CGX_ABLE;
+    if (state->own == MPI_COMM_NULL) {
+        if (agreed)
+            code = cgx_comm_make_own(mpi, comm, state, &agreed);
+        else if (!offer->refusal)
+            cgx_comm_return();
+    }
+    if (!agreed && all->standing == CGX_ABLE)
+        all->standing = CGX_DECLINED;
+    /* Whether or not they agreed, some may have other staging memory than before. */
+    if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
+        if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
+            MPI_SUCCESS)
+            code = cgx_errors_raise(mpi, comm, "MPI could not connect the ranks of a node");
+        keep_apart(recurring->kind, was_by_device);
+    }
+    /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
+    else if (code == MPI_SUCCESS)
+        cgx_scratch_release(&state->scratch);
+    return code;
+}
+
+/* Takes note of what was agreed for the kind of the call. */
+static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                      enum cgx_dtype dtype, const struct cgx_held *wanted, bool agreed)
+{
+    struct cgx_kind *kind = recurring->kind;
+
+    if (agreed) {
+        kind->agreed = true;
+        kind->dtype = dtype;
+        kind->next_wait = 0;
+        state->held = *wanted;
+    } else if (!kind->agreed) {
+        kind->next_wait = kind->next_wait ? 2 * kind->next_wait : CGX_KIND_FIRST_WAIT;
+        if (kind->next_wait > CGX_KIND_MOST_WAIT)
+            kind->next_wait = CGX_KIND_MOST_WAIT;
+        kind->wait = kind->next_wait;
+    }
+}
+
+/* ---- what follows from the ranks' opinions ---- */
+
+void cgx_decide_warn(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                     struct cgx_verdict verdict)
+{
+    char why[160], where[64] = "a call";
+
+    if (state->rank != 0)
+        return;
+    if (recurring->position != CGX_POSITION_NONE)
+        snprintf(where, sizeof where, "call %zu of the step", recurring->position);
+    if (verdict.consensus == CGX_CONSENSUS_CLOSE)
+        snprintf(why, sizeof why,
+                 "all ranks contribute nearly the same values (they differ by %.2g %% of the "
+                 "mean's square); weights look like this",
+                 100 * verdict.distance);
+    else if (verdict.consensus == CGX_CONSENSUS_ONE_SIGN)
+        snprintf(why, sizeof why,
+                 "all elements of the sum have one sign; variances look like this");
+    else
+        snprintf(why, sizeof why,
+                 "no element is non-zero on two ranks; data that is gathered looks like this");
+    cgx_log(state->said_consensus ? CGX_LOG_DEBUG : CGX_LOG_WARN,
+            "%s (%llu elements, %d ranks): %s and gradients do not, so it stays exact; "
+            "CGX_CONSENSUS=0, or consensus=off in a rule or hint, compresses it all the same",
+            where, (unsigned long long)cgx_recurrence_count(recurring->call), state->size, why);
+    state->said_consensus = true;
+}
+
+/* Ranks looked at the last exact call of the entry, or of one that a consensus was suspected in. */
+static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                  const struct cgx_answer *all)
+{
+    struct cgx_agreed_call *entry = recurring->entry;
+    double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
+    struct cgx_verdict verdict = cgx_consensus_judge(all->opinion, threshold);
+
+    entry->sampled = false;
+    if (verdict.consensus == CGX_CONSENSUS_UNKNOWN) {
+        if (entry->state != CGX_CALL_COMPRESSED)
+            cgx_call_puzzle(entry);
+        return;
+    }
+    if (entry->state == CGX_CALL_COMPRESSED) {
+        if (verdict.consensus == CGX_CONSENSUS_NONE)
+            cgx_call_trust(entry);
+        else if (cgx_call_has_struck_out(entry))
+            cgx_call_hold(entry);
+    } else if (verdict.consensus == CGX_CONSENSUS_NONE &&
+               (entry->state != CGX_CALL_HELD ||
+                (verdict.distance >= 2 * threshold && cgx_call_clears(entry)))) {
+        cgx_call_agree(entry);
+        recurring->kind->trusted = true;
+    } else if (verdict.consensus != CGX_CONSENSUS_NONE || entry->wait == 0) {
+        cgx_call_hold(entry);
+    }
+    if (entry->state == CGX_CALL_HELD)
+        cgx_stats_held(state->stats);
+    if (entry->state == CGX_CALL_HELD && verdict.consensus != CGX_CONSENSUS_NONE)
+        cgx_decide_warn(state, recurring, verdict);
+}
+
+/* ---- deciding ---- */
+
+static int find_nodes(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+                      struct cgx_offer *offer)
+{
+    bool known;
+    int code = cgx_nodes_discover(mpi, comm, state, &known);
+
+    if (code != MPI_SUCCESS) {
+        state->broken = true;
+        return cgx_errors_raise(mpi, comm, "MPI could not tell the nodes");
+    }
+    if (!known && !offer->refusal)
+        offer->refusal = CGX_REASON_NODES;
+    return code;
+}
+
+int cgx_decide_raise(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_reason refusal)
+{
+    return cgx_errors_raise(mpi, comm,
+                            cgx_reason_is_unrecoverable(refusal) ? cgx_reason_text(refusal)
+                                                                 : "a rank cannot use its buffers");
+}
+
+/* Some rank, which may be this one for its REFUSAL, cannot serve calls of this kind, or this one.
+ */
+static int decline(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_agreed_call *entry,
+                   enum cgx_reason refusal, enum cgx_standing all)
+{
+    entry->sampled = false;
+    if (all == CGX_UNRECOVERABLE)
+        return cgx_decide_raise(mpi, comm, refusal);
+    cgx_call_decline(entry, refusal);
+    return MPI_SUCCESS;
+}
+
+static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                           const struct cgx_backend *device)
+{
+    static const char *const ways[] = {[CGX_PULL_NONE] = "",
+                                       [CGX_PULL_HOST] = ", copied by the devices",
+                                       [CGX_PULL_DEVICE] = ", from device to device"};
+    const struct cgx_planned *planned = cgx_planned_find(state, recurring);
+
+    if (planned)
+        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slices%s",
+                (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
+                planned->shape.slices, ways[cgx_connect_pull(recurring->kind, device)]);
+}
+
+int cgx_decide(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+               const struct cgx_recurring *recurring, struct cgx_offer *offer)
+{
+    struct cgx_agreed_call *entry = recurring->entry;
+    bool renews = entry->state == CGX_CALL_DECLINED || !cgx_decide_is_served(state, recurring);
+    struct cgx_held wanted = {{0}, 0};
+    union cgx_float_state caller;
+    struct cgx_answer all;
+    int code = find_nodes(mpi, comm, state, offer);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    if (renews)
+        prepare(state, recurring, offer, &wanted);
+    code = ask(mpi, comm, state, recurring, offer, renews, &all);
+    state->broken = code != MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        return code;
+    /* Else it is the call's buffers, which say nothing of its kind. */
+    if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
+        keep_kind(state, recurring, offer->dtype, &wanted, all.standing == CGX_ABLE);
+    if (all.standing != CGX_ABLE)
+        return decline(mpi, comm, entry, offer->refusal, all.standing);
+    cgx_float_enter(&caller);
+    if (entry->sampled)
+        judge(state, recurring, &all);
+    else
+        cgx_call_agree(entry);
+    cgx_float_leave(&caller);
+    if (entry->state == CGX_CALL_COMPRESSED)
+        say_compressed(state, recurring, cgx_offer_backend(offer));
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,36 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Ranks decide together which recurring calls are compressed. They agree once for each kind of
+ * calls, of one type: where the buffers live, what staging memory there is, how nodes are
+ * connected. A count that is new then needs nothing, but where it needs more memory than any
+ * before, which grows by half. For each position of the step, where CGX_CONSENSUS says so, they
+ * look at the data once too. */
+#ifndef CGX_COMM_DECIDE_H
+#define CGX_COMM_DECIDE_H
+
+#include "comm/offer.h"
+#include "mpi/table.h"
+#include "policy/consensus.h"
+
+/* Whether calls are looked at for a consensus before they are compressed. */
+bool cgx_decide_guards(const struct cgx_say *say);
+
+/* Whether all that the call needs has been agreed. */
+bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring);
+
+/* Collective on the caller's communicator COMM: what becomes of the entry. OFFER is this rank's,
+ * its backends not yet got. Returns MPI's code. */
+int cgx_decide(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+               const struct cgx_recurring *recurring, struct cgx_offer *offer);
+
+/* Raises that a rank, this one if its REFUSAL says so, can serve a call neither compressed nor
+ * exactly. The next call is tried too: as an exact one it would be an error on that rank alone. */
+int cgx_decide_raise(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_reason refusal);
+
+/* Rank 0 warns of the first VERDICT of a communicator, so that a program that averages its weights
+ * is told, and not flooded; the log has the others at the level debug. */
+void cgx_decide_warn(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                     struct cgx_verdict verdict);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/override.h"
+
+#include "mpi/config.h"
+#include "util/log.h"
+
+static enum cgx_dtype dtype_of(enum cgx_type_class type)
+{
+    return type == CGX_TYPE_FLOAT32    ? CGX_FLOAT32
+           : type == CGX_TYPE_BFLOAT16 ? CGX_BFLOAT16
+                                       : CGX_FLOAT16;
+}
+
+struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position,
+                            enum cgx_reason *reason)
+{
+    const struct cgx_rules_call call = {.count = key >> 4,
+                                        .dtype = dtype_of((enum cgx_type_class)(key & 15)),
+                                        .communicator = state->name,
+                                        .position =
+                                            position == CGX_POSITION_NONE ? UINT64_MAX : position};
+    struct cgx_say say = {0};
+
+    if (state->hints || cgx_config_rules())
+        say = cgx_say(state->hints, cgx_config_rules(), &call);
+    *reason = !say.exact ? CGX_REASON_NONE : say.rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+    if (cgx_config()->bits == CGX_BITS_EXACT && say.least == 0 && !say.layers && !say.exact) {
+        say.exact = true;
+        *reason = CGX_REASON_BITS;
+    }
+    return say;
+}
+
+/* The value of KEY in INFO, or NULL. */
+static const char *value_of(const struct cgx_mpi *mpi, MPI_Info info, const char *key,
+                            char value[MPI_MAX_INFO_VAL + 1])
+{
+    int found = 0;
+
+    if (mpi->Info_get(info, key, MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || !found)
+        return NULL;
+    value[MPI_MAX_INFO_VAL] = '\0';
+    return value;
+}
+
+void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state)
+{
+    char texts[CGX_HINTS][MPI_MAX_INFO_VAL + 1];
+    const char *values[CGX_HINTS];
+    struct cgx_rules_error error;
+    struct cgx_hints *hints;
+
+    for (size_t i = 0; i < CGX_HINTS; i++)
+        values[i] = value_of(mpi, info, cgx_hint_key((enum cgx_hint)i), texts[i]);
+    hints = cgx_hints_parse(state->hints, values, &error);
+    state->hints_refused = hints == NULL;
+    if (hints)
+        state->hints = hints;
+    else if (state->rank == 0)
+        cgx_log(CGX_LOG_ERROR,
+                "a hint was refused, at column %u: %s; calls on this communicator are exact",
+                error.column, error.message);
+}
+
+void cgx_comm_tell_step(struct cgx_comm *state)
+{
+    size_t step = cgx_step_said(state->hints, cgx_config_rules(), state->name);
+
+    if (!state->recurrence || step == state->step_told)
+        return;
+    cgx_recurrence_tell_step(state->recurrence, step);
+    state->step_told = step;
+}

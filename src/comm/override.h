@@ -1,0 +1,23 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the user and the program say of a communicator's calls: rules and hints. */
+#ifndef CGX_COMM_OVERRIDE_H
+#define CGX_COMM_OVERRIDE_H
+
+#include "comm/state.h"
+#include "mpi/table.h"
+
+/* Merges settings, rules and hints for a call with KEY at POSITION of the step (CGX_POSITION_NONE:
+ * not known). EXACT is set if none of them gives a width; *REASON: who says so. */
+struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position,
+                            enum cgx_reason *reason);
+
+/* Takes what INFO says; ranks are to compare it. */
+void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state);
+
+/* Tells the recurrence how long the step is, where rules or hints, which ranks have compared, say
+ * so. */
+void cgx_comm_tell_step(struct cgx_comm *state);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The recurring buffers of a communicator, by position in the step, each with a plan of its own
+ * whose widths are chosen by policy/adapt.h. At the beginning of a step ranks exchange what is due:
+ * by collectives on the private communicator, in which all are, since what is due follows from what
+ * they share. */
+#ifndef CGX_COMM_POSITIONS_H
+#define CGX_COMM_POSITIONS_H
+
+#include "coll/coll.h"
+#include "comm/state.h"
+
+/* To be called before the first call of a step that has a position is served. Returns MPI's code;
+ * after an error the communicator is broken. */
+int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state);
+
+/* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SHAPE is its, and TALLY
+ * where the call's findings go. False: there is none. */
+bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
+                        const struct cgx_shape **shape, struct cgx_tally *tally);
+
+/* NULL is allowed. */
+void cgx_positions_free(struct cgx_positions *layers);
+
+#endif

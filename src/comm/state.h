@@ -1,0 +1,95 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the library keeps for each of the caller's communicators: all of it is driven by the
+ * sequence of calls on the communicator, which its ranks share. comm/comm.h makes and finds it. */
+#ifndef CGX_COMM_STATE_H
+#define CGX_COMM_STATE_H
+
+#include <stdbool.h>
+
+#include "coll/scratch.h"
+#include "comm/agreed_calls.h"
+#include "mpi/types.h"
+#include "observe/reason.h"
+#include "policy/recurrence.h"
+#include "policy/rules.h"
+#include "topo/nodes.h"
+
+struct cgx_planned_calls;
+struct cgx_positions;
+struct cgx_stats;
+
+/* What ranks have agreed about calls of one type. */
+struct cgx_kind {
+    bool agreed;    /* calls that need no more memory than there is can be compressed */
+    bool by_device; /* and go from device to device inside nodes */
+    bool trusted;   /* a call of this kind was looked at and found to be no consensus */
+    enum cgx_dtype dtype;
+    /* Else new calls without a position stay exact until WAIT more have come; then ranks ask each
+     * other again. */
+    uint32_t wait, next_wait;
+    /* Calls that did go from device to device and do not now, until ranks see whether they can
+     * again; NEXT_APART 0: they never did. */
+    uint32_t apart, next_apart;
+};
+
+/* Memory that calls can rely on. */
+struct cgx_held {
+    struct cgx_needs needs; /* to work in */
+    size_t plan;            /* bytes that a plan can be made in */
+};
+
+#define CGX_KIND_FIRST_WAIT 4
+#define CGX_KIND_MOST_WAIT 64
+#define CGX_KIND_FIRST_APART 16
+#define CGX_KIND_MOST_APART 1024
+#define CGX_KINDS 8 /* enum cgx_type_class */
+
+struct cgx_comm {
+    enum cgx_reason refusal; /* why every call is exact */
+    bool agreed;             /* settings and hints have been compared */
+    bool final;              /* and need not be again, whatever hints come */
+    bool broken;             /* MPI failed: what was agreed, or is under way on OWN, is lost */
+    bool hints_refused;
+    int rank;
+    int size;
+    MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
+    struct cgx_nodes *nodes, *flat;     /* of struct cgx_scheme; NULL: not yet known */
+    struct cgx_pace pace;               /* known with the nodes */
+    struct cgx_hints *hints;            /* NULL: none */
+    uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
+    char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
+    struct cgx_recurrence *recurrence;
+    size_t step_told; /* calls of the step, as rules and hints say */
+    struct cgx_kind kinds[CGX_KINDS];
+    struct cgx_held held; /* by all ranks */
+    struct cgx_agreed_calls *agreed_calls;
+    struct cgx_planned_calls *planned;
+    struct cgx_positions *positions; /* of the present step; NULL: none */
+    unsigned positions_wait;         /* steps until a rank may have memory for them */
+    bool established;                /* its sums recur, which has been said */
+    bool said_consensus;             /* rank 0 has warned of one */
+    bool shm_refused;                /* mates cannot share memory */
+    bool mirrors_refused;            /* nor open the memory of each other's devices */
+    bool segments_refused;           /* this rank's devices cannot read what mates share */
+    struct cgx_scratch scratch;
+    struct cgx_shm *shm;     /* NULL: all messages go by MPI */
+    uint64_t shm_cookie;     /* of the segment that mates are attached to */
+    uint64_t mirror_cookie;  /* of the device memory that was offered them last; 0: none */
+    uint32_t calls;          /* compressed so far */
+    struct cgx_stats *stats; /* NULL: none are kept */
+};
+
+/* A float sum that may be compressed, as far as this communicator's calls tell. */
+struct cgx_recurring {
+    uint64_t call; /* cgx_recurrence_key */
+    size_t position;
+    bool recurs;
+    struct cgx_say say;
+    enum cgx_reason reason;        /* why the call is exact, or CGX_REASON_NONE and ... */
+    struct cgx_agreed_call *entry; /* ... what ranks have agreed of it */
+    struct cgx_kind *kind;
+};
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "mpi/config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/world.h"
+#include "util/hash.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+extern char **environ;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct cgx_settings settings;
+static struct cgx_rules *rules;
+
+/* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. */
+static void report(void *context, int level, const char *message)
+{
+    (void)context;
+    cgx_log_set_level((enum cgx_log_level)settings.log_level);
+    if (cgx_world_rank() <= 0)
+        cgx_log((enum cgx_log_level)level, "%s", message);
+}
+
+/* The content of the file at PATH and its *LENGTH, or NULL. */
+static char *read_file(const char *path, size_t *length)
+{
+    enum { STEP = 1 << 16 };
+    FILE *file = fopen(path, "re");
+    char *text = NULL, *larger;
+    size_t got = 0;
+
+    *length = 0;
+    while (file && (larger = realloc(text, *length + STEP)) != NULL) {
+        text = larger;
+        got = fread(text + *length, 1, STEP, file);
+        *length += got;
+        if (got < STEP)
+            break;
+    }
+    if (file && (ferror(file) || got == STEP)) {
+        free(text);
+        text = NULL;
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void warn_rule(void *context, unsigned line, const char *message)
+{
+    char text[512];
+
+    (void)context;
+    snprintf(text, sizeof text, "CGX_RULES, line %u: %s", line, message);
+    report(NULL, CGX_LOG_WARN, text);
+}
+
+static void read_rules(void)
+{
+    struct cgx_rules_error error = {0, 0, "the file cannot be read"};
+    char message[512], path[CGX_PRINTABLE_BYTES];
+    size_t length;
+    char *text = read_file(settings.rules_path, &length);
+
+    if (text) {
+        settings.rules = cgx_hash(CGX_HASH_START, text, length);
+        rules = cgx_rules_parse(text, length, warn_rule, NULL, &error);
+    }
+    free(text);
+    if (rules)
+        return;
+    settings.valid = false;
+    snprintf(message, sizeof message,
+             "CGX_RULES=\"%s\" refused: line %u, column %u: %s; every call is exact",
+             cgx_printable(settings.rules_path, path), error.line, error.column, error.message);
+    report(NULL, CGX_LOG_ERROR, message);
+}
+
+static void read_settings(void)
+{
+    cgx_world_exists();
+    cgx_settings_parse(environ, report, NULL, &settings);
+    cgx_log_set_level((enum cgx_log_level)settings.log_level);
+    if (settings.valid && settings.rules_path[0] != '\0')
+        read_rules();
+}
+
+const struct cgx_rules *cgx_config_rules(void)
+{
+    return rules;
+}
+
+const struct cgx_settings *cgx_config(void)
+{
+    pthread_once(&once, read_settings);
+    return &settings;
+}
+
+bool cgx_config_name_file(const char *from, int rank, char path[CGX_CONFIG_PATH_BYTES])
+{
+    bool all = strstr(from, "%r") != NULL;
+    size_t used = 0, size = CGX_CONFIG_PATH_BYTES;
+
+    path[0] = '\0';
+    while (*from != '\0' && used < size - 1) {
+        bool is_rank = from[0] == '%' && from[1] == 'r';
+
+        used += (size_t)(is_rank ? snprintf(path + used, size - used, "%d", rank)
+                                 : snprintf(path + used, size - used, "%c", *from));
+        from += is_rank ? 2 : 1;
+    }
+    return all || rank == 0;
+}

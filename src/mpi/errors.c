@@ -1,0 +1,48 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "mpi/errors.h"
+
+#include <pthread.h>
+
+#include "util/log.h"
+
+int cgx_errors_return(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler *handler)
+{
+    int code = mpi->Comm_get_errhandler(comm, handler);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    code = mpi->Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (code != MPI_SUCCESS)
+        mpi->Errhandler_free(handler);
+    return code;
+}
+
+void cgx_errors_restore(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler handler)
+{
+    mpi->Comm_set_errhandler(comm, handler);
+    mpi->Errhandler_free(&handler);
+}
+
+static pthread_once_t code_once = PTHREAD_ONCE_INIT;
+static int failure_code = MPI_ERR_OTHER;
+
+static void add_code(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int code;
+
+    if (mpi->Add_error_code(MPI_ERR_OTHER, &code) != MPI_SUCCESS)
+        return;
+    mpi->Add_error_string(code, "libcgxpmpi: an all-reduce failed");
+    failure_code = code;
+}
+
+int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why)
+{
+    cgx_log(CGX_LOG_ERROR, "an all-reduce failed: %s", why);
+    pthread_once(&code_once, add_code);
+    mpi->Comm_call_errhandler(comm, failure_code);
+    return failure_code;
+}

@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Errors of MPI calls that the library makes on the caller's communicators. */
+#ifndef CGX_MPI_ERRORS_H
+#define CGX_MPI_ERRORS_H
+
+#include "mpi/table.h"
+
+/* Sets COMM's error handler to return, so that a call of ours that fails does not reach the
+ * application's handler; cgx_errors_restore puts *HANDLER, its own, back. */
+int cgx_errors_return(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler *handler);
+void cgx_errors_restore(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler handler);
+
+/* Logs WHY an all-reduce failed and calls COMM's error handler with an error code of our own;
+ * returns the code. */
+int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE
+
+#include "mpi/ops.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "mpi/op_probe.h"
+#include "mpi/table.h"
+
+/* An op may look at its datatype, so that there is an answer for each. */
+#define ANSWERS 4
+
+struct answer {
+    MPI_Datatype datatype; /* MPI_DATATYPE_NULL: free */
+    enum cgx_op_class class;
+};
+
+struct record {
+    MPI_Op op; /* MPI_OP_NULL: free */
+    struct cgx_op_source source;
+    struct answer answers[ANSWERS];
+};
+
+static struct record records[CGX_OPS_MAX];
+static unsigned used; /* records from here on are free and were never used */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct record *find_record(MPI_Op op)
+{
+    for (unsigned i = 0; i < used; i++)
+        if (records[i].op == op)
+            return &records[i];
+    return NULL;
+}
+
+static struct answer *find_answer(struct record *record, MPI_Datatype datatype)
+{
+    for (int i = 0; i < ANSWERS; i++)
+        if (record->answers[i].datatype == datatype)
+            return &record->answers[i];
+    return NULL;
+}
+
+static bool lies_in(const void *address, const char *part_of_path)
+{
+    Dl_info info;
+
+    return dladdr(address, &info) != 0 && strstr(info.dli_fname, part_of_path) != NULL;
+}
+
+/* Whether the function may be called with C's arguments and does no more than compute. Closures of
+ * ctypes, cffi, numba or Julia lie in no object. */
+static bool is_plain(const struct cgx_op_source *source)
+{
+    const void *function = (const void *)source->function;
+    Dl_info info;
+
+    return source->commute && dladdr(function, &info) != 0 && !lies_in(function, "mpi4py") &&
+           !lies_in(source->caller, "libmpichcxx") && !lies_in(source->caller, "libmpicxx") &&
+           !lies_in(source->caller, "libmpi_cxx");
+}
+
+static struct record *take_record(void)
+{
+    struct record *record = find_record(MPI_OP_NULL);
+
+    return record == NULL && used < CGX_OPS_MAX ? &records[used++] : record;
+}
+
+void cgx_op_created(MPI_Op op, const struct cgx_op_source *source)
+{
+    bool plain = is_plain(source);
+    struct record *record;
+
+    pthread_mutex_lock(&mutex);
+    /* It is there if an op was freed by its PMPI_ name. */
+    record = find_record(op);
+    if (record != NULL)
+        record->op = MPI_OP_NULL;
+    record = plain ? take_record() : NULL;
+    if (record != NULL) {
+        record->op = op;
+        record->source = *source;
+        for (int i = 0; i < ANSWERS; i++)
+            record->answers[i].datatype = MPI_DATATYPE_NULL;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void cgx_op_freed(MPI_Op op)
+{
+    struct record *record;
+
+    if (!cgx_op_is_user(op))
+        return;
+    pthread_mutex_lock(&mutex);
+    record = find_record(op);
+    if (record != NULL)
+        record->op = MPI_OP_NULL;
+    pthread_mutex_unlock(&mutex);
+}
+
+void cgx_op_type_freed(MPI_Datatype datatype)
+{
+    if (datatype == MPI_DATATYPE_NULL)
+        return;
+    pthread_mutex_lock(&mutex);
+    for (unsigned i = 0; i < used; i++) {
+        struct answer *answer = find_answer(&records[i], datatype);
+
+        if (answer != NULL)
+            answer->datatype = MPI_DATATYPE_NULL;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+bool cgx_op_is_user(MPI_Op op)
+{
+    return CGX_MPI_LOOKS_CREATED(op);
+}
+
+enum cgx_op_class cgx_op_probe(MPI_Op op, MPI_Datatype datatype)
+{
+    enum cgx_op_class class = CGX_OP_UNKNOWN;
+    struct cgx_op_source source;
+    struct record *record;
+    struct answer *answer = NULL, *room = NULL;
+
+    if (!cgx_op_is_user(op) || datatype == MPI_DATATYPE_NULL)
+        return CGX_OP_UNKNOWN;
+    pthread_mutex_lock(&mutex);
+    record = find_record(op);
+    if (record != NULL) {
+        source = record->source;
+        answer = find_answer(record, datatype);
+        room = find_answer(record, MPI_DATATYPE_NULL);
+    }
+    if (answer != NULL)
+        class = answer->class;
+    pthread_mutex_unlock(&mutex);
+    if (answer != NULL || room == NULL)
+        return class;
+
+    /* Not under the mutex: the function is the program's. */
+    class = cgx_op_try(&source, datatype);
+    pthread_mutex_lock(&mutex);
+    record = find_record(op);
+    room = record == NULL ? NULL : find_answer(record, MPI_DATATYPE_NULL);
+    if (room != NULL && find_answer(record, datatype) == NULL) {
+        room->datatype = datatype;
+        room->class = class;
+    }
+    pthread_mutex_unlock(&mutex);
+    return class;
+}

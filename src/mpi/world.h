@@ -1,0 +1,26 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* MPI_COMM_WORLD, where the program has one, and its end. */
+#ifndef CGX_MPI_WORLD_H
+#define CGX_MPI_WORLD_H
+
+#include <stdbool.h>
+
+/* False in a program that so far uses MPI sessions alone: there even touching MPI_COMM_WORLD or
+ * MPI_COMM_SELF aborts. The first true answer sets the rank in log lines. */
+bool cgx_world_exists(void);
+
+/* This process's rank in it, -1 where there is none. */
+int cgx_world_rank(void);
+
+/* Has MPI_Finalize call FUNCTION before it does anything else, where it will (cgx_world_ends). */
+typedef void cgx_world_end(int rank, int size);
+void cgx_world_at_end(cgx_world_end *function);
+bool cgx_world_ends(void);
+
+/* True once MPI_Finalize has begun: from then on only memory may be freed. Never true in a program
+ * that uses MPI sessions alone. */
+bool cgx_world_finalizing(void);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "observe/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mpi/config.h"
+
+#define FIRST_ROOM 16
+
+/* Of a change's widths as text. */
+#define WIDTHS_BYTES 1024
+
+/* ---- layers ---- */
+
+static void begin_layer(struct cgx_stats_layer *layer, struct cgx_stats_key key)
+{
+    *layer = (struct cgx_stats_layer){
+        .key = key, .dtype = -1, .error = NAN, .budget = NAN, .noise = NAN};
+}
+
+static void end_layer(struct cgx_stats_layer *layer)
+{
+    for (size_t i = 0; i < layer->nchanges && i < 2 * CGX_STATS_CHANGES; i++)
+        free(layer->changes[i].widths);
+    free(layer->changes);
+    layer->changes = NULL;
+    layer->nchanges = 0;
+}
+
+static bool is_same(struct cgx_stats_key a, struct cgx_stats_key b)
+{
+    return a.position == b.position && a.call == b.call && a.rule == b.rule;
+}
+
+/* The place of KEY in the table, or the free one where it would be. */
+static uint32_t *slot_of(const struct cgx_stats *stats, struct cgx_stats_key key)
+{
+    uint64_t hash = (key.call ^ (uint64_t)key.position << 40 ^ (uint64_t)key.rule << 20) *
+                    UINT64_C(0x9E3779B97F4A7C15);
+    size_t mask = 2 * stats->room - 1, place = (size_t)(hash >> 32) & mask;
+
+    while (stats->slots[place] != 0 && !is_same(stats->layers[stats->slots[place] - 1].key, key))
+        place = (place + 1) & mask;
+    return &stats->slots[place];
+}
+
+static bool grow(struct cgx_stats *stats)
+{
+    size_t room = stats->room ? 2 * stats->room : FIRST_ROOM;
+    struct cgx_stats_layer *layers = realloc(stats->layers, room * sizeof *layers);
+    uint32_t *slots = calloc(2 * room, sizeof *slots);
+
+    if (layers)
+        stats->layers = layers;
+    if (!layers || !slots) {
+        free(slots);
+        return false;
+    }
+    free(stats->slots);
+    stats->slots = slots;
+    stats->room = room;
+    for (size_t i = 0; i < stats->nlayers; i++)
+        *slot_of(stats, layers[i].key) = (uint32_t)i + 1;
+    return true;
+}
+
+/* NULL if there is none. */
+static struct cgx_stats_layer *look_up(const struct cgx_stats *stats, struct cgx_stats_key key)
+{
+    uint32_t index = stats->room ? *slot_of(stats, key) : 0;
+
+    return index ? &stats->layers[index - 1] : NULL;
+}
+
+static bool has_room(struct cgx_stats *stats)
+{
+    return stats->nlayers < CGX_STATS_LAYERS &&
+           ((stats->layers && stats->nlayers < stats->room) || grow(stats));
+}
+
+/* The layer of KEY, made if there is none; the one for others where there is no room. Valid until
+ * the next look-up. */
+static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stats_key key)
+{
+    struct cgx_stats_layer *found = look_up(stats, key);
+
+    if (found)
+        return found;
+    if (!has_room(stats))
+        return &stats->other;
+    begin_layer(&stats->layers[stats->nlayers], key);
+    *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
+    return &stats->layers[stats->nlayers++];
+}
+
+void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
+{
+    to->compressed += from->compressed;
+    to->exact += from->exact;
+    to->redone += from->redone;
+    to->failed += from->failed;
+    to->seconds += from->seconds;
+    to->sent += from->sent;
+    to->plain += from->plain;
+    to->base += from->base;
+    to->checked += from->checked;
+    to->beyond += from->beyond;
+    to->square += from->square;
+    to->norm += from->norm;
+}
+
+/* ---- changes of widths ---- */
+
+/* Runs of segments alike, "120x3,4x8"; cut, with "..." at the end, where they are many. */
+static char *widths_of(const struct cgx_plan *plan)
+{
+    char text[WIDTHS_BYTES], *copy;
+    size_t used = 0, i = 0;
+
+    while (i < plan->nsegments) {
+        size_t first = i;
+        unsigned bits = plan->segments[i].bits;
+
+        while (i < plan->nsegments && plan->segments[i].bits == bits)
+            i++;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%zux%u", first ? "," : "",
+                                 i - first, bits);
+        if (i < plan->nsegments && sizeof text - used < 32) {
+            used += (size_t)snprintf(text + used, sizeof text - used, ",...");
+            break;
+        }
+    }
+    copy = malloc(used + 1);
+    if (copy)
+        memcpy(copy, text, used + 1);
+    return copy;
+}
+
+/* NULL: there was none. */
+static struct cgx_stats_change *last_change(const struct cgx_stats_layer *layer)
+{
+    uint64_t n = layer->nchanges;
+
+    if (n == 0)
+        return NULL;
+    return (struct cgx_stats_change *)cgx_stats_change(layer, n - 1);
+}
+
+/* Makes room for one more: most layers have few. */
+static bool have_change(struct cgx_stats_layer *layer)
+{
+    size_t n = layer->nchanges, room = n ? 2 * n : 1;
+    struct cgx_stats_change *changes;
+
+    if (n >= 2 * CGX_STATS_CHANGES || (n & (n - 1)) != 0)
+        return true;
+    changes = realloc(layer->changes, room * sizeof *changes);
+    if (changes)
+        layer->changes = changes;
+    return changes != NULL;
+}
+
+/* The estimates of the plan in which CHANGE was chosen or, the first time, left as it is. */
+static void set_estimate(const struct cgx_stats_layer *layer, struct cgx_stats_change *change)
+{
+    if (!isnan(change->budget))
+        return;
+    change->error = layer->error;
+    change->budget = layer->budget;
+}
+
+/* Takes note of the widths of PLAN, if they are not those that there were. */
+static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *plan, uint64_t step,
+                        enum cgx_stats_cause cause)
+{
+    struct cgx_stats_change *change = last_change(layer);
+
+    if (change && change->hash == plan->hash) {
+        if (cause != CGX_STATS_BASE)
+            set_estimate(layer, change);
+        return;
+    }
+    if (!have_change(layer))
+        return;
+    layer->nchanges++;
+    change = last_change(layer);
+    if (layer->nchanges > 2 * CGX_STATS_CHANGES)
+        free(change->widths);
+    *change = (struct cgx_stats_change){.step = step,
+                                        .call = layer->compressed,
+                                        .cause = cause,
+                                        .hash = plan->hash,
+                                        .widths = widths_of(plan),
+                                        .error = NAN,
+                                        .budget = NAN};
+    if (cause != CGX_STATS_BASE)
+        set_estimate(layer, change);
+}
+
+void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
+                    const struct cgx_adapt *adapt, enum cgx_adapt_due due)
+{
+    enum cgx_stats_cause cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD : CGX_STATS_PERIOD;
+    double error = 0, budget = 0;
+
+    if (!stats)
+        return;
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        const struct cgx_adapt_layer *about = &adapt->layers[i];
+        struct cgx_stats_layer *layer;
+
+        if (!about->plan)
+            continue;
+        layer =
+            layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
+        cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
+        layer->noise = cgx_adapt_noise(about);
+        error += layer->error;
+        budget += layer->budget;
+        if (layer != &stats->other)
+            follow_plan(layer, about->plan, adapt->steps, cause);
+    }
+    stats->plans++;
+    stats->guards += cause == CGX_STATS_GUARD;
+    stats->over = error > 0 ? error / budget : 0;
+    if (!(stats->over <= stats->most_over))
+        stats->most_over = stats->over;
+}
+
+/* ---- calls ---- */
+
+double cgx_stats_clock(const struct cgx_stats *stats)
+{
+    struct timespec now = {0, 0};
+
+    if (stats)
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
+{
+    return cgx_piece_layout(plan->count, bits, plan->bucket_size, plan->dtype).bytes;
+}
+
+static void count_elements(struct cgx_stats_count *count, uint64_t elements)
+{
+    count->calls++;
+    count->elements += elements;
+}
+
+static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checked *checked)
+{
+    struct cgx_stats_change *change = last_change(layer);
+
+    if (!checked->done)
+        return;
+    layer->checked++;
+    layer->beyond += checked->beyond;
+    layer->square += checked->error;
+    layer->norm += checked->exact;
+    if (change) {
+        change->checked++;
+        change->square += checked->error;
+    }
+}
+
+void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
+                          const struct cgx_checked *checked)
+{
+    const struct cgx_plan *plan = coll->shape->plan;
+    double share = 2.0 * (coll->shape->ranks - 1) / coll->shape->ranks;
+    bool placed = key.position != CGX_POSITION_NONE;
+    struct cgx_stats_layer *layer;
+
+    if (!stats)
+        return;
+    if (!plan->adaptive)
+        key.position = CGX_POSITION_NONE;
+    else if (placed)
+        key.rule = 0;
+    layer = layer_of(stats, key);
+    layer->dtype = plan->dtype;
+    layer->segments = plan->nsegments;
+    layer->seconds += seconds;
+    layer->sent += (double)coll->sent;
+    if (outcome != CGX_OUTCOME_DONE) {
+        bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_CONSENSUS;
+
+        layer->redone += redone;
+        layer->failed += !redone;
+        return;
+    }
+    if (layer != &stats->other)
+        follow_plan(layer, plan, 0, CGX_STATS_BASE);
+    count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
+    layer->compressed++;
+    layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
+    layer->base += share * (double)encoded_bytes(plan, (unsigned)cgx_config()->bits);
+    count_checked(layer, checked);
+}
+
+void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key)
+{
+    struct cgx_stats_layer *layer = NULL;
+
+    if (!stats)
+        return;
+    if (key.position != CGX_POSITION_NONE)
+        layer = look_up(stats, (struct cgx_stats_key){key.position, key.call, 0});
+    key.position = CGX_POSITION_NONE;
+    if (!layer)
+        layer = layer_of(stats, key);
+    layer->exact++;
+}
+
+void cgx_stats_held(struct cgx_stats *stats)
+{
+    if (stats)
+        stats->held++;
+}
+
+void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements)
+{
+    if (stats)
+        count_elements(&stats->exact[reason], elements);
+}
+
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence)
+{
+    if (!stats)
+        return;
+    stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
+    stats->step = cgx_recurrence_period(recurrence);
+}
+
+/* ---- communicators ---- */
+
+struct cgx_stats *cgx_stats_make(const char *name, int rank, int size)
+{
+    struct cgx_stats *stats = calloc(1, sizeof *stats);
+
+    if (!stats)
+        return NULL;
+    snprintf(stats->name, sizeof stats->name, "%s", name);
+    stats->rank = rank;
+    stats->size = size;
+    stats->over = stats->most_over = NAN;
+    begin_layer(&stats->other, (struct cgx_stats_key){CGX_POSITION_NONE, 0, 0});
+    return stats;
+}
+
+void cgx_stats_free(struct cgx_stats *stats)
+{
+    for (size_t i = 0; i < stats->nlayers; i++)
+        end_layer(&stats->layers[i]);
+    free(stats->layers);
+    free(stats->slots);
+    free(stats);
+}

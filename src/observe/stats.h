@@ -1,0 +1,164 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* CGX_STATS: what was done with the calls of each communicator, layer by layer; cgx-stats(5) says
+ * what each number means. Kept for as many layers as a step can have calls and written once, in
+ * MPI_Finalize. Everywhere NULL stands for a communicator whose statistics are not kept: then
+ * nothing is done. One thread uses a communicator at a time. */
+#ifndef CGX_OBSERVE_STATS_H
+#define CGX_OBSERVE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "coll/coll.h"
+#include "observe/check.h"
+#include "observe/reason.h"
+#include "policy/adapt.h"
+#include "policy/recurrence.h"
+
+/* Changes of widths that are kept of each layer: as many from the first on, and up to the last. */
+#define CGX_STATS_CHANGES 32
+
+/* Layers of a communicator; what there is beyond is counted as one. */
+#define CGX_STATS_LAYERS (CGX_STEP_LONGEST + 1024)
+
+/* Communicators that are kept after they were freed; what there is beyond is counted as one. */
+#define CGX_STATS_ENDED 64
+
+/* ---- what is kept; for the writer ---- */
+
+enum cgx_stats_cause { CGX_STATS_BASE, CGX_STATS_PERIOD, CGX_STATS_GUARD };
+
+/* Widths that were in force from a call on. */
+struct cgx_stats_change {
+    uint64_t step; /* since the layers of the step were made */
+    uint64_t call; /* compressed calls of the layer before */
+    enum cgx_stats_cause cause;
+    uint32_t hash;        /* of the plan */
+    char *widths;         /* "120x3,4x8": segments and their widths; NULL: memory was short */
+    double error, budget; /* estimated squared errors; NaN: none was made */
+    uint64_t checked;     /* calls that were compared, and their squared error */
+    double square;
+};
+
+/* What identifies a layer: its position in the step, or CGX_POSITION_NONE for all calls of one kind
+ * whose widths are fixed, or whose position is not known. */
+struct cgx_stats_key {
+    size_t position;
+    uint64_t call; /* cgx_recurrence_key */
+    unsigned rule; /* 0 where there is a position */
+};
+
+struct cgx_stats_layer {
+    struct cgx_stats_key key;
+    int dtype; /* enum cgx_dtype, -1: not known */
+    size_t segments;
+    uint64_t compressed, exact, redone, failed;
+    double seconds;
+    double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
+    double error, budget;     /* at the last plan, as in a change; NaN: none */
+    double noise;             /* cgx_adapt_noise, at the last plan; NaN: not known */
+    uint64_t checked, beyond;
+    double square, norm; /* squared errors and squared exact sums of the calls that were compared */
+    uint64_t nchanges;
+    /* The first CGX_STATS_CHANGES and, behind them, the last ones: cgx_stats_change. */
+    struct cgx_stats_change *changes;
+};
+
+struct cgx_stats_count {
+    uint64_t calls, elements;
+};
+
+struct cgx_stats {
+    struct cgx_stats *next;
+    bool ended; /* the communicator was freed */
+    char name[MPI_MAX_OBJECT_NAME];
+    int rank, size;
+    struct cgx_stats_count placed, unplaced; /* compressed calls, by whether they had a position */
+    struct cgx_stats_count exact[CGX_REASONS]; /* of those of 1024 elements and more, by reason */
+    enum cgx_evidence evidence; /* that the communicator's sums are those of steps, ... */
+    uint64_t established;       /* ... after so many large ones */
+    size_t step;                /* positions of the step; 0: none is known */
+    uint64_t held;              /* verdicts of a consensus */
+    uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
+    double over, most_over; /* estimated error over budget of all layers, after the last choice and
+                             * the worst; NaN: none was made */
+    size_t nlayers, room;
+    struct cgx_stats_layer *layers;
+    uint32_t *slots; /* 2 * ROOM: index of a layer + 1, by hash; 0: free */
+    struct cgx_stats_layer other;
+};
+
+/* The change with NUMBER, below nchanges, if it is kept. */
+static inline const struct cgx_stats_change *cgx_stats_change(const struct cgx_stats_layer *layer,
+                                                              uint64_t number)
+{
+    if (number < CGX_STATS_CHANGES)
+        return &layer->changes[number];
+    if (number + CGX_STATS_CHANGES < layer->nchanges)
+        return NULL;
+    return &layer->changes[CGX_STATS_CHANGES + number % CGX_STATS_CHANGES];
+}
+
+/* ---- keeping it ---- */
+
+/* For COMM; NULL if statistics are not wanted or memory is short. */
+struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, MPI_Comm comm, int rank, int size);
+
+/* The communicator is freed: what is known of it is kept up to the end of the program. */
+void cgx_stats_end(struct cgx_stats *stats);
+
+/* Seconds of some clock, for durations; 0 where STATS is NULL. */
+double cgx_stats_clock(const struct cgx_stats *stats);
+
+/* A call that was run as COLL, in SECONDS. KEY has position and rule both. */
+void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
+                          const struct cgx_checked *checked);
+
+/* A call that recurs and was exact, not done again. */
+void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key);
+
+/* Ranks have found a consensus in a call, which stays exact for a while. */
+void cgx_stats_held(struct cgx_stats *stats);
+
+/* A call of so many ELEMENTS was exact. */
+void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
+
+/* What is known of the step, after a call. */
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence);
+
+/* Widths were chosen for the layers of the step. */
+void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
+                    const struct cgx_adapt *adapt, enum cgx_adapt_due due);
+
+/* ---- writing it ---- */
+
+/* stats.c: those of one communicator, NULL if memory is short; and sums over layers. */
+struct cgx_stats *cgx_stats_make(const char *name, int rank, int size);
+void cgx_stats_free(struct cgx_stats *stats);
+void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from);
+
+/* Where the program ends, on every rank of MPI_COMM_WORLD: those whose affair it is write where
+ * CGX_STATS says. What cannot be written is an error line. */
+void cgx_stats_write(int rank, int size);
+
+struct cgx_stats_world {
+    int rank, size;
+    const struct cgx_stats *communicators;
+    size_t merged; /* communicators, and their calls */
+    struct cgx_stats_layer rest;
+};
+
+/* stats_json.c, stats_table.c: write WORLD to OUT. */
+void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
+void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
+
+/* For both: the name of the layer's datatype; a part of something, 0 of nothing. */
+const char *cgx_stats_datatype(const struct cgx_stats_layer *layer);
+double cgx_stats_ratio(double value, double to);
+
+#endif

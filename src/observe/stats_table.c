@@ -1,0 +1,115 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Statistics as a table for people: cgx-stats(5) documents it. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "observe/stats.h"
+#include "observe/totals.h"
+#include "util/parse.h"
+
+static void print_ratio(FILE *out, double value)
+{
+    if (isfinite(value))
+        fprintf(out, " %9.3f", value);
+    else
+        fprintf(out, " %9s", "-");
+}
+
+/* Measured error over the budget of the widths that are in force. */
+static double measured_ratio(const struct cgx_stats_layer *layer)
+{
+    const struct cgx_stats_change *last =
+        layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
+
+    return last && last->checked
+               ? cgx_stats_ratio(last->square / (double)last->checked, layer->budget)
+               : NAN;
+}
+
+static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
+{
+    const struct cgx_stats_change *last =
+        layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
+
+    if (layer->key.position == CGX_POSITION_NONE)
+        fprintf(out, "%8s", "-");
+    else
+        fprintf(out, "%8zu", layer->key.position);
+    fprintf(out, " %11" PRIu64 " %-9s %8zu %10" PRIu64 " %7" PRIu64 " %7" PRIu64 " %9.2f",
+            layer->key.call >> 4, cgx_stats_datatype(layer), layer->segments, layer->compressed,
+            layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
+    fprintf(out, " %6.1f%% %6.1f%%",
+            100 * cgx_stats_ratio(layer->plain - layer->sent, layer->plain),
+            100 * cgx_stats_ratio(layer->base - layer->sent, layer->base));
+    print_ratio(out, cgx_stats_ratio(layer->error, layer->budget));
+    print_ratio(out, measured_ratio(layer));
+    fprintf(out, " %7" PRIu64 "  %.40s%s\n", layer->beyond,
+            last && last->widths ? last->widths : "-",
+            last && last->widths && strlen(last->widths) > 40 ? "..." : "");
+}
+
+static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer *rest)
+{
+    if (rest->compressed + rest->exact + rest->redone + rest->failed > 0)
+        fprintf(out, "  %s: %" PRIu64 " calls compressed, %" PRIu64 " exact, %.2f MiB sent\n", what,
+                rest->compressed, rest->exact + rest->redone, rest->sent / 0x1p20);
+}
+
+/* How much of what was summed was compressed, and how the library came to do it. */
+static void print_step(FILE *out, const struct cgx_stats *stats)
+{
+    double placed = (double)stats->placed.elements;
+    double compressed = placed + (double)stats->unplaced.elements, all = compressed;
+
+    for (size_t i = 0; i < CGX_REASONS; i++)
+        all += (double)stats->exact[i].elements;
+    if (stats->evidence == CGX_EVIDENCE_NONE)
+        fprintf(out, "\n  no steps were found in its sums");
+    else
+        fprintf(out, "\n  its sums are of steps: told by %s, after %" PRIu64 " large ones",
+                cgx_evidence_name(stats->evidence), stats->established);
+    fprintf(out, "; of the elements %.1f %% were compressed (%.1f %% at a position of the step)",
+            100 * cgx_stats_ratio(compressed, all), 100 * cgx_stats_ratio(placed, all));
+    for (unsigned i = 0; i < CGX_REASONS; i++) {
+        if (stats->exact[i].calls > 0)
+            fprintf(out, "\n  %.1f %%, %" PRIu64 " calls, were exact: %s",
+                    100 * cgx_stats_ratio((double)stats->exact[i].elements, all),
+                    stats->exact[i].calls, cgx_reason_text((enum cgx_reason)i));
+    }
+}
+
+static void print_communicator(FILE *out, const struct cgx_stats *stats)
+{
+    char name[CGX_PRINTABLE_BYTES];
+
+    fprintf(out, "communicator \"%s\", %d ranks: %" PRIu64 " plans (%" PRIu64 " by the guard)",
+            cgx_printable(stats->name, name), stats->size, stats->plans, stats->guards);
+    if (isfinite(stats->over))
+        fprintf(out, ", estimated error %.3f of the budget", stats->over);
+    print_step(out, stats);
+    fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s %9s %7s  %s\n", "position",
+            "elements", "type", "segments", "compressed", "exact", "redone", "MiB sent", "saved",
+            "to base", "estimated", "measured", "beyond", "widths");
+    for (size_t i = 0; i < stats->nlayers; i++)
+        print_layer(out, &stats->layers[i]);
+    print_rest(out, "others", &stats->other);
+}
+
+void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
+{
+    const struct cgx_totals totals = cgx_totals();
+
+    fprintf(out, "cgx: rank %d of %d sent %" PRIu64 " bytes in %" PRIu64 " compressed calls\n",
+            world->rank, world->size, totals.bytes_sent, totals.compressed_calls);
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
+        if (totals.exact[i].calls > 0)
+            fprintf(out, "  %" PRIu64 " calls of %.2f MiB were exact: %s\n", totals.exact[i].calls,
+                    (double)totals.exact[i].bytes / 0x1p20, cgx_reason_text((enum cgx_reason)i));
+    }
+    for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
+        print_communicator(out, stats);
+    print_rest(out, "communicators that were freed earlier", &world->rest);
+}

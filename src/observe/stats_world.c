@@ -1,0 +1,170 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The statistics of all communicators of the process, and where they go in the end. */
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/config.h"
+#include "mpi/types.h"
+#include "observe/stats.h"
+#include "util/log.h"
+
+/* All that are kept; the live ones are written to by their own threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cgx_stats_world world = {
+    .rest = {.key = {CGX_POSITION_NONE, 0, 0}, .dtype = -1, .error = NAN, .budget = NAN}};
+static struct cgx_stats *kept;
+static size_t ended;
+static bool written;
+
+/* ---- communicators ---- */
+
+struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, MPI_Comm comm, int rank, int size)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    struct cgx_stats *stats;
+    int length;
+
+    if (cgx_config()->stats_path[0] == '\0')
+        return NULL;
+    if (mpi->Comm_get_name(comm, name, &length) != MPI_SUCCESS)
+        name[0] = '\0';
+    stats = cgx_stats_make(name, rank, size);
+    if (!stats)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    stats->next = kept;
+    kept = stats;
+    pthread_mutex_unlock(&lock);
+    return stats;
+}
+
+static void unlink_stats(const struct cgx_stats *stats)
+{
+    struct cgx_stats **link = &kept;
+
+    while (*link != stats)
+        link = &(*link)->next;
+    *link = stats->next;
+}
+
+/* Its calls are counted with those of all others that are not kept. */
+static void merge(const struct cgx_stats *stats)
+{
+    for (size_t i = 0; i < stats->nlayers; i++)
+        cgx_stats_add(&world.rest, &stats->layers[i]);
+    cgx_stats_add(&world.rest, &stats->other);
+    world.rest.exact += stats->exact[CGX_REASON_SMALL].calls +
+                        stats->exact[CGX_REASON_NOT_RECURRING].calls +
+                        stats->exact[CGX_REASON_STRAY].calls;
+    world.merged++;
+}
+
+void cgx_stats_end(struct cgx_stats *stats)
+{
+    bool keep;
+
+    if (!stats)
+        return;
+    pthread_mutex_lock(&lock);
+    keep = !written && ended < CGX_STATS_ENDED;
+    stats->ended = true;
+    ended += keep;
+    if (!keep) {
+        unlink_stats(stats);
+        merge(stats);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!keep)
+        cgx_stats_free(stats);
+}
+
+/* ---- the end ---- */
+
+static void write_file(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    bool failed = file == NULL;
+
+    if (file) {
+        cgx_stats_json(file, &world);
+        failed = ferror(file) != 0;
+        failed = fclose(file) != 0 || failed;
+    }
+    if (failed)
+        cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
+}
+
+/* In one piece: other ranks, and the program, may write to stderr too. */
+static void write_table(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+
+    if (memory) {
+        cgx_stats_table(memory, &world);
+        if (fclose(memory) == 0)
+            fwrite(text, 1, length, stderr);
+    }
+    free(text);
+}
+
+/* Numbers are written with a point whatever the program's locale says. */
+void cgx_stats_write(int rank, int size)
+{
+    char path[CGX_CONFIG_PATH_BYTES];
+    locale_t plain, before = 0;
+
+    if (cgx_config()->stats_path[0] == '\0' ||
+        !cgx_config_name_file(cgx_config()->stats_path, rank, path))
+        return;
+    plain = newlocale(LC_ALL_MASK, "C", 0);
+    if (plain)
+        before = uselocale(plain);
+    pthread_mutex_lock(&lock);
+    world.rank = rank;
+    world.size = size;
+    world.communicators = kept;
+    if (strcmp(path, "-") == 0)
+        write_table();
+    else
+        write_file(path);
+    written = true;
+    pthread_mutex_unlock(&lock);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+}
+
+/* ---- what both forms say ---- */
+
+const char *cgx_stats_datatype(const struct cgx_stats_layer *layer)
+{
+    static const char *const names[] = {"float32", "float16", "bfloat16"};
+
+    if (layer->dtype >= 0)
+        return names[layer->dtype];
+    switch ((enum cgx_type_class)(layer->key.call & 15)) {
+    case CGX_TYPE_FLOAT32:
+        return names[CGX_FLOAT32];
+    case CGX_TYPE_FLOAT16:
+        return names[CGX_FLOAT16];
+    case CGX_TYPE_BFLOAT16:
+        return names[CGX_BFLOAT16];
+    default:
+        return "two bytes";
+    }
+}
+
+double cgx_stats_ratio(double value, double to)
+{
+    return value == 0 ? 0 : value / to;
+}

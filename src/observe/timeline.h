@@ -1,0 +1,64 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* CGX_TRACE: one timeline of all ranks, written by rank 0 of MPI_COMM_WORLD in MPI_Finalize, or one
+ * of each rank where the name has "%r". util/trace.h has the events.
+ *
+ * Ranks send theirs only where all of MPI_COMM_WORLD is known to take part: that is found in the
+ * first call on a communicator of all ranks, with the agreement about settings. Else rank 0 would
+ * wait in MPI_Finalize for a rank that has no library, no CGX_TRACE, or nothing to sum; it then
+ * writes its own events alone. */
+#ifndef CGX_OBSERVE_TIMELINE_H
+#define CGX_OBSERVE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "coll/coll.h"
+#include "mpi/table.h"
+#include "mpi/types.h"
+#include "util/trace.h"
+
+/* Of an event's bits, besides widths. */
+#define CGX_TIMELINE_ADAPTIVE 254
+#define CGX_TIMELINE_SEVERAL 255
+
+/* ---- recording; nothing is done where BEGUN is 0 ---- */
+
+/* A call that was run as COLL. */
+void cgx_timeline_compressed(int64_t begun, const struct cgx_coll *coll, enum cgx_outcome outcome);
+
+/* An exact one of COUNT elements on a communicator whose calls may be compressed. */
+void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type);
+
+/* ---- who takes part ---- */
+
+/* What ranks compare: 0 where there is no timeline. */
+uint32_t cgx_timeline_word(void);
+
+/* Ranks of COMM have compared their words, which were ALIKE or not: events are recorded from now
+ * on, if CGX_TRACE is set. */
+void cgx_timeline_meet(const struct cgx_mpi *mpi, MPI_Comm comm, bool alike);
+
+/* ---- writing ---- */
+
+/* In MPI_Finalize, on every rank RANK of the SIZE of MPI_COMM_WORLD. What cannot be written is an
+ * error line. */
+void cgx_timeline_write(const struct cgx_mpi *mpi, int rank, int size);
+
+/* What is known of a rank whose events are written. */
+struct cgx_timeline_rank {
+    int rank;
+    int64_t shift; /* nanoseconds from its clock to the time in the file */
+    int64_t error; /* how far that may be off */
+    uint64_t kept, dropped;
+};
+
+/* timeline_write.c: the file in its parts, in this order; IS_FIRST: of the ranks. */
+void cgx_timeline_put_head(FILE *out, const struct cgx_timeline_rank *ranks, size_t nranks);
+void cgx_timeline_put_rank(FILE *out, const struct cgx_timeline_rank *rank,
+                           const struct cgx_trace_event *events, bool is_first);
+void cgx_timeline_put_tail(FILE *out);
+
+#endif

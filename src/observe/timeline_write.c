@@ -1,0 +1,156 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Chrome's trace-event format, the form that is a JSON object. Only integers are printed, so that
+ * the program's locale does not matter. */
+#include <inttypes.h>
+
+#include "observe/timeline.h"
+
+/* Rows of a thread: its calls, and its lanes. */
+#define ROWS (1 + CGX_LANES)
+
+static const char *const names[CGX_TRACE_KINDS] = {
+    [CGX_TRACE_CALL] = "compressed call",
+    [CGX_TRACE_EXACT] = "exact call",
+    [CGX_TRACE_DRAIN] = "wait for the last work",
+    [CGX_TRACE_SLICE] = "slice",
+    [CGX_TRACE_ENCODE] = "encode",
+    [CGX_TRACE_WAIT_ENCODER] = "wait for the encoder",
+    [CGX_TRACE_WAIT_DECODER] = "wait for the decoder",
+    [CGX_TRACE_COLLECT_INSIDE] = "collect inside the node",
+    [CGX_TRACE_COLLECT_BETWEEN] = "collect between nodes",
+    [CGX_TRACE_SUM] = "sum",
+    [CGX_TRACE_SHARE_BETWEEN] = "share between nodes",
+    [CGX_TRACE_SHARE_INSIDE] = "share inside the node",
+    [CGX_TRACE_DECODE] = "decode",
+};
+
+static void put_microseconds(FILE *out, const char *name, int64_t nanoseconds)
+{
+    uint64_t size = nanoseconds < 0 ? 0 - (uint64_t)nanoseconds : (uint64_t)nanoseconds;
+
+    fprintf(out, "\"%s\": %s%" PRIu64 ".%03u", name, nanoseconds < 0 ? "-" : "", size / 1000,
+            (unsigned)(size % 1000));
+}
+
+void cgx_timeline_put_head(FILE *out, const struct cgx_timeline_rank *ranks, size_t nranks)
+{
+    fputs(
+        "{\"displayTimeUnit\": \"ns\",\n\"otherData\": {\"library\": \"libcgxpmpi " PACKAGE_VERSION
+        "\", \"ranks\": [",
+        out);
+    for (size_t i = 0; i < nranks; i++) {
+        fprintf(out, "%s\n{\"rank\": %d, \"events\": %" PRIu64 ", \"dropped\": %" PRIu64 ", ",
+                i ? "," : "", ranks[i].rank, ranks[i].kept, ranks[i].dropped);
+        put_microseconds(out, "clock_error_us", ranks[i].error);
+        fputc('}', out);
+    }
+    fputs("]},\n\"traceEvents\": [", out);
+}
+
+void cgx_timeline_put_tail(FILE *out)
+{
+    fputs("\n]}\n", out);
+}
+
+/* ---- what viewers show of processes and threads ---- */
+
+static void put_metadata(FILE *out, int rank, unsigned tid, const char *what)
+{
+    fprintf(out, "\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %u, \"name\": \"%s\", \"args\": ", rank,
+            tid, what);
+}
+
+static unsigned tid_of(const struct cgx_trace_event *event)
+{
+    return event->thread * ROWS + event->row;
+}
+
+static void put_row(FILE *out, int rank, const struct cgx_trace_event *event)
+{
+    unsigned tid = tid_of(event);
+
+    fputc(',', out);
+    put_metadata(out, rank, tid, "thread_name");
+    if (event->row == 0)
+        fputs("{\"name\": \"calls", out);
+    else
+        fprintf(out, "{\"name\": \"lane %u", event->row - 1u);
+    if (event->thread > 0)
+        fprintf(out, " of thread %u", event->thread);
+    fputs("\"}},", out);
+    put_metadata(out, rank, tid, "thread_sort_index");
+    fprintf(out, "{\"sort_index\": %u}}", tid);
+}
+
+static void put_process(FILE *out, const struct cgx_timeline_rank *rank)
+{
+    put_metadata(out, rank->rank, 0, "process_name");
+    fprintf(out, "{\"name\": \"rank %d\"}},", rank->rank);
+    put_metadata(out, rank->rank, 0, "process_sort_index");
+    fprintf(out, "{\"sort_index\": %d}}", rank->rank);
+    if (rank->dropped == 0)
+        return;
+    fputc(',', out);
+    put_metadata(out, rank->rank, 0, "process_labels");
+    fprintf(out, "{\"labels\": \"%" PRIu64 " later events dropped\"}}", rank->dropped);
+}
+
+/* ---- events ---- */
+
+static void put_call(FILE *out, const struct cgx_trace_event *event)
+{
+    static const char *const types[] = {"float32", "float16", "bfloat16", "two bytes"};
+    static const char *const outcomes[] = {[CGX_OUTCOME_DONE] = "done",
+                                           [CGX_OUTCOME_DECLINED] = "done exactly instead",
+                                           [CGX_OUTCOME_CONSENSUS] =
+                                               "done exactly: ranks contribute nearly the same",
+                                           [CGX_OUTCOME_HALFWAY] = "declined half-way",
+                                           [CGX_OUTCOME_UNRECOVERABLE] = "unrecoverable",
+                                           [CGX_OUTCOME_LOST] = "lost on this rank",
+                                           [CGX_OUTCOME_BROKEN] = "broken"};
+
+    fprintf(out, "\"count\": %" PRIu64 ", \"type\": \"%s\"", event->count, types[event->type]);
+    if (event->kind == CGX_TRACE_EXACT)
+        return;
+    if (event->bits == CGX_TIMELINE_ADAPTIVE)
+        fputs(", \"bits\": \"adaptive\"", out);
+    else if (event->bits == CGX_TIMELINE_SEVERAL)
+        fputs(", \"bits\": \"several\"", out);
+    else
+        fprintf(out, ", \"bits\": %u", event->bits);
+    fprintf(out, ", \"slices\": %" PRIu32 ", \"bytes sent\": %" PRIu64 ", \"outcome\": \"%s\"",
+            event->slice, event->bytes, outcomes[event->outcome]);
+}
+
+static void put_event(FILE *out, const struct cgx_timeline_rank *rank,
+                      const struct cgx_trace_event *event)
+{
+    fprintf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %u, ", rank->rank, tid_of(event));
+    put_microseconds(out, "ts", event->begin + rank->shift);
+    fputs(", ", out);
+    put_microseconds(out, "dur", event->end - event->begin);
+    fprintf(out, ", \"name\": \"%s\", \"cat\": \"%s\", \"args\": {", names[event->kind],
+            event->row == 0 ? "call" : "slice");
+    if (event->kind == CGX_TRACE_CALL || event->kind == CGX_TRACE_EXACT)
+        put_call(out, event);
+    else if (event->row > 0)
+        fprintf(out, "\"slice\": %" PRIu32 ", \"lane\": %u", event->slice, event->row - 1u);
+    if (event->kind == CGX_TRACE_SLICE)
+        fprintf(out, ", \"bytes sent\": %" PRIu64, event->bytes);
+    fputs("}}", out);
+}
+
+void cgx_timeline_put_rank(FILE *out, const struct cgx_timeline_rank *rank,
+                           const struct cgx_trace_event *events, bool is_first)
+{
+    if (!is_first)
+        fputc(',', out);
+    put_process(out, rank);
+    for (uint64_t i = 0; i < rank->kept; i++) {
+        if (i == 0 || tid_of(&events[i]) != tid_of(&events[i - 1]))
+            put_row(out, rank->rank, &events[i]);
+        put_event(out, rank, &events[i]);
+    }
+}

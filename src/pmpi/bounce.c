@@ -1,0 +1,291 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "pmpi/bounce.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "cuda/memory.h"
+#include "cuda/staged.h"
+#include "mpi/config.h"
+#include "mpi/errors.h"
+#include "util/log.h"
+
+/* A copy lies as the original does relative to this, so that its elements are aligned alike. */
+#define ALIGNMENT 64
+
+/* ---- what the MPI can do ---- */
+
+static pthread_once_t aware_once = PTHREAD_ONCE_INIT;
+static bool aware;
+
+static void ask_whether_aware(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int supported = 0;
+
+    if (mpi->GPU_query_support != NULL &&
+        mpi->GPU_query_support(CGX_MPI_GPU_CUDA, &supported) != MPI_SUCCESS)
+        supported = 0;
+    if (!supported && mpi->Query_cuda_support != NULL)
+        supported = mpi->Query_cuda_support();
+    aware = supported != 0;
+    cgx_log(CGX_LOG_DEBUG, "%s is %sCUDA-aware", mpi->name, aware ? "" : "not ");
+}
+
+/* Before MPI_Init the question may abort and the call is an error anyway. A program that uses MPI
+ * sessions alone has communicators without MPI_Init, but not these. */
+static bool may_ask(const struct cgx_mpi *mpi, MPI_Comm comm)
+{
+    int initialized = 0;
+
+    mpi->Initialized(&initialized);
+    return initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF);
+}
+
+/* ---- what the call touches ---- */
+
+/* Bytes from a buffer's address on, or from elsewhere. */
+struct span {
+    intptr_t first; /* relative to the address */
+    size_t bytes;   /* 0: no data; SIZE_MAX: more than there can be */
+    bool gaps;      /* not all of them are data */
+};
+
+/* COUNT elements, of which the first has SIZE bytes of data in those that its true extent spans. */
+static void set_span(struct span *span, size_t count, size_t size, MPI_Aint extent,
+                     size_t true_extent)
+{
+    size_t stride = extent < 0 ? 0 - (size_t)extent : (size_t)extent;
+    size_t steps;
+
+    if (__builtin_mul_overflow(stride, count - 1, &steps) || steps > PTRDIFF_MAX ||
+        __builtin_add_overflow(steps, true_extent, &span->bytes))
+        span->bytes = SIZE_MAX;
+    else if (extent < 0)
+        span->first -= (intptr_t)steps;
+    span->gaps = size != true_extent || (count > 1 && stride != size);
+}
+
+/* False: there is no such type. */
+static bool find_span(const struct cgx_mpi *mpi, const struct cgx_call *call, struct span *span)
+{
+    MPI_Aint bound, extent, true_bound, true_extent;
+    int size;
+
+    if (mpi->Type_get_extent(call->datatype, &bound, &extent) != MPI_SUCCESS ||
+        mpi->Type_get_true_extent(call->datatype, &true_bound, &true_extent) != MPI_SUCCESS ||
+        mpi->Type_size(call->datatype, &size) != MPI_SUCCESS)
+        return false;
+    *span = (struct span){.first = true_bound};
+    if (size != 0) /* MPI_UNDEFINED is a size that int does not hold, of a type with data */
+        set_span(span, (size_t)call->count, (size_t)size, extent, (size_t)true_extent);
+    return true;
+}
+
+static char *lowest(const void *buffer, const struct span *span)
+{
+    return (char *)((uintptr_t)buffer + (uintptr_t)span->first);
+}
+
+static bool is_device(const void *address)
+{
+    return cgx_cuda_memory(address) == CGX_MEMORY_DEVICE;
+}
+
+/* Of BUFFER, whose address is WHERE. */
+static bool has_device(const void *buffer, const struct cgx_pointer *where, const struct span *span)
+{
+    const char *first = lowest(buffer, span);
+
+    if (buffer == MPI_IN_PLACE)
+        return false;
+    if (where->memory == CGX_MEMORY_DEVICE)
+        return true;
+    if (span->first == 0 || span->bytes == SIZE_MAX)
+        return false;
+    return is_device(first) || is_device(first + span->bytes - 1);
+}
+
+static bool sends_device(const struct cgx_call *call, const struct span *span)
+{
+    return has_device(call->sendbuf, &call->send, span);
+}
+
+static bool receives_device(const struct cgx_call *call, const struct span *span)
+{
+    return has_device(call->recvbuf, &call->receive, span);
+}
+
+/* Where the lowest byte of BUFFER is, whose address is WHERE. */
+static struct cgx_pointer find_lowest(const void *buffer, const struct cgx_pointer *where,
+                                      const struct span *span)
+{
+    return span->first == 0 ? *where : cgx_cuda_pointer(lowest(buffer, span));
+}
+
+bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, bool on_host)
+{
+    struct span span;
+
+    if (call->count <= 0)
+        return false;
+    /* Predefined ops take predefined types, whose data begins at the buffer's address. */
+    if (call->receive.memory != CGX_MEMORY_DEVICE && call->send.memory != CGX_MEMORY_DEVICE &&
+        !(CGX_MPI_LOOKS_CREATED(call->op) && cgx_staged_possible()))
+        return false;
+    if (call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
+        !CGX_MPI_LOOKS_LIKE_TYPE(call->datatype) || !may_ask(mpi, call->comm) ||
+        !find_span(mpi, call, &span) || span.bytes == 0)
+        return false;
+    if (!sends_device(call, &span) && !receives_device(call, &span))
+        return false;
+    if (on_host)
+        return true;
+    pthread_once(&aware_once, ask_whether_aware);
+    return !aware;
+}
+
+/* ---- errors ---- */
+
+static int raise_buffer(const struct cgx_mpi *mpi, MPI_Comm comm)
+{
+    mpi->Comm_call_errhandler(comm, MPI_ERR_BUFFER);
+    return MPI_ERR_BUFFER;
+}
+
+static int raise_status(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_status status,
+                        const char *what)
+{
+    if (status != CGX_ERR_NOMEM)
+        return cgx_errors_raise(mpi, comm, what);
+    cgx_log(CGX_LOG_ERROR, "an all-reduce failed: no host memory to copy device memory to");
+    mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+}
+
+/* ---- the copies ---- */
+
+/* Whether all of a device buffer is there. */
+static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const struct span *span,
+                   const void *buffer, const struct cgx_pointer *where, const char *name)
+{
+    const struct cgx_pointer first = find_lowest(buffer, where, span);
+
+    if (buffer == MPI_BOTTOM) {
+        cgx_log(CGX_LOG_ERROR,
+                "an all-reduce failed: MPI_BOTTOM with a datatype that names "
+                "device memory, which %s cannot read",
+                mpi->name);
+        return raise_buffer(mpi, call->comm);
+    }
+    if (span->bytes == SIZE_MAX || !cgx_cuda_reaches(&first, lowest(buffer, span), span->bytes)) {
+        cgx_log(CGX_LOG_ERROR,
+                "an all-reduce failed: the %s buffer in device memory, %p, does not have the %zu "
+                "bytes of %lld elements",
+                name, buffer, span->bytes, (long long)call->count);
+        return raise_buffer(mpi, call->comm);
+    }
+    return MPI_SUCCESS;
+}
+
+static void release(struct cgx_bounce_buffer *buffer)
+{
+    if (buffer->block != NULL)
+        cgx_staged_give(&buffer->where, buffer->block);
+}
+
+/* Has BUFFER stand in for its device memory, filled if it is to be READ. Sets *GIVEN, the MPI
+ * library's address of it. After an error BUFFER is still to be released. */
+static enum cgx_status copy_in(struct cgx_bounce_buffer *buffer, const struct span *span, bool read,
+                               void **given)
+{
+    const struct cgx_pointer *where = &buffer->where;
+    enum cgx_status status = CGX_OK;
+
+    if (cgx_config()->sync == CGX_SYNC_DEVICE)
+        status = cgx_staged_wait(where);
+    if (status == CGX_OK)
+        status = cgx_staged_take(where, span->bytes + ALIGNMENT, &buffer->block);
+    if (status != CGX_OK)
+        return status;
+    buffer->host = (char *)buffer->block + (uintptr_t)buffer->device % ALIGNMENT;
+    *given = (void *)((uintptr_t)buffer->host - (uintptr_t)span->first);
+    return read ? cgx_staged_fetch(where, buffer->host, buffer->device, span->bytes) : CGX_OK;
+}
+
+/* What stands in for BUFFER, whose address is WHERE, is to be copied in. */
+static void begin_buffer(struct cgx_bounce_buffer *bounce, const void *buffer,
+                         const struct cgx_pointer *where, const struct span *span)
+{
+    bounce->device = lowest(buffer, span);
+    bounce->where = find_lowest(buffer, where, span);
+}
+
+static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span *span)
+{
+    struct cgx_call *call = &bounce->call;
+    bool same = call->sendbuf == call->recvbuf; /* an error, for the MPI library to see */
+    bool read = same || call->sendbuf == MPI_IN_PLACE || span->gaps;
+    bool sends = !same && sends_device(call, span), receives = receives_device(call, span);
+    enum cgx_status status;
+    void *sendbuf = NULL;
+
+    if (receives)
+        begin_buffer(&bounce->receive, call->recvbuf, &call->receive, span);
+    if (sends)
+        begin_buffer(&bounce->send, call->sendbuf, &call->send, span);
+    status = cgx_staged_enter(receives ? &bounce->receive.where : &bounce->send.where);
+    if (status != CGX_OK)
+        return status;
+    if (receives)
+        status = copy_in(&bounce->receive, span, read, &call->recvbuf);
+    if (same) {
+        call->sendbuf = call->recvbuf;
+    } else if (status == CGX_OK && sends) {
+        status = copy_in(&bounce->send, span, true, &sendbuf);
+        call->sendbuf = sendbuf;
+    }
+    cgx_staged_leave();
+    return status;
+}
+
+int cgx_bounce_begin(const struct cgx_mpi *mpi, const struct cgx_call *call,
+                     struct cgx_bounce *bounce)
+{
+    enum cgx_status status;
+    struct span span;
+    int code = MPI_SUCCESS;
+
+    if (!find_span(mpi, call, &span))
+        return MPI_ERR_TYPE;
+    if (sends_device(call, &span))
+        code = look_at(mpi, call, &span, call->sendbuf, &call->send, "send");
+    if (code == MPI_SUCCESS && receives_device(call, &span))
+        code = look_at(mpi, call, &span, call->recvbuf, &call->receive, "receive");
+    if (code != MPI_SUCCESS)
+        return code;
+    *bounce = (struct cgx_bounce){.call = *call, .bytes = span.bytes};
+    status = copy_all_in(bounce, &span);
+    if (status == CGX_OK)
+        return MPI_SUCCESS;
+    release(&bounce->send);
+    release(&bounce->receive);
+    return raise_status(mpi, call->comm, status, "device memory cannot be copied to the host");
+}
+
+int cgx_bounce_end(const struct cgx_mpi *mpi, struct cgx_bounce *bounce, int code)
+{
+    const struct cgx_bounce_buffer *receive = &bounce->receive;
+    enum cgx_status status = CGX_OK;
+
+    if (code == MPI_SUCCESS && receive->block != NULL)
+        status = cgx_staged_store(&receive->where, receive->device, receive->host, bounce->bytes);
+    release(&bounce->send);
+    release(&bounce->receive);
+    if (status != CGX_OK)
+        return raise_status(mpi, bounce->call.comm, status,
+                            "the result cannot be copied to device memory");
+    return code;
+}

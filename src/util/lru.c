@@ -1,0 +1,87 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "util/lru.h"
+
+/* Counts are often multiples of powers of two: Fibonacci hashing spreads them. */
+static uint16_t *chain_of(struct cgx_lru *lru, struct cgx_lru_key key)
+{
+    uint64_t hash = (key.call ^ (uint64_t)key.rule << 44) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return &lru->chains[(hash >> 32) % CGX_LRU_PLACES];
+}
+
+static uint16_t find(const struct cgx_lru *lru, struct cgx_lru_key key)
+{
+    uint16_t place = *chain_of((struct cgx_lru *)lru, key);
+
+    while (place &&
+           (lru->places[place].key.call != key.call || lru->places[place].key.rule != key.rule))
+        place = lru->places[place].next;
+    return place;
+}
+
+/* Takes PLACE out of its chain. */
+static void unchain(struct cgx_lru *lru, uint16_t place)
+{
+    uint16_t *link = chain_of(lru, lru->places[place].key);
+
+    while (*link != place)
+        link = &lru->places[*link].next;
+    *link = lru->places[place].next;
+}
+
+/* Takes PLACE out of the order of look-ups. */
+static void leave(struct cgx_lru *lru, uint16_t place)
+{
+    uint16_t newer = lru->places[place].newer, older = lru->places[place].older;
+
+    *(newer ? &lru->places[newer].older : &lru->newest) = older;
+    *(older ? &lru->places[older].newer : &lru->oldest) = newer;
+}
+
+static void join(struct cgx_lru *lru, uint16_t place)
+{
+    lru->places[place].newer = 0;
+    lru->places[place].older = lru->newest;
+    *(lru->newest ? &lru->places[lru->newest].newer : &lru->oldest) = place;
+    lru->newest = place;
+}
+
+/* A place for KEY, which has none. */
+static uint16_t take(struct cgx_lru *lru, struct cgx_lru_key key)
+{
+    uint16_t *chain = chain_of(lru, key), place;
+
+    if (lru->used < CGX_LRU_PLACES) {
+        place = ++lru->used;
+    } else {
+        place = lru->oldest;
+        unchain(lru, place);
+        leave(lru, place);
+    }
+    lru->places[place].key = key;
+    lru->places[place].next = *chain;
+    *chain = place;
+    return place;
+}
+
+size_t cgx_lru_find(struct cgx_lru *lru, struct cgx_lru_key key, bool *is_new)
+{
+    uint16_t place = find(lru, key);
+
+    *is_new = place == 0;
+    if (place)
+        leave(lru, place);
+    else
+        place = take(lru, key);
+    join(lru, place);
+    return place - 1u;
+}
+
+size_t cgx_lru_peek(const struct cgx_lru *lru, struct cgx_lru_key key)
+{
+    uint16_t place = find(lru, key);
+
+    return place ? place - 1u : CGX_LRU_PLACES;
+}

@@ -1,0 +1,40 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which place of a table of CGX_LRU_PLACES a key has: when all are taken, the key that was looked
+ * up least recently gives way. Any so many keys fit, whatever they are. Constant cost; what gives
+ * way depends on the sequence of look-ups alone. */
+#ifndef CGX_UTIL_LRU_H
+#define CGX_UTIL_LRU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CGX_LRU_PLACES 1024
+
+struct cgx_lru_key {
+    uint64_t call;
+    uint32_t rule;
+};
+
+/* All zeros: empty. Places are numbered from 1 in here, 0 is none. */
+struct cgx_lru {
+    uint16_t used; /* places that have a key */
+    uint16_t newest, oldest;
+    uint16_t chains[CGX_LRU_PLACES]; /* by hash */
+    struct {
+        struct cgx_lru_key key;
+        uint16_t next; /* in its chain */
+        uint16_t newer, older;
+    } places[CGX_LRU_PLACES + 1];
+};
+
+/* The place of KEY, from 0, which is looked up now. *NEW: it had none; what was at this place is
+ * forgotten. */
+size_t cgx_lru_find(struct cgx_lru *lru, struct cgx_lru_key key, bool *is_new);
+
+/* The place of KEY, which is not looked up; CGX_LRU_PLACES: it has none. */
+size_t cgx_lru_peek(const struct cgx_lru *lru, struct cgx_lru_key key);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "util/settings_values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "util/hash.h"
+#include "util/parse.h"
+
+bool cgx_value_integer(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!cgx_parse_unsigned(text, &number))
+        return false;
+    if ((number < row->least || number > row->most) && (number == 0 || number != row->also))
+        return false;
+    *value = number;
+    return true;
+}
+
+bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!cgx_value_integer(row, text, &number) || (number & (number - 1)) != 0)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!cgx_parse_unsigned(text, &number))
+        return false;
+    *value = number < row->least ? row->least : number;
+    return true;
+}
+
+bool cgx_value_mebibytes(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint64_t number;
+
+    if (!cgx_value_integer(row, text, &number))
+        return false;
+    *value = number << 20;
+    return true;
+}
+
+bool cgx_value_fragment(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    return cgx_parse_choice(text, "auto", value) || cgx_value_integer(row, text, value);
+}
+
+bool cgx_value_choice(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    return cgx_parse_choice(text, row->about.values, value);
+}
+
+bool cgx_value_widths(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint64_t least, most;
+
+    if (!cgx_parse_pair(text, ':', &least, &most) || least < row->least || most > row->most ||
+        least > most)
+        return false;
+    *value = least << 16 | most;
+    return true;
+}
+
+/* Up to MOST. */
+bool cgx_value_share(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    double number;
+
+    if (!cgx_parse_nonnegative(text, &number) || number > (double)row->most)
+        return false;
+    memcpy(value, &number, sizeof number);
+    return true;
+}
+
+/* Noise is at most MOST. */
+bool cgx_value_budget(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    char word[sizeof "noise"];
+    size_t length = strcspn(text, ":");
+    uint64_t kind = CGX_BUDGET_ERROR;
+    double number;
+
+    if (text[length] != '\0') {
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (length >= sizeof word || !cgx_parse_choice(word, "error, noise", &kind))
+            return false; /* the list is as in enum cgx_budget */
+        text += length + 1;
+    }
+    if (!cgx_parse_positive(text, &number) ||
+        (kind == CGX_BUDGET_NOISE && number > (double)row->most))
+        return false;
+    memcpy(value, &number, sizeof number);
+    *value |= kind == CGX_BUDGET_NOISE ? CGX_SETTINGS_SIGN : 0;
+    return true;
+}
+
+bool cgx_value_topology(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint64_t nodes, ranks;
+
+    if (cgx_parse_choice(text, "auto, flat", value)) /* CGX_TOPOLOGY_AUTO, CGX_TOPOLOGY_FLAT */
+        return true;
+    if (!cgx_parse_pair(text, 'x', &nodes, &ranks) || nodes < row->least || nodes > row->most ||
+        ranks < row->least || ranks > row->most)
+        return false;
+    *value = nodes << 32 | ranks;
+    return true;
+}
+
+bool cgx_value_content(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    uint32_t hash = 0;
+
+    (void)row;
+    if (strlen(text) >= CGX_SETTINGS_PATH_BYTES || (*text != '\0' && !cgx_hash_file(text, &hash)))
+        return false;
+    *value = hash;
+    return true;
+}
+
+bool cgx_value_path(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    (void)row;
+    *value = *text != '\0';
+    return strlen(text) < CGX_SETTINGS_PATH_BYTES;
+}
