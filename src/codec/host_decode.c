@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codec/host_walk.h"
+#include "util/float_state.h"
 
 static void decode_poison(const struct cgx_walk *walk, size_t count, unsigned char *elements)
 {

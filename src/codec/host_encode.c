@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codec/host_walk.h"
+#include "util/float_state.h"
 
 static void encode_exact(const struct cgx_walk *walk, const void *buffer, unsigned char *payload)
 {

@@ -8,7 +8,6 @@
 #ifndef CGX_CODEC_HOST_KERNELS_H
 #define CGX_CODEC_HOST_KERNELS_H
 
-#include <fenv.h>
 #include <stdbool.h>
 
 #include "codec/codec.h"
@@ -133,19 +132,5 @@ enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
                                  const struct cgx_coding *coding, const struct cgx_piece *pieces,
                                  size_t npieces, const unsigned char *const *sources,
                                  size_t nsources, const void *buffer, struct cgx_sample *samples);
-
-/* ---- the processor: host_x86.c or host_generic.c ---- */
-
-/* The floating-point environment of the calling thread, or the part of it that matters. */
-union cgx_float_state {
-    uint32_t control;
-    fenv_t environment;
-};
-
-/* Saves the caller's; then rounding is to nearest, nothing is flushed to zero and nothing traps. */
-void cgx_float_enter(union cgx_float_state *caller);
-
-/* Back to the caller's, exception flags included. */
-void cgx_float_leave(const union cgx_float_state *caller);
 
 #endif

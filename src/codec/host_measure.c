@@ -3,6 +3,7 @@
 
 #include "codec/host_walk.h"
 #include "codec/measure.h"
+#include "util/float_state.h"
 
 static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *values, size_t count)
 {

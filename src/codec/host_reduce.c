@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codec/host_walk.h"
+#include "util/float_state.h"
 
 /* The arguments of the operation, and the sum of one bucket. */
 struct reduction {

@@ -1,26 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Processors of the x86-64 family: MXCSR, and the choice among three sets of kernels. */
+/* Processors of the x86-64 family: the choice among three sets of kernels. */
 
 #include <cpuid.h>
 #include <string.h>
-#include <xmmintrin.h>
 
 #include "codec/host_kernels.h"
-
-#define MXCSR_DEFAULT 0x1F80 /* all exceptions masked, to nearest, neither FTZ nor DAZ */
-
-void cgx_float_enter(union cgx_float_state *caller)
-{
-    caller->control = _mm_getcsr();
-    _mm_setcsr(MXCSR_DEFAULT);
-}
-
-void cgx_float_leave(const union cgx_float_state *caller)
-{
-    _mm_setcsr(caller->control);
-}
 
 static bool has_f16c(void)
 {

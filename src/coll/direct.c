@@ -5,7 +5,7 @@
  * once, and then sends the sum to all. */
 #include <string.h>
 
-#include "coll/stages.h"
+#include "coll/stage.h"
 
 /* The foreign units, which lie together. */
 static struct cgx_unit opening(const struct cgx_stage *stage)

@@ -7,7 +7,7 @@
  * way. */
 #include <string.h>
 
-#include "coll/stages.h"
+#include "coll/stage.h"
 
 /* The member BACK places before this one. */
 static unsigned before(const struct cgx_stage *stage, unsigned back)

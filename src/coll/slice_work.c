@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "codec/host_kernels.h"
 #include "coll/carry.h"
 #include "coll/powers.h"
 #include "coll/tally.h"
 #include "coll/watch.h"
+#include "util/float_state.h"
 #include "util/trace.h"
 
 void cgx_slice_give_up(struct cgx_slice *slice)

@@ -3,55 +3,8 @@
 
 #include "coll/stages.h"
 
-#include <string.h>
-
+#include "coll/stage.h"
 #include "util/trace.h"
-
-unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
-                        unsigned member)
-{
-    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
-
-    return stage->is_cross ? nodes->members[nodes->first[member] + slice->local]
-                           : nodes->members[nodes->first[slice->node] + member];
-}
-
-void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
-{
-    const unsigned char **addends = slice->coll->scratch->addends;
-    ptrdiff_t by = (ptrdiff_t)origin - (ptrdiff_t)slice->addends_origin;
-
-    for (size_t i = 0; i < slice->naddends; i++) {
-        if (addends[i] && i - slice->first_raw >= slice->raws)
-            addends[i] += by;
-    }
-    slice->addends_origin = origin;
-}
-
-void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
-                     size_t bytes)
-{
-    if (stage->is_cross || slice->pull == CGX_PULL_NONE)
-        cgx_slice_store(slice, at, bytes);
-}
-
-/* Returns how many sources there are, which NSOURCES and the addends become. */
-static size_t list_sources(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
-{
-    const struct cgx_scratch *scratch = slice->coll->scratch;
-
-    cgx_stage_rebase(slice, unit->message);
-    memcpy(scratch->sources + nsources, scratch->addends,
-           slice->naddends * sizeof scratch->addends[0]);
-    return nsources + slice->naddends;
-}
-
-void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
-                   const struct cgx_unit *unit, size_t nsources)
-{
-    cgx_slice_reduce(slice, unit, list_sources(slice, unit, nsources), true,
-                     stage->is_cross ? CGX_REACH_ALL : CGX_REACH_MATES);
-}
 
 /* ---- which stages there are ---- */
 
@@ -174,7 +127,7 @@ static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cros
 
     if (status != CGX_OK)
         return status;
-    cgx_slice_reduce(slice, own, list_sources(slice, own, 0), false,
+    cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
                      stays ? CGX_REACH_MATES : CGX_REACH_ALL);
     status = share(slice, cross, 2);
     if (status == CGX_OK)

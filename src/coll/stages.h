@@ -21,48 +21,4 @@ void cgx_stages_start(struct cgx_slice *slice);
 /* The rest: leaves the reduced parts in their messages and sets standing, lost and sent; CGX_ERR_MPI or CGX_OK. */
 enum cgx_status cgx_stages_run(struct cgx_slice *slice);
 
-/* ---- for the algorithms ---- */
-
-struct cgx_stage {
-    bool is_cross;       /* between nodes */
-    bool is_first;       /* what this rank brings are elements, which the start has encoded */
-    unsigned size, self; /* members, and which one this rank is */
-    unsigned nunits;     /* of the first so many members */
-    const struct cgx_unit *units;
-    size_t incoming; /* where what is to be summed arrives, in the staging memory */
-    unsigned step;   /* number of its first message; there are up to SIZE - 1 between neighbours */
-};
-
-unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
-                        unsigned member);
-
-/* Makes the addends, but raw ones, have what is ORIGIN bytes into the staging memory at their
- * start. */
-void cgx_stage_rebase(struct cgx_slice *slice, size_t origin);
-
-/* Takes BYTES that have arrived at offset AT of the staging memory for the next sums. */
-void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
-                     size_t bytes);
-
-/* Forms in UNIT, which may be a run of units, the sum of what this rank brings and of NSOURCES
- * more, which are the first of the scratch memory's sources, for STAGE. */
-void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
-                   const struct cgx_unit *unit, size_t nsources);
-
-/* An algorithm. */
-struct cgx_stage_ops {
-    /* What is formed of what this rank brings alone, to be sent first: a unit or a run of them, of
-     * no pieces if there is none. */
-    struct cgx_unit (*opening)(const struct cgx_stage *stage);
-
-    /* Collects what there is to the sum of the own unit: the addends are what this rank brings, and
-     * become what the stage has brought. The opening is ready. */
-    enum cgx_status (*collect)(struct cgx_slice *slice, const struct cgx_stage *stage);
-
-    /* Sends the own unit to all and gets the others. */
-    enum cgx_status (*share)(struct cgx_slice *slice, const struct cgx_stage *stage);
-};
-
-extern const struct cgx_stage_ops cgx_direct, cgx_ring;
-
 #endif

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "codec/host_kernels.h"
 #include "codec/peek.h"
 #include "codec/squares.h"
+#include "util/float_state.h"
 #include "util/hash.h"
 
 /* One bucket of so many is looked at, in all parts together up to so many, and in each part, if it

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "codec/host_kernels.h"
 #include "comm/agreed_calls.h"
 #include "comm/agreement.h"
 #include "comm/comm.h"
@@ -15,6 +14,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/stats.h"
+#include "util/float_state.h"
 #include "util/log.h"
 
 /* ---- what a call needs ---- */

@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-#include "codec/host_kernels.h"
 #include "coll/powers.h"
 #include "comm/override.h"
 #include "comm/planned.h"
 #include "mpi/config.h"
 #include "observe/stats.h"
 #include "policy/adapt.h"
+#include "util/float_state.h"
 #include "util/log.h"
 
 /* Steps after which layers are tried again that a rank had no memory for. */

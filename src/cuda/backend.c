@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "cuda/context.h"
 #include "cuda/green.h"
 #include "cuda/launch.h"
 #include "cuda/rescue.h"
@@ -311,7 +312,7 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
                             : status;
 }
 
-const struct cgx_backend_ops cgx_cuda_ops = {.name = "cuda",
+const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .begin = begin,
                                              .end = end,
                                              .encode = encode,

@@ -6,13 +6,8 @@
 #include <stdlib.h>
 
 #include "cuda/backend.h"
+#include "cuda/context.h"
 #include "cuda/work.h"
-
-struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend)
-{
-    return backend->ops == &cgx_cuda_ops ? &((struct cgx_cuda_backends *)(void *)backend)->work
-                                         : NULL;
-}
 
 static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
                               const struct cgx_area *area, enum cgx_sync sync)
@@ -38,6 +33,19 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
     return CGX_OK;
 }
 
+/* What was opened of mates goes first, while the context is there. */
+static bool release(struct cgx_cuda_backends *backend)
+{
+    bool entered = cgx_cuda_work_enter(&backend->work) == CGX_OK, unpinned;
+
+    cgx_cuda_work_disconnect(&backend->work, entered);
+    if (entered)
+        cgx_cuda_leave();
+    unpinned = cgx_cuda_work_release(&backend->work);
+    free(backend);
+    return unpinned;
+}
+
 /* The backend of CONTEXT, or NULL. Those of contexts that are gone go too. */
 static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext context)
 {
@@ -48,8 +56,7 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
 
         if (cgx_cuda_work_is_gone(&found->work)) {
             *link = found->next;
-            cgx_cuda_work_release(&found->work);
-            free(found);
+            release(found);
         } else if (found->work.context == context) {
             return found;
         } else {
@@ -86,8 +93,7 @@ bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
     while (all) {
         struct cgx_cuda_backends *next = all->next;
 
-        unpinned &= cgx_cuda_work_release(&all->work);
-        free(all);
+        unpinned &= release(all);
         all = next;
     }
     return unpinned;

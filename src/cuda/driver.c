@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cuda/green.h"
 #include "util/log.h"
 
 /* CUDA 11 has all that is called. Whether the driver can run the kernels it says itself. */
@@ -141,93 +140,4 @@ enum cgx_status cgx_cuda_status(CUresult code, const char *what)
         code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
         return CGX_ERR_BUSY;
     return code == CUDA_ERROR_OUT_OF_MEMORY ? CGX_ERR_NOMEM : CGX_ERR_DEVICE;
-}
-
-/* Deeper than entries nest: a collective's, that of another backend in it, one more. */
-#define MOST_ENTRIES 8
-
-/* What this thread has entered and not left, and its mode before. */
-static __thread struct {
-    CUcontext contexts[MOST_ENTRIES];
-    unsigned depth;
-    CUstreamCaptureMode mode;
-    bool exchanged;
-} entries_here;
-
-/* Whether the entry at DEPTH made another context current than the one before it had. */
-static bool changes(unsigned depth)
-{
-    return depth == 0 || entries_here.contexts[depth] != entries_here.contexts[depth - 1];
-}
-
-enum cgx_status cgx_cuda_push(CUcontext context)
-{
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    unsigned depth = entries_here.depth;
-    enum cgx_status status = CGX_OK;
-
-    if (depth == MOST_ENTRIES)
-        return CGX_ERR_DEVICE;
-    entries_here.contexts[depth] = context;
-    if (changes(depth))
-        status = cgx_cuda_status(table.cuCtxPushCurrent(context), "cuCtxPushCurrent");
-    if (status != CGX_OK)
-        return status;
-    if (depth == 0) {
-        entries_here.exchanged = table.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
-        entries_here.mode = mode;
-    }
-    entries_here.depth++;
-    return CGX_OK;
-}
-
-void cgx_cuda_leave(void)
-{
-    unsigned depth = --entries_here.depth;
-    CUcontext context;
-
-    if (depth == 0 && entries_here.exchanged)
-        table.cuThreadExchangeStreamCaptureMode(&entries_here.mode);
-    if (changes(depth))
-        table.cuCtxPopCurrent(&context);
-}
-
-/* Of memory of a pool, or mapped by hand, which belongs to a device but to no context. */
-static enum cgx_status find_context(CUdevice device, CUcontext *context)
-{
-    CUdevice current;
-    enum cgx_status status;
-    unsigned flags;
-    int active = 0;
-
-    if (table.cuCtxGetCurrent(context) == CUDA_SUCCESS && *context != NULL &&
-        table.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device &&
-        !cgx_green_is_current())
-        return CGX_OK;
-    if (table.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
-        return CGX_ERR_DEVICE;
-    status = cgx_cuda_status(table.cuDevicePrimaryCtxRetain(context, device),
-                             "cuDevicePrimaryCtxRetain");
-    /* The program's own use of the primary context keeps it alive: no reference is kept. */
-    if (status == CGX_OK)
-        table.cuDevicePrimaryCtxRelease(device);
-    return status;
-}
-
-enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context)
-{
-    if (cgx_cuda() == NULL || !pointer->known)
-        return CGX_ERR_DEVICE;
-    if (pointer->context == NULL)
-        return find_context(pointer->device, context);
-    *context = pointer->context;
-    return CGX_OK;
-}
-
-enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer)
-{
-    CUcontext context;
-    enum cgx_status status = cgx_cuda_context(pointer, &context);
-
-    return status == CGX_OK ? cgx_cuda_push(context) : status;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cuda/context.h"
 #include "cuda/peers.h"
 
 /* What drivers share with other processes at a time: with less, neighbours of the program's would

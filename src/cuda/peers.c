@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cuda/context.h"
 #include "cuda/exported.h"
 #include "cuda/work.h"
 #include "util/cookie.h"
@@ -230,14 +231,14 @@ void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
 
 enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)
 {
-    const struct cgx_cuda_work *work = cgx_cuda_work_of((struct cgx_backend *)backend);
+    const struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
 
     return work && work->peers ? work->peers->pull : CGX_PULL_NONE;
 }
 
 bool cgx_cuda_is_device(const struct cgx_backend *backend)
 {
-    return cgx_cuda_work_of((struct cgx_backend *)backend) != NULL;
+    return cgx_cuda_work_of(backend) != NULL;
 }
 
 bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset, size_t bytes,

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#include "cuda/context.h"
 #include "cuda/rescue.h"
 
 #include <stdlib.h>

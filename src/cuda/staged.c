@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "cuda/context.h"
 #include "cuda/driver.h"
 #include "cuda/near.h"
 #include "cuda/pin.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/context.h"
 #include "cuda/exported.h"
 #include "cuda/kernels.h"
 #include "cuda/near.h"
@@ -16,6 +17,8 @@
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of parts of device memory */
+
+const char cgx_cuda_backend_name[] = "cuda";
 
 static size_t larger(size_t a, size_t b)
 {
@@ -284,7 +287,6 @@ static bool destroy_all(struct cgx_cuda_work *work)
     CUstream streams[] = {work->compute, work->up, work->down};
     bool unpinned = true;
 
-    cgx_cuda_work_disconnect(work, true);
     for (unsigned i = 0; i < CGX_LANES; i++) {
         destroy_events(&work->lanes[i]);
         if (work->lanes[i].registered)
@@ -318,7 +320,6 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         cgx_cuda_leave();
     } else {
         unpinned = work->memory && cgx_cuda_work_is_gone(work);
-        cgx_cuda_work_disconnect(work, false);
         cgx_exported_give(work->exported, false);
     }
     for (unsigned i = 0; i < CGX_LANES; i++)

@@ -7,6 +7,7 @@
 #define CGX_CUDA_WORK_H
 
 #include "codec/backend.h"
+#include "cuda/context.h"
 #include "cuda/module.h"
 
 /* Arguments of one kind of operation on one lane, beyond those passed by value: addresses of
@@ -86,9 +87,6 @@ struct cgx_cuda_work {
 enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
                                      struct cgx_cuda_work *work);
 
-/* The work of BACKEND, or NULL if it is none of a device. */
-struct cgx_cuda_work *cgx_cuda_work_of(struct cgx_backend *backend);
-
 /* CGX_OK: the context is current; leave with cgx_cuda_leave. CGX_ERR_DEVICE: it is gone or
  * broken. */
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work);
@@ -107,7 +105,8 @@ enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
 /* Whether the context is gone, and with it all that was made in it. */
 bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
 
-/* False: the staging memory may still be pinned and must never be freed. */
+/* What was opened of mates has been closed. False: the staging memory may still be pinned and must
+ * never be freed. */
 bool cgx_cuda_work_release(struct cgx_cuda_work *work);
 
 /* ---- what mates have (peers.h) ---- */
@@ -123,6 +122,7 @@ bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t of
 /* ---- backends ---- */
 
 extern const struct cgx_backend_ops cgx_cuda_ops;
+extern const char cgx_cuda_backend_name[]; /* of these alone */
 
 struct cgx_cuda_backends {
     struct cgx_backend base;
@@ -130,5 +130,13 @@ struct cgx_cuda_backends {
     enum cgx_sync sync;
     struct cgx_cuda_backends *next;
 };
+
+/* The work of BACKEND, or NULL if it is none of a device. */
+static inline struct cgx_cuda_work *cgx_cuda_work_of(const struct cgx_backend *backend)
+{
+    return backend->ops->name == cgx_cuda_backend_name
+               ? &((struct cgx_cuda_backends *)(void *)backend)->work
+               : NULL;
+}
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "mpi/config.h"
+#include "mpi/types.h"
 
 #define FIRST_ROOM 16
 
@@ -364,4 +365,29 @@ void cgx_stats_free(struct cgx_stats *stats)
     free(stats->layers);
     free(stats->slots);
     free(stats);
+}
+
+/* ---- what both forms say ---- */
+
+const char *cgx_stats_datatype(const struct cgx_stats_layer *layer)
+{
+    static const char *const names[] = {"float32", "float16", "bfloat16"};
+
+    if (layer->dtype >= 0)
+        return names[layer->dtype];
+    switch ((enum cgx_type_class)(layer->key.call & 15)) {
+    case CGX_TYPE_FLOAT32:
+        return names[CGX_FLOAT32];
+    case CGX_TYPE_FLOAT16:
+        return names[CGX_FLOAT16];
+    case CGX_TYPE_BFLOAT16:
+        return names[CGX_BFLOAT16];
+    default:
+        return "two bytes";
+    }
+}
+
+double cgx_stats_ratio(double value, double to)
+{
+    return value == 0 ? 0 : value / to;
 }

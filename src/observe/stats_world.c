@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "mpi/config.h"
-#include "mpi/types.h"
 #include "observe/stats.h"
 #include "util/log.h"
 
@@ -142,29 +141,4 @@ void cgx_stats_write(int rank, int size)
         uselocale(before);
         freelocale(plain);
     }
-}
-
-/* ---- what both forms say ---- */
-
-const char *cgx_stats_datatype(const struct cgx_stats_layer *layer)
-{
-    static const char *const names[] = {"float32", "float16", "bfloat16"};
-
-    if (layer->dtype >= 0)
-        return names[layer->dtype];
-    switch ((enum cgx_type_class)(layer->key.call & 15)) {
-    case CGX_TYPE_FLOAT32:
-        return names[CGX_FLOAT32];
-    case CGX_TYPE_FLOAT16:
-        return names[CGX_FLOAT16];
-    case CGX_TYPE_BFLOAT16:
-        return names[CGX_BFLOAT16];
-    default:
-        return "two bytes";
-    }
-}
-
-double cgx_stats_ratio(double value, double to)
-{
-    return value == 0 ? 0 : value / to;
 }

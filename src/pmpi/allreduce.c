@@ -3,7 +3,6 @@
 
 #include "pmpi/allreduce.h"
 
-#include "codec/host_kernels.h"
 #include "coll/watch.h"
 #include "comm/agreed_calls.h"
 #include "comm/comm.h"
@@ -23,6 +22,7 @@
 #include "pmpi/exact.h"
 #include "pmpi/finalize.h"
 #include "pmpi/guard.h"
+#include "util/float_state.h"
 #include "util/log.h"
 
 /* ---- what is known of a call ---- */

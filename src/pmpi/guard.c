@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/host_kernels.h"
 #include "codec/peek.h"
 #include "cuda/memory.h"
 #include "cuda/staged.h"
 #include "mpi/config.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
+#include "util/float_state.h"
 
 /* A bucket of each of COUNT groups, never the same place twice running, so that rows of a matrix do
  * not alias. */

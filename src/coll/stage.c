@@ -1,0 +1,51 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/stage.h"
+
+#include <string.h>
+
+unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
+                        unsigned member)
+{
+    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+
+    return stage->is_cross ? nodes->members[nodes->first[member] + slice->local]
+                           : nodes->members[nodes->first[slice->node] + member];
+}
+
+void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
+{
+    const unsigned char **addends = slice->coll->scratch->addends;
+    ptrdiff_t by = (ptrdiff_t)origin - (ptrdiff_t)slice->addends_origin;
+
+    for (size_t i = 0; i < slice->naddends; i++) {
+        if (addends[i] && i - slice->first_raw >= slice->raws)
+            addends[i] += by;
+    }
+    slice->addends_origin = origin;
+}
+
+void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
+                     size_t bytes)
+{
+    if (stage->is_cross || slice->pull == CGX_PULL_NONE)
+        cgx_slice_store(slice, at, bytes);
+}
+
+size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
+{
+    const struct cgx_scratch *scratch = slice->coll->scratch;
+
+    cgx_stage_rebase(slice, unit->message);
+    memcpy(scratch->sources + nsources, scratch->addends,
+           slice->naddends * sizeof scratch->addends[0]);
+    return nsources + slice->naddends;
+}
+
+void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
+                   const struct cgx_unit *unit, size_t nsources)
+{
+    cgx_slice_reduce(slice, unit, cgx_stage_list(slice, unit, nsources), true,
+                     stage->is_cross ? CGX_REACH_ALL : CGX_REACH_MATES);
+}
