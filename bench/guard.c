@@ -24,7 +24,7 @@ int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
 int __wrap_cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason)
 {
     (void)mpi, (void)call, (void)reason;
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 static double now(void)
@@ -52,13 +52,13 @@ static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
 {
     static double looks[ROUNDS], copies[ROUNDS];
     size_t bytes = mebibytes << 20;
-    const struct cgx_call call = {.sendbuf = in_place ? MPI_IN_PLACE : input,
+    const struct cgx_call call = {.sendbuf = in_place ? cgx_mpi()->IN_PLACE : input,
                                   .recvbuf = sum,
-                                  .count = (MPI_Count)(bytes / sizeof(float)),
-                                  .datatype = MPI_FLOAT,
-                                  .op = MPI_SUM,
+                                  .count = (cgx_mpi_count)(bytes / sizeof(float)),
+                                  .datatype = cgx_mpi()->FLOAT,
+                                  .op = cgx_mpi()->SUM,
                                   .type = CGX_TYPE_FLOAT32,
-                                  .comm = MPI_COMM_WORLD};
+                                  .comm = cgx_mpi()->COMM_WORLD};
     uint32_t words[CGX_OPINION_WORDS];
     double look, copy;
 

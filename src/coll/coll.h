@@ -105,7 +105,7 @@ enum cgx_standing {
 
 struct cgx_coll {
     const struct cgx_mpi *mpi;
-    MPI_Comm comm;
+    cgx_mpi_comm comm;
     unsigned rank;
     const struct cgx_shape *shape;
     struct cgx_backend *encoder; /* for the input; both made for SCRATCH */

@@ -22,8 +22,7 @@
 /* Slot t * WINDOW + i is the ith of transfer t. */
 struct cgx_exchange {
     size_t transfers;
-    MPI_Request *requests;
-    MPI_Status *statuses;
+    unsigned char *requests, *statuses; /* the MPI's own */
     int *indices;
 };
 
@@ -35,8 +34,8 @@ struct cgx_exchange *cgx_exchange_create(size_t transfers)
     if (!exchange)
         return NULL;
     exchange->transfers = transfers;
-    exchange->requests = calloc(slots, sizeof *exchange->requests);
-    exchange->statuses = calloc(slots, sizeof *exchange->statuses);
+    exchange->requests = calloc(slots, CGX_MPI_REQUEST_MOST);
+    exchange->statuses = calloc(slots, CGX_MPI_STATUS_MOST);
     exchange->indices = calloc(slots, sizeof *exchange->indices);
     if (!exchange->requests || !exchange->statuses || !exchange->indices) {
         cgx_exchange_free(exchange);
@@ -58,39 +57,41 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
 #define TAG 0
 #define TAG_NEVER 1 /* of no message */
 
+static void *slot(struct cgx_exchange *exchange, const struct cgx_ways *ways, size_t index)
+{
+    return exchange->requests + index * ways->mpi->request_bytes;
+}
+
 /* The next fragment of TRANSFER goes into REQUEST. */
-static int post_fragment(const struct cgx_ways *ways, struct cgx_transfer *transfer,
-                         MPI_Request *request)
+static int post_fragment(const struct cgx_ways *ways, struct cgx_transfer *transfer, void *request)
 {
     size_t begin = transfer->posted, left = transfer->bytes - begin;
     size_t end = begin + (left < ways->pace.fragment ? left : ways->pace.fragment);
 
     transfer->posted = end;
     if (transfer->direction == CGX_TRANSFER_RECEIVE)
-        return ways->mpi->Irecv(transfer->data + begin, (int)(end - begin), MPI_BYTE,
+        return ways->mpi->Irecv(transfer->data + begin, (int)(end - begin), ways->mpi->BYTE,
                                 transfer->peer, TAG, ways->comm, request);
     if (end > transfer->filled)
         end = transfer->filled > begin ? transfer->filled : begin;
-    return ways->mpi->Isend(transfer->data + begin, (int)(end - begin), MPI_BYTE, transfer->peer,
-                            TAG, ways->comm, request);
+    return ways->mpi->Isend(transfer->data + begin, (int)(end - begin), ways->mpi->BYTE,
+                            transfer->peer, TAG, ways->comm, request);
 }
 
 static int post_first(struct cgx_exchange *exchange, const struct cgx_ways *ways,
                       struct cgx_transfer *transfers, size_t ntransfers, int direction)
 {
     for (size_t t = 0; t < ntransfers; t++) {
-        MPI_Request *slot = exchange->requests + t * WINDOW;
-
         if ((int)transfers[t].direction != direction || transfers[t].pending)
             continue;
-        for (int i = 0; i < WINDOW && transfers[t].posted < transfers[t].bytes; i++) {
-            int code = post_fragment(ways, &transfers[t], &slot[i]);
+        for (size_t i = 0; i < WINDOW && transfers[t].posted < transfers[t].bytes; i++) {
+            int code = post_fragment(ways, &transfers[t], slot(exchange, ways, t * WINDOW + i));
 
-            if (code != MPI_SUCCESS)
+            if (code != CGX_MPI_SUCCESS)
                 return code;
         }
     }
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 static void wait_a_little(const struct cgx_ways *ways, unsigned idle_polls)
@@ -105,19 +106,19 @@ static void wait_a_little(const struct cgx_ways *ways, unsigned idle_polls)
 
 /* Takes note of the completed slot INDEX and posts the next fragment into it. */
 static int advance(struct cgx_exchange *exchange, const struct cgx_ways *ways,
-                   struct cgx_transfer *transfer, int index, MPI_Status *status)
+                   struct cgx_transfer *transfer, int index, const void *status)
 {
     int count, code;
 
     if (transfer->direction == CGX_TRANSFER_RECEIVE) {
-        code = ways->mpi->Get_count(status, MPI_BYTE, &count);
-        if (code != MPI_SUCCESS)
+        code = ways->mpi->Get_count(status, ways->mpi->BYTE, &count);
+        if (code != CGX_MPI_SUCCESS)
             return code;
         transfer->filled += (size_t)count;
     }
     if (transfer->posted == transfer->bytes)
-        return MPI_SUCCESS;
-    return post_fragment(ways, transfer, &exchange->requests[index]);
+        return CGX_MPI_SUCCESS;
+    return post_fragment(ways, transfer, slot(exchange, ways, (size_t)index));
 }
 
 /* ---- shared memory ---- */
@@ -207,10 +208,11 @@ static int advance_fragments(struct cgx_exchange *exchange, const struct cgx_way
     int code = ways->mpi->Testsome((int)(ntransfers * WINDOW), exchange->requests, done,
                                    exchange->indices, exchange->statuses);
 
-    for (int i = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && i < *done; i++) {
+    for (int i = 0; code == CGX_MPI_SUCCESS && *done != ways->mpi->UNDEFINED && i < *done; i++) {
         int index = exchange->indices[i];
 
-        code = advance(exchange, ways, &transfers[index / WINDOW], index, &exchange->statuses[i]);
+        code = advance(exchange, ways, &transfers[index / WINDOW], index,
+                       exchange->statuses + (size_t)i * ways->mpi->status_bytes);
     }
     return code;
 }
@@ -223,20 +225,19 @@ static int complete_all(struct cgx_exchange *exchange, const struct cgx_ways *wa
 
     for (;;) {
         size_t left, shared = advance_shared(ways, transfers, ntransfers, &left);
-        int done = 0, code = MPI_SUCCESS, flag;
+        int done = 0, code = CGX_MPI_SUCCESS, flag;
 
         if (fragments)
             code = advance_fragments(exchange, ways, transfers, ntransfers, &done);
         else if (left > 0 && shared == 0)
             /* With no request of ours Testsome may not poll, nor may a probe that finds a message,
              * such as one of the next stage. */
-            code =
-                ways->mpi->Iprobe(MPI_ANY_SOURCE, TAG_NEVER, ways->comm, &flag, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS)
+            code = ways->mpi->Iprobe(ways->mpi->ANY_SOURCE, TAG_NEVER, ways->comm, &flag);
+        if (code != CGX_MPI_SUCCESS)
             return code;
-        fragments = fragments && done != MPI_UNDEFINED;
+        fragments = fragments && done != ways->mpi->UNDEFINED;
         if (!fragments && left == 0)
-            return MPI_SUCCESS;
+            return CGX_MPI_SUCCESS;
         if (shared > 0 || (fragments && done > 0))
             idle = 0;
         else
@@ -251,8 +252,7 @@ enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx
 
     if (ntransfers > exchange->transfers || ways->pace.fragment == 0)
         return CGX_ERR_INVALID;
-    for (size_t i = 0; i < ntransfers * WINDOW; i++)
-        exchange->requests[i] = MPI_REQUEST_NULL;
+    ways->mpi->clear_requests(exchange->requests, ntransfers * WINDOW);
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
@@ -260,11 +260,11 @@ enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx
     }
     begin_shared(ways, transfers, ntransfers);
     code = post_first(exchange, ways, transfers, ntransfers, CGX_TRANSFER_RECEIVE);
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         code = post_first(exchange, ways, transfers, ntransfers, CGX_TRANSFER_SEND);
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         code = complete_all(exchange, ways, transfers, ntransfers);
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         return CGX_OK;
     cgx_mpi_log_error(ways->mpi, "the exchange of compressed data failed in MPI", code);
     return CGX_ERR_MPI;

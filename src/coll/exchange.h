@@ -58,7 +58,7 @@ struct cgx_pace {
 /* The ways between ranks. */
 struct cgx_ways {
     const struct cgx_mpi *mpi;
-    MPI_Comm comm;
+    cgx_mpi_comm comm;
     struct cgx_pace pace;
     struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
     const struct cgx_puller *puller; /* NULL: the host copies what is in the segment */

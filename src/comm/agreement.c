@@ -81,14 +81,14 @@ static void name_differences(const struct record *record)
             names);
 }
 
-static int reduce_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, void *words, int count)
+static int reduce_quietly(const struct cgx_mpi *mpi, cgx_mpi_comm comm, void *words, int count)
 {
-    MPI_Errhandler handler;
+    cgx_mpi_errhandler handler;
     int code = cgx_errors_return(mpi, comm, &handler);
 
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Allreduce(MPI_IN_PLACE, words, count, MPI_UINT32_T, MPI_MIN, comm);
+    code = mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->UINT32_T, mpi->MIN, comm);
     cgx_errors_restore(mpi, comm, handler);
     return code;
 }
@@ -101,7 +101,7 @@ static bool is_plausible(const struct record *record)
     return least > 0 && greatest >= least && greatest < 256;
 }
 
-int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
+int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
                        const struct cgx_agreement *agreement, bool *equal, bool *final)
 {
     struct record record;
@@ -110,7 +110,7 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
     *equal = *final = false;
     fill_record(&record, agreement);
     code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
-    if (code != MPI_SUCCESS) {
+    if (code != CGX_MPI_SUCCESS) {
         cgx_mpi_log_error(
             mpi,
             "ranks could not compare their settings; is every rank of this communicator "
@@ -138,7 +138,7 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
     return code;
 }
 
-int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
+int cgx_agree_call(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_answer *mine,
                    struct cgx_answer *all)
 {
     enum { STANDING, TYPE, NO_TYPE, OPINION };
@@ -148,11 +148,11 @@ int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_an
     int code;
 
     memcpy(words + OPINION, mine->opinion, sizeof mine->opinion);
-    code = mpi->Allreduce(MPI_IN_PLACE, words, sizeof words / sizeof words[0], MPI_UINT32_T,
-                          MPI_MIN, comm);
+    code = mpi->Allreduce(mpi->IN_PLACE, words, sizeof words / sizeof words[0], mpi->UINT32_T,
+                          mpi->MIN, comm);
     *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[STANDING], words[TYPE], {0}};
     memcpy(all->opinion, words + OPINION, sizeof all->opinion);
-    if (code != MPI_SUCCESS || (all->standing == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
+    if (code != CGX_MPI_SUCCESS || (all->standing == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
         all->standing = CGX_DECLINED;
     return code;
 }

@@ -28,7 +28,7 @@ struct cgx_agreement {
  * variables; *EQUAL is false after an error too. A rank without this library
  * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
  * reported as an error. */
-int cgx_agree_settings(const struct cgx_mpi *mpi, MPI_Comm comm,
+int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
                        const struct cgx_agreement *agreement, bool *equal, bool *final);
 
 /* What a rank says of a call, and what follows from what all say. */
@@ -40,7 +40,7 @@ struct cgx_answer {
 
 /* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE
  * only for the same type of elements. */
-int cgx_agree_call(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_answer *mine,
+int cgx_agree_call(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_answer *mine,
                    struct cgx_answer *all);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "comm/comm.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ void cgx_comm_return(void)
 
 /* Stands for the state of a communicator where memory is short. */
 static struct cgx_comm no_state = {
-    .agreed = true, .final = true, .refusal = CGX_REASON_NO_MEMORY, .own = MPI_COMM_NULL};
+    .agreed = true, .final = true, .refusal = CGX_REASON_NO_MEMORY, .own = NULL};
 
 static void free_state(struct cgx_comm *state)
 {
@@ -64,70 +65,69 @@ static void free_state(struct cgx_comm *state)
 /* The key of the attribute. It must not outlive the MPI instance that made it, since a program of
  * MPI sessions may end one and begin another: it lives while there are attributes. */
 static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int keyval = MPI_KEYVAL_INVALID;
+#define NO_KEYVAL INT_MIN
+static atomic_int keyval = NO_KEYVAL;
 static unsigned attributes;
 
 static void forget_attribute(const struct cgx_mpi *mpi)
 {
-    int unused = MPI_KEYVAL_INVALID;
+    int unused = NO_KEYVAL;
 
     pthread_mutex_lock(&keyval_lock);
     if (--attributes == 0)
-        unused = atomic_exchange(&keyval, MPI_KEYVAL_INVALID);
+        unused = atomic_exchange(&keyval, NO_KEYVAL);
     pthread_mutex_unlock(&keyval_lock);
-    if (unused != MPI_KEYVAL_INVALID && !cgx_world_finalizing())
+    if (unused != NO_KEYVAL && !cgx_world_finalizing())
         mpi->Comm_free_keyval(&unused);
 }
 
-static int on_comm_free(MPI_Comm comm, int key, void *value, void *extra)
+static void on_comm_free(void *value)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_comm *state = value;
 
-    (void)comm, (void)key, (void)extra;
-    if (state->own != MPI_COMM_NULL && !state->broken && !cgx_world_finalizing()) {
+    if (state->own != NULL && !state->broken && !cgx_world_finalizing()) {
         mpi->Comm_free(&state->own);
         cgx_comm_return();
     }
     free_state(state);
     forget_attribute(mpi);
-    return MPI_SUCCESS;
 }
 
-static int keep_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
+static int keep_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state)
 {
-    int created, code = MPI_SUCCESS;
+    int created, code = CGX_MPI_SUCCESS;
 
     pthread_mutex_lock(&keyval_lock);
     if (attributes == 0) {
-        code = mpi->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &created, NULL);
-        if (code == MPI_SUCCESS)
+        code = mpi->Comm_create_keyval(on_comm_free, &created);
+        if (code == CGX_MPI_SUCCESS)
             atomic_store(&keyval, created);
     }
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         attributes++;
     pthread_mutex_unlock(&keyval_lock);
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     code = mpi->Comm_set_attr(comm, atomic_load(&keyval), state);
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         forget_attribute(mpi);
     return code;
 }
 
 /* True if every member of COMM is in MPI_COMM_WORLD, where there is one: a process that was spawned
  * or joined may not be preloaded. All ranks find the same, since all see a stranger if one does. */
-static bool within_world(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
+static bool within_world(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size)
 {
     enum { BATCH = 64 };
-    MPI_Group members, world;
+    cgx_mpi_group members, world;
     bool within = true;
 
     if (!cgx_world_exists())
         return true;
-    if (mpi->Comm_group(comm, &members) != MPI_SUCCESS)
+    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
         return false;
-    if (mpi->Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS) {
+    if (mpi->Comm_group(mpi->COMM_WORLD, &world) != CGX_MPI_SUCCESS) {
         mpi->Group_free(&members);
         return false;
     }
@@ -137,9 +137,10 @@ static bool within_world(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
 
         for (int i = 0; i < count; i++)
             ranks[i] = first + i;
-        within = mpi->Group_translate_ranks(members, count, ranks, world, in_world) == MPI_SUCCESS;
+        within =
+            mpi->Group_translate_ranks(members, count, ranks, world, in_world) == CGX_MPI_SUCCESS;
         for (int i = 0; within && i < count; i++)
-            within = in_world[i] != MPI_UNDEFINED;
+            within = in_world[i] != mpi->UNDEFINED;
     }
     mpi->Group_free(&world);
     mpi->Group_free(&members);
@@ -148,16 +149,17 @@ static bool within_world(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
 
 /* Why no call on COMM can be compressed whatever the settings, found without communication and
  * alike on all ranks. */
-static enum cgx_reason refuse_alone(const struct cgx_mpi *mpi, MPI_Comm comm,
+static enum cgx_reason refuse_alone(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
                                     struct cgx_comm *state)
 {
     int inter = 0;
 
-    if (mpi->Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
+    if (mpi->Comm_test_inter(comm, &inter) != CGX_MPI_SUCCESS || inter)
         return CGX_REASON_INTERCOMMUNICATOR;
-    if (mpi->Comm_size(comm, &state->size) != MPI_SUCCESS || state->size < 2)
+    if (mpi->Comm_size(comm, &state->size) != CGX_MPI_SUCCESS || state->size < 2)
         return CGX_REASON_ONE_RANK;
-    if (mpi->Comm_rank(comm, &state->rank) != MPI_SUCCESS || !within_world(mpi, comm, state->size))
+    if (mpi->Comm_rank(comm, &state->rank) != CGX_MPI_SUCCESS ||
+        !within_world(mpi, comm, state->size))
         return CGX_REASON_OUTSIDE_WORLD;
     return CGX_REASON_NONE;
 }
@@ -209,7 +211,7 @@ static void forget_plans(struct cgx_comm *state)
 
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
  * keep STATE at all. */
-static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool ready)
+static int agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state, bool ready)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement = {.settings = settings};
@@ -217,14 +219,14 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
     int code, length;
 
     if (cgx_rules_name_communicators(cgx_config_rules()) &&
-        mpi->Comm_get_name(comm, state->name, &length) != MPI_SUCCESS)
+        mpi->Comm_get_name(comm, state->name, &length) != CGX_MPI_SUCCESS)
         state->name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
     agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
     agreement.ready = ready && have_tables(state, settings);
     code = cgx_agree_settings(mpi, comm, &agreement, &equal, &state->final);
-    state->agreed = code == MPI_SUCCESS;
-    state->broken = code != MPI_SUCCESS;
+    state->agreed = code == CGX_MPI_SUCCESS;
+    state->broken = code != CGX_MPI_SUCCESS;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
         forget_plans(state);
@@ -238,25 +240,25 @@ static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *stat
 }
 
 /* The state of COMM, without communication; NULL if memory is short. */
-static struct cgx_comm *make_state(const struct cgx_mpi *mpi, MPI_Comm comm)
+static struct cgx_comm *make_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
 {
     struct cgx_comm *made = calloc(1, sizeof *made);
 
     if (!made)
         return NULL;
-    made->own = MPI_COMM_NULL;
+    made->own = NULL;
     made->refusal = refuse_alone(mpi, comm, made);
     made->agreed = made->final = made->refusal != CGX_REASON_NONE;
     return made;
 }
 
-static int find_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
+static int find_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm **state)
 {
     int key = atomic_load_explicit(&keyval, memory_order_relaxed);
-    int found = 0, code = MPI_SUCCESS;
+    int found = 0, code = CGX_MPI_SUCCESS;
 
     *state = NULL;
-    if (key != MPI_KEYVAL_INVALID)
+    if (key != NO_KEYVAL)
         code = mpi->Comm_get_attr(comm, key, state, &found);
     if (!found)
         *state = NULL;
@@ -265,18 +267,18 @@ static int find_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm 
 
 /* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
  * same, so that all ranks come to know. */
-static int begin_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
+static int begin_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm **state)
 {
     static atomic_bool lost;
-    struct cgx_comm local = {.own = MPI_COMM_NULL};
+    struct cgx_comm local = {.own = NULL};
     struct cgx_comm *made;
     bool kept;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     if (atomic_load(&lost))
         return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
     made = make_state(mpi, comm);
-    kept = keep_state(mpi, comm, made ? made : &no_state) == MPI_SUCCESS;
+    kept = keep_state(mpi, comm, made ? made : &no_state) == CGX_MPI_SUCCESS;
     if (!made)
         local.refusal = refuse_alone(mpi, comm, &local);
     *state = made ? made : &local;
@@ -294,80 +296,81 @@ static int begin_state(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm
     return code;
 }
 
-int cgx_comm_get(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm **state)
+int cgx_comm_get(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm **state)
 {
     int code = find_state(mpi, comm, state);
 
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     if (!*state)
         return begin_state(mpi, comm, state);
-    return (*state)->agreed || (*state)->broken ? MPI_SUCCESS : agree(mpi, comm, *state, true);
+    return (*state)->agreed || (*state)->broken ? CGX_MPI_SUCCESS : agree(mpi, comm, *state, true);
 }
 
-struct cgx_comm *cgx_comm_peek(const struct cgx_mpi *mpi, MPI_Comm comm)
+struct cgx_comm *cgx_comm_peek(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
 {
     struct cgx_comm *state;
 
-    if (find_state(mpi, comm, &state) != MPI_SUCCESS || !state || state->refusal ||
+    if (find_state(mpi, comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
         !state->recurrence)
         return NULL;
     return state;
 }
 
-int cgx_comm_hint(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Info info)
+int cgx_comm_hint(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_info info)
 {
     struct cgx_comm *state;
     int code = find_state(mpi, comm, &state);
 
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     if (!state) {
         state = make_state(mpi, comm);
         /* Without a state the first call makes one, and what was said here is missing when ranks
          * compare it. */
-        if (!state || keep_state(mpi, comm, state) != MPI_SUCCESS) {
+        if (!state || keep_state(mpi, comm, state) != CGX_MPI_SUCCESS) {
             if (state)
                 free_state(state);
-            return MPI_SUCCESS;
+            return CGX_MPI_SUCCESS;
         }
     }
     if (state->final)
-        return MPI_SUCCESS;
+        return CGX_MPI_SUCCESS;
     state->agreed = false;
     cgx_comm_take_hints(mpi, info, state);
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 /* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. */
-static MPI_Comm split(const struct cgx_mpi *mpi, MPI_Comm comm, int rank)
+static cgx_mpi_comm split(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank)
 {
-    MPI_Comm own = MPI_COMM_NULL;
-    MPI_Errhandler handler;
+    cgx_mpi_comm own = NULL;
+    cgx_mpi_errhandler handler;
 
-    if (cgx_errors_return(mpi, comm, &handler) != MPI_SUCCESS)
-        return MPI_COMM_NULL;
-    if (mpi->Comm_split(comm, 0, rank, &own) != MPI_SUCCESS)
-        own = MPI_COMM_NULL;
+    if (cgx_errors_return(mpi, comm, &handler) != CGX_MPI_SUCCESS)
+        return mpi->COMM_NULL;
+    if (mpi->Comm_split(comm, 0, rank, &own) != CGX_MPI_SUCCESS)
+        own = NULL;
     cgx_errors_restore(mpi, comm, handler);
-    if (own != MPI_COMM_NULL)
-        mpi->Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    if (own != NULL)
+        mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
     return own;
 }
 
-int cgx_comm_make_own(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state, bool *made)
+int cgx_comm_make_own(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
+                      bool *made)
 {
-    MPI_Comm own = split(mpi, comm, state->rank);
-    const struct cgx_answer mine = {own != MPI_COMM_NULL ? CGX_ABLE : CGX_DECLINED, 0, {0}};
+    cgx_mpi_comm own = split(mpi, comm, state->rank);
+    const struct cgx_answer mine = {own != NULL ? CGX_ABLE : CGX_DECLINED, 0, {0}};
     struct cgx_answer all;
     int code = cgx_agree_call(mpi, comm, &mine, &all);
 
     *made = all.standing == CGX_ABLE;
-    if (code == MPI_SUCCESS && *made) {
+    if (code == CGX_MPI_SUCCESS && *made) {
         state->own = own;
         return code;
     }
-    if (own != MPI_COMM_NULL)
+    if (own != NULL)
         mpi->Comm_free(&own);
     cgx_comm_return();
     return code;

@@ -36,9 +36,10 @@ struct found {
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
 
-static int agree(const struct cgx_mpi *mpi, MPI_Comm comm, struct found *found)
+static int agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct found *found)
 {
-    return mpi->Allreduce(MPI_IN_PLACE, found, sizeof *found / sizeof(int), MPI_INT, MPI_MIN, comm);
+    return mpi->Allreduce(mpi->IN_PLACE, found, sizeof *found / sizeof(int), mpi->INT, mpi->MIN,
+                          comm);
 }
 
 /* Whether payloads may stay on devices. Budgets in units of noise need powers, which hosts find in
@@ -190,16 +191,16 @@ static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
                         struct cgx_backend *device, const struct means *mine, struct means *offers,
                         struct found *found)
 {
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     if (found->memory)
-        code = mpi->Allgather(mine, sizeof *mine, MPI_BYTE, offers, sizeof *mine, MPI_BYTE,
+        code = mpi->Allgather(mine, sizeof *mine, mpi->BYTE, offers, sizeof *mine, mpi->BYTE,
                               state->own);
-    if (code == MPI_SUCCESS && found->memory) {
+    if (code == CGX_MPI_SUCCESS && found->memory) {
         attach(state, device, offers, found);
         code = agree(mpi, state->own, found);
     }
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         conclude(state, mine, found);
     return code;
 }
@@ -228,19 +229,19 @@ int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_ba
 
     *by_device = false;
     if (cgx_connect_mates(state) < 2)
-        return MPI_SUCCESS;
+        return CGX_MPI_SUCCESS;
     if (!state->shm)
         state->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
     offers = calloc((size_t)state->size, sizeof *offers);
     found = look(state, device, &mine);
     found.memory = found.memory && offers;
     code = agree(mpi, state->own, &found);
-    if (code == MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
-                                !found.memory_is_old || !found.device_is_old))
+    if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
+                                    !found.memory_is_old || !found.device_is_old))
         code = connect_anew(mpi, state, device, &mine, offers, &found);
     free(offers);
-    *by_device = code == MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
-    if (code == MPI_SUCCESS && !*by_device)
+    *by_device = code == CGX_MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
+    if (code == CGX_MPI_SUCCESS && !*by_device)
         connect_segments(state, device);
     return code;
 }

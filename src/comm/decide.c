@@ -108,7 +108,7 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
         return;
     }
     cgx_offer_get_backends(state, offer);
-    if (!offer->refusal && state->own == MPI_COMM_NULL && !cgx_comm_reserve())
+    if (!offer->refusal && state->own == NULL && !cgx_comm_reserve())
         offer->refusal = CGX_REASON_COMMUNICATORS;
 }
 
@@ -136,7 +136,7 @@ static void keep_apart(struct cgx_kind *kind, bool was_by_device)
 
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
  * RENEWED, was just had, and is connected. */
-static int ask(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+static int ask(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
                const struct cgx_recurring *recurring, const struct cgx_offer *offer, bool renewed,
                struct cgx_answer *all)
 {
@@ -148,10 +148,10 @@ static int ask(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
     for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
         mine.opinion[i] = entry->opinion[i];
     code = cgx_agree_call(mpi, comm, &mine, all);
-    if (code != MPI_SUCCESS || !renewed)
+    if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
     agreed = all->standing == CGX_ABLE;
-    if (state->own == MPI_COMM_NULL) {
+    if (state->own == NULL) {
         if (agreed)
             code = cgx_comm_make_own(mpi, comm, state, &agreed);
         else if (!offer->refusal)
@@ -160,14 +160,14 @@ static int ask(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
     if (!agreed && all->standing == CGX_ABLE)
         all->standing = CGX_DECLINED;
     /* Whether or not they agreed, some may have other staging memory than before. */
-    if (code == MPI_SUCCESS && state->own != MPI_COMM_NULL) {
+    if (code == CGX_MPI_SUCCESS && state->own != NULL) {
         if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
-            MPI_SUCCESS)
+            CGX_MPI_SUCCESS)
             code = cgx_errors_raise(mpi, comm, "MPI could not connect the ranks of a node");
         keep_apart(recurring->kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
-    else if (code == MPI_SUCCESS)
+    else if (code == CGX_MPI_SUCCESS)
         cgx_scratch_release(&state->scratch);
     return code;
 }
@@ -255,13 +255,13 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
 
 /* ---- deciding ---- */
 
-static int find_nodes(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+static int find_nodes(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
                       struct cgx_offer *offer)
 {
     bool known;
     int code = cgx_nodes_discover(mpi, comm, state, &known);
 
-    if (code != MPI_SUCCESS) {
+    if (code != CGX_MPI_SUCCESS) {
         state->broken = true;
         return cgx_errors_raise(mpi, comm, "MPI could not tell the nodes");
     }
@@ -270,7 +270,7 @@ static int find_nodes(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm 
     return code;
 }
 
-int cgx_decide_raise(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_reason refusal)
+int cgx_decide_raise(const struct cgx_mpi *mpi, cgx_mpi_comm comm, enum cgx_reason refusal)
 {
     return cgx_errors_raise(mpi, comm,
                             cgx_reason_is_unrecoverable(refusal) ? cgx_reason_text(refusal)
@@ -279,14 +279,14 @@ int cgx_decide_raise(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_reason r
 
 /* Some rank, which may be this one for its REFUSAL, cannot serve calls of this kind, or this one.
  */
-static int decline(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_agreed_call *entry,
+static int decline(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_agreed_call *entry,
                    enum cgx_reason refusal, enum cgx_standing all)
 {
     entry->sampled = false;
     if (all == CGX_UNRECOVERABLE)
         return cgx_decide_raise(mpi, comm, refusal);
     cgx_call_decline(entry, refusal);
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,
@@ -303,7 +303,7 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
                 planned->shape.slices, ways[cgx_connect_pull(recurring->kind, device)]);
 }
 
-int cgx_decide(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+int cgx_decide(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
                const struct cgx_recurring *recurring, struct cgx_offer *offer)
 {
     struct cgx_agreed_call *entry = recurring->entry;
@@ -313,13 +313,13 @@ int cgx_decide(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
     struct cgx_answer all;
     int code = find_nodes(mpi, comm, state, offer);
 
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     if (renews)
         prepare(state, recurring, offer, &wanted);
     code = ask(mpi, comm, state, recurring, offer, renews, &all);
-    state->broken = code != MPI_SUCCESS;
-    if (code != MPI_SUCCESS)
+    state->broken = code != CGX_MPI_SUCCESS;
+    if (code != CGX_MPI_SUCCESS)
         return code;
     /* Else it is the call's buffers, which say nothing of its kind. */
     if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
@@ -334,5 +334,5 @@ int cgx_decide(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
     cgx_float_leave(&caller);
     if (entry->state == CGX_CALL_COMPRESSED)
         say_compressed(state, recurring, cgx_offer_backend(offer));
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }

@@ -15,9 +15,9 @@
 /* ---- as CGX_TOPOLOGY says ---- */
 
 /* The ranks of COMM in MPI_COMM_WORLD or, without one, in COMM. */
-static bool world_ranks(const struct cgx_mpi *mpi, MPI_Comm comm, int size, int *ranks)
+static bool world_ranks(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size, int *ranks)
 {
-    MPI_Group members, world;
+    cgx_mpi_group members, world;
     int *own = calloc((size_t)size, sizeof *own);
     bool had = false;
 
@@ -27,11 +27,11 @@ static bool world_ranks(const struct cgx_mpi *mpi, MPI_Comm comm, int size, int 
         had = own != NULL;
         goto free_own;
     }
-    if (mpi->Comm_group(comm, &members) != MPI_SUCCESS)
+    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
         goto free_own;
-    if (mpi->Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
+    if (mpi->Comm_group(mpi->COMM_WORLD, &world) != CGX_MPI_SUCCESS)
         goto free_members;
-    had = mpi->Group_translate_ranks(members, size, own, world, ranks) == MPI_SUCCESS;
+    had = mpi->Group_translate_ranks(members, size, own, world, ranks) == CGX_MPI_SUCCESS;
     mpi->Group_free(&world);
 free_members:
     mpi->Group_free(&members);
@@ -42,7 +42,7 @@ free_own:
 
 /* Ranks per node, of a job that has as many as CGX_TOPOLOGY says; 0: it says nothing of this one.
  */
-static int ranks_per_node(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
+static int ranks_per_node(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size)
 {
     static atomic_bool warned;
     uint64_t topology = cgx_config()->topology;
@@ -52,8 +52,8 @@ static int ranks_per_node(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
     if (topology == CGX_TOPOLOGY_AUTO || topology == CGX_TOPOLOGY_FLAT)
         return 0;
     if (cgx_world_exists()) {
-        mpi->Comm_size(MPI_COMM_WORLD, &all);
-        mpi->Comm_rank(MPI_COMM_WORLD, &rank);
+        mpi->Comm_size(mpi->COMM_WORLD, &all);
+        mpi->Comm_rank(mpi->COMM_WORLD, &rank);
     } else {
         mpi->Comm_rank(comm, &rank);
     }
@@ -70,20 +70,21 @@ static int ranks_per_node(const struct cgx_mpi *mpi, MPI_Comm comm, int size)
 /* ---- as MPI does ---- */
 
 /* The lowest rank of COMM that shares memory with this one, which is rank RANK. */
-static bool find_lowest(const struct cgx_mpi *mpi, MPI_Comm comm, int rank, int *lowest)
+static bool find_lowest(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank, int *lowest)
 {
     const int first = 0;
-    MPI_Group sharers, members;
-    MPI_Comm node;
+    cgx_mpi_group sharers, members;
+    cgx_mpi_comm node;
     bool found = false;
 
-    if (mpi->Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS)
+    if (mpi->Comm_split_type(comm, mpi->COMM_TYPE_SHARED, rank, mpi->INFO_NULL, &node) !=
+        CGX_MPI_SUCCESS)
         return false;
-    if (mpi->Comm_group(node, &sharers) != MPI_SUCCESS)
+    if (mpi->Comm_group(node, &sharers) != CGX_MPI_SUCCESS)
         goto free_node;
-    if (mpi->Comm_group(comm, &members) != MPI_SUCCESS)
+    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
         goto free_sharers;
-    found = mpi->Group_translate_ranks(sharers, 1, &first, members, lowest) == MPI_SUCCESS;
+    found = mpi->Group_translate_ranks(sharers, 1, &first, members, lowest) == CGX_MPI_SUCCESS;
     mpi->Group_free(&members);
 free_sharers:
     mpi->Group_free(&sharers);
@@ -95,52 +96,52 @@ free_node:
 /* ---- together ---- */
 
 /* Whether all ranks of COMM say so. */
-static int all_say(const struct cgx_mpi *mpi, MPI_Comm comm, bool mine, bool *all)
+static int all_say(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool mine, bool *all)
 {
     int least = mine;
-    int code = mpi->Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, comm);
+    int code = mpi->Allreduce(mpi->IN_PLACE, &least, 1, mpi->INT, mpi->MIN, comm);
 
-    *all = code == MPI_SUCCESS && least != 0;
+    *all = code == CGX_MPI_SUCCESS && least != 0;
     return code;
 }
 
 /* Sets KEYS, NULL where this rank has no memory for them; *KNOWN: on all ranks. */
-static int find_keys(const struct cgx_mpi *mpi, MPI_Comm comm, int size, int *keys, bool *known)
+static int find_keys(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size, int *keys, bool *known)
 {
     int per_node = ranks_per_node(mpi, comm, size);
     int code, rank, lowest = 0;
     bool ready = keys != NULL;
 
     code = mpi->Comm_rank(comm, &rank);
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     if (per_node > 0)
         ready = ready && world_ranks(mpi, comm, size, keys);
     else
         ready = find_lowest(mpi, comm, rank, &lowest) && ready;
     code = all_say(mpi, comm, ready, known);
-    if (code != MPI_SUCCESS || !*known || !keys)
+    if (code != CGX_MPI_SUCCESS || !*known || !keys)
         return code;
     for (int i = 0; per_node > 0 && i < size; i++)
         keys[i] /= per_node;
-    return per_node > 0 ? code : mpi->Allgather(&lowest, 1, MPI_INT, keys, 1, MPI_INT, comm);
+    return per_node > 0 ? code : mpi->Allgather(&lowest, 1, mpi->INT, keys, 1, mpi->INT, comm);
 }
 
-static int discover(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
+static int discover(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state)
 {
     int size = state->size;
     bool flat = cgx_config()->topology == CGX_TOPOLOGY_FLAT, known = flat;
     int *keys = flat ? NULL : calloc((size_t)size, sizeof *keys);
     struct cgx_nodes *found = NULL;
-    int code = flat ? MPI_SUCCESS : find_keys(mpi, comm, size, keys, &known);
+    int code = flat ? CGX_MPI_SUCCESS : find_keys(mpi, comm, size, keys, &known);
 
-    if (code == MPI_SUCCESS && known) {
+    if (code == CGX_MPI_SUCCESS && known) {
         found = cgx_nodes_create(keys, (unsigned)size);
         known = state->flat && found;
         code = cgx_pace_agree(mpi, comm, found, state, &known);
     }
     free(keys);
-    if (code == MPI_SUCCESS && known)
+    if (code == CGX_MPI_SUCCESS && known)
         state->nodes = found;
     else
         cgx_nodes_free(found);
@@ -148,12 +149,12 @@ static int discover(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *s
 }
 
 /* With an error handler that returns. */
-static int discover_quietly(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state)
+static int discover_quietly(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state)
 {
-    MPI_Errhandler handler;
+    cgx_mpi_errhandler handler;
     int code = cgx_errors_return(mpi, comm, &handler);
 
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     code = discover(mpi, comm, state);
     cgx_errors_restore(mpi, comm, handler);
@@ -174,10 +175,10 @@ static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *s
                 settings->intra_broadcast ? 1 : nodes->least);
 }
 
-int cgx_nodes_discover(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+int cgx_nodes_discover(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
                        bool *found)
 {
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     *found = state->nodes != NULL;
     if (*found)

@@ -12,7 +12,7 @@
  * *FOUND. Nodes are as CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0
  * warns, once), as MPI does: ranks share a node if they can share memory. Collective on COMM until
  * it is found. Returns MPI's code. */
-int cgx_nodes_discover(const struct cgx_mpi *mpi, MPI_Comm comm, struct cgx_comm *state,
+int cgx_nodes_discover(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
                        bool *found);
 
 /* Of a communicator whose nodes are known. */

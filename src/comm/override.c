@@ -34,20 +34,21 @@ struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t p
 }
 
 /* The value of KEY in INFO, or NULL. */
-static const char *value_of(const struct cgx_mpi *mpi, MPI_Info info, const char *key,
-                            char value[MPI_MAX_INFO_VAL + 1])
+static const char *value_of(const struct cgx_mpi *mpi, cgx_mpi_info info, const char *key,
+                            char value[CGX_MPI_INFO_VALUE_BYTES])
 {
     int found = 0;
 
-    if (mpi->Info_get(info, key, MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || !found)
+    if (mpi->Info_get(info, key, CGX_MPI_INFO_VALUE_BYTES - 1, value, &found) != CGX_MPI_SUCCESS ||
+        !found)
         return NULL;
-    value[MPI_MAX_INFO_VAL] = '\0';
+    value[CGX_MPI_INFO_VALUE_BYTES - 1] = '\0';
     return value;
 }
 
-void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state)
+void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cgx_comm *state)
 {
-    char texts[CGX_HINTS][MPI_MAX_INFO_VAL + 1];
+    char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
     const char *values[CGX_HINTS];
     struct cgx_rules_error error;
     struct cgx_hints *hints;

@@ -14,7 +14,7 @@ struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t p
                             enum cgx_reason *reason);
 
 /* Takes what INFO says; ranks are to compare it. */
-void cgx_comm_take_hints(const struct cgx_mpi *mpi, MPI_Info info, struct cgx_comm *state);
+void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cgx_comm *state);
 
 /* Tells the recurrence how long the step is, where rules or hints, which ranks have compared, say
  * so. */

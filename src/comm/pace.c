@@ -24,31 +24,31 @@ static int choose_fragment(const struct cgx_nodes *nodes)
 }
 
 /* *ROOMY: the ranks of this one's machine have room. CLAIMS becomes those of all ranks. */
-static int compare_claims(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_comm *state,
-                          struct cgx_claim *claims, bool *roomy)
+static int compare_claims(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
+                          const struct cgx_comm *state, struct cgx_claim *claims, bool *roomy)
 {
     struct cgx_claim mine = cgx_claim_make();
-    int code = mpi->Allgather(&mine, sizeof mine, MPI_BYTE, claims, sizeof mine, MPI_BYTE, comm);
+    int code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE, comm);
 
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         *roomy = cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
     return code;
 }
 
-int cgx_pace_agree(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_nodes *nodes,
+int cgx_pace_agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_nodes *nodes,
                    struct cgx_comm *state, bool *ready)
 {
     struct cgx_claim *claims = calloc((size_t)state->size, sizeof *claims);
     enum { READY, FRAGMENT };
     int least[] = {*ready && claims, choose_fragment(nodes)};
     struct cgx_pace pace = {0, false};
-    int code = mpi->Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, comm);
+    int code = mpi->Allreduce(mpi->IN_PLACE, least, 2, mpi->INT, mpi->MIN, comm);
 
-    *ready = code == MPI_SUCCESS && least[READY] != 0;
+    *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
     if (*ready && claims)
         code = compare_claims(mpi, comm, state, claims, &pace.roomy);
     free(claims);
-    if (code != MPI_SUCCESS || !*ready)
+    if (code != CGX_MPI_SUCCESS || !*ready)
         return code;
     pace.fragment = (size_t)least[FRAGMENT];
     state->pace = pace;

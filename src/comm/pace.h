@@ -16,7 +16,7 @@
  * says whether they are. NODES are as on all ranks; NULL on one that is not ready. Fragments are of
  * CGX_FRAGMENT_BYTES or, with auto, as the slowest network of the ranks has it: slow where it is
  * unknown, and where all ranks are on one node and send nothing over it. Returns MPI's code. */
-int cgx_pace_agree(const struct cgx_mpi *mpi, MPI_Comm comm, const struct cgx_nodes *nodes,
+int cgx_pace_agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_nodes *nodes,
                    struct cgx_comm *state, bool *ready);
 
 #endif

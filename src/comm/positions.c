@@ -154,9 +154,9 @@ static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
 {
     struct cgx_positions *layers = create(state);
     int all = layers != NULL;
-    int code = mpi->Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, state->own);
+    int code = mpi->Allreduce(mpi->IN_PLACE, &all, 1, mpi->INT, mpi->MIN, state->own);
 
-    if (layers && code == MPI_SUCCESS && all) {
+    if (layers && code == CGX_MPI_SUCCESS && all) {
         state->positions = layers;
         cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->nshapes,
                 layers->adapt->nsegments);
@@ -173,16 +173,16 @@ static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
 static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_adapt_due due)
 {
     struct cgx_adapt *adapt = state->positions->adapt;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
         code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
-                           MPI_DOUBLE, MPI_SUM, 0, state->own);
-    if (code == MPI_SUCCESS && state->rank == 0)
+                           mpi->DOUBLE, mpi->SUM, 0, state->own);
+    if (code == CGX_MPI_SUCCESS && state->rank == 0)
         cgx_adapt_choose(adapt, due);
-    if (code == MPI_SUCCESS)
-        code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), MPI_BYTE, 0, state->own);
-    if (code != MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
+        code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), mpi->BYTE, 0, state->own);
+    if (code != CGX_MPI_SUCCESS)
         return code;
     if (cgx_adapt_take(adapt, due))
         cgx_log(CGX_LOG_DEBUG, "step %llu: new widths%s", (unsigned long long)adapt->steps,
@@ -196,9 +196,9 @@ int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
 {
     enum cgx_adapt_due due;
     union cgx_float_state caller;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
-    if (!cgx_config()->adaptive || state->own == MPI_COMM_NULL)
+    if (!cgx_config()->adaptive || state->own == NULL)
         return code;
     cgx_float_enter(&caller);
     if (state->positions &&
@@ -217,7 +217,7 @@ int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
         code = make(mpi, state);
     }
     cgx_float_leave(&caller);
-    state->broken = code != MPI_SUCCESS;
+    state->broken = code != CGX_MPI_SUCCESS;
     return code;
 }
 

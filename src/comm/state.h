@@ -54,12 +54,12 @@ struct cgx_comm {
     bool hints_refused;
     int rank;
     int size;
-    MPI_Comm own; /* private communicator for all traffic; MPI_COMM_NULL until it is needed */
-    struct cgx_nodes *nodes, *flat;     /* of struct cgx_scheme; NULL: not yet known */
-    struct cgx_pace pace;               /* known with the nodes */
-    struct cgx_hints *hints;            /* NULL: none */
-    uint32_t hints_agreed, name_agreed; /* hashes of what plans were made for */
-    char name[MPI_MAX_OBJECT_NAME];     /* where rules ask for it */
+    cgx_mpi_comm own; /* private communicator for all traffic; NULL until it is needed */
+    struct cgx_nodes *nodes, *flat;       /* of struct cgx_scheme; NULL: not yet known */
+    struct cgx_pace pace;                 /* known with the nodes */
+    struct cgx_hints *hints;              /* NULL: none */
+    uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
+    char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
     struct cgx_recurrence *recurrence;
     size_t step_told; /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];

@@ -7,39 +7,40 @@
 
 #include "util/log.h"
 
-int cgx_errors_return(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler *handler)
+int cgx_errors_return(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
 {
     int code = mpi->Comm_get_errhandler(comm, handler);
 
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    if (code != MPI_SUCCESS)
+    code = mpi->Comm_set_errhandler(comm, mpi->ERRORS_RETURN);
+    if (code != CGX_MPI_SUCCESS)
         mpi->Errhandler_free(handler);
     return code;
 }
 
-void cgx_errors_restore(const struct cgx_mpi *mpi, MPI_Comm comm, MPI_Errhandler handler)
+void cgx_errors_restore(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errhandler handler)
 {
     mpi->Comm_set_errhandler(comm, handler);
     mpi->Errhandler_free(&handler);
 }
 
 static pthread_once_t code_once = PTHREAD_ONCE_INIT;
-static int failure_code = MPI_ERR_OTHER;
+static int failure_code;
 
 static void add_code(void)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     int code;
 
-    if (mpi->Add_error_code(MPI_ERR_OTHER, &code) != MPI_SUCCESS)
+    failure_code = mpi->ERR_OTHER;
+    if (mpi->Add_error_code(mpi->ERR_OTHER, &code) != CGX_MPI_SUCCESS)
         return;
     mpi->Add_error_string(code, "libcgxpmpi: an all-reduce failed");
     failure_code = code;
 }
 
-int cgx_errors_raise(const struct cgx_mpi *mpi, MPI_Comm comm, const char *why)
+int cgx_errors_raise(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const char *why)
 {
     cgx_log(CGX_LOG_ERROR, "an all-reduce failed: %s", why);
     pthread_once(&code_once, add_code);

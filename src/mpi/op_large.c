@@ -16,23 +16,23 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     X(0##row##0)        \
     X(0##row##1) X(0##row##2) X(0##row##3) X(0##row##4) X(0##row##5) X(0##row##6) X(0##row##7)
 
-#define DEFINE(number)                                                                   \
-    static void call_##number(void *in, void *inout, int *count, MPI_Datatype *datatype) \
-    {                                                                                    \
-        MPI_Count large = *count;                                                        \
-                                                                                         \
-        functions[number](in, inout, &large, datatype);                                  \
+#define DEFINE(number)                                                           \
+    static void call_##number(void *in, void *inout, int *count, void *datatype) \
+    {                                                                            \
+        cgx_mpi_count large = *count;                                            \
+                                                                                 \
+        functions[number](in, inout, &large, datatype);                          \
     }
 #define DEFINE_ROW(row) COLUMNS(DEFINE, row)
 ROWS(DEFINE_ROW)
 
 #define NAME(number) call_##number,
 #define NAME_ROW(row) COLUMNS(NAME, row)
-static MPI_User_function *const callers[CGX_OP_LARGE_MAX] = {ROWS(NAME_ROW)};
+static cgx_mpi_user_function *const callers[CGX_OP_LARGE_MAX] = {ROWS(NAME_ROW)};
 
-MPI_User_function *cgx_op_from_large(cgx_mpi_user_function_c *function)
+cgx_mpi_user_function *cgx_op_from_large(cgx_mpi_user_function_c *function)
 {
-    MPI_User_function *caller = NULL;
+    cgx_mpi_user_function *caller = NULL;
 
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < CGX_OP_LARGE_MAX && caller == NULL; i++) {

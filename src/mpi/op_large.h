@@ -6,14 +6,12 @@
 #ifndef CGX_MPI_OP_LARGE_H
 #define CGX_MPI_OP_LARGE_H
 
-#include <mpi.h>
-
 #include "mpi/table.h"
 
 /* A function for MPI_Op_create that calls FUNCTION; the same one for the same FUNCTION, so that it
  * outlives every op. NULL once CGX_OP_LARGE_MAX different ones have been asked for. Passes on what
  * it is given, whatever the ABI. Thread-safe. */
 #define CGX_OP_LARGE_MAX 64 /* mpi4py has 32 */
-MPI_User_function *cgx_op_from_large(cgx_mpi_user_function_c *function);
+cgx_mpi_user_function *cgx_op_from_large(cgx_mpi_user_function_c *function);
 
 #endif

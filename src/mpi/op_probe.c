@@ -135,23 +135,9 @@ static bool is_intact(const struct guarded *guarded, unsigned length)
     return true;
 }
 
-static void call(const struct cgx_op_source *source, MPI_Datatype datatype, uint16_t *in,
-                 uint16_t *inout, unsigned length)
-{
-    if (source->large) {
-        MPI_Count count = length;
-
-        ((cgx_mpi_user_function_c *)source->function)(in, inout, &count, &datatype);
-    } else {
-        int count = (int)length;
-
-        ((MPI_User_function *)source->function)(in, inout, &count, &datatype);
-    }
-}
-
 /* False if the function wrote where it should not. */
-static bool run(const struct cgx_op_source *source, MPI_Datatype datatype, const struct pair *pairs,
-                unsigned length, uint16_t *results)
+static bool run(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
+                const struct pair *pairs, unsigned length, uint16_t *results)
 {
     struct guarded in, inout;
 
@@ -161,14 +147,15 @@ static bool run(const struct cgx_op_source *source, MPI_Datatype datatype, const
         words(&in)[i] = pairs[i].a;
         words(&inout)[i] = pairs[i].b;
     }
-    call(source, datatype, words(&in), words(&inout), length);
+    cgx_mpi()->call_op(source->function, source->large, words(&in), words(&inout), (int)length,
+                       datatype);
     memcpy(results, words(&inout), length * sizeof *results);
     return is_intact(&in, length) && is_intact(&inout, length);
 }
 
 /* Pairs from FIRST on. */
 static bool sums_run(const struct half *half, const struct cgx_op_source *source,
-                     MPI_Datatype datatype, unsigned first, unsigned length)
+                     cgx_mpi_datatype datatype, unsigned first, unsigned length)
 {
     struct pair pairs[LONGEST_RUN];
     uint16_t results[LONGEST_RUN];
@@ -185,7 +172,7 @@ static bool sums_run(const struct half *half, const struct cgx_op_source *source
 
 /* Whether infinities and NaN come through: an op that takes NaN for missing, say, is no sum. */
 static bool keeps_nonfinite(const struct half *half, const struct cgx_op_source *source,
-                            MPI_Datatype datatype)
+                            cgx_mpi_datatype datatype)
 {
     const uint16_t infinity = half->infinity, nan = half->infinity + 1;
     const struct pair pairs[] = {{infinity, half->one}, {half->one, infinity},
@@ -202,7 +189,8 @@ static bool keeps_nonfinite(const struct half *half, const struct cgx_op_source 
     return true;
 }
 
-static bool sums(const struct half *half, const struct cgx_op_source *source, MPI_Datatype datatype)
+static bool sums(const struct half *half, const struct cgx_op_source *source,
+                 cgx_mpi_datatype datatype)
 {
     static const unsigned lengths[] = {1, 7, 8, LONGEST_RUN};
     unsigned first = 0;
@@ -219,7 +207,7 @@ static bool sums(const struct half *half, const struct cgx_op_source *source, MP
     return keeps_nonfinite(half, source, datatype);
 }
 
-enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, MPI_Datatype datatype)
+enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatype datatype)
 {
     for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
         if (sums(&halves[i], source, datatype))

@@ -17,12 +17,12 @@
 #define ANSWERS 4
 
 struct answer {
-    MPI_Datatype datatype; /* MPI_DATATYPE_NULL: free */
+    cgx_mpi_datatype datatype; /* NULL: free */
     enum cgx_op_class class;
 };
 
 struct record {
-    MPI_Op op; /* MPI_OP_NULL: free */
+    cgx_mpi_op op; /* NULL: free */
     struct cgx_op_source source;
     struct answer answers[ANSWERS];
 };
@@ -31,7 +31,7 @@ static struct record records[CGX_OPS_MAX];
 static unsigned used; /* records from here on are free and were never used */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct record *find_record(MPI_Op op)
+static struct record *find_record(cgx_mpi_op op)
 {
     for (unsigned i = 0; i < used; i++)
         if (records[i].op == op)
@@ -39,7 +39,7 @@ static struct record *find_record(MPI_Op op)
     return NULL;
 }
 
-static struct answer *find_answer(struct record *record, MPI_Datatype datatype)
+static struct answer *find_answer(struct record *record, cgx_mpi_datatype datatype)
 {
     for (int i = 0; i < ANSWERS; i++)
         if (record->answers[i].datatype == datatype)
@@ -68,12 +68,12 @@ static bool is_plain(const struct cgx_op_source *source)
 
 static struct record *take_record(void)
 {
-    struct record *record = find_record(MPI_OP_NULL);
+    struct record *record = find_record(NULL);
 
     return record == NULL && used < CGX_OPS_MAX ? &records[used++] : record;
 }
 
-void cgx_op_created(MPI_Op op, const struct cgx_op_source *source)
+void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source)
 {
     bool plain = is_plain(source);
     struct record *record;
@@ -82,18 +82,18 @@ void cgx_op_created(MPI_Op op, const struct cgx_op_source *source)
     /* It is there if an op was freed by its PMPI_ name. */
     record = find_record(op);
     if (record != NULL)
-        record->op = MPI_OP_NULL;
+        record->op = NULL;
     record = plain ? take_record() : NULL;
     if (record != NULL) {
         record->op = op;
         record->source = *source;
         for (int i = 0; i < ANSWERS; i++)
-            record->answers[i].datatype = MPI_DATATYPE_NULL;
+            record->answers[i].datatype = NULL;
     }
     pthread_mutex_unlock(&mutex);
 }
 
-void cgx_op_freed(MPI_Op op)
+void cgx_op_freed(cgx_mpi_op op)
 {
     struct record *record;
 
@@ -102,44 +102,44 @@ void cgx_op_freed(MPI_Op op)
     pthread_mutex_lock(&mutex);
     record = find_record(op);
     if (record != NULL)
-        record->op = MPI_OP_NULL;
+        record->op = NULL;
     pthread_mutex_unlock(&mutex);
 }
 
-void cgx_op_type_freed(MPI_Datatype datatype)
+void cgx_op_type_freed(cgx_mpi_datatype datatype)
 {
-    if (datatype == MPI_DATATYPE_NULL)
+    if (datatype == NULL)
         return;
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < used; i++) {
         struct answer *answer = find_answer(&records[i], datatype);
 
         if (answer != NULL)
-            answer->datatype = MPI_DATATYPE_NULL;
+            answer->datatype = NULL;
     }
     pthread_mutex_unlock(&mutex);
 }
 
-bool cgx_op_is_user(MPI_Op op)
+bool cgx_op_is_user(cgx_mpi_op op)
 {
-    return CGX_MPI_LOOKS_CREATED(op);
+    return cgx_mpi()->looks_created(op);
 }
 
-enum cgx_op_class cgx_op_probe(MPI_Op op, MPI_Datatype datatype)
+enum cgx_op_class cgx_op_probe(cgx_mpi_op op, cgx_mpi_datatype datatype)
 {
     enum cgx_op_class class = CGX_OP_UNKNOWN;
     struct cgx_op_source source;
     struct record *record;
     struct answer *answer = NULL, *room = NULL;
 
-    if (!cgx_op_is_user(op) || datatype == MPI_DATATYPE_NULL)
+    if (!cgx_op_is_user(op) || datatype == NULL)
         return CGX_OP_UNKNOWN;
     pthread_mutex_lock(&mutex);
     record = find_record(op);
     if (record != NULL) {
         source = record->source;
         answer = find_answer(record, datatype);
-        room = find_answer(record, MPI_DATATYPE_NULL);
+        room = find_answer(record, NULL);
     }
     if (answer != NULL)
         class = answer->class;
@@ -151,7 +151,7 @@ enum cgx_op_class cgx_op_probe(MPI_Op op, MPI_Datatype datatype)
     class = cgx_op_try(&source, datatype);
     pthread_mutex_lock(&mutex);
     record = find_record(op);
-    room = record == NULL ? NULL : find_answer(record, MPI_DATATYPE_NULL);
+    room = record == NULL ? NULL : find_answer(record, NULL);
     if (room != NULL && find_answer(record, datatype) == NULL) {
         room->datatype = datatype;
         room->class = class;

@@ -14,16 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi/abi.h"
 #include "util/log.h"
-
-/* The ABI that mpi.h is of, and what the names of libraries that have it contain. */
-#ifdef OPEN_MPI
-#define COMPILED_FOR "Open MPI"
-#define FAMILY "Open MPI"
-#else
-#define COMPILED_FOR "MPICH"
-#define FAMILY "MPICH", "MVAPICH", "Intel(R) MPI"
-#endif
 
 /* The most that MPI_Get_library_version writes, in any ABI. */
 #define LIBRARY_VERSION_BYTES 8192
@@ -121,18 +113,18 @@ static void set_name(const char *text)
 
 /* The text does not tell MPICH's own ABI from the standard one, which one MPICH offers as two
  * libraries; where the latter is not in use, its version is -1. */
-static bool has_standard_abi(void *handle)
+static bool has_standard_abi(void *library)
 {
     typedef int get_version(int *major, int *minor);
-    get_version *abi_get_version = (get_version *)dlsym(handle, "PMPI_Abi_get_version");
+    get_version *abi_get_version = (get_version *)dlsym(library, "PMPI_Abi_get_version");
     int major = -1, minor = -1;
 
     return abi_get_version != NULL && abi_get_version(&major, &minor) == 0 && major >= 1;
 }
 
-static bool is_our_family(const char *name)
+static bool is_mpich(const char *name)
 {
-    static const char *const family[] = {FAMILY};
+    static const char *const family[] = {"MPICH", "MVAPICH", "Intel(R) MPI"};
 
     for (size_t i = 0; i < sizeof family / sizeof family[0]; i++)
         if (strstr(name, family[i]) != NULL)
@@ -140,69 +132,75 @@ static bool is_our_family(const char *name)
     return false;
 }
 
-static void identify(void *handle)
+/* The ABI of LIBRARY, whose name is known; NULL: none that this library knows. */
+static cgx_abi *find_abi(void *library)
 {
+    if (has_standard_abi(library))
+        return cgx_abi_standard;
+    if (is_mpich(table.name))
+        return cgx_abi_mpich;
+    return strncmp(table.name, "Open MPI", strlen("Open MPI")) == 0 ? cgx_abi_openmpi : NULL;
+}
+
+static void identify(void *library)
+{
+    typedef int get_version(char *version, int *length);
     static char text[2 * LIBRARY_VERSION_BYTES];
-    bool standard = has_standard_abi(handle);
+    get_version *get_library_version = (get_version *)dlsym(library, "PMPI_Get_library_version");
     int length;
 
-    if (table.Get_library_version != NULL)
-        table.Get_library_version(text, &length);
+    if (get_library_version != NULL)
+        get_library_version(text, &length);
     set_name(text);
-    table.abi = is_our_family(table.name) && !standard ? CGX_MPI_ABI_OURS : CGX_MPI_ABI_FOREIGN;
     if (sscanf(text, "MPICH Version: %d.%d", &table.version[0], &table.version[1]) != 2)
         table.version[0] = table.version[1] = 0;
-    if (table.abi == CGX_MPI_ABI_FOREIGN)
-        cgx_log(CGX_LOG_ERROR,
-                "this library was compiled for the ABI of " COMPILED_FOR "; the program uses %s%s: "
-                "every call is passed on untouched",
-                table.name, standard ? " with the MPI standard's ABI" : "");
 }
 
 /* ---- the table ---- */
 
-/* The name of a required function that is missing, or NULL. */
-static const char *resolve(void *handle)
+static void resolve_raw(void *library)
 {
-    const char *missing = NULL;
-
-#define RESOLVE(function)                                                          \
-    table.function = (__typeof__(table.function))dlsym(handle, "PMPI_" #function); \
-    if (table.function == NULL)                                                    \
-        missing = "PMPI_" #function;
-    CGX_MPI_REQUIRED(RESOLVE)
+#define RESOLVE(function) table.raw.function = (cgx_mpi_function *)dlsym(library, "PMPI_" #function)
+    RESOLVE(Allreduce);
+    RESOLVE(Allreduce_c);
+    RESOLVE(Op_create);
+    RESOLVE(Op_create_c);
+    RESOLVE(Op_free);
+    RESOLVE(Type_free);
+    RESOLVE(Comm_set_info);
 #undef RESOLVE
-    table.Allreduce_c = (cgx_mpi_allreduce_c *)dlsym(handle, "PMPI_Allreduce_c");
-    table.Op_create_c = (cgx_mpi_op_create_c *)dlsym(handle, "PMPI_Op_create_c");
-    table.GPU_query_support = (cgx_mpi_gpu_query_support *)dlsym(handle, "MPIX_GPU_query_support");
-    table.Query_cuda_support =
-        (cgx_mpi_query_cuda_support *)dlsym(handle, "MPIX_Query_cuda_support");
-    return missing;
 }
 
 static void fill(const void *caller)
 {
-    void *handle = open_mpi(caller);
+    void *library = open_mpi(caller);
     const char *missing, *path;
+    cgx_abi *abi;
 
-    if (handle == NULL) {
+    if (library == NULL) {
         table.abi = CGX_MPI_ABI_NONE;
         cgx_log(CGX_LOG_ERROR, "an MPI function was called, but no MPI library is loaded that has "
                                "PMPI_Allreduce: the call fails");
         return;
     }
-    missing = resolve(handle);
-    identify(handle);
-    if (table.abi == CGX_MPI_ABI_OURS && missing != NULL) {
-        table.abi = CGX_MPI_ABI_FOREIGN;
+    resolve_raw(library);
+    identify(library);
+    abi = find_abi(library);
+    missing = abi ? abi(&table, library) : NULL;
+    table.abi = abi && !missing ? CGX_MPI_ABI_KNOWN : CGX_MPI_ABI_FOREIGN;
+    if (!abi)
+        cgx_log(CGX_LOG_ERROR,
+                "this library knows the ABIs of MPICH, Open MPI and the MPI standard; the "
+                "program uses %s: every call is passed on untouched",
+                table.name);
+    else if (missing)
         cgx_log(CGX_LOG_ERROR, "%s has no %s: every call is passed on untouched", table.name,
                 missing);
-    }
     /* The MPI library stays, whatever the program closes; the object that called it may go. */
-    path = object_path((const void *)table.Allreduce);
+    path = object_path((const void *)table.raw.Allreduce);
     if (path != NULL)
         (void)open_loaded(path);
-    dlclose(handle);
+    dlclose(library);
 }
 
 const struct cgx_mpi *cgx_mpi_find(const void *caller)
@@ -227,7 +225,7 @@ const struct cgx_mpi *cgx_mpi(void)
 
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code)
 {
-    char text[MPI_MAX_ERROR_STRING] = "";
+    char text[CGX_MPI_ERROR_BYTES] = "";
     int length;
 
     mpi->Error_string(code, text, &length);

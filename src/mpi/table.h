@@ -1,105 +1,170 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The program's own MPI library. Nothing is linked: at the first intercepted call the library that
- * the program has loaded is found, opened without loading anything, and its PMPI_ entry points are
- * put into one table. */
+/* The program's own MPI library, whichever it is. Nothing is linked: at the first intercepted call
+ * the library that the program has loaded is found, opened without loading anything, and one table
+ * is filled with its PMPI_ entry points, handles and constants. What depends on the ABI is in one
+ * file for each (abi_mpich.c, abi_openmpi.c, abi_standard.c). */
 #ifndef CGX_MPI_TABLE_H
 #define CGX_MPI_TABLE_H
 
-#include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Entry points that every MPI-3 library of the ABI has ... */
-#define CGX_MPI_REQUIRED(X)  \
-    X(Allgather)             \
-    X(Allreduce)             \
-    X(Add_error_code)        \
-    X(Add_error_string)      \
-    X(Bcast)                 \
-    X(Comm_call_errhandler)  \
-    X(Comm_create_keyval)    \
-    X(Comm_free)             \
-    X(Comm_free_keyval)      \
-    X(Comm_get_attr)         \
-    X(Comm_get_errhandler)   \
-    X(Comm_get_name)         \
-    X(Comm_group)            \
-    X(Comm_rank)             \
-    X(Comm_set_attr)         \
-    X(Comm_set_errhandler)   \
-    X(Comm_set_info)         \
-    X(Comm_size)             \
-    X(Comm_split)            \
-    X(Comm_split_type)       \
-    X(Comm_test_inter)       \
-    X(Errhandler_free)       \
-    X(Error_string)          \
-    X(Get_count)             \
-    X(Get_library_version)   \
-    X(Group_free)            \
-    X(Group_translate_ranks) \
-    X(Info_get)              \
-    X(Initialized)           \
-    X(Iprobe)                \
-    X(Irecv)                 \
-    X(Isend)                 \
-    X(Op_create)             \
-    X(Op_free)               \
-    X(Reduce)                \
-    X(Testsome)              \
-    X(Type_free)             \
-    X(Type_get_contents)     \
-    X(Type_get_envelope)     \
-    X(Type_get_extent)       \
-    X(Type_get_true_extent)  \
-    X(Type_size)
+/* Handles are words, which hold the integers of MPICH's ABI as well as the pointers of others. NULL
+ * is no handle of any. */
+typedef struct cgx_mpi_comm_object *cgx_mpi_comm;
+typedef struct cgx_mpi_datatype_object *cgx_mpi_datatype;
+typedef struct cgx_mpi_op_object *cgx_mpi_op;
+typedef struct cgx_mpi_group_object *cgx_mpi_group;
+typedef struct cgx_mpi_info_object *cgx_mpi_info;
+typedef struct cgx_mpi_errhandler_object *cgx_mpi_errhandler;
 
-/* ... and those of MPI-4, NULL where the library has none. Their types are spelled out, since an
- * mpi.h of MPI-3 does not declare them. */
-typedef void cgx_mpi_user_function_c(void *in, void *inout, MPI_Count *count,
-                                     MPI_Datatype *datatype);
-typedef int cgx_mpi_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
-                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
-typedef int cgx_mpi_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_Op *op);
+typedef int64_t cgx_mpi_count; /* MPI_Count */
+typedef intptr_t cgx_mpi_aint; /* MPI_Aint */
 
-/* Extensions that some libraries have, whatever their mpi.h declares; NULL where it has none.
- * Before MPI_Init they may abort. */
-typedef int cgx_mpi_gpu_query_support(int gpu_type, int *is_supported);
-typedef int cgx_mpi_query_cuda_support(void);
-#define CGX_MPI_GPU_CUDA 0 /* MPIX_GPU_SUPPORT_CUDA */
+#define CGX_MPI_SUCCESS 0
 
-/* What a handle says by itself. MPICH's ABI: the two upper bits are 0 for a null handle, 1 for a
- * predefined object and more for others, the next four are the kind of object. Open MPI's are
- * pointers, which say nothing. */
-#ifdef OPEN_MPI
-#define CGX_MPI_LOOKS_LIKE_TYPE(datatype) ((datatype) != MPI_DATATYPE_NULL)
-#define CGX_MPI_LOOKS_CREATED(op) ((op) != MPI_OP_NULL)
-#else
-#define CGX_MPI_LOOKS_LIKE_TYPE(datatype) \
-    (((unsigned)(datatype)&0x3C000000u) == 0x0C000000u && (unsigned)(datatype) >= 0x40000000u)
-#define CGX_MPI_LOOKS_CREATED(op) (((unsigned)(op)&0xBC000000u) == 0x98000000u)
-#endif
+/* The most of any ABI, with the end of the string. */
+#define CGX_MPI_OBJECT_NAME_BYTES 128
+#define CGX_MPI_INFO_VALUE_BYTES 1025
+#define CGX_MPI_ERROR_BYTES 512
+#define CGX_MPI_REQUEST_MOST 8
+#define CGX_MPI_STATUS_MOST 32
+
+/* A function of an op: MPI_User_function or, if LARGE, MPI_User_function_c. DATATYPE points to the
+ * MPI's own handle. */
+typedef void cgx_mpi_user_function(void *in, void *inout, int *length, void *datatype);
+typedef void cgx_mpi_user_function_c(void *in, void *inout, cgx_mpi_count *length, void *datatype);
+
+/* Called when an attribute goes. */
+typedef void cgx_mpi_attribute_end(void *value);
+
+/* A function of MPI, to be called with the words that the caller has passed. */
+typedef void cgx_mpi_function(void);
 
 enum cgx_mpi_abi {
-    CGX_MPI_ABI_OURS,    /* handles and constants are those of the mpi.h we were compiled with */
-    CGX_MPI_ABI_FOREIGN, /* another ABI: entry points may only be called with the caller's words,
-                          * and may be NULL where it lacks them */
-    CGX_MPI_ABI_NONE,    /* no MPI library was found: no entry point may be called */
+    CGX_MPI_ABI_KNOWN,   /* the table is complete */
+    CGX_MPI_ABI_FOREIGN, /* an ABI that this library does not know, or an MPI that lacks what it
+                          * needs: there are name and RAW alone, which may be NULL where it lacks
+                          * them */
+    CGX_MPI_ABI_NONE,    /* no MPI library was found: there is nothing */
 };
 
+/* Functions have the arguments of MPI's, but for those that are said to be others. */
 struct cgx_mpi {
     enum cgx_mpi_abi abi;
-    int version[2]; /* of MPICH itself, as 4.0.2: {4, 0}; of all others {0, 0} */
-    char name[64];  /* first line of MPI_Get_library_version up to a comma, for messages */
-#define CGX_MPI_MEMBER(function) __typeof__(PMPI_##function) *(function);
-    CGX_MPI_REQUIRED(CGX_MPI_MEMBER)
-#undef CGX_MPI_MEMBER
-    cgx_mpi_allreduce_c *Allreduce_c;
-    cgx_mpi_op_create_c *Op_create_c;
-    cgx_mpi_gpu_query_support *GPU_query_support;
-    cgx_mpi_query_cuda_support *Query_cuda_support;
+    const char *abi_name; /* "MPICH", "Open MPI" or "the MPI standard" */
+    int version[2];       /* of MPICH itself, as 4.0.2: {4, 0}; of all others {0, 0} */
+    char name[64];        /* first line of MPI_Get_library_version up to a comma, for messages */
+
+    /* What is intercepted, as it is; of MPI-4, and NULL where the library has none: _c. */
+    struct {
+        cgx_mpi_function *Allreduce, *Allreduce_c, *Op_create, *Op_create_c, *Op_free, *Type_free,
+            *Comm_set_info;
+    } raw;
+
+    /* A handle that was passed as a word, of which fewer bits may count. */
+    uintptr_t (*handle)(uintptr_t word);
+    /* The handle that is stored at ADDRESS. */
+    uintptr_t (*handle_at)(const void *address);
+
+    /* ---- handles and constants ---- */
+
+    cgx_mpi_comm COMM_WORLD, COMM_SELF, COMM_NULL;
+    /* Those of halves are DATATYPE_NULL where the library has none. */
+    cgx_mpi_datatype DATATYPE_NULL, BYTE, INT, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16,
+        REAL2, BFLOAT16;
+    cgx_mpi_op OP_NULL, SUM, MIN, MAX;
+    cgx_mpi_info INFO_NULL;
+    cgx_mpi_errhandler ERRORS_RETURN;
+    void *IN_PLACE, *BOTTOM;
+    int ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED, COMBINER_NAMED, COMBINER_CONTIGUOUS;
+    int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM;
+    size_t request_bytes, status_bytes; /* at most CGX_MPI_REQUEST_MOST, CGX_MPI_STATUS_MOST */
+
+    /* What a handle says by itself: whether it may be that of a datatype, and whether that of an op
+     * which the program has made. */
+    bool (*looks_like_type)(cgx_mpi_datatype datatype);
+    bool (*looks_created)(cgx_mpi_op op);
+
+    /* ---- functions ---- */
+
+    int (*Initialized)(int *flag);
+    int (*Get_library_version)(char *version, int *length);
+
+    int (*Allreduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
+                     cgx_mpi_op op, cgx_mpi_comm comm);
+    int (*Allreduce_c)(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
+                       cgx_mpi_datatype datatype, cgx_mpi_op op, cgx_mpi_comm comm); /* or NULL */
+    int (*Allgather)(const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, void *recvbuf,
+                     int recvcount, cgx_mpi_datatype recvtype, cgx_mpi_comm comm);
+    int (*Bcast)(void *buffer, int count, cgx_mpi_datatype datatype, int root, cgx_mpi_comm comm);
+    int (*Reduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
+                  cgx_mpi_op op, int root, cgx_mpi_comm comm);
+
+    /* Arrays of requests and of statuses are the library's own: as many times request_bytes and
+     * status_bytes. The first makes COUNT requests MPI_REQUEST_NULL; the last finds nothing out but
+     * lets MPI move on. */
+    void (*clear_requests)(void *requests, size_t count);
+    int (*Isend)(const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag,
+                 cgx_mpi_comm comm, void *request);
+    int (*Irecv)(void *buf, int count, cgx_mpi_datatype datatype, int source, int tag,
+                 cgx_mpi_comm comm, void *request);
+    int (*Testsome)(int incount, void *requests, int *outcount, int *indices, void *statuses);
+    int (*Get_count)(const void *status, cgx_mpi_datatype datatype, int *count);
+    int (*Iprobe)(int source, int tag, cgx_mpi_comm comm, int *flag); /* ignores the status */
+
+    int (*Comm_rank)(cgx_mpi_comm comm, int *rank);
+    int (*Comm_size)(cgx_mpi_comm comm, int *size);
+    int (*Comm_test_inter)(cgx_mpi_comm comm, int *flag);
+    int (*Comm_get_name)(cgx_mpi_comm comm, char *name, int *length);
+    int (*Comm_split)(cgx_mpi_comm comm, int color, int key, cgx_mpi_comm *newcomm);
+    int (*Comm_split_type)(cgx_mpi_comm comm, int type, int key, cgx_mpi_info info,
+                           cgx_mpi_comm *newcomm);
+    int (*Comm_free)(cgx_mpi_comm *comm);
+    int (*Comm_group)(cgx_mpi_comm comm, cgx_mpi_group *group);
+    int (*Group_translate_ranks)(cgx_mpi_group group, int n, const int *ranks, cgx_mpi_group to,
+                                 int *translated);
+    int (*Group_free)(cgx_mpi_group *group);
+
+    /* Attributes that are not copied with a communicator; END (or NULL) is told of what goes. */
+    int (*Comm_create_keyval)(cgx_mpi_attribute_end *end, int *keyval);
+    int (*Comm_free_keyval)(int *keyval);
+    int (*Comm_get_attr)(cgx_mpi_comm comm, int keyval, void *value, int *flag);
+    int (*Comm_set_attr)(cgx_mpi_comm comm, int keyval, void *value);
+    int (*Info_get)(cgx_mpi_info info, const char *key, int length, char *value, int *flag);
+
+    int (*Comm_get_errhandler)(cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
+    int (*Comm_set_errhandler)(cgx_mpi_comm comm, cgx_mpi_errhandler handler);
+    int (*Comm_call_errhandler)(cgx_mpi_comm comm, int code);
+    int (*Errhandler_free)(cgx_mpi_errhandler *handler);
+    int (*Add_error_code)(int class, int *code);
+    int (*Add_error_string)(int code, const char *string);
+    int (*Error_string)(int code, char *string, int *length);
+
+    int (*Type_size)(cgx_mpi_datatype datatype, int *size);
+    int (*Type_get_extent)(cgx_mpi_datatype datatype, cgx_mpi_aint *bound, cgx_mpi_aint *extent);
+    int (*Type_get_true_extent)(cgx_mpi_datatype datatype, cgx_mpi_aint *bound,
+                                cgx_mpi_aint *extent);
+    int (*Type_get_envelope)(cgx_mpi_datatype datatype, int *integers, int *addresses,
+                             int *datatypes, int *combiner);
+    /* Of a contiguous type: its count and the type that it is made of. */
+    int (*Type_get_contiguous)(cgx_mpi_datatype datatype, int *count, cgx_mpi_datatype *inner);
+    int (*Type_free)(cgx_mpi_datatype *datatype);
+
+    /* Calls FUNCTION, a cgx_mpi_user_function or, if LARGE, a cgx_mpi_user_function_c. */
+    void (*call_op)(cgx_mpi_function *function, bool large, void *in, void *inout, int length,
+                    cgx_mpi_datatype datatype);
+
+    /* Extensions that some libraries have; NULL where it has none. Before MPI_Init they may abort.
+     * The first: of type CGX_MPI_GPU_CUDA. */
+    int (*GPU_query_support)(int gpu_type, int *is_supported);
+    int (*Query_cuda_support)(void);
 };
+
+#define CGX_MPI_GPU_CUDA 0 /* MPIX_GPU_SUPPORT_CUDA */
 
 /* The table, filled on the first call of the process: CALLER is an address within the object that
  * called MPI, whose own dependencies are searched first, then all loaded objects. Never NULL;

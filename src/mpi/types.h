@@ -5,9 +5,9 @@
 #ifndef CGX_MPI_TYPES_H
 #define CGX_MPI_TYPES_H
 
-#include <mpi.h>
 #include <stdbool.h>
 
+#include "mpi/table.h"
 enum cgx_type_class {
     CGX_TYPE_OTHER,
     CGX_TYPE_FLOAT32,
@@ -20,15 +20,15 @@ enum cgx_type_class {
 
 /* Of a predefined type, by comparisons; CGX_TYPE_OTHER for derived ones, which MPI_SUM does not
  * take. The same on all ranks that use matching types. */
-enum cgx_type_class cgx_type_classify(MPI_Datatype datatype);
+enum cgx_type_class cgx_type_classify(cgx_mpi_datatype datatype);
 
 /* Whether an element has two bytes: follows from the type signature, and so is the same on all
  * ranks that use matching types, however each of them made its own. A freed type raises
  * MPI_ERR_TYPE; what is no handle of a datatype has not. */
-bool cgx_type_has_two_bytes(MPI_Datatype datatype);
+bool cgx_type_has_two_bytes(cgx_mpi_datatype datatype);
 
 /* Whether DATATYPE was made as two of a predefined type in a row. Another rank may have made a
  * matching type in another way. */
-bool cgx_type_is_byte_pair(MPI_Datatype datatype);
+bool cgx_type_is_byte_pair(cgx_mpi_datatype datatype);
 
 #endif

@@ -16,17 +16,16 @@ static atomic_bool ends, finalizing;
 static _Atomic(cgx_world_end *) at_end;
 
 /* MPI_Finalize deletes the attributes of MPI_COMM_SELF before it does anything else. */
-static int on_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
+static void on_finalize(void *value)
 {
     cgx_world_end *function = atomic_load(&at_end);
     int size = 0;
 
-    (void)comm, (void)keyval, (void)value, (void)extra;
+    (void)value;
     atomic_store(&finalizing, true);
-    cgx_mpi()->Comm_size(MPI_COMM_WORLD, &size);
+    cgx_mpi()->Comm_size(cgx_mpi()->COMM_WORLD, &size);
     if (function)
         function(world_rank, size);
-    return MPI_SUCCESS;
 }
 
 static void meet(void)
@@ -34,10 +33,10 @@ static void meet(void)
     const struct cgx_mpi *mpi = cgx_mpi();
     int keyval;
 
-    if (mpi->Comm_rank(MPI_COMM_WORLD, &world_rank) == MPI_SUCCESS)
+    if (mpi->Comm_rank(mpi->COMM_WORLD, &world_rank) == CGX_MPI_SUCCESS)
         cgx_log_set_rank(world_rank);
-    if (mpi->Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL) == MPI_SUCCESS)
-        atomic_store(&ends, mpi->Comm_set_attr(MPI_COMM_SELF, keyval, NULL) == MPI_SUCCESS);
+    if (mpi->Comm_create_keyval(on_finalize, &keyval) == CGX_MPI_SUCCESS)
+        atomic_store(&ends, mpi->Comm_set_attr(mpi->COMM_SELF, keyval, NULL) == CGX_MPI_SUCCESS);
 }
 
 bool cgx_world_exists(void)

@@ -113,11 +113,12 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
 
     *check = NULL;
     if (!cgx_config()->check)
-        return MPI_SUCCESS;
+        return CGX_MPI_SUCCESS;
     made = create(coll);
     all = made != NULL;
-    code = coll->mpi->Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, coll->comm);
-    if (code == MPI_SUCCESS && all) {
+    code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, &all, 1, coll->mpi->INT, coll->mpi->MIN,
+                                coll->comm);
+    if (code == CGX_MPI_SUCCESS && all) {
         coll->steps = made->steps;
         *check = made;
         return code;
@@ -292,7 +293,7 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
     const struct cgx_coll *coll = check->coll;
     struct cgx_range range = cgx_split_part(check->plan, coll->shape->ranks, owner, 1, 0);
     size_t end = range.end * check->plan->bucket_size;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     if (end > check->plan->count)
         end = check->plan->count;
@@ -302,8 +303,8 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
         fill(check, &block);
         /* Not in place: MPICH 4.0.2 reads from MPI_IN_PLACE where the root is not rank 0. */
         code = coll->mpi->Reduce(check->own, check->sums, (int)(2 * block.count + block.buckets),
-                                 MPI_DOUBLE, MPI_SUM, (int)owner, coll->comm);
-        if (code != MPI_SUCCESS)
+                                 coll->mpi->DOUBLE, coll->mpi->SUM, (int)owner, coll->comm);
+        if (code != CGX_MPI_SUCCESS)
             return code;
         block = block_at(check, first, end, check->sums);
         if (owner == coll->rank && !check->lost)
@@ -318,12 +319,13 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
     const struct cgx_coll *coll = check->coll;
     struct finding worst = check->worst;
     int from = worst.excess >= most ? (int)coll->rank : INT_MAX;
-    int code = coll->mpi->Allreduce(MPI_IN_PLACE, &from, 1, MPI_INT, MPI_MIN, coll->comm);
+    int code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, &from, 1, coll->mpi->INT, coll->mpi->MIN,
+                                    coll->comm);
 
-    if (code == MPI_SUCCESS)
-        code =
-            coll->mpi->Bcast(&worst, sizeof worst / sizeof(double), MPI_DOUBLE, from, coll->comm);
-    if (code == MPI_SUCCESS && coll->rank == 0)
+    if (code == CGX_MPI_SUCCESS)
+        code = coll->mpi->Bcast(&worst, sizeof worst / sizeof(double), coll->mpi->DOUBLE, from,
+                                coll->comm);
+    if (code == CGX_MPI_SUCCESS && coll->rank == 0)
         cgx_log(CGX_LOG_ERROR,
                 "CGX_CHECK: %llu of %zu elements of a sum are not within their bound; the worst is "
                 "element %.0f: %.9g for %.9g, bound %.3g",
@@ -338,11 +340,13 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
     const struct cgx_coll *coll = check->coll;
     double sums[] = {check->lost, (double)check->beyond, check->error, check->exact};
     double most[] = {check->worst.excess, check->hash, -(double)check->hash};
-    int code = coll->mpi->Allreduce(MPI_IN_PLACE, sums, 4, MPI_DOUBLE, MPI_SUM, coll->comm);
+    int code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, sums, 4, coll->mpi->DOUBLE, coll->mpi->SUM,
+                                    coll->comm);
 
-    if (code == MPI_SUCCESS)
-        code = coll->mpi->Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, coll->comm);
-    if (code != MPI_SUCCESS || sums[0] > 0)
+    if (code == CGX_MPI_SUCCESS)
+        code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, most, 3, coll->mpi->DOUBLE, coll->mpi->MAX,
+                                    coll->comm);
+    if (code != CGX_MPI_SUCCESS || sums[0] > 0)
         return code;
     *checked = (struct cgx_checked){.done = true,
                                     .beyond = (uint64_t)sums[1],
@@ -357,7 +361,7 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
 
 int cgx_check_end(struct cgx_check *check, enum cgx_outcome outcome, struct cgx_checked *checked)
 {
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     *checked = (struct cgx_checked){.done = false};
     if (!check)
@@ -365,9 +369,10 @@ int cgx_check_end(struct cgx_check *check, enum cgx_outcome outcome, struct cgx_
     /* FAILED is of this rank alone: others have a result and go on. */
     if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST) {
         check->lost = outcome == CGX_OUTCOME_LOST;
-        for (unsigned owner = 0; code == MPI_SUCCESS && owner < check->coll->shape->ranks; owner++)
+        for (unsigned owner = 0; code == CGX_MPI_SUCCESS && owner < check->coll->shape->ranks;
+             owner++)
             code = compare_chunk(check, owner);
-        if (code == MPI_SUCCESS)
+        if (code == CGX_MPI_SUCCESS)
             code = gather(check, checked);
     }
     free_check(check);

@@ -75,7 +75,7 @@ struct cgx_stats_count {
 struct cgx_stats {
     struct cgx_stats *next;
     bool ended; /* the communicator was freed */
-    char name[MPI_MAX_OBJECT_NAME];
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
     int rank, size;
     struct cgx_stats_count placed, unplaced; /* compressed calls, by whether they had a position */
     struct cgx_stats_count exact[CGX_REASONS]; /* of those of 1024 elements and more, by reason */
@@ -106,7 +106,8 @@ static inline const struct cgx_stats_change *cgx_stats_change(const struct cgx_s
 /* ---- keeping it ---- */
 
 /* For COMM; NULL if statistics are not wanted or memory is short. */
-struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, MPI_Comm comm, int rank, int size);
+struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank,
+                                   int size);
 
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -111,21 +112,21 @@ static void begin(void)
 {
     int rank;
 
-    if (cgx_mpi()->Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS)
+    if (cgx_mpi()->Comm_rank(cgx_mpi()->COMM_WORLD, &rank) == CGX_MPI_SUCCESS)
         try_file(rank);
     if (!cgx_trace_begin())
         cgx_log(CGX_LOG_WARN, "CGX_TRACE: out of memory: the timeline has no events of this rank");
 }
 
-void cgx_timeline_meet(const struct cgx_mpi *mpi, MPI_Comm comm, bool alike)
+void cgx_timeline_meet(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool alike)
 {
     int size, all;
 
     if (cgx_timeline_word() == NONE)
         return;
     pthread_once(&begun_once, begin);
-    if (alike && !has_own_file() && mpi->Comm_size(comm, &size) == MPI_SUCCESS &&
-        mpi->Comm_size(MPI_COMM_WORLD, &all) == MPI_SUCCESS && size == all)
+    if (alike && !has_own_file() && mpi->Comm_size(comm, &size) == CGX_MPI_SUCCESS &&
+        mpi->Comm_size(mpi->COMM_WORLD, &all) == CGX_MPI_SUCCESS && size == all)
         atomic_store(&together, true);
 }
 
@@ -140,15 +141,14 @@ static int move(const struct cgx_mpi *mpi, enum direction direction, void *data,
                 int peer)
 {
     static const struct timespec nap = {.tv_nsec = 100000};
-    MPI_Request request;
-    MPI_Status status;
+    _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST], status[CGX_MPI_STATUS_MOST];
     int code, index, done = 0;
 
     code = direction == SEND
-               ? mpi->Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request)
-               : mpi->Irecv(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
-    for (unsigned polls = 0; code == MPI_SUCCESS && done == 0; polls++) {
-        code = mpi->Testsome(1, &request, &done, &index, &status);
+               ? mpi->Isend(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, request)
+               : mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, request);
+    for (unsigned polls = 0; code == CGX_MPI_SUCCESS && done == 0; polls++) {
+        code = mpi->Testsome(1, request, &done, &index, status);
         if (done == 0 && polls < POLLS_BEFORE_NAP)
             sched_yield();
         else if (done == 0)
@@ -176,18 +176,18 @@ static struct greeting greeting_of(const struct cgx_trace_event *events, size_t 
 static int send_to_root(const struct cgx_mpi *mpi, struct greeting greeting,
                         const struct cgx_trace_event *events)
 {
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
     int64_t now;
 
-    for (int i = 0; code == MPI_SUCCESS && i < ROUNDS; i++) {
+    for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
         code = move(mpi, RECEIVE, &now, sizeof now, 0);
         now = cgx_trace_clock();
-        if (code == MPI_SUCCESS)
+        if (code == CGX_MPI_SUCCESS)
             code = move(mpi, SEND, &now, sizeof now, 0);
     }
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         code = move(mpi, SEND, &greeting, sizeof greeting, 0);
-    if (code == MPI_SUCCESS && greeting.kept > 0)
+    if (code == CGX_MPI_SUCCESS && greeting.kept > 0)
         code = move(mpi, SEND, (void *)events, greeting.kept * sizeof *events, 0);
     return code;
 }
@@ -197,13 +197,13 @@ static int send_to_root(const struct cgx_mpi *mpi, struct greeting greeting,
 static int compare_clocks(const struct cgx_mpi *mpi, struct cgx_timeline_rank *rank)
 {
     int64_t shortest = INT64_MAX;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
-    for (int i = 0; code == MPI_SUCCESS && i < ROUNDS; i++) {
+    for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
         int64_t sent = cgx_trace_clock(), there = 0, back;
 
         code = move(mpi, SEND, &sent, sizeof sent, rank->rank);
-        if (code == MPI_SUCCESS)
+        if (code == CGX_MPI_SUCCESS)
             code = move(mpi, RECEIVE, &there, sizeof there, rank->rank);
         back = cgx_trace_clock();
         if (back - sent >= shortest)
@@ -225,15 +225,15 @@ static int meet_ranks(const struct cgx_mpi *mpi, struct greeting own,
                       struct cgx_timeline_rank *ranks, int size)
 {
     int64_t start = own.first;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     ranks[0] = (struct cgx_timeline_rank){.kept = own.kept, .dropped = own.dropped};
-    for (int i = 1; code == MPI_SUCCESS && i < size; i++) {
+    for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
         struct greeting greeting = {.first = INT64_MAX};
 
         ranks[i].rank = i;
         code = compare_clocks(mpi, &ranks[i]);
-        if (code == MPI_SUCCESS)
+        if (code == CGX_MPI_SUCCESS)
             code = move(mpi, RECEIVE, &greeting, sizeof greeting, i);
         ranks[i].kept = greeting.kept;
         ranks[i].dropped = greeting.dropped;
@@ -254,10 +254,10 @@ static int gather(const struct cgx_mpi *mpi, FILE *file, const struct cgx_trace_
 
     cgx_timeline_put_head(file, ranks, (size_t)size);
     cgx_timeline_put_rank(file, &ranks[0], own, true);
-    for (int i = 1; code == MPI_SUCCESS && i < size; i++) {
+    for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
         if (ranks[i].kept > 0)
             code = move(mpi, RECEIVE, room, ranks[i].kept * sizeof *room, i);
-        if (code == MPI_SUCCESS)
+        if (code == CGX_MPI_SUCCESS)
             cgx_timeline_put_rank(file, &ranks[i], room, false);
     }
     cgx_timeline_put_tail(file);
@@ -307,12 +307,12 @@ static bool write_together(const struct cgx_mpi *mpi, const char *path, int size
     int able = file != NULL, saved = errno, code;
     bool written = refused;
 
-    code = mpi->Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (code == MPI_SUCCESS && able && file)
+    code = mpi->Allreduce(mpi->IN_PLACE, &able, 1, mpi->INT, mpi->MIN, mpi->COMM_WORLD);
+    if (code == CGX_MPI_SUCCESS && able && file)
         code = gather(mpi, file, events, greeting, ranks, size, room);
     else if (file)
         put_alone(file, 0, events, greeting);
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         cgx_mpi_log_error(mpi, "CGX_TRACE: the ranks' events could not be gathered", code);
     if (file) {
         written = close_file(file);
@@ -331,7 +331,8 @@ static void send_together(const struct cgx_mpi *mpi, const struct cgx_trace_even
 {
     int able = 1;
 
-    if (mpi->Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS &&
+    if (mpi->Allreduce(mpi->IN_PLACE, &able, 1, mpi->INT, mpi->MIN, mpi->COMM_WORLD) ==
+            CGX_MPI_SUCCESS &&
         able)
         send_to_root(mpi, greeting, events);
 }
@@ -354,7 +355,7 @@ void cgx_timeline_write(const struct cgx_mpi *mpi, int rank, int size)
     char path[CGX_CONFIG_PATH_BYTES];
     const struct cgx_trace_event *events;
     struct greeting greeting;
-    MPI_Errhandler handler;
+    cgx_mpi_errhandler handler;
     uint64_t dropped;
     size_t kept;
     bool mine, gathered;
@@ -364,8 +365,8 @@ void cgx_timeline_write(const struct cgx_mpi *mpi, int rank, int size)
     mine = cgx_config_name_file(cgx_config()->trace_path, rank, path);
     events = cgx_trace_end(&kept, &dropped);
     greeting = greeting_of(events, kept, dropped);
-    gathered =
-        atomic_load(&together) && cgx_errors_return(mpi, MPI_COMM_WORLD, &handler) == MPI_SUCCESS;
+    gathered = atomic_load(&together) &&
+               cgx_errors_return(mpi, mpi->COMM_WORLD, &handler) == CGX_MPI_SUCCESS;
     if (mine)
         report(path,
                gathered  ? write_together(mpi, path, size, events, greeting)
@@ -375,5 +376,5 @@ void cgx_timeline_write(const struct cgx_mpi *mpi, int rank, int size)
     else if (gathered)
         send_together(mpi, events, greeting);
     if (gathered)
-        cgx_errors_restore(mpi, MPI_COMM_WORLD, handler);
+        cgx_errors_restore(mpi, mpi->COMM_WORLD, handler);
 }

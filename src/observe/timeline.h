@@ -39,7 +39,7 @@ uint32_t cgx_timeline_word(void);
 
 /* Ranks of COMM have compared their words, which were ALIKE or not: events are recorded from now
  * on, if CGX_TRACE is set. */
-void cgx_timeline_meet(const struct cgx_mpi *mpi, MPI_Comm comm, bool alike);
+void cgx_timeline_meet(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool alike);
 
 /* ---- writing ---- */
 

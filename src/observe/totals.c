@@ -72,7 +72,8 @@ void cgx_totals_log(int rank)
 {
     const struct cgx_totals totals = cgx_totals();
 
-    cgx_log(CGX_LOG_INFO, "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
+    cgx_log(CGX_LOG_INFO,
+            "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
             (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,
             (unsigned long long)totals.exact[CGX_REASON_NONE].calls,
             (unsigned long long)totals.exact[CGX_REASON_NONE].bytes);
@@ -80,8 +81,7 @@ void cgx_totals_log(int rank)
         if (totals.exact[i].calls > 0)
             cgx_log(CGX_LOG_INFO, "%llu calls of %llu bytes were exact: %s",
                     (unsigned long long)totals.exact[i].calls,
-                    (unsigned long long)totals.exact[i].bytes,
-                    cgx_reason_text((enum cgx_reason)i));
+                    (unsigned long long)totals.exact[i].bytes, cgx_reason_text((enum cgx_reason)i));
     }
     if (rank == 0)
         warn_of_nothing();

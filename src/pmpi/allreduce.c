@@ -107,7 +107,7 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
 {
     switch (outcome) {
     case CGX_OUTCOME_DONE:
-        return MPI_SUCCESS;
+        return CGX_MPI_SUCCESS;
     case CGX_OUTCOME_CONSENSUS: /* is done again */
         break;
     case CGX_OUTCOME_DECLINED:
@@ -124,7 +124,7 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
         state->broken = true;
         return cgx_errors_raise(mpi, call->comm, "MPI could not move the data");
     }
-    return MPI_ERR_INTERN;
+    return mpi->ERR_INTERN;
 }
 
 /* Runs COLL, compares what came of it if that is wanted, and counts. */
@@ -136,14 +136,14 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     double begun, seconds;
     int64_t time;
 
-    if (cgx_check_begin(coll, &check) != MPI_SUCCESS)
+    if (cgx_check_begin(coll, &check) != CGX_MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
     begun = cgx_stats_clock(state->stats);
     time = cgx_trace_now();
     outcome = cgx_coll_run(coll);
     cgx_timeline_compressed(time, coll, outcome);
     seconds = cgx_stats_clock(state->stats) - begun;
-    if (cgx_check_end(check, outcome, &checked) != MPI_SUCCESS)
+    if (cgx_check_end(check, outcome, &checked) != CGX_MPI_SUCCESS)
         outcome = CGX_OUTCOME_BROKEN;
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
     if (outcome == CGX_OUTCOME_DONE) {
@@ -298,7 +298,7 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, struct 
         !cgx_decide_is_served(state, recurring)) {
         offer = cgx_eligible_offer(call);
         code = cgx_decide(mpi, call->comm, state, recurring, &offer);
-        if (code != MPI_SUCCESS)
+        if (code != CGX_MPI_SUCCESS)
             return code;
     }
     if (entry->state != CGX_CALL_COMPRESSED)
@@ -324,7 +324,7 @@ static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
     struct cgx_comm *state;
 
-    if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == MPI_COMM_NULL)
+    if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == mpi->COMM_NULL)
         return;
     state = cgx_comm_peek(mpi, call->comm);
     if (state)
@@ -346,7 +346,7 @@ int cgx_allreduce(struct cgx_call *call)
     if (reason)
         return cgx_exact(mpi, call, reason);
     code = cgx_comm_get(mpi, call->comm, &state);
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     if (state->broken)
         return cgx_errors_raise(mpi, call->comm, "an earlier one on this communicator failed");
@@ -356,7 +356,7 @@ int cgx_allreduce(struct cgx_call *call)
     cgx_stats_step(state->stats, state->recurrence);
     if (occurrence.recurs && !state->established)
         say_established(state);
-    if (occurrence.begins_step && cgx_positions_step(mpi, state) != MPI_SUCCESS)
+    if (occurrence.begins_step && cgx_positions_step(mpi, state) != CGX_MPI_SUCCESS)
         return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
     found = recurring(state, call, &occurrence);
     if (found.recurs && found.reason)

@@ -26,7 +26,7 @@ static void ask_whether_aware(void)
     int supported = 0;
 
     if (mpi->GPU_query_support != NULL &&
-        mpi->GPU_query_support(CGX_MPI_GPU_CUDA, &supported) != MPI_SUCCESS)
+        mpi->GPU_query_support(CGX_MPI_GPU_CUDA, &supported) != CGX_MPI_SUCCESS)
         supported = 0;
     if (!supported && mpi->Query_cuda_support != NULL)
         supported = mpi->Query_cuda_support();
@@ -36,12 +36,12 @@ static void ask_whether_aware(void)
 
 /* Before MPI_Init the question may abort and the call is an error anyway. A program that uses MPI
  * sessions alone has communicators without MPI_Init, but not these. */
-static bool may_ask(const struct cgx_mpi *mpi, MPI_Comm comm)
+static bool may_ask(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
 {
     int initialized = 0;
 
     mpi->Initialized(&initialized);
-    return initialized || (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF);
+    return initialized || (comm != mpi->COMM_WORLD && comm != mpi->COMM_SELF);
 }
 
 /* ---- what the call touches ---- */
@@ -54,7 +54,7 @@ struct span {
 };
 
 /* COUNT elements, of which the first has SIZE bytes of data in those that its true extent spans. */
-static void set_span(struct span *span, size_t count, size_t size, MPI_Aint extent,
+static void set_span(struct span *span, size_t count, size_t size, cgx_mpi_aint extent,
                      size_t true_extent)
 {
     size_t stride = extent < 0 ? 0 - (size_t)extent : (size_t)extent;
@@ -71,12 +71,12 @@ static void set_span(struct span *span, size_t count, size_t size, MPI_Aint exte
 /* False: there is no such type. */
 static bool find_span(const struct cgx_mpi *mpi, const struct cgx_call *call, struct span *span)
 {
-    MPI_Aint bound, extent, true_bound, true_extent;
+    cgx_mpi_aint bound, extent, true_bound, true_extent;
     int size;
 
-    if (mpi->Type_get_extent(call->datatype, &bound, &extent) != MPI_SUCCESS ||
-        mpi->Type_get_true_extent(call->datatype, &true_bound, &true_extent) != MPI_SUCCESS ||
-        mpi->Type_size(call->datatype, &size) != MPI_SUCCESS)
+    if (mpi->Type_get_extent(call->datatype, &bound, &extent) != CGX_MPI_SUCCESS ||
+        mpi->Type_get_true_extent(call->datatype, &true_bound, &true_extent) != CGX_MPI_SUCCESS ||
+        mpi->Type_size(call->datatype, &size) != CGX_MPI_SUCCESS)
         return false;
     *span = (struct span){.first = true_bound};
     if (size != 0) /* MPI_UNDEFINED is a size that int does not hold, of a type with data */
@@ -99,7 +99,7 @@ static bool has_device(const void *buffer, const struct cgx_pointer *where, cons
 {
     const char *first = lowest(buffer, span);
 
-    if (buffer == MPI_IN_PLACE)
+    if (buffer == cgx_mpi()->IN_PLACE)
         return false;
     if (where->memory == CGX_MEMORY_DEVICE)
         return true;
@@ -133,10 +133,10 @@ bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, b
         return false;
     /* Predefined ops take predefined types, whose data begins at the buffer's address. */
     if (call->receive.memory != CGX_MEMORY_DEVICE && call->send.memory != CGX_MEMORY_DEVICE &&
-        !(CGX_MPI_LOOKS_CREATED(call->op) && cgx_staged_possible()))
+        !(mpi->looks_created(call->op) && cgx_staged_possible()))
         return false;
-    if (call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
-        !CGX_MPI_LOOKS_LIKE_TYPE(call->datatype) || !may_ask(mpi, call->comm) ||
+    if (call->comm == mpi->COMM_NULL || call->op == mpi->OP_NULL ||
+        !mpi->looks_like_type(call->datatype) || !may_ask(mpi, call->comm) ||
         !find_span(mpi, call, &span) || span.bytes == 0)
         return false;
     if (!sends_device(call, &span) && !receives_device(call, &span))
@@ -149,20 +149,20 @@ bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, b
 
 /* ---- errors ---- */
 
-static int raise_buffer(const struct cgx_mpi *mpi, MPI_Comm comm)
+static int raise_buffer(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
 {
-    mpi->Comm_call_errhandler(comm, MPI_ERR_BUFFER);
-    return MPI_ERR_BUFFER;
+    mpi->Comm_call_errhandler(comm, mpi->ERR_BUFFER);
+    return mpi->ERR_BUFFER;
 }
 
-static int raise_status(const struct cgx_mpi *mpi, MPI_Comm comm, enum cgx_status status,
+static int raise_status(const struct cgx_mpi *mpi, cgx_mpi_comm comm, enum cgx_status status,
                         const char *what)
 {
     if (status != CGX_ERR_NOMEM)
         return cgx_errors_raise(mpi, comm, what);
     cgx_log(CGX_LOG_ERROR, "an all-reduce failed: no host memory to copy device memory to");
-    mpi->Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-    return MPI_ERR_NO_MEM;
+    mpi->Comm_call_errhandler(comm, mpi->ERR_NO_MEM);
+    return mpi->ERR_NO_MEM;
 }
 
 /* ---- the copies ---- */
@@ -173,7 +173,7 @@ static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const
 {
     const struct cgx_pointer first = find_lowest(buffer, where, span);
 
-    if (buffer == MPI_BOTTOM) {
+    if (buffer == mpi->BOTTOM) {
         cgx_log(CGX_LOG_ERROR,
                 "an all-reduce failed: MPI_BOTTOM with a datatype that names "
                 "device memory, which %s cannot read",
@@ -187,7 +187,7 @@ static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const
                 name, buffer, span->bytes, (long long)call->count);
         return raise_buffer(mpi, call->comm);
     }
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 static void release(struct cgx_bounce_buffer *buffer)
@@ -227,7 +227,7 @@ static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span 
 {
     struct cgx_call *call = &bounce->call;
     bool same = call->sendbuf == call->recvbuf; /* an error, for the MPI library to see */
-    bool read = same || call->sendbuf == MPI_IN_PLACE || span->gaps;
+    bool read = same || call->sendbuf == cgx_mpi()->IN_PLACE || span->gaps;
     bool sends = !same && sends_device(call, span), receives = receives_device(call, span);
     enum cgx_status status;
     void *sendbuf = NULL;
@@ -256,20 +256,20 @@ int cgx_bounce_begin(const struct cgx_mpi *mpi, const struct cgx_call *call,
 {
     enum cgx_status status;
     struct span span;
-    int code = MPI_SUCCESS;
+    int code = CGX_MPI_SUCCESS;
 
     if (!find_span(mpi, call, &span))
-        return MPI_ERR_TYPE;
+        return mpi->ERR_TYPE;
     if (sends_device(call, &span))
         code = look_at(mpi, call, &span, call->sendbuf, &call->send, "send");
-    if (code == MPI_SUCCESS && receives_device(call, &span))
+    if (code == CGX_MPI_SUCCESS && receives_device(call, &span))
         code = look_at(mpi, call, &span, call->recvbuf, &call->receive, "receive");
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     *bounce = (struct cgx_bounce){.call = *call, .bytes = span.bytes};
     status = copy_all_in(bounce, &span);
     if (status == CGX_OK)
-        return MPI_SUCCESS;
+        return CGX_MPI_SUCCESS;
     release(&bounce->send);
     release(&bounce->receive);
     return raise_status(mpi, call->comm, status, "device memory cannot be copied to the host");
@@ -280,7 +280,7 @@ int cgx_bounce_end(const struct cgx_mpi *mpi, struct cgx_bounce *bounce, int cod
     const struct cgx_bounce_buffer *receive = &bounce->receive;
     enum cgx_status status = CGX_OK;
 
-    if (code == MPI_SUCCESS && receive->block != NULL)
+    if (code == CGX_MPI_SUCCESS && receive->block != NULL)
         status = cgx_staged_store(&receive->where, receive->device, receive->host, bounce->bytes);
     release(&bounce->send);
     release(&bounce->receive);

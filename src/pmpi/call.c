@@ -10,14 +10,14 @@ void cgx_call_look(struct cgx_call *call)
     call->send = call->receive = (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
     if (call->count <= 0 || !cgx_staged_possible())
         return;
-    if (call->recvbuf != MPI_IN_PLACE)
+    if (call->recvbuf != cgx_mpi()->IN_PLACE)
         call->receive = cgx_cuda_pointer(call->recvbuf);
-    call->send = call->sendbuf == MPI_IN_PLACE || call->sendbuf == call->recvbuf
+    call->send = call->sendbuf == cgx_mpi()->IN_PLACE || call->sendbuf == call->recvbuf
                      ? call->receive
                      : cgx_cuda_pointer(call->sendbuf);
 }
 
 const void *cgx_call_input(const struct cgx_call *call)
 {
-    return call->sendbuf == MPI_IN_PLACE ? call->recvbuf : call->sendbuf;
+    return call->sendbuf == cgx_mpi()->IN_PLACE ? call->recvbuf : call->sendbuf;
 }

@@ -5,20 +5,20 @@
 #ifndef CGX_PMPI_CALL_H
 #define CGX_PMPI_CALL_H
 
-#include <mpi.h>
 #include <stdbool.h>
 
 #include "cuda/memory.h"
+#include "mpi/table.h"
 #include "mpi/types.h"
 
 /* The caller's arguments; large: those of MPI_Allreduce_c. */
 struct cgx_call {
     const void *sendbuf;
     void *recvbuf;
-    MPI_Count count;
-    MPI_Datatype datatype;
-    MPI_Op op;
-    MPI_Comm comm;
+    cgx_mpi_count count;
+    cgx_mpi_datatype datatype;
+    cgx_mpi_op op;
+    cgx_mpi_comm comm;
     bool large;
     struct cgx_pointer send, receive; /* where the buffers lie; in place, both are the same */
     enum cgx_type_class type;         /* of the elements, once cgx_eligible has found it */

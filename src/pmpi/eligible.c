@@ -7,7 +7,7 @@
 #include "mpi/config.h"
 #include "mpi/ops.h"
 
-static enum cgx_reason refuse_count(MPI_Count count)
+static enum cgx_reason refuse_count(cgx_mpi_count count)
 {
     if (count < CGX_ELIGIBLE_LEAST)
         return CGX_REASON_SMALL;
@@ -19,7 +19,7 @@ enum cgx_reason cgx_eligible(struct cgx_call *call)
     enum cgx_reason reason = refuse_count(call->count);
 
     call->type = CGX_TYPE_OTHER;
-    if (call->op == MPI_SUM) {
+    if (call->op == cgx_mpi()->SUM) {
         call->type = cgx_type_classify(call->datatype);
         if (call->type == CGX_TYPE_OTHER)
             return CGX_REASON_TYPE;
@@ -30,8 +30,9 @@ enum cgx_reason cgx_eligible(struct cgx_call *call)
             return CGX_REASON_OP;
         call->type = CGX_TYPE_OPAQUE16;
     }
-    return reason == CGX_REASON_NONE && call->comm == MPI_COMM_NULL ? CGX_REASON_NO_COMMUNICATOR
-                                                                    : reason;
+    return reason == CGX_REASON_NONE && call->comm == cgx_mpi()->COMM_NULL
+               ? CGX_REASON_NO_COMMUNICATOR
+               : reason;
 }
 
 enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *dtype)
@@ -73,11 +74,11 @@ enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype
                                      enum cgx_buffers buffers)
 {
     size_t bytes = (size_t)call->count * cgx_dtype_size(dtype);
-    bool in_place = call->sendbuf == MPI_IN_PLACE;
+    bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
     enum cgx_reason reason;
 
     /* Wrong arguments are the MPI library's to complain about. */
-    if (!call->recvbuf || call->recvbuf == MPI_IN_PLACE || !call->sendbuf)
+    if (!call->recvbuf || call->recvbuf == cgx_mpi()->IN_PLACE || !call->sendbuf)
         return CGX_REASON_NULL;
     if (!in_place && overlap(call->sendbuf, call->recvbuf, bytes))
         return CGX_REASON_OVERLAP;
@@ -90,8 +91,9 @@ enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype
 
 struct cgx_offer cgx_eligible_offer(const struct cgx_call *call)
 {
-    struct cgx_offer offer = {
-        .send = call->send, .receive = call->receive, .in_place = call->sendbuf == MPI_IN_PLACE};
+    struct cgx_offer offer = {.send = call->send,
+                              .receive = call->receive,
+                              .in_place = call->sendbuf == cgx_mpi()->IN_PLACE};
 
     offer.refusal = cgx_eligible_dtype(call, &offer.dtype);
     if (!offer.refusal)

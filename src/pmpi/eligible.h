@@ -14,7 +14,7 @@
 /* Calls of fewer elements are exact whatever the settings, and those of more than any memory holds:
  * what is computed of a count does not overflow. */
 #define CGX_ELIGIBLE_LEAST 1024
-#define CGX_ELIGIBLE_MOST ((MPI_Count)1 << 48)
+#define CGX_ELIGIBLE_MOST ((cgx_mpi_count)1 << 48)
 
 /* CGX_REASON_NONE if some setting could make the call compressible: a float sum, or a user op on a
  * two-byte type that may be one, of CGX_ELIGIBLE_LEAST to _MOST elements. The call's type is always

@@ -16,7 +16,8 @@ static size_t element_bytes(const struct cgx_mpi *mpi, const struct cgx_call *ca
 
     if (call->type != CGX_TYPE_OTHER)
         return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
-    return mpi->Type_size(call->datatype, &bytes) == MPI_SUCCESS && bytes > 0 ? (size_t)bytes : 0;
+    return mpi->Type_size(call->datatype, &bytes) == CGX_MPI_SUCCESS && bytes > 0 ? (size_t)bytes
+                                                                                  : 0;
 }
 
 /* A call that MPI has served: its arguments are right. */
@@ -56,7 +57,7 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call)
     if (!cgx_bounce_needed(mpi, call, cgx_half_sum_needed(mpi, call)))
         return reduce(mpi, call);
     code = cgx_bounce_begin(mpi, call, &bounce);
-    if (code != MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS)
         return code;
     return cgx_bounce_end(mpi, &bounce, reduce(mpi, &bounce.call));
 }
@@ -65,7 +66,7 @@ int cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_r
 {
     int code = serve(mpi, call);
 
-    if (code == MPI_SUCCESS)
+    if (code == CGX_MPI_SUCCESS)
         note(mpi, call, reason);
     return code;
 }

@@ -6,12 +6,10 @@
  * the pointers of others, so that calls of a foreign ABI can be passed on bit for bit. */
 
 #include <limits.h>
-#include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "comm/comm.h"
-#include "comm/state.h"
 #include "mpi/op_large.h"
 #include "mpi/ops.h"
 #include "mpi/table.h"
@@ -24,29 +22,41 @@ typedef uintptr_t word; /* a handle, or the address of one */
 
 int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
                          word comm) EXPORT("MPI_Allreduce");
-int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, word datatype,
+int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count count, word datatype,
                            word op, word comm) EXPORT("MPI_Allreduce_c");
-int cgx_export_op_create(MPI_User_function *function, int commute, MPI_Op *op)
+int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
     EXPORT("MPI_Op_create");
-int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_Op *op)
+int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
     EXPORT("MPI_Op_create_c");
-int cgx_export_op_free(MPI_Op *op) EXPORT("MPI_Op_free");
-int cgx_export_type_free(MPI_Datatype *datatype) EXPORT("MPI_Type_free");
+int cgx_export_op_free(void *op) EXPORT("MPI_Op_free");
+int cgx_export_type_free(void *datatype) EXPORT("MPI_Type_free");
 int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
 
 /* The object that a function of this file was called from. */
 #define CALLER __builtin_return_address(0)
 
+/* Where there is no MPI to ask: MPI_ERR_OTHER of MPICH, and some error of any other. */
+#define FAILED 15
+
+static bool is_known(const struct cgx_mpi *mpi)
+{
+    return mpi->abi == CGX_MPI_ABI_KNOWN;
+}
+
 /* ---- reductions ---- */
 
 typedef int allreduce_words(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
                             word comm);
-typedef int allreduce_c_words(const void *sendbuf, void *recvbuf, MPI_Count count, word datatype,
-                              word op, word comm);
-typedef void any_function(void);
+typedef int allreduce_c_words(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
+                              word datatype, word op, word comm);
 
-static int serve(struct cgx_call *call)
+/* CALL has all but its handles. */
+static int serve(const struct cgx_mpi *mpi, struct cgx_call *call, word datatype, word op,
+                 word comm)
 {
+    call->datatype = (cgx_mpi_datatype)mpi->handle(datatype);
+    call->op = (cgx_mpi_op)mpi->handle(op);
+    call->comm = (cgx_mpi_comm)mpi->handle(comm);
     cgx_call_look(call);
     return cgx_allreduce(call);
 }
@@ -56,85 +66,76 @@ int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word dat
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
-    if (mpi->abi == CGX_MPI_ABI_OURS) {
-        struct cgx_call call = {.sendbuf = sendbuf,
-                                .recvbuf = recvbuf,
-                                .count = count,
-                                .datatype = (MPI_Datatype)datatype,
-                                .op = (MPI_Op)op,
-                                .comm = (MPI_Comm)comm};
-
-        return serve(&call);
-    }
-    if (mpi->abi == CGX_MPI_ABI_NONE)
-        return MPI_ERR_OTHER;
-    return ((allreduce_words *)(any_function *)mpi->Allreduce)(sendbuf, recvbuf, count, datatype,
-                                                               op, comm);
+    if (is_known(mpi))
+        return serve(mpi,
+                     &(struct cgx_call){.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count},
+                     datatype, op, comm);
+    if (mpi->raw.Allreduce == NULL)
+        return FAILED;
+    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, count, datatype, op, comm);
 }
 
 /* mpi4py calls this one because this library exports it: an MPI of before MPI-4 serves it with
  * MPI_Allreduce, as far as that goes. */
-int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, word datatype,
+int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count count, word datatype,
                            word op, word comm)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-    bool large = mpi->Allreduce_c != NULL;
+    bool large = mpi->raw.Allreduce_c != NULL;
 
-    if (mpi->abi == CGX_MPI_ABI_NONE)
-        return MPI_ERR_OTHER;
+    if (mpi->raw.Allreduce == NULL)
+        return FAILED;
     if (!large && (count > INT_MAX || count < INT_MIN))
-        return MPI_ERR_COUNT;
-    if (mpi->abi == CGX_MPI_ABI_OURS) {
-        struct cgx_call call = {.sendbuf = sendbuf,
-                                .recvbuf = recvbuf,
-                                .count = count,
-                                .datatype = (MPI_Datatype)datatype,
-                                .op = (MPI_Op)op,
-                                .comm = (MPI_Comm)comm,
-                                .large = large};
-
-        return serve(&call);
-    }
+        return is_known(mpi) ? mpi->ERR_COUNT : FAILED;
+    if (is_known(mpi))
+        return serve(mpi,
+                     &(struct cgx_call){
+                         .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .large = large},
+                     datatype, op, comm);
     if (large)
-        return ((allreduce_c_words *)(any_function *)mpi->Allreduce_c)(sendbuf, recvbuf, count,
-                                                                       datatype, op, comm);
-    return ((allreduce_words *)(any_function *)mpi->Allreduce)(sendbuf, recvbuf, (int)count,
-                                                               datatype, op, comm);
+        return ((allreduce_c_words *)mpi->raw.Allreduce_c)(sendbuf, recvbuf, count, datatype, op,
+                                                           comm);
+    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, (int)count, datatype, op,
+                                                   comm);
 }
 
 /* ---- ops ---- */
 
-static void remember_op(const struct cgx_mpi *mpi, MPI_Op op, const struct cgx_op_source *source)
+typedef int op_create(cgx_mpi_user_function *function, int commute, void *op);
+typedef int op_create_c(cgx_mpi_user_function_c *function, int commute, void *op);
+
+static void remember_op(const struct cgx_mpi *mpi, const void *op,
+                        const struct cgx_op_source *source)
 {
-    if (mpi->abi == CGX_MPI_ABI_OURS)
-        cgx_op_created(op, source);
+    if (is_known(mpi))
+        cgx_op_created((cgx_mpi_op)mpi->handle_at(op), source);
 }
 
-int cgx_export_op_create(MPI_User_function *function, int commute, MPI_Op *op)
+int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
 {
-    const struct cgx_op_source source = {(cgx_op_function *)function, commute != 0, false, CALLER};
+    const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, false, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     int error;
 
-    if (mpi->Op_create == NULL)
-        return MPI_ERR_OTHER;
-    error = mpi->Op_create(function, commute, op);
-    if (error == MPI_SUCCESS)
-        remember_op(mpi, *op, &source);
+    if (mpi->raw.Op_create == NULL)
+        return FAILED;
+    error = ((op_create *)mpi->raw.Op_create)(function, commute, op);
+    if (error == CGX_MPI_SUCCESS)
+        remember_op(mpi, op, &source);
     return error;
 }
 
-int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_Op *op)
+int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
 {
-    const struct cgx_op_source source = {(cgx_op_function *)function, commute != 0, true, CALLER};
+    const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, true, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-    MPI_User_function *caller;
+    cgx_mpi_user_function *caller;
     int error;
 
-    if (mpi->Op_create == NULL)
-        return MPI_ERR_OTHER;
-    if (mpi->Op_create_c != NULL) {
-        error = mpi->Op_create_c(function, commute, op);
+    if (mpi->raw.Op_create == NULL)
+        return FAILED;
+    if (mpi->raw.Op_create_c != NULL) {
+        error = ((op_create_c *)mpi->raw.Op_create_c)(function, commute, op);
     } else {
         caller = cgx_op_from_large(function);
         if (caller == NULL) {
@@ -142,12 +143,12 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_O
                     "MPI_Op_create_c fails: %s has none, and at most %d functions "
                     "of ops are served without",
                     mpi->name, CGX_OP_LARGE_MAX);
-            return MPI_ERR_OTHER;
+            return FAILED;
         }
-        error = mpi->Op_create(caller, commute, op);
+        error = ((op_create *)mpi->raw.Op_create)(caller, commute, op);
     }
-    if (error == MPI_SUCCESS)
-        remember_op(mpi, *op, &source);
+    if (error == CGX_MPI_SUCCESS)
+        remember_op(mpi, op, &source);
     return error;
 }
 
@@ -155,26 +156,28 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, MPI_O
  *
  * A handle is forgotten before it is free, since another thread may get it the moment it is. */
 
-int cgx_export_op_free(MPI_Op *op)
+typedef int free_handle(void *handle);
+
+int cgx_export_op_free(void *op)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
-    if (mpi->Op_free == NULL)
-        return MPI_ERR_OTHER;
-    if (mpi->abi == CGX_MPI_ABI_OURS && op != NULL)
-        cgx_op_freed(*op);
-    return mpi->Op_free(op);
+    if (mpi->raw.Op_free == NULL)
+        return FAILED;
+    if (is_known(mpi) && op != NULL)
+        cgx_op_freed((cgx_mpi_op)mpi->handle_at(op));
+    return ((free_handle *)mpi->raw.Op_free)(op);
 }
 
-int cgx_export_type_free(MPI_Datatype *datatype)
+int cgx_export_type_free(void *datatype)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
-    if (mpi->Type_free == NULL)
-        return MPI_ERR_OTHER;
-    if (mpi->abi == CGX_MPI_ABI_OURS && datatype != NULL)
-        cgx_op_type_freed(*datatype);
-    return mpi->Type_free(datatype);
+    if (mpi->raw.Type_free == NULL)
+        return FAILED;
+    if (is_known(mpi) && datatype != NULL)
+        cgx_op_type_freed((cgx_mpi_datatype)mpi->handle_at(datatype));
+    return ((free_handle *)mpi->raw.Type_free)(datatype);
 }
 
 /* ---- hints ---- */
@@ -186,10 +189,11 @@ int cgx_export_comm_set_info(word comm, word info)
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     int error;
 
-    if (mpi->Comm_set_info == NULL)
-        return MPI_ERR_OTHER;
-    error = ((comm_set_info_words *)(any_function *)mpi->Comm_set_info)(comm, info);
-    if (error == MPI_SUCCESS && mpi->abi == CGX_MPI_ABI_OURS)
-        error = cgx_comm_hint(mpi, (MPI_Comm)comm, (MPI_Info)info);
+    if (mpi->raw.Comm_set_info == NULL)
+        return FAILED;
+    error = ((comm_set_info_words *)mpi->raw.Comm_set_info)(comm, info);
+    if (error == CGX_MPI_SUCCESS && is_known(mpi))
+        error =
+            cgx_comm_hint(mpi, (cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
     return error;
 }

@@ -99,7 +99,7 @@ static void release(struct sample *sample)
 static bool begin(const struct cgx_call *call, uint32_t number, struct sample *sample)
 {
     const struct cgx_settings *settings = cgx_config();
-    bool in_place = call->sendbuf == MPI_IN_PLACE;
+    bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
     size_t most, buckets;
 
     *sample = (struct sample){
@@ -163,7 +163,7 @@ int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum
         return code;
     entered = enter(&call->receive);
     cgx_float_enter(&caller);
-    if (code == MPI_SUCCESS && look(&sample, call, ranks, &closeness))
+    if (code == CGX_MPI_SUCCESS && look(&sample, call, ranks, &closeness))
         cgx_opinion(&closeness, words);
     cgx_float_leave(&caller);
     if (entered)

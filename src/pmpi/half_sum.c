@@ -13,7 +13,7 @@
 
 bool cgx_half_sum_needed(const struct cgx_mpi *mpi, const struct cgx_call *call)
 {
-    return call->type == CGX_TYPE_FLOAT16 && call->op == MPI_SUM && mpi->version[0] == 4 &&
+    return call->type == CGX_TYPE_FLOAT16 && call->op == mpi->SUM && mpi->version[0] == 4 &&
            mpi->version[1] == 0;
 }
 
@@ -40,7 +40,7 @@ static void narrow(enum cgx_type_class type, const float *from, char *to, size_t
 
 /* CALL with other buffers, type and op. */
 static int reduce(const struct cgx_call *call, const void *sendbuf, void *recvbuf,
-                  MPI_Datatype datatype, MPI_Op op)
+                  cgx_mpi_datatype datatype, cgx_mpi_op op)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
 
@@ -53,14 +53,14 @@ static int reduce(const struct cgx_call *call, const void *sendbuf, void *recvbu
 static bool has_elements(const struct cgx_call *call)
 {
     return call->count > 0 && call->sendbuf != NULL && call->recvbuf != NULL &&
-           call->sendbuf != call->recvbuf && call->recvbuf != MPI_IN_PLACE &&
-           call->comm != MPI_COMM_NULL;
+           call->sendbuf != call->recvbuf && call->recvbuf != cgx_mpi()->IN_PLACE &&
+           call->comm != cgx_mpi()->COMM_NULL;
 }
 
 int cgx_half_sum(const struct cgx_call *call)
 {
     size_t count = (size_t)call->count;
-    bool in_place = call->sendbuf == MPI_IN_PLACE;
+    bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
     float *sum = NULL, *input = NULL;
     int error;
 
@@ -74,8 +74,9 @@ int cgx_half_sum(const struct cgx_call *call)
         goto free_copies;
     }
     widen(call->type, in_place ? call->recvbuf : call->sendbuf, input, count);
-    error = reduce(call, in_place ? MPI_IN_PLACE : input, sum, MPI_FLOAT, MPI_SUM);
-    if (error == MPI_SUCCESS)
+    error =
+        reduce(call, in_place ? cgx_mpi()->IN_PLACE : input, sum, cgx_mpi()->FLOAT, cgx_mpi()->SUM);
+    if (error == CGX_MPI_SUCCESS)
         narrow(call->type, sum, call->recvbuf, count);
 free_copies:
     if (input != sum)

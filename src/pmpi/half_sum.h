@@ -7,7 +7,6 @@
 #ifndef CGX_PMPI_HALF_SUM_H
 #define CGX_PMPI_HALF_SUM_H
 
-#include <mpi.h>
 #include <stdbool.h>
 
 #include "mpi/table.h"

@@ -24,7 +24,8 @@ enum cgx_reason __wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cg
 enum cgx_reason __wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
                                             enum cgx_buffers buffers)
 {
-    if (check_rank == 1 && call->comm == refusing && call->count == refused)
+    if (check_rank == 1 && call->comm == (cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)refusing) &&
+        call->count == refused)
         return CGX_REASON_OVERLAP;
     return __real_cgx_eligible_buffers(call, dtype, buffers);
 }
@@ -100,7 +101,7 @@ static void forget(MPI_Comm comm)
 {
     struct cgx_comm *state;
 
-    cgx_comm_get(cgx_mpi(), comm, &state);
+    cgx_comm_get(cgx_mpi(), (cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)comm), &state);
     cgx_agreed_calls_clear(state->agreed_calls);
 }
 

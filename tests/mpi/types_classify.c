@@ -6,14 +6,21 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/tap.h"
 #include "mpi/table.h"
 #include "mpi/types.h"
 
+/* As the library has handles. */
+static cgx_mpi_datatype word(MPI_Datatype datatype)
+{
+    return (cgx_mpi_datatype)cgx_mpi()->handle((uintptr_t)datatype);
+}
+
 static bool is(MPI_Datatype datatype, enum cgx_type_class class)
 {
-    return cgx_type_classify(datatype) == class;
+    return cgx_type_classify(word(datatype)) == class;
 }
 
 /* Without Fortran a type of Fortran's may be MPI_DATATYPE_NULL. */
@@ -70,8 +77,8 @@ static struct answers ask(MPI_Datatype made)
     struct answers answers;
 
     MPI_Type_commit(&made);
-    answers.two_bytes = cgx_type_has_two_bytes(made);
-    answers.pair = cgx_type_is_byte_pair(made);
+    answers.two_bytes = cgx_type_has_two_bytes(word(made));
+    answers.pair = cgx_type_is_byte_pair(word(made));
     MPI_Type_free(&made);
     return answers;
 }
@@ -127,14 +134,15 @@ static void test_derived(void)
     MPI_Type_create_indexed_block(2, 1, displacements, MPI_BYTE, &other);
     ok(is_strange(other), "and two bytes with a gap between");
     ok(is_strange(contiguous(2, single)), "and two of a derived type");
-    ok(cgx_type_has_two_bytes(MPI_SHORT) && !cgx_type_is_byte_pair(MPI_SHORT) &&
-           !cgx_type_has_two_bytes(MPI_FLOAT),
+    ok(cgx_type_has_two_bytes(word(MPI_SHORT)) && !cgx_type_is_byte_pair(word(MPI_SHORT)) &&
+           !cgx_type_has_two_bytes(word(MPI_FLOAT)),
        "predefined types have their size too");
     ok(is(bytes, CGX_TYPE_OTHER), "no derived type is one that MPI_SUM takes");
 #ifndef OPEN_MPI
-    ok(!cgx_type_has_two_bytes(MPI_DATATYPE_NULL) && !cgx_type_has_two_bytes((MPI_Datatype)-1) &&
-           !cgx_type_has_two_bytes((MPI_Datatype)0) &&
-           !cgx_type_has_two_bytes((MPI_Datatype)MPI_COMM_WORLD),
+    ok(!cgx_type_has_two_bytes(word(MPI_DATATYPE_NULL)) &&
+           !cgx_type_has_two_bytes(word((MPI_Datatype)-1)) &&
+           !cgx_type_has_two_bytes(word((MPI_Datatype)0)) &&
+           !cgx_type_has_two_bytes(word((MPI_Datatype)MPI_COMM_WORLD)),
        "what is no datatype has no bytes, and the MPI library is not asked");
 #endif
     MPI_Type_free(&bytes);
@@ -161,7 +169,7 @@ static void test_references(void)
     MPI_Type_set_attr(inner, keyval, NULL);
     MPI_Type_commit(&outer);
     for (int i = 0; i < 10; i++)
-        cgx_type_is_byte_pair(outer);
+        cgx_type_is_byte_pair(word(outer));
     MPI_Type_free(&inner);
     ok(deleted == 0, "types looked into keep their own references");
     MPI_Type_free(&outer);

@@ -29,8 +29,8 @@ struct scene {
 
 static _Thread_local size_t sent, longest;
 
-static int counted_send(const void *data, int count, MPI_Datatype type, int to, int tag,
-                        MPI_Comm comm, MPI_Request *request)
+static int counted_send(const void *data, int count, cgx_mpi_datatype type, int to, int tag,
+                        cgx_mpi_comm comm, void *request)
 {
     sent++;
     longest = (size_t)count > longest ? (size_t)count : longest;
@@ -139,47 +139,51 @@ int __wrap_sched_yield(void)
     return 0;
 }
 
-static int posting(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                   MPI_Request *request)
+static int posting(void *data, int count, cgx_mpi_datatype type, int from, int tag,
+                   cgx_mpi_comm comm, void *request)
 {
     (void)data, (void)count, (void)type, (void)from, (void)tag, (void)comm;
-    *request = (MPI_Request)1;
-    return MPI_SUCCESS;
+    *(int *)request = 1;
+    return CGX_MPI_SUCCESS;
 }
 
 /* The message has come when LEFT polls are over. */
-static int polling(int count, MPI_Request requests[], int *done, int indices[],
-                   MPI_Status statuses[])
+static int polling(int count, void *requests, int *done, int *indices, void *statuses)
 {
+    int *request = requests;
+
     (void)count, (void)statuses;
     polls++;
     *done = 0;
-    if (requests[0] == MPI_REQUEST_NULL) {
-        *done = MPI_UNDEFINED;
+    if (request[0] == 0) {
+        *done = loopback_mpi.UNDEFINED;
     } else if (left == 0 || --left == 0) {
         *done = 1;
         indices[0] = 0;
-        requests[0] = MPI_REQUEST_NULL;
+        request[0] = 0;
     }
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
-static int counting(const MPI_Status *status, MPI_Datatype type, int *count)
+static int counting(const void *status, cgx_mpi_datatype type, int *count)
 {
     (void)status, (void)type;
     *count = 1;
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 /* For a message that comes with the LAST poll. */
 static void wait_for(unsigned last, bool roomy)
 {
-    const struct cgx_mpi mpi = {.Irecv = posting, .Testsome = polling, .Get_count = counting};
+    struct cgx_mpi mpi = loopback_mpi;
     const struct cgx_ways ways = {.mpi = &mpi, .pace = {.fragment = 1024, .roomy = roomy}};
     struct cgx_exchange *exchange = cgx_exchange_create(1);
     unsigned char data[1];
     struct cgx_transfer transfer = {.direction = CGX_TRANSFER_RECEIVE, .data = data, .bytes = 1};
 
+    mpi.Irecv = posting;
+    mpi.Testsome = polling;
+    mpi.Get_count = counting;
     polls = naps = yields = 0;
     left = last;
     if (!exchange || cgx_exchange_run(exchange, &ways, &transfer, 1) != CGX_OK)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MOST_REQUESTS 1024 /* of a rank */
+#define NONE_LEFT (-1)     /* MPI_UNDEFINED */
 
 /* A message that has come, or a receive that waits for one. */
 struct entry {
@@ -58,8 +59,8 @@ static void *need(void *memory)
     return memory;
 }
 
-/* Handles are indices from 1 on, whatever MPI makes of handles. */
-static int get_request(int state, MPI_Request *handle)
+/* Handles are indices from 1 on; 0: none. */
+static int get_request(int state, int *handle)
 {
     int index = 0;
 
@@ -68,13 +69,13 @@ static int get_request(int state, MPI_Request *handle)
     if (index == MOST_REQUESTS)
         abort();
     self->requests[index].state = state;
-    *handle = (MPI_Request)(intptr_t)(index + 1);
+    *handle = index + 1;
     return index;
 }
 
-static struct request *request_of(MPI_Request handle)
+static struct request *request_of(int handle)
 {
-    return &self->requests[(intptr_t)handle - 1];
+    return &self->requests[handle - 1];
 }
 
 /* ---- messages ---- */
@@ -105,8 +106,8 @@ static struct entry take_first(struct channel *from)
     return taken;
 }
 
-static int loopback_send(const void *data, int count, MPI_Datatype type, int to, int tag,
-                         MPI_Comm comm, MPI_Request *handle)
+static int loopback_send(const void *data, int count, cgx_mpi_datatype type, int to, int tag,
+                         cgx_mpi_comm comm, void *handle)
 {
     struct channel *way = channel(self->number, (unsigned)to);
     struct rank *peer = &self->world->ranks[to];
@@ -130,11 +131,11 @@ static int loopback_send(const void *data, int count, MPI_Datatype type, int to,
         append(way, false, message);
     }
     pthread_mutex_unlock(&self->world->lock);
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
-static int loopback_receive(void *data, int count, MPI_Datatype type, int from, int tag,
-                            MPI_Comm comm, MPI_Request *handle)
+static int loopback_receive(void *data, int count, cgx_mpi_datatype type, int from, int tag,
+                            cgx_mpi_comm comm, void *handle)
 {
     struct channel *way = channel((unsigned)from, self->number);
     int request;
@@ -154,13 +155,13 @@ static int loopback_receive(void *data, int count, MPI_Datatype type, int from, 
         append(way, true, (struct entry){.bytes = (size_t)count, .data = data, .request = request});
     }
     pthread_mutex_unlock(&self->world->lock);
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
 /* Waits until there is something: nobody polls for other things here. */
-static int loopback_testsome(int count, MPI_Request handles[], int *done, int indices[],
-                             MPI_Status statuses[])
+static int loopback_testsome(int count, void *requests, int *done, int *indices, void *statuses)
 {
+    int *handles = requests, *received = statuses;
     bool any = false;
 
     *done = 0;
@@ -169,16 +170,16 @@ static int loopback_testsome(int count, MPI_Request handles[], int *done, int in
         for (int i = 0; i < count; i++) {
             struct request *request;
 
-            if (handles[i] == MPI_REQUEST_NULL)
+            if (handles[i] == 0)
                 continue;
             any = true;
             request = request_of(handles[i]);
             if (request->state != COMPLETE)
                 continue;
-            statuses[*done].MPI_TAG = (int)request->bytes; /* for Get_count */
+            received[*done] = (int)request->bytes;
             indices[(*done)++] = i;
             request->state = FREE;
-            handles[i] = MPI_REQUEST_NULL;
+            handles[i] = 0;
         }
         if (*done > 0 || !any)
             break;
@@ -186,25 +187,34 @@ static int loopback_testsome(int count, MPI_Request handles[], int *done, int in
     }
     pthread_mutex_unlock(&self->world->lock);
     if (!any)
-        *done = MPI_UNDEFINED;
-    return MPI_SUCCESS;
+        *done = NONE_LEFT;
+    return CGX_MPI_SUCCESS;
 }
 
-static int loopback_get_count(const MPI_Status *status, MPI_Datatype type, int *count)
+static int loopback_get_count(const void *status, cgx_mpi_datatype type, int *count)
 {
     (void)type;
-    *count = status->MPI_TAG;
-    return MPI_SUCCESS;
+    *count = *(const int *)status;
+    return CGX_MPI_SUCCESS;
 }
 
-static int loopback_iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+static int loopback_iprobe(int from, int tag, cgx_mpi_comm comm, int *flag)
 {
-    (void)from, (void)tag, (void)comm, (void)status;
+    (void)from, (void)tag, (void)comm;
     *flag = 0;
-    return MPI_SUCCESS;
+    return CGX_MPI_SUCCESS;
 }
 
-const struct cgx_mpi loopback_mpi = {.Iprobe = loopback_iprobe,
+static void loopback_clear_requests(void *requests, size_t count)
+{
+    memset(requests, 0, count * sizeof(int));
+}
+
+const struct cgx_mpi loopback_mpi = {.UNDEFINED = NONE_LEFT,
+                                     .request_bytes = sizeof(int),
+                                     .status_bytes = sizeof(int),
+                                     .clear_requests = loopback_clear_requests,
+                                     .Iprobe = loopback_iprobe,
                                      .Isend = loopback_send,
                                      .Irecv = loopback_receive,
                                      .Testsome = loopback_testsome,

@@ -10,32 +10,32 @@
 
 static struct {
     void *in, *inout;
-    MPI_Count count;
-    MPI_Datatype datatype;
+    cgx_mpi_count count;
+    int datatype;
     int function;
 } seen;
 
-#define NOTE(number)                                                                           \
-    static void note_##number(void *in, void *inout, MPI_Count *count, MPI_Datatype *datatype) \
-    {                                                                                          \
-        seen.in = in;                                                                          \
-        seen.inout = inout;                                                                    \
-        seen.count = *count;                                                                   \
-        seen.datatype = *datatype;                                                             \
-        seen.function = number;                                                                \
+#define NOTE(number)                                                                       \
+    static void note_##number(void *in, void *inout, cgx_mpi_count *count, void *datatype) \
+    {                                                                                      \
+        seen.in = in;                                                                      \
+        seen.inout = inout;                                                                \
+        seen.count = *count;                                                               \
+        seen.datatype = *(int *)datatype;                                                  \
+        seen.function = number;                                                            \
     }
 NOTE(1)
 NOTE(2)
 
-static bool arrives(MPI_User_function *caller, int function)
+static bool arrives(cgx_mpi_user_function *caller, int function)
 {
     int in, inout, count = 7;
-    MPI_Datatype datatype = MPI_SHORT;
+    int datatype = 7;
 
     seen.function = 0;
     caller(&in, &inout, &count, &datatype);
     return seen.function == function && seen.in == &in && seen.inout == &inout && seen.count == 7 &&
-           seen.datatype == MPI_SHORT;
+           seen.datatype == 7;
 }
 
 static cgx_mpi_user_function_c *never_called(char *place)
@@ -45,7 +45,7 @@ static cgx_mpi_user_function_c *never_called(char *place)
 
 int main(void)
 {
-    MPI_User_function *one = cgx_op_from_large(note_1), *two = cgx_op_from_large(note_2);
+    cgx_mpi_user_function *one = cgx_op_from_large(note_1), *two = cgx_op_from_large(note_2);
     static char places[CGX_OP_LARGE_MAX];
     int other;
     int had = 2;

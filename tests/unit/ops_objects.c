@@ -10,7 +10,8 @@
 
 #include "mpi/ops.h"
 
-#define OP ((MPI_Op)(uintptr_t)0x98000001u)
+#define SHORT ((cgx_mpi_datatype)(uintptr_t)0x4c000203)
+#define OP ((cgx_mpi_op)(intptr_t)(int)0x98000001u)
 
 static void *symbol(const char *path)
 {
@@ -23,15 +24,16 @@ int main(int argc, char **argv)
 {
     struct cgx_op_source source = {.commute = true};
 
+    cgx_mpi_find((const void *)main);
     if (argc != 3)
         return 2;
-    source.function = (cgx_op_function *)symbol(argv[1]);
+    source.function = (cgx_mpi_function *)symbol(argv[1]);
     source.caller = symbol(argv[2]);
     if (source.function == NULL || source.caller == NULL) {
         fprintf(stderr, "%s\n", dlerror());
         return 2;
     }
     cgx_op_created(OP, &source);
-    puts(cgx_op_probe(OP, MPI_SHORT) == CGX_OP_SUM_FLOAT16 ? "sum" : "unknown");
+    puts(cgx_op_probe(OP, SHORT) == CGX_OP_SUM_FLOAT16 ? "sum" : "unknown");
     return 0;
 }

@@ -12,12 +12,13 @@
 #include "mpi/ops.h"
 
 /* No MPI is asked: any handles do. */
-#define OP_NUMBER(n) ((MPI_Op)(uintptr_t)(0x98000000u + (n)))
-#define TYPE_NUMBER(n) ((MPI_Datatype)(uintptr_t)(0x8C000100u + (n)))
+/* As MPICH has them: integers, whose sign counts. */
+#define OP_NUMBER(n) ((cgx_mpi_op)(intptr_t)(int)(0x98000000u + (n)))
+#define TYPE_NUMBER(n) ((cgx_mpi_datatype)(intptr_t)(int)(0x8C000100u + (n)))
 
 static int calls;
 
-static void float16_sum(void *in, void *inout, int *length, MPI_Datatype *datatype)
+static void float16_sum(void *in, void *inout, int *length, void *datatype)
 {
     const uint16_t *a = in;
     uint16_t *b = inout;
@@ -28,27 +29,27 @@ static void float16_sum(void *in, void *inout, int *length, MPI_Datatype *dataty
         b[i] = cgx_to_float16(cgx_from_float16(a[i]) + cgx_from_float16(b[i]));
 }
 
-static void nothing(void *in, void *inout, int *length, MPI_Datatype *datatype)
+static void nothing(void *in, void *inout, int *length, void *datatype)
 {
     (void)in, (void)inout, (void)length, (void)datatype;
 }
 
 /* A sum for one type only. */
-static void looks_at_type(void *in, void *inout, int *length, MPI_Datatype *datatype)
+static void looks_at_type(void *in, void *inout, int *length, void *datatype)
 {
-    if (*datatype == TYPE_NUMBER(1))
+    if (*(int *)datatype == (int)(uintptr_t)TYPE_NUMBER(1))
         float16_sum(in, inout, length, datatype);
 }
 
-static void create(MPI_Op op, MPI_User_function *function)
+static void create(cgx_mpi_op op, cgx_mpi_user_function *function)
 {
-    const struct cgx_op_source source = {(cgx_op_function *)function, true, false,
+    const struct cgx_op_source source = {(cgx_mpi_function *)function, true, false,
                                          (const void *)create};
 
     cgx_op_created(op, &source);
 }
 
-static bool is_sum(MPI_Op op)
+static bool is_sum(cgx_mpi_op op)
 {
     return cgx_op_probe(op, TYPE_NUMBER(1)) == CGX_OP_SUM_FLOAT16;
 }
@@ -117,7 +118,7 @@ static void test_bound(void)
 
 static void test_refusals(void)
 {
-    struct cgx_op_source source = {(cgx_op_function *)float16_sum, false, false,
+    struct cgx_op_source source = {(cgx_mpi_function *)float16_sum, false, false,
                                    (const void *)create};
     void *page;
 
@@ -140,8 +141,10 @@ static void test_refusals(void)
 
 int main(void)
 {
+    const struct cgx_mpi *mpi = cgx_mpi_find((const void *)main);
+
     ok(cgx_op_is_user(OP_NUMBER(1)), "an op of the program's own is one by its handle");
-    ok(!cgx_op_is_user(MPI_SUM) && !cgx_op_is_user(MPI_MAX) && !cgx_op_is_user(MPI_OP_NULL),
+    ok(!cgx_op_is_user(mpi->SUM) && !cgx_op_is_user(mpi->MAX) && !cgx_op_is_user(mpi->OP_NULL),
        "predefined ops are not");
     test_life();
     test_types();

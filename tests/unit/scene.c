@@ -171,8 +171,8 @@ static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned lane)
     return fails(SCENE_WAIT) ? CGX_ERR_DEVICE : cgx_backend_host()->ops->wait(backend, lane);
 }
 
-static int counted_send(const void *buffer, int count, MPI_Datatype type, int to, int tag,
-                        MPI_Comm comm, MPI_Request *request)
+static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, int to, int tag,
+                        cgx_mpi_comm comm, void *request)
 {
     const struct scene_fault *fault = &scene_now->fault;
     const unsigned *node = scene_now->nodes->node;

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The ABIs that the library knows. Each fills a table whose raw, name and version are set, from the
+ * LIBRARY that dlopen gave; returns the name of what it lacks, or NULL. */
+#ifndef CGX_MPI_ABI_H
+#define CGX_MPI_ABI_H
+
+#include "mpi/table.h"
+
+/* Functions of MPI-3 that are called by their names in the table. */
+#define CGX_ABI_FUNCTIONS(X)                                                                     \
+    X(Initialized)                                                                               \
+    X(Get_library_version)                                                                       \
+    X(Allreduce) X(Allgather) X(Bcast) X(Reduce) X(Isend) X(Irecv) X(Testsome) X(Get_count)      \
+        X(Iprobe) X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_get_name) X(Comm_split)    \
+            X(Comm_split_type) X(Comm_free) X(Comm_group) X(Group_translate_ranks) X(Group_free) \
+                X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_set_attr)      \
+                    X(Info_get) X(Comm_get_errhandler) X(Comm_set_errhandler)                    \
+                        X(Comm_call_errhandler) X(Errhandler_free) X(Add_error_code)             \
+                            X(Add_error_string) X(Error_string) X(Type_size) X(Type_get_extent)  \
+                                X(Type_get_true_extent) X(Type_get_envelope) X(Type_free)
+
+typedef const char *cgx_abi(struct cgx_mpi *table, void *library);
+
+cgx_abi cgx_abi_mpich;    /* MPICH and its family: handles are integers */
+cgx_abi cgx_abi_openmpi;  /* Open MPI 4.1 and 5: handles are addresses of its data */
+cgx_abi cgx_abi_standard; /* MPI 5.0, chapter 20: handles are pointers, or small integers in them */
+
+#endif

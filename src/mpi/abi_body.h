@@ -1,0 +1,252 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The calls of an MPI whose handles are HANDLE, an integer or a pointer, as calls with words. An
+ * abi_*.c includes it once, with
+ *
+ *     HANDLE             the type of all handles
+ *     STATUS_BYTES       of its MPI_Status
+ *     STATUS_IGNORE      as an address
+ *
+ * and fills the table with translate(), which returns the name of what LIBRARY lacks, or NULL. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "mpi/abi.h"
+
+#define NATIVE(handle) ((HANDLE)(intptr_t)(handle))
+#define WORD(type, handle) ((type)(intptr_t)(handle))
+
+/* CALL(NAME, PARAMETERS, TYPES, ARGUMENTS): a function whose native has TYPES. */
+#define CALL(name, parameters, types, arguments) \
+    static int(*native_##name) types;            \
+    static int call_##name parameters            \
+    {                                            \
+        return native_##name arguments;          \
+    }
+
+/* ---- the same but for words ---- */
+
+CALL(Initialized, (int *flag), (int *), (flag))
+CALL(Get_library_version, (char *version, int *length), (char *, int *), (version, length))
+CALL(Allreduce,
+     (const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype, cgx_mpi_op op,
+      cgx_mpi_comm comm),
+     (const void *, void *, int, HANDLE, HANDLE, HANDLE),
+     (sendbuf, recvbuf, count, NATIVE(datatype), NATIVE(op), NATIVE(comm)))
+CALL(Allreduce_c,
+     (const void *sendbuf, void *recvbuf, cgx_mpi_count count, cgx_mpi_datatype datatype,
+      cgx_mpi_op op, cgx_mpi_comm comm),
+     (const void *, void *, cgx_mpi_count, HANDLE, HANDLE, HANDLE),
+     (sendbuf, recvbuf, count, NATIVE(datatype), NATIVE(op), NATIVE(comm)))
+CALL(Allgather,
+     (const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, void *recvbuf, int recvcount,
+      cgx_mpi_datatype recvtype, cgx_mpi_comm comm),
+     (const void *, int, HANDLE, void *, int, HANDLE, HANDLE),
+     (sendbuf, sendcount, NATIVE(sendtype), recvbuf, recvcount, NATIVE(recvtype), NATIVE(comm)))
+CALL(Bcast, (void *buffer, int count, cgx_mpi_datatype datatype, int root, cgx_mpi_comm comm),
+     (void *, int, HANDLE, int, HANDLE), (buffer, count, NATIVE(datatype), root, NATIVE(comm)))
+CALL(Reduce,
+     (const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype, cgx_mpi_op op,
+      int root, cgx_mpi_comm comm),
+     (const void *, void *, int, HANDLE, HANDLE, int, HANDLE),
+     (sendbuf, recvbuf, count, NATIVE(datatype), NATIVE(op), root, NATIVE(comm)))
+CALL(Isend,
+     (const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag, cgx_mpi_comm comm,
+      void *request),
+     (const void *, int, HANDLE, int, int, HANDLE, HANDLE *),
+     (buf, count, NATIVE(datatype), dest, tag, NATIVE(comm), request))
+CALL(Irecv,
+     (void *buf, int count, cgx_mpi_datatype datatype, int source, int tag, cgx_mpi_comm comm,
+      void *request),
+     (void *, int, HANDLE, int, int, HANDLE, HANDLE *),
+     (buf, count, NATIVE(datatype), source, tag, NATIVE(comm), request))
+CALL(Testsome, (int incount, void *requests, int *outcount, int *indices, void *statuses),
+     (int, HANDLE *, int *, int *, void *), (incount, requests, outcount, indices, statuses))
+CALL(Get_count, (const void *status, cgx_mpi_datatype datatype, int *count),
+     (const void *, HANDLE, int *), (status, NATIVE(datatype), count))
+CALL(Iprobe, (int source, int tag, cgx_mpi_comm comm, int *flag), (int, int, HANDLE, int *, void *),
+     (source, tag, NATIVE(comm), flag, STATUS_IGNORE))
+CALL(Comm_rank, (cgx_mpi_comm comm, int *rank), (HANDLE, int *), (NATIVE(comm), rank))
+CALL(Comm_size, (cgx_mpi_comm comm, int *size), (HANDLE, int *), (NATIVE(comm), size))
+CALL(Comm_test_inter, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(comm), flag))
+CALL(Comm_get_name, (cgx_mpi_comm comm, char *name, int *length), (HANDLE, char *, int *),
+     (NATIVE(comm), name, length))
+CALL(Group_translate_ranks,
+     (cgx_mpi_group group, int n, const int *ranks, cgx_mpi_group to, int *translated),
+     (HANDLE, int, const int *, HANDLE, int *), (NATIVE(group), n, ranks, NATIVE(to), translated))
+CALL(Comm_free_keyval, (int *keyval), (int *), (keyval))
+CALL(Comm_get_attr, (cgx_mpi_comm comm, int keyval, void *value, int *flag),
+     (HANDLE, int, void *, int *), (NATIVE(comm), keyval, value, flag))
+CALL(Comm_set_attr, (cgx_mpi_comm comm, int keyval, void *value), (HANDLE, int, void *),
+     (NATIVE(comm), keyval, value))
+CALL(Info_get, (cgx_mpi_info info, const char *key, int length, char *value, int *flag),
+     (HANDLE, const char *, int, char *, int *), (NATIVE(info), key, length, value, flag))
+CALL(Comm_set_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhandler handler), (HANDLE, HANDLE),
+     (NATIVE(comm), NATIVE(handler)))
+CALL(Comm_call_errhandler, (cgx_mpi_comm comm, int code), (HANDLE, int), (NATIVE(comm), code))
+CALL(Add_error_code, (int class, int *code), (int, int *), (class, code))
+CALL(Add_error_string, (int code, const char *string), (int, const char *), (code, string))
+CALL(Error_string, (int code, char *string, int *length), (int, char *, int *),
+     (code, string, length))
+CALL(Type_size, (cgx_mpi_datatype datatype, int *size), (HANDLE, int *), (NATIVE(datatype), size))
+CALL(Type_get_extent, (cgx_mpi_datatype datatype, cgx_mpi_aint *bound, cgx_mpi_aint *extent),
+     (HANDLE, cgx_mpi_aint *, cgx_mpi_aint *), (NATIVE(datatype), bound, extent))
+CALL(Type_get_true_extent, (cgx_mpi_datatype datatype, cgx_mpi_aint *bound, cgx_mpi_aint *extent),
+     (HANDLE, cgx_mpi_aint *, cgx_mpi_aint *), (NATIVE(datatype), bound, extent))
+CALL(Type_get_envelope,
+     (cgx_mpi_datatype datatype, int *integers, int *addresses, int *datatypes, int *combiner),
+     (HANDLE, int *, int *, int *, int *),
+     (NATIVE(datatype), integers, addresses, datatypes, combiner))
+
+/* ---- what sets a handle, and what frees one ---- */
+
+/* MAKE(NAME, TYPE, PARAMETERS, TYPES, ARGUMENTS): parameters end in TYPE *made, arguments in
+ * &native. */
+#define MAKE(name, type, parameters, types, arguments) \
+    static int(*native_##name) types;                  \
+    static int call_##name parameters                  \
+    {                                                  \
+        HANDLE native;                                 \
+        int code = native_##name arguments;            \
+                                                       \
+        if (code == CGX_MPI_SUCCESS)                   \
+            *made = WORD(type, native);                \
+        return code;                                   \
+    }
+
+MAKE(Comm_split, cgx_mpi_comm, (cgx_mpi_comm comm, int color, int key, cgx_mpi_comm *made),
+     (HANDLE, int, int, HANDLE *), (NATIVE(comm), color, key, &native))
+MAKE(Comm_split_type, cgx_mpi_comm,
+     (cgx_mpi_comm comm, int type, int key, cgx_mpi_info info, cgx_mpi_comm *made),
+     (HANDLE, int, int, HANDLE, HANDLE *), (NATIVE(comm), type, key, NATIVE(info), &native))
+MAKE(Comm_group, cgx_mpi_group, (cgx_mpi_comm comm, cgx_mpi_group *made), (HANDLE, HANDLE *),
+     (NATIVE(comm), &native))
+MAKE(Comm_get_errhandler, cgx_mpi_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhandler *made),
+     (HANDLE, HANDLE *), (NATIVE(comm), &native))
+
+#define FREE(name, type)                   \
+    static int (*native_##name)(HANDLE *); \
+    static int call_##name(type *handle)   \
+    {                                      \
+        HANDLE native = NATIVE(*handle);   \
+        int code = native_##name(&native); \
+                                           \
+        *handle = WORD(type, native);      \
+        return code;                       \
+    }
+
+FREE(Comm_free, cgx_mpi_comm)
+FREE(Group_free, cgx_mpi_group)
+FREE(Errhandler_free, cgx_mpi_errhandler)
+FREE(Type_free, cgx_mpi_datatype)
+
+static int (*native_Type_get_contents)(HANDLE, int, int, int, int *, cgx_mpi_aint *, HANDLE *);
+
+static int call_Type_get_contiguous(cgx_mpi_datatype datatype, int *count, cgx_mpi_datatype *inner)
+{
+    cgx_mpi_aint no_address;
+    HANDLE native;
+    int code = native_Type_get_contents(NATIVE(datatype), 1, 0, 1, count, &no_address, &native);
+
+    if (code == CGX_MPI_SUCCESS)
+        *inner = WORD(cgx_mpi_datatype, native);
+    return code;
+}
+
+/* ---- what MPI calls ---- */
+
+typedef int copy_attribute(HANDLE comm, int keyval, void *extra, void *in, void *out, int *flag);
+typedef int delete_attribute(HANDLE comm, int keyval, void *value, void *extra);
+
+static int (*native_Comm_create_keyval)(copy_attribute *, delete_attribute *, int *, void *);
+
+static int copy_nothing(HANDLE comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)keyval, (void)extra, (void)in, (void)out;
+    *flag = 0;
+    return CGX_MPI_SUCCESS;
+}
+
+static int end_attribute(HANDLE comm, int keyval, void *value, void *extra)
+{
+    cgx_mpi_attribute_end *end = (cgx_mpi_attribute_end *)extra;
+
+    (void)comm, (void)keyval;
+    if (end)
+        end(value);
+    return CGX_MPI_SUCCESS;
+}
+
+static int call_Comm_create_keyval(cgx_mpi_attribute_end *end, int *keyval)
+{
+    return native_Comm_create_keyval(copy_nothing, end_attribute, keyval, (void *)end);
+}
+
+static void call_op(cgx_mpi_function *function, bool large, void *in, void *inout, int length,
+                    cgx_mpi_datatype datatype)
+{
+    HANDLE native = NATIVE(datatype);
+    cgx_mpi_count count = length;
+
+    if (large)
+        ((cgx_mpi_user_function_c *)function)(in, inout, &count, &native);
+    else
+        ((cgx_mpi_user_function *)function)(in, inout, &length, &native);
+}
+
+/* ---- handles ---- */
+
+static uintptr_t handle(uintptr_t word)
+{
+    return (uintptr_t)(intptr_t)(HANDLE)(intptr_t)word;
+}
+
+static uintptr_t handle_at(const void *address)
+{
+    HANDLE native;
+
+    memcpy(&native, address, sizeof native);
+    return (uintptr_t)(intptr_t)native;
+}
+
+static HANDLE null_request;
+
+static void clear_requests(void *requests, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)requests + i * sizeof null_request, &null_request, sizeof null_request);
+}
+
+/* ---- the table ---- */
+
+static const char *translate(struct cgx_mpi *table, void *library)
+{
+    const char *missing = NULL;
+
+#define NATIVE_FUNCTION(name)                                                 \
+    native_##name = (__typeof__(native_##name))dlsym(library, "PMPI_" #name); \
+    if (!native_##name)                                                       \
+        missing = "PMPI_" #name;
+#define FUNCTION(name)    \
+    NATIVE_FUNCTION(name) \
+    table->name = call_##name;
+    CGX_ABI_FUNCTIONS(FUNCTION)
+    NATIVE_FUNCTION(Type_get_contents)
+    table->Type_get_contiguous = call_Type_get_contiguous;
+    native_Allreduce_c = (__typeof__(native_Allreduce_c))dlsym(library, "PMPI_Allreduce_c");
+    table->Allreduce_c = native_Allreduce_c ? call_Allreduce_c : NULL;
+#undef FUNCTION
+#undef NATIVE_FUNCTION
+    table->call_op = call_op;
+    table->handle = handle;
+    table->handle_at = handle_at;
+    table->clear_requests = clear_requests;
+    table->request_bytes = sizeof(HANDLE);
+    table->status_bytes = STATUS_BYTES;
+    table->GPU_query_support =
+        (__typeof__(table->GPU_query_support))dlsym(library, "MPIX_GPU_query_support");
+    table->Query_cuda_support =
+        (__typeof__(table->Query_cuda_support))dlsym(library, "MPIX_Query_cuda_support");
+    return missing;
+}

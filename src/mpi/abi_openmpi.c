@@ -1,0 +1,94 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Open MPI's ABI (4.1 and 5): handles are pointers, and those of predefined objects the addresses
+ * of data of its own. */
+#define HANDLE void *
+#define STATUS_BYTES 24
+#define STATUS_IGNORE NULL
+#include "mpi/abi_body.h"
+
+static cgx_mpi_datatype null_type;
+
+static bool looks_like_type(cgx_mpi_datatype datatype)
+{
+    return datatype != NULL && datatype != null_type;
+}
+
+/* The predefined ops, as far as the library has them. */
+static const char *const op_names[] = {
+    "ompi_mpi_op_null",   "ompi_mpi_op_sum",     "ompi_mpi_op_min",  "ompi_mpi_op_max",
+    "ompi_mpi_op_prod",   "ompi_mpi_op_land",    "ompi_mpi_op_band", "ompi_mpi_op_lor",
+    "ompi_mpi_op_bor",    "ompi_mpi_op_lxor",    "ompi_mpi_op_bxor", "ompi_mpi_op_maxloc",
+    "ompi_mpi_op_minloc", "ompi_mpi_op_replace", "ompi_mpi_op_no_op"};
+#define OPS (sizeof op_names / sizeof op_names[0])
+static cgx_mpi_op ops[OPS];
+
+static bool looks_created(cgx_mpi_op op)
+{
+    bool created = op != NULL;
+
+    for (size_t i = 0; i < OPS; i++)
+        created = created && op != ops[i];
+    return created;
+}
+
+/* The address of a predefined object; *MISSING is set where there is none. */
+static void *find(void *library, const char *name, const char **missing)
+{
+    void *address = dlsym(library, name);
+
+    if (!address)
+        *missing = name;
+    return address;
+}
+
+static void find_types(struct cgx_mpi *table, void *library, const char **missing)
+{
+    null_type = find(library, "ompi_mpi_datatype_null", missing);
+    table->DATATYPE_NULL = null_type;
+    table->BYTE = find(library, "ompi_mpi_byte", missing);
+    table->INT = find(library, "ompi_mpi_int", missing);
+    table->UINT32_T = find(library, "ompi_mpi_uint32_t", missing);
+    table->DOUBLE = find(library, "ompi_mpi_double", missing);
+    table->FLOAT = find(library, "ompi_mpi_float", missing);
+    table->REAL = find(library, "ompi_mpi_real", missing);
+    table->REAL4 = find(library, "ompi_mpi_real4", missing);
+    table->REAL2 = find(library, "ompi_mpi_real2", missing);
+    table->C_FLOAT16 = table->BFLOAT16 = null_type;
+}
+
+const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
+{
+    const char *missing = translate(table, library);
+
+    table->abi_name = "Open MPI";
+    table->COMM_NULL = find(library, "ompi_mpi_comm_null", &missing);
+    table->COMM_WORLD = find(library, "ompi_mpi_comm_world", &missing);
+    table->COMM_SELF = find(library, "ompi_mpi_comm_self", &missing);
+    find_types(table, library, &missing);
+    for (size_t i = 0; i < OPS; i++)
+        ops[i] = dlsym(library, op_names[i]);
+    table->OP_NULL = find(library, "ompi_mpi_op_null", &missing);
+    table->SUM = find(library, "ompi_mpi_op_sum", &missing);
+    table->MIN = find(library, "ompi_mpi_op_min", &missing);
+    table->MAX = find(library, "ompi_mpi_op_max", &missing);
+    table->INFO_NULL = find(library, "ompi_mpi_info_null", &missing);
+    table->ERRORS_RETURN = find(library, "ompi_mpi_errors_return", &missing);
+    null_request = find(library, "ompi_request_null", &missing);
+    table->IN_PLACE = (void *)1;
+    table->ANY_SOURCE = -1;
+    table->UNDEFINED = -32766;
+    table->COMM_TYPE_SHARED = 0;
+    table->COMBINER_NAMED = 0;
+    table->COMBINER_CONTIGUOUS = 2;
+    table->ERR_BUFFER = 1;
+    table->ERR_COUNT = 2;
+    table->ERR_TYPE = 3;
+    table->ERR_OTHER = 16;
+    table->ERR_INTERN = 17;
+    table->ERR_NO_MEM = 39;
+    table->looks_like_type = looks_like_type;
+    table->looks_created = looks_created;
+    return missing;
+}

@@ -1,0 +1,69 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The ABI of the standard (MPI 5.0, chapter 20 and appendix A): handles are pointers to incomplete
+ * types; those of predefined objects are integers below 1024. */
+#define HANDLE void *
+#define STATUS_BYTES 32
+#define STATUS_IGNORE NULL
+#include "mpi/abi_body.h"
+
+#define PREDEFINED 0x1000
+
+static bool looks_like_type(cgx_mpi_datatype datatype)
+{
+    uintptr_t word = (uintptr_t)datatype;
+
+    return (word > 0x200 && word < 0x400) || word >= PREDEFINED;
+}
+
+static bool looks_created(cgx_mpi_op op)
+{
+    return (uintptr_t)op >= PREDEFINED;
+}
+
+#define COMM(word) WORD(cgx_mpi_comm, word)
+#define TYPE(word) WORD(cgx_mpi_datatype, word)
+#define OP(word) WORD(cgx_mpi_op, word)
+
+const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
+{
+    const char *missing = translate(table, library);
+
+    table->abi_name = "the MPI standard";
+    table->COMM_NULL = COMM(0x100);
+    table->COMM_WORLD = COMM(0x101);
+    table->COMM_SELF = COMM(0x102);
+    table->DATATYPE_NULL = TYPE(0x200);
+    table->BYTE = TYPE(0x247);
+    table->INT = TYPE(0x209);
+    table->UINT32_T = TYPE(0x251);
+    table->DOUBLE = TYPE(0x214);
+    table->FLOAT = TYPE(0x210);
+    table->REAL = TYPE(0x21a);
+    table->REAL4 = TYPE(0x2d2);
+    table->REAL2 = TYPE(0x2ca);
+    table->C_FLOAT16 = table->BFLOAT16 = table->DATATYPE_NULL;
+    table->OP_NULL = OP(0x20);
+    table->SUM = OP(0x21);
+    table->MIN = OP(0x22);
+    table->MAX = OP(0x23);
+    table->INFO_NULL = WORD(cgx_mpi_info, 0x130);
+    table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);
+    null_request = (void *)0x180;
+    table->IN_PLACE = (void *)1;
+    table->ANY_SOURCE = -1;
+    table->UNDEFINED = -32766;
+    table->COMM_TYPE_SHARED = 221;
+    table->COMBINER_NAMED = 101;
+    table->COMBINER_CONTIGUOUS = 103;
+    table->ERR_BUFFER = 1;
+    table->ERR_COUNT = 2;
+    table->ERR_TYPE = 3;
+    table->ERR_OTHER = 16;
+    table->ERR_INTERN = 17;
+    table->ERR_NO_MEM = 39;
+    table->looks_like_type = looks_like_type;
+    table->looks_created = looks_created;
+    return missing;
+}
