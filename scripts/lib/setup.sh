@@ -63,6 +63,8 @@ command cppcheck cppcheck
 command gfortran gfortran
 command git git
 command ip iproute2
+command mpicc.openmpi libopenmpi-dev
+command mpiexec.openmpi openmpi-bin
 command python3 python3
 command shellcheck shellcheck
 python-venv - python3-venv
