@@ -298,9 +298,10 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
 
     if (planned)
-        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slices%s",
+        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s",
                 (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
-                planned->shape.slices, ways[cgx_connect_pull(recurring->kind, device)]);
+                planned->shape.slices, planned->shape.slices == 1 ? "" : "s",
+                ways[cgx_connect_pull(recurring->kind, device)]);
 }
 
 int cgx_decide(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,

@@ -164,8 +164,8 @@ static int discover_quietly(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct
 static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
 {
     if (nodes->nodes == 1 || nodes->most == 1)
-        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u nodes: one stage", nodes->ranks,
-                nodes->nodes);
+        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage", nodes->ranks,
+                nodes->nodes, nodes->nodes == 1 ? "" : "s");
     else
         cgx_log(CGX_LOG_INFO,
                 "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/abi.h"
@@ -156,6 +157,22 @@ static void identify(void *library)
         table.version[0] = table.version[1] = 0;
 }
 
+/* Whether this process is the one to speak of what all ranks of a job meet with, as far as
+ * launchers say: MPI cannot be asked. */
+static bool speaks(void)
+{
+    static const char *const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+                                        "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        const char *rank = getenv(ranks[i]);
+
+        if (rank != NULL)
+            return strcmp(rank, "0") == 0;
+    }
+    return true;
+}
+
 /* ---- the table ---- */
 
 static void resolve_raw(void *library)
@@ -188,12 +205,12 @@ static void fill(const void *caller)
     abi = find_abi(library);
     missing = abi ? abi(&table, library) : NULL;
     table.abi = abi && !missing ? CGX_MPI_ABI_KNOWN : CGX_MPI_ABI_FOREIGN;
-    if (!abi)
+    if (!abi && speaks())
         cgx_log(CGX_LOG_ERROR,
                 "this library knows the ABIs of MPICH, Open MPI and the MPI standard; the "
                 "program uses %s: every call is passed on untouched",
                 table.name);
-    else if (missing)
+    else if (missing && speaks())
         cgx_log(CGX_LOG_ERROR, "%s has no %s: every call is passed on untouched", table.name,
                 missing);
     /* The MPI library stays, whatever the program closes; the object that called it may go. */

@@ -60,8 +60,8 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_ADAPTIVE", "0, 1", "1",
       "1: choose widths layer by layer, at no more error than one width for all", 10},
      cgx_value_choice, .bytegrad = "0", FIELD(adaptive)},
-    {{"CGX_ADAPTIVE_BITS", "MIN:MAX, each 1-8", "3:8",
-      "widths that it may choose", 11},
+    {{"CGX_ADAPTIVE_BITS", "auto, or MIN:MAX, each 1-8", "auto",
+      "widths that it may choose; auto: from one below CGX_COMPRESSION_QUANTIZATION_BITS to 8", 11},
      cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
     {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0; noise:C, above 0 and up to 1", "error:1.0",
       "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all, or to "
@@ -234,6 +234,8 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             report_refused(&rows[i].about, texts[i], report, context);
     for (size_t i = 0; i < ntogether; i++)
         report(context, CGX_LOG_ERROR, together[i]);
+    if (settings->valid && cgx_settings_override(settings, message, sizeof message))
+        report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i] != NULL; i++)
         if (cgx_names_explain(environment[i], name_of, message, sizeof message))
             report(context, CGX_LOG_WARN, message);

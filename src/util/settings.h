@@ -52,7 +52,7 @@ struct cgx_settings {
     enum cgx_intra intra_compress;
     uint64_t topology;
     bool adaptive;
-    uint32_t adaptive_bits; /* cgx_settings_least, _most */
+    uint32_t adaptive_bits; /* 0: auto; for cgx_settings_least, _most */
     /* Squared error allowed, relative to that of bits for all, or to the noise between ranks. */
     double adaptive_budget;
     enum cgx_budget adaptive_budget_kind;
@@ -69,15 +69,22 @@ struct cgx_settings {
     char trace_path[CGX_SETTINGS_PATH_BYTES];
 };
 
-/* Widths that may be chosen where the library is adaptive. */
+/* Widths that may be chosen where the library is adaptive: if nothing is said, from one bit below
+ * the base width on; stochastic rounding has no grid of 1 bit. */
 static inline unsigned cgx_settings_least(const struct cgx_settings *settings)
 {
-    return settings->adaptive_bits >> 16;
+    unsigned least = settings->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
+
+    if (settings->adaptive_bits != 0)
+        return settings->adaptive_bits >> 16;
+    if (settings->bits == CGX_BITS_EXACT)
+        return 3;
+    return (unsigned)settings->bits > least ? (unsigned)settings->bits - 1 : least;
 }
 
 static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
 {
-    return settings->adaptive_bits & 0xFFFF;
+    return settings->adaptive_bits != 0 ? settings->adaptive_bits & 0xFFFF : 8;
 }
 
 /* What the table says about a variable. */

@@ -3,6 +3,8 @@
 
 #include "util/settings_together.h"
 
+#include <stdio.h>
+
 /* Stochastic rounding has no grid of 1 bit. */
 static const char *refuse_rounding(struct cgx_settings *settings)
 {
@@ -31,6 +33,20 @@ static const char *refuse_budget(struct cgx_settings *settings)
     return "CGX_ADAPTIVE_BUDGET=\"noise:...\" refused: allowed with CGX_INNER_REDUCTION_TYPE, "
            "CGX_CROSS_REDUCTION_TYPE: SRA, for in a ring no rank has the inputs of all; every call "
            "is exact";
+}
+
+bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size)
+{
+    unsigned base = (unsigned)settings->bits;
+    unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
+
+    if (!settings->adaptive || base == CGX_BITS_EXACT || (base >= least && base <= most))
+        return false;
+    snprintf(message, size,
+             "CGX_ADAPTIVE_BITS=%u:%u does not have CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "
+             "begin with %u bits",
+             least, most, base, base < least ? least : most);
+    return true;
 }
 
 size_t cgx_settings_together(struct cgx_settings *settings,

@@ -13,4 +13,7 @@
 size_t cgx_settings_together(struct cgx_settings *settings,
                              const char *messages[CGX_SETTINGS_TOGETHER]);
 
+/* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
+bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
+
 #endif

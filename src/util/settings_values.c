@@ -65,6 +65,8 @@ bool cgx_value_widths(const struct cgx_settings_row *row, const char *text, uint
 {
     uint64_t least, most;
 
+    if (cgx_parse_choice(text, "auto", value))
+        return true;
     if (!cgx_parse_pair(text, ':', &least, &most) || least < row->least || most > row->most ||
         least > most)
         return false;

@@ -18,8 +18,9 @@ cgx_settings_parser cgx_value_elements;  /* an integer; below LEAST it means tha
 cgx_settings_parser cgx_value_mebibytes; /* an integer, MiB: bytes */
 cgx_settings_parser cgx_value_fragment;  /* an integer, or "auto": CGX_FRAGMENT_AUTO */
 cgx_settings_parser cgx_value_choice;    /* a word of the list that the row shows: its place */
-cgx_settings_parser cgx_value_widths;    /* MIN:MAX from LEAST to MOST: MIN << 16 | MAX */
-cgx_settings_parser cgx_value_share;     /* a real number from 0 to MOST */
+cgx_settings_parser
+    cgx_value_widths;                /* "auto": 0; or MIN:MAX from LEAST to MOST: MIN << 16 | MAX */
+cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
 cgx_settings_parser cgx_value_budget; /* a real number above 0; noise, whose number is at most MOST,
                                          sets the sign */
 cgx_settings_parser cgx_value_topology; /* "auto", "flat" or NxL from LEAST to MOST */

@@ -101,6 +101,14 @@ static void test_fields(void)
            s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.profile == CGX_PROFILE_EXACT &&
            s.sync == CGX_SYNC_DEVICE && s.check && silent(),
        "the policy's settings reach their fields");
+    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
+    ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
+       "widths are chosen from one bit below the base width on");
+    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ROUNDING=stochastic");
+    ok(s.valid && cgx_settings_least(&s) == 2, "with stochastic rounding from two on");
+    parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ADAPTIVE_BITS=3:8");
+    ok(messages.warnings == 1 && strstr(messages.text, "calls begin with 3 bits") != NULL,
+       "a range without the base width is warned of");
     s = parse("CGX_ADAPTIVE_BUDGET=noise:0.125\nCGX_CONSENSUS=0.5");
     ok(s.adaptive_budget == 0.125 && s.adaptive_budget_kind == CGX_BUDGET_NOISE &&
            s.consensus == 0.5 && parse("CGX_CONSENSUS=0").consensus == 0 && silent(),

@@ -14,8 +14,13 @@ int check_rank, check_size;
 
 void check_begin(void)
 {
+    const char *ranks = getenv("RUN_MPI_RANKS"); /* of run-mpi */
+
     PMPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &check_size);
+    if (ranks && atoi(ranks) != check_size)
+        bail_out("a job of %s ranks has %d: MPIEXEC is of another MPI than the program", ranks,
+                 check_size);
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
