@@ -24,8 +24,11 @@ AC_DEFUN([CGX_CUDA], [
 
 # CGX_NVCC
 # --------
-# Which of the usual architectures this nvcc has; newer devices take the last one's PTX.
+# Which of the usual architectures, or of CUDA_ARCHITECTURES, this nvcc has; newer devices take the last
+# one's PTX.
 AC_DEFUN([CGX_NVCC], [
+    AC_ARG_VAR([CUDA_ARCHITECTURES],
+               [for which devices there are kernels, as "75 90"; all usual ones if not set])
     AS_CASE([$with_cuda], [guess|yes], [cgx_cuda_home=${CUDA_HOME:-/usr/local/cuda}],
             [cgx_cuda_home=$with_cuda])
     AC_PATH_PROG([NVCC], [nvcc], [], [$cgx_cuda_home/bin$PATH_SEPARATOR$PATH])
@@ -34,7 +37,7 @@ AC_DEFUN([CGX_NVCC], [
         AC_MSG_CHECKING([for the architectures of $NVCC])
         cgx_has=" `$NVCC --list-gpu-code 2>/dev/null | tr '\n' ' '`"
         cgx_list=
-        for cgx_sm in 70 75 80 86 89 90 100 120; do
+        for cgx_sm in ${CUDA_ARCHITECTURES:-70 75 80 86 89 90 100 120}; do
             AS_CASE([$cgx_has], [*" sm_$cgx_sm "*],
                 [NVCC_ARCHITECTURES="$NVCC_ARCHITECTURES -gencode=arch=compute_$cgx_sm,code=sm_$cgx_sm"
                  cgx_list="$cgx_list $cgx_sm"

@@ -3,6 +3,8 @@
 
 // The kernels run by the engine alone, without a driver, for the sanitizers: in the memory of the
 // test itself, of which every byte is watched.
+#include <stdlib.h>
+
 #include "cuda/kernels.cu"
 #include "softcuda/softcuda.h"
 
@@ -10,8 +12,35 @@ extern "C" {
 #include "lib/tap.h"
 #include "unit/kernels_run.h"
 
+// Races are looked for among the threads of kernels: what the test itself does to its memory, before
+// and after them, took most of the time.
+#ifdef __SANITIZE_THREAD__
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+
+static void look_again(void)
+{
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
+static void look_away(void)
+{
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    atexit(look_again);
+}
+#else
+static void look_away(void)
+{
+}
+#endif
+
 bool kernels_open(void)
 {
+    look_away();
     return true;
 }
 

@@ -169,6 +169,13 @@ void softcuda_syncwarp(const char *file, int line, unsigned mask)
 
 /* ---- the scheduler's side ---- */
 
+/* Sanitizers watch each byte that strcmp reads, and a kernel's names are mostly one. */
+static bool is_at(const struct thread *thread, const struct thread *other)
+{
+    return thread->line == other->line &&
+           (thread->file == other->file || strcmp(thread->file, other->file) == 0);
+}
+
 /* All threads left are at a barrier. */
 static void open_barrier(unsigned threads)
 {
@@ -184,7 +191,7 @@ static void open_barrier(unsigned threads)
         if (first == NULL)
             first = thread;
         agree += thread->value;
-        if (thread->line != first->line || strcmp(thread->file, first->file) != 0) {
+        if (!is_at(thread, first)) {
             complain(i, "%s, thread %u at that of %s:%d", describe(thread, text, sizeof text),
                      (unsigned)(first - engine.threads), first->file, first->line);
             return;
@@ -203,7 +210,7 @@ static void open_barrier(unsigned threads)
 static bool meets(const struct thread *thread, const struct thread *other)
 {
     return thread->state == other->state && thread->mask == other->mask &&
-           thread->line == other->line && strcmp(thread->file, other->file) == 0;
+           is_at(thread, other);
 }
 
 /* The thread waits for lanes of its warp: if all have come, they go on. */

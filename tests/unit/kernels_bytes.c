@@ -4,7 +4,8 @@
 /* The kernels give the bytes of the host codec, for pieces of all widths in one launch, all bucket
  * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
  * overwritten, and some are raw: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
- * the scenes, 1 if nothing is said, and of all types or one. */
+ * the scenes, KERNELS_EVERY if nothing is said or 1 with CGX_TEST_KERNELS=all, and of all types or
+ * one. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,11 @@
 #include "kernels_scene.h"
 #include "lib/tap.h"
 
-static unsigned every = 1;
+#ifndef KERNELS_EVERY
+#define KERNELS_EVERY 1
+#endif
+
+static unsigned every = KERNELS_EVERY;
 
 static bool is_tried(void)
 {
@@ -127,6 +132,10 @@ static void test_many_pieces(void)
 
 int main(int argc, char **argv)
 {
+    const char *wanted = getenv("CGX_TEST_KERNELS");
+
+    if (wanted != NULL && strcmp(wanted, "all") == 0)
+        every = 1;
     if (argc > 1)
         every = (unsigned)atoi(argv[1]);
     if (!kernels_open()) {
