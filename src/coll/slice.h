@@ -22,9 +22,11 @@ struct cgx_measuring {
 
 struct cgx_slice {
     const struct cgx_coll *coll;
-    unsigned node, local; /* of this rank */
-    bool owns;            /* this rank owns a shard, and a chunk of it */
-    enum cgx_pull pull;   /* NONE where there are no mates */
+    unsigned node, local;       /* of this rank */
+    enum cgx_standing standing; /* set by the stages: of all ranks, as far as this one knows; by
+                                 * the end all do */
+    bool owns;                  /* this rank owns a shard, and a chunk of it */
+    enum cgx_pull pull;         /* NONE where there are no mates */
     unsigned lane_number;
     struct cgx_lane *lane;
     const struct cgx_unit *parts, *shards, *raw_shards;
@@ -42,7 +44,6 @@ struct cgx_slice {
     size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
     size_t npulled;         /* messages that were pulled to be summed */
     /* Set by the stages. */
-    enum cgx_standing standing; /* of all ranks, as far as this one knows; by the end all do */
     bool consensus; /* it is declined since the call must not be compressed */
     bool lost;      /* this rank has no result, and not all ranks know */
     bool missed;    /* and not even what the owners have seen */

@@ -66,7 +66,8 @@ static void pull(void *state, const struct cgx_transfer *transfer,
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
     /* Anything but the whole is refused, or a flag says that there is no payload. */
-    if (slice->standing != CGX_ABLE || transfer->filled != transfer->bytes || transfer->filled == header)
+    if (slice->standing != CGX_ABLE || transfer->filled != transfer->bytes ||
+        transfer->filled == header)
         return;
     if (transfer->data >= slice->lane->staging + slice->inner_incoming) {
         note(slice, transfer->data, message);
@@ -85,7 +86,8 @@ static void settle(void *state)
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (slice->coll->standing == CGX_ABLE && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+    if (slice->coll->standing == CGX_ABLE &&
+        encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
         slice->unpulled = true;
 }
 
@@ -103,7 +105,8 @@ void cgx_slice_publish(struct cgx_slice *slice)
     size_t end =
         slice->changed ? own->message + CGX_MESSAGE_HEADER_BYTES + own->bytes : own->message;
 
-    if (slice->pull == CGX_PULL_NONE || slice->standing != CGX_ABLE || slice->lost || end == shard->message)
+    if (slice->pull == CGX_PULL_NONE || slice->standing != CGX_ABLE || slice->lost ||
+        end == shard->message)
         return;
     encoder->ops->store(encoder, slice->lane_number, staging + shard->message,
                         end - shard->message);

@@ -177,7 +177,8 @@ static void wait_for_work(struct cgx_slice *slice)
     union cgx_float_state caller;
 
     /* Declined since it was started: what was queued then still writes where headers go. */
-    if (slice->coll->standing == CGX_ABLE && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+    if (slice->coll->standing == CGX_ABLE &&
+        encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
         cgx_slice_give_up(slice);
     cgx_float_enter(&caller);
     if (slice->standing == CGX_ABLE)

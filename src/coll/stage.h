@@ -33,8 +33,8 @@ void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, siz
 void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
                    const struct cgx_unit *unit, size_t nsources);
 
-/* How many sources a sum has that is formed in UNIT: the first NSOURCES of the scratch memory's, and
- * what this rank brings, which comes behind them. */
+/* How many sources a sum has that is formed in UNIT: the first NSOURCES of the scratch memory's,
+ * and what this rank brings, which comes behind them. */
 size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources);
 
 /* An algorithm. */

@@ -18,7 +18,8 @@
 /* Queues what can be done before the slice before has been served. */
 void cgx_stages_start(struct cgx_slice *slice);
 
-/* The rest: leaves the reduced parts in their messages and sets standing, lost and sent; CGX_ERR_MPI or CGX_OK. */
+/* The rest: leaves the reduced parts in their messages and sets standing, lost and sent;
+ * CGX_ERR_MPI or CGX_OK. */
 enum cgx_status cgx_stages_run(struct cgx_slice *slice);
 
 #endif

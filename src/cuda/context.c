@@ -38,7 +38,8 @@ enum cgx_status cgx_cuda_push(CUcontext context)
     if (status != CGX_OK)
         return status;
     if (depth == 0) {
-        entries_here.exchanged = cgx_cuda()->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+        entries_here.exchanged =
+            cgx_cuda()->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
         entries_here.mode = mode;
     }
     entries_here.depth++;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/context.h"
 #include "cuda/rescue.h"
+#include "cuda/context.h"
 
 #include <stdlib.h>
 

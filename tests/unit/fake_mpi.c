@@ -44,11 +44,23 @@ int fake_Abi_get_version(int *major, int *minor)
 /* Open MPI's predefined objects. */
 #define OBJECT(name)                                         \
     extern char name __attribute__((visibility("default"))); \
-    char name;
-OBJECT(ompi_mpi_comm_null)
-OBJECT(ompi_mpi_comm_world) OBJECT(ompi_mpi_comm_self) OBJECT(ompi_mpi_datatype_null)
-    OBJECT(ompi_mpi_byte) OBJECT(ompi_mpi_int) OBJECT(ompi_mpi_uint32_t) OBJECT(ompi_mpi_double)
-        OBJECT(ompi_mpi_float) OBJECT(ompi_mpi_real) OBJECT(ompi_mpi_real4) OBJECT(ompi_mpi_real2)
-            OBJECT(ompi_mpi_op_null) OBJECT(ompi_mpi_op_sum) OBJECT(ompi_mpi_op_min)
-                OBJECT(ompi_mpi_op_max) OBJECT(ompi_mpi_info_null) OBJECT(ompi_mpi_errors_return)
-                    OBJECT(ompi_request_null)
+    char name
+OBJECT(ompi_mpi_comm_null);
+OBJECT(ompi_mpi_comm_world);
+OBJECT(ompi_mpi_comm_self);
+OBJECT(ompi_mpi_datatype_null);
+OBJECT(ompi_mpi_byte);
+OBJECT(ompi_mpi_int);
+OBJECT(ompi_mpi_uint32_t);
+OBJECT(ompi_mpi_double);
+OBJECT(ompi_mpi_float);
+OBJECT(ompi_mpi_real);
+OBJECT(ompi_mpi_real4);
+OBJECT(ompi_mpi_real2);
+OBJECT(ompi_mpi_op_null);
+OBJECT(ompi_mpi_op_sum);
+OBJECT(ompi_mpi_op_min);
+OBJECT(ompi_mpi_op_max);
+OBJECT(ompi_mpi_info_null);
+OBJECT(ompi_mpi_errors_return);
+OBJECT(ompi_request_null);

@@ -31,11 +31,11 @@ struct scene {
     enum cgx_rounding rounding;
     size_t count;
     bool skip_incomplete, in_place;
-    bool adaptive;          /* segments of different widths, beginning with BITS */
-    bool watched;           /* owners say how far ranks are apart */
-    float consensus;        /* the distance below which the call is not compressed */
-    size_t staging;         /* bytes; 0: all in one slice */
-    size_t fragment;        /* bytes */
+    bool adaptive;               /* segments of different widths, beginning with BITS */
+    bool watched;                /* owners say how far ranks are apart */
+    float consensus;             /* the distance below which the call is not compressed */
+    size_t staging;              /* bytes; 0: all in one slice */
+    size_t fragment;             /* bytes */
     int declined, unrecoverable; /* the rank that is; -1: none */
     struct scene_fault fault;
 
