@@ -16,18 +16,17 @@ enum { WARM = 3, FIRST = 3, PARTS = 8, LARGE = 3 };
 static MPI_Comm refusing = MPI_COMM_NULL;
 static MPI_Count refused;
 
-enum cgx_reason __real_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                            enum cgx_buffers buffers);
-enum cgx_reason __wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                            enum cgx_buffers buffers);
+struct cgx_offer __real_cgx_eligible_offer(const struct cgx_call *call);
+struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call);
 
-enum cgx_reason __wrap_cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                            enum cgx_buffers buffers)
+struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call)
 {
-    if (check_rank == 1 && call->comm == (cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)refusing) &&
-        call->count == refused)
-        return CGX_REASON_OVERLAP;
-    return __real_cgx_eligible_buffers(call, dtype, buffers);
+    struct cgx_offer offer = __real_cgx_eligible_offer(call);
+
+    if (check_rank == 1 && call->count == refused &&
+        call->comm == (cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)refusing))
+        offer.refusal = CGX_REASON_OVERLAP;
+    return offer;
 }
 
 static void hint(MPI_Comm comm, const char *key, const char *value)
