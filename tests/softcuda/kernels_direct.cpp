@@ -12,8 +12,8 @@ extern "C" {
 #include "lib/tap.h"
 #include "unit/kernels_run.h"
 
-// Races are looked for among the threads of kernels: what the test itself does to its memory, before
-// and after them, took most of the time.
+// Races are looked for among the threads of kernels: what the test itself does to its memory,
+// before and after them, took most of the time.
 #ifdef __SANITIZE_THREAD__
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);

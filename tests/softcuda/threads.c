@@ -209,8 +209,7 @@ static void open_barrier(unsigned threads)
 
 static bool meets(const struct thread *thread, const struct thread *other)
 {
-    return thread->state == other->state && thread->mask == other->mask &&
-           is_at(thread, other);
+    return thread->state == other->state && thread->mask == other->mask && is_at(thread, other);
 }
 
 /* The thread waits for lanes of its warp: if all have come, they go on. */
