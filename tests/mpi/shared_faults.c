@@ -171,7 +171,7 @@ static int fallen_back; /* communicators */
  * LATER one. False if there are fewer such calls. */
 static bool test_call(int nth, int faulty, bool later)
 {
-    static const size_t more[] = {50000, 5000, 300000, 50000};
+    static const size_t more[] = {50000, 5000, 120000, 50000};
     bool memory = strcmp(what, "calloc") == 0, fault, right = true, changed = false;
     enum way way, expected = strcmp(what, "getrandom") == 0 ? SHARED : BY_MPI;
     MPI_Comm comm;
