@@ -4,6 +4,7 @@
 #include "pmpi/exact.h"
 
 #include "mpi/config.h"
+#include "mpi/world.h"
 #include "observe/totals.h"
 #include "pmpi/bounce.h"
 #include "pmpi/eligible.h"
@@ -16,8 +17,10 @@ static size_t element_bytes(const struct cgx_mpi *mpi, const struct cgx_call *ca
 
     if (call->type != CGX_TYPE_OTHER)
         return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
-    return mpi->Type_size(call->datatype, &bytes) == CGX_MPI_SUCCESS && bytes > 0 ? (size_t)bytes
-                                                                                  : 0;
+    /* An MPI that serves calls before MPI_Init may not answer then. */
+    if (!cgx_world_exists() || mpi->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
+        return 0;
+    return bytes > 0 ? (size_t)bytes : 0;
 }
 
 /* A call that MPI has served: its arguments are right. */
