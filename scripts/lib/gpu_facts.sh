@@ -25,7 +25,7 @@ measure_stores() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random cuda_staged
+    set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random cuda_pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
         echo "$program|150|$directory/tests/unit/$program"

@@ -40,7 +40,7 @@ struct cgx_backend;
 struct cgx_backend_ops {
     const char *name;
 
-    /* Before the first operation of a call: what the caller has queued on his buffers comes first.
+    /* Before the first operation of a call: what the caller has queued on its buffers comes first.
      * CGX_OK: until end, which the same thread calls whatever came of the call, the backend is at
      * work, and does once what each operation would else do by itself. Backends of one call end in
      * the reverse of the order that they began in. */

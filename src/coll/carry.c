@@ -9,13 +9,13 @@
 
 /* ---- where it is needed ---- */
 
-static bool forms_sums_of_sums(const struct cgx_shape *shape)
+static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
 {
-    const struct cgx_nodes *nodes = shape->nodes;
+    const struct cgx_nodes *nodes = schedule->nodes;
 
-    return (nodes->nodes > 1 && nodes->most > 1 && !shape->raw) ||
-           (shape->inner == CGX_REDUCTION_RING && nodes->most > 2) ||
-           (shape->cross == CGX_REDUCTION_RING && nodes->nodes > 2);
+    return (nodes->nodes > 1 && nodes->most > 1 && !schedule->raw) ||
+           (schedule->inner == CGX_REDUCTION_RING && nodes->most > 2) ||
+           (schedule->cross == CGX_REDUCTION_RING && nodes->nodes > 2);
 }
 
 /* With all sums below 2^125 that are not poisoned, each of at most RANKS - 1 steps is at most
@@ -31,15 +31,16 @@ static bool hides_nothing(const struct cgx_plan *plan, const struct cgx_segment 
     return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps - 1);
 }
 
-bool cgx_carry_needed(const struct cgx_shape *shape)
+bool cgx_carry_needed(const struct cgx_schedule *schedule)
 {
-    const struct cgx_plan *plan = shape->plan;
+    const struct cgx_plan *plan = schedule->plan;
 
-    if (!forms_sums_of_sums(shape))
+    if (!forms_sums_of_sums(schedule))
         return false;
     for (size_t i = 0; i < plan->nsegments; i++) {
         if (plan->segments[i].bits != CGX_BITS_EXACT &&
-            (plan->dtype == CGX_FLOAT16 || !hides_nothing(plan, &plan->segments[i], shape->ranks)))
+            (plan->dtype == CGX_FLOAT16 ||
+             !hides_nothing(plan, &plan->segments[i], schedule->ranks)))
             return true;
     }
     return false;

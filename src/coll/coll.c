@@ -72,12 +72,12 @@ static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
  * another collective. What it lacks of other slices it tells in the next. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
-    unsigned slices = coll->shape->slices;
+    unsigned slices = coll->schedule->slices;
 
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && coll->tally) ||
-           (slice->missed && slices == 1 && coll->consensus > 0 && coll->shape->watched);
+           (slice->missed && slices == 1 && coll->consensus > 0 && coll->schedule->watched);
 }
 
 static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
@@ -100,7 +100,7 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
     known->consensus = forbids(coll, slice);
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
     if (known->consensus)
-        return coll->shape->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
+        return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
     known->lost = slice->lost || cgx_slice_decode(slice) != CGX_OK;
     return CGX_OUTCOME_DONE;
 }
@@ -110,7 +110,7 @@ static enum cgx_status drain(const struct cgx_coll *coll)
 {
     enum cgx_status status = CGX_OK;
 
-    for (unsigned lane = 0; lane < coll->shape->needs.lanes; lane++) {
+    for (unsigned lane = 0; lane < coll->schedule->needs.lanes; lane++) {
         if (coll->encoder->ops->wait(coll->encoder, lane) != CGX_OK)
             status = CGX_ERR_DEVICE;
         if (coll->decoder != coll->encoder &&
@@ -145,10 +145,10 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
     cgx_tally_begin(coll);
     backends = begin(coll);
     start(coll, 0, &slices[0], &begun[0]);
-    for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->shape->slices; n++) {
+    for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->schedule->slices; n++) {
         struct cgx_slice *slice = &slices[n % CGX_LANES];
 
-        if (n + 1 < coll->shape->slices)
+        if (n + 1 < coll->schedule->slices)
             start(coll, n + 1, &slices[(n + 1) % CGX_LANES], &begun[(n + 1) % CGX_LANES]);
         /* What not all ranks know becomes known to them in the next slice. */
         if (known.lost || known.consensus)

@@ -12,65 +12,10 @@
 #ifndef CGX_COLL_COLL_H
 #define CGX_COLL_COLL_H
 
+#include "coll/schedule.h"
 #include "coll/scratch.h"
 #include "mpi/table.h"
 #include "policy/finding.h"
-#include "policy/plan.h"
-#include "topo/nodes.h"
-
-/* How the sums of a communicator are formed. */
-struct cgx_scheme {
-    const struct cgx_nodes *nodes;
-    const struct cgx_nodes *flat; /* the same ranks, each a node of its own */
-    bool leaders;                 /* one rank of each node exchanges data with other nodes */
-    bool raw;                     /* ranks of a node, where there are several, get elements as is */
-    bool watched;                 /* owners say how far the ranks' contributions are apart */
-    enum cgx_reduction inner;     /* inside a node */
-    enum cgx_reduction cross;     /* between nodes */
-};
-
-/* What is the same in every call with one plan on one communicator, and but for plan and hash with
- * all that the plan may become.
- *
- * The buffer is cut into shards, one for each of the first members of every node, as many as the
- * smallest node has or, with leaders, one. A shard is cut into chunks, one for each node: chunk
- * l * nodes + n belongs to member l of node n. */
-struct cgx_shape {
-    const struct cgx_plan *plan;
-    const struct cgx_nodes *nodes;
-    unsigned ranks;
-    unsigned shards;
-    enum cgx_reduction inner, cross;
-    bool raw;     /* members of a node get elements as they are, to sum them */
-    bool carries; /* payloads carry the steps of the sums in them (carry.h) */
-    bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
-    unsigned slices;
-    uint32_t hash; /* of all of this: in every message */
-    struct cgx_needs needs;
-};
-
-static inline unsigned cgx_shape_chunks(const struct cgx_shape *shape)
-{
-    return shape->shards * shape->nodes->nodes;
-}
-
-/* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
- * summed. */
-static inline size_t cgx_shape_kept(enum cgx_reduction reduction, size_t members)
-{
-    return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
-}
-
-/* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
- * as much on the device. Less is used where that keeps links busier. Where even slices of one
- * bucket need more, they are used all the same. Where sums of sums would not keep the contract,
- * SCHEME counts as flat and SRA. Keeps what SCHEME points to. For an adaptive plan: that of
- * cgx_plan_widest, and then cgx_coll_follow. */
-struct cgx_shape cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
-                                size_t staging);
-
-/* Takes SHAPE to a plan that differs in widths, or to that plan after they have changed. */
-void cgx_coll_follow(struct cgx_shape *shape, const struct cgx_plan *plan);
 
 /* What a call shows of the segments of an adaptive plan. */
 struct cgx_tally {
@@ -107,10 +52,10 @@ struct cgx_coll {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
     unsigned rank;
-    const struct cgx_shape *shape;
+    const struct cgx_schedule *schedule;
     struct cgx_backend *encoder; /* for the input; both made for SCRATCH */
     struct cgx_backend *decoder; /* for the output */
-    struct cgx_scratch *scratch; /* holds at least the shape's needs */
+    struct cgx_scratch *scratch; /* holds at least the schedule's needs */
     struct cgx_pace pace;        /* fragments as on all ranks */
     struct cgx_shm *shm;         /* attached to SCRATCH's segment; NULL: all messages go by MPI */
     enum cgx_pull pull; /* by the encoder, which then is the decoder; DEVICE: on all ranks */
@@ -126,7 +71,7 @@ struct cgx_coll {
      * are the steps of all quantisations of the bucket. */
     float *steps;
     /* Where the distance is below this the call is not compressed, nor where all elements have one
-     * sign; the same on all ranks. 0, or a shape that is not watched: all calls are. */
+     * sign; the same on all ranks. 0, or a schedule that is not watched: all calls are. */
     float consensus;
     struct cgx_seen seen; /* set */
     size_t sent;          /* set: bytes of the messages sent */

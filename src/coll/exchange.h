@@ -31,7 +31,7 @@ struct cgx_transfer {
     /* State of the exchange. */
     size_t posted; /* bytes of the message whose fragments have been posted */
     bool pending;  /* it goes through shared memory, and is not complete */
-    bool pulled;   /* and was pulled; what its sender has of it is still in use */
+    bool pulled;   /* copied from the sender's device; the sender is not yet acknowledged */
 };
 
 /* Takes the messages of mates, whose payloads are in the memory of their devices. */
@@ -55,8 +55,8 @@ struct cgx_pace {
     bool roomy;      /* every rank of this machine has a processor of its own (topo/room.h) */
 };
 
-/* The ways between ranks. */
-struct cgx_ways {
+/* The transports between ranks. */
+struct cgx_transports {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
     struct cgx_pace pace;
@@ -67,7 +67,8 @@ struct cgx_ways {
 /* Completes the TRANSFERS. Two messages from one rank to another must be in different calls.
  * CGX_ERR_MPI: requests may still be under way, so neither EXCHANGE nor the messages may ever be
  * freed or used again. */
-enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange, const struct cgx_ways *ways,
+enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange,
+                                 const struct cgx_transports *transports,
                                  struct cgx_transfer *transfers, size_t ntransfers);
 
 #endif

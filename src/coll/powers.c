@@ -18,9 +18,9 @@ struct inputs {
     bool known;
 };
 
-unsigned cgx_powers_addends(const struct cgx_shape *shape)
+unsigned cgx_powers_addends(const struct cgx_schedule *schedule)
 {
-    return shape->nodes->nodes > 1 ? shape->nodes->nodes : shape->ranks;
+    return schedule->nodes->nodes > 1 ? schedule->nodes->nodes : schedule->ranks;
 }
 
 /* Between nodes, sources that mates have brought are none. */
@@ -33,22 +33,22 @@ static bool counts(const struct inputs *inputs, size_t source)
 static struct inputs inputs_of(const struct cgx_slice *slice, const unsigned char *const *sources,
                                size_t nsources, size_t origin)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
-    bool is_cross = shape->nodes->nodes > 1;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    bool is_cross = schedule->nodes->nodes > 1;
     const unsigned char *staging = slice->lane->staging;
     struct inputs inputs = {.sources = sources,
                             .nsources = nsources,
                             .origin = origin,
                             .begin = is_cross ? staging + slice->cross_incoming : NULL,
                             .end = is_cross ? staging + slice->samples : NULL,
-                            .addends = cgx_powers_addends(shape)};
+                            .addends = cgx_powers_addends(schedule)};
     unsigned others = 0;
 
     for (size_t i = 0; i < nsources; i++)
         others += counts(&inputs, i);
-    inputs.known =
-        others + 1 == inputs.addends &&
-        (inputs.addends == 2 || (is_cross ? shape->cross : shape->inner) == CGX_REDUCTION_SRA);
+    inputs.known = others + 1 == inputs.addends &&
+                   (inputs.addends == 2 ||
+                    (is_cross ? schedule->cross : schedule->inner) == CGX_REDUCTION_SRA);
     return inputs;
 }
 
@@ -133,7 +133,7 @@ void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
     const struct cgx_coll *coll = slice->coll;
     const struct inputs inputs = inputs_of(slice, sources, nsources, origin);
     unsigned bucket_size = slice->coding.bucket_size;
-    bool is_here = coll->shape->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
+    bool is_here = coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
 
     if (!coll->tally || !coll->tally->kept)
         return;
@@ -141,13 +141,13 @@ void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
         struct cgx_sampling sampling = coll->tally->kept->sampling;
         struct cgx_finding *finding =
-            &coll->tally->findings[cgx_plan_segment(coll->shape->plan, piece->first)];
+            &coll->tally->findings[cgx_plan_segment(coll->schedule->plan, piece->first)];
         size_t samples = cgx_sample_count((piece->count + bucket_size - 1) / bucket_size, sampling);
 
         if (piece->bits == CGX_BITS_EXACT)
             continue;
         finding->owned +=
-            cgx_tally_weight(coll->shape->plan, piece, slice->lane->staging + piece->offset);
+            cgx_tally_weight(coll->schedule->plan, piece, slice->lane->staging + piece->offset);
         for (size_t s = 0; is_here && s < samples; s++)
             add_bucket(slice, &inputs, piece, cgx_sample_bucket(s, sampling), finding);
     }

@@ -12,8 +12,8 @@
 
 #include "coll/slice.h"
 
-/* P: how many contributions the sums of SHAPE have. */
-unsigned cgx_powers_addends(const struct cgx_shape *shape);
+/* P: how many contributions the sums of SCHEDULE have. */
+unsigned cgx_powers_addends(const struct cgx_schedule *schedule);
 
 /* To be called for the own part when its sum is complete, with the arguments of cgx_tally_seal. */
 void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,

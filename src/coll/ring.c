@@ -32,7 +32,7 @@ static enum cgx_status pass_on(struct cgx_slice *slice, const struct cgx_stage *
     return cgx_slice_exchange(slice, count, step, early);
 }
 
-static struct cgx_unit opening(const struct cgx_stage *stage)
+static struct cgx_unit first_send(const struct cgx_stage *stage)
 {
     unsigned unit = before(stage, 1);
 
@@ -51,7 +51,7 @@ static void prepend_arrived(struct cgx_slice *slice, const struct cgx_stage *sta
     slice->first_raw++;
 }
 
-static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *stage)
+static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     for (unsigned t = 0; t + 1 < stage->size; t++) {
         unsigned in = before(stage, t + 2);
@@ -74,7 +74,7 @@ static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *
     return CGX_OK;
 }
 
-static enum cgx_status share(struct cgx_slice *slice, const struct cgx_stage *stage)
+static enum cgx_status allgather(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     enum cgx_status status = CGX_OK;
 
@@ -87,4 +87,5 @@ static enum cgx_status share(struct cgx_slice *slice, const struct cgx_stage *st
     return status;
 }
 
-const struct cgx_stage_ops cgx_ring = {.opening = opening, .collect = collect, .share = share};
+const struct cgx_stage_ops cgx_ring = {
+    .first_send = first_send, .reduce_scatter = reduce_scatter, .allgather = allgather};

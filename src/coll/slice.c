@@ -9,22 +9,22 @@
 /* The part of CHUNK is laid where the slice ends so far. */
 static void lay_part(struct cgx_slice *slice, unsigned chunk)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
     struct cgx_lane *lane = slice->lane;
-    struct cgx_range range =
-        cgx_split_part(shape->plan, cgx_shape_chunks(shape), chunk, shape->slices, slice->number);
+    struct cgx_range range = cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk,
+                                            schedule->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_unit *part = &lane->units[chunk];
 
     part->message = slice->end;
     part->first_piece = slice->pieces;
     part->first_bucket = range.first;
-    part->npieces =
-        cgx_split_pieces(shape->plan, range, payload, lane->pieces + slice->pieces, &part->spreads);
-    part->carried = part->spreads + cgx_split_spreads(shape->plan, part->npieces);
-    part->watched = part->carried + (shape->carries ? cgx_split_carried(range) : 0);
+    part->npieces = cgx_split_pieces(schedule->plan, range, payload, lane->pieces + slice->pieces,
+                                     &part->spreads);
+    part->carried = part->spreads + cgx_split_spreads(schedule->plan, part->npieces);
+    part->watched = part->carried + (schedule->carries ? cgx_split_carried(range) : 0);
     slice->end = part->watched;
-    if (shape->watched && slice->number == 0 && part->npieces > 0)
+    if (schedule->watched && slice->number == 0 && part->npieces > 0)
         slice->end += CGX_WATCHED_BYTES;
     part->bytes = slice->end - payload;
     slice->pieces += part->npieces;
@@ -33,9 +33,9 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
 /* All ranks of a node lay a shard out alike. */
 static void lay_shard(struct cgx_slice *slice, unsigned shard)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
-    unsigned nodes = shape->nodes->nodes;
-    struct cgx_unit *whole = &slice->lane->units[cgx_shape_chunks(shape) + shard];
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    unsigned nodes = schedule->nodes->nodes;
+    struct cgx_unit *whole = &slice->lane->units[cgx_schedule_chunks(schedule) + shard];
 
     *whole = (struct cgx_unit){.message = slice->end, .first_piece = slice->pieces};
     for (unsigned node = 0; node < nodes; node++) {
@@ -60,38 +60,38 @@ static size_t longest(const struct cgx_unit *units, size_t count)
 /* From offset AT on. */
 static void lay_incoming(struct cgx_slice *slice, size_t at)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
-    const struct cgx_nodes *nodes = shape->nodes;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    const struct cgx_nodes *nodes = schedule->nodes;
     size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
 
     slice->inner_incoming = slice->cross_incoming = slice->samples = at;
     /* In a ring parts of other units arrive too. */
-    if (slice->owns || shape->inner == CGX_REDUCTION_RING)
+    if (slice->owns || schedule->inner == CGX_REDUCTION_RING)
         slice->cross_incoming +=
-            cgx_shape_kept(shape->inner, members) *
-            longest(shape->raw ? slice->raw_shards : slice->shards, shape->shards);
+            cgx_schedule_kept(schedule->inner, members) *
+            longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
     slice->samples = slice->cross_incoming;
     if (slice->owns)
-        slice->samples += cgx_shape_kept(shape->cross, nodes->nodes) *
+        slice->samples += cgx_schedule_kept(schedule->cross, nodes->nodes) *
                           longest(slice->parts + (size_t)slice->local * nodes->nodes, nodes->nodes);
 }
 
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
 {
-    const struct cgx_shape *shape = coll->shape;
-    const struct cgx_plan *plan = shape->plan;
+    const struct cgx_schedule *schedule = coll->schedule;
+    const struct cgx_plan *plan = schedule->plan;
     struct cgx_lane *lane = &coll->scratch->lanes[number % CGX_LANES];
-    unsigned node = shape->nodes->node[coll->rank];
-    unsigned members = shape->nodes->first[node + 1] - shape->nodes->first[node];
+    unsigned node = schedule->nodes->node[coll->rank];
+    unsigned members = schedule->nodes->first[node + 1] - schedule->nodes->first[node];
 
     *slice = (struct cgx_slice){
         .coll = coll,
         .node = node,
-        .local = shape->nodes->local[coll->rank],
-        .owns = shape->nodes->local[coll->rank]<
-                    shape->shards, .lane_number = number % CGX_LANES, .lane = lane,
-                    .parts = lane->units, .shards = lane->units + cgx_shape_chunks(shape),
-                    .raw_shards = lane->units + cgx_shape_chunks(shape) + shape->shards,
+        .local = schedule->nodes->local[coll->rank],
+        .owns = schedule->nodes->local[coll->rank]<
+                    schedule->shards, .lane_number = number % CGX_LANES, .lane = lane,
+                    .parts = lane->units, .shards = lane->units + cgx_schedule_chunks(schedule),
+                    .raw_shards = lane->units + cgx_schedule_chunks(schedule) + schedule->shards,
                     .coding = {.dtype = plan->dtype,
                                .bucket_size = plan->bucket_size,
                                .rounding = plan->rounding,
@@ -104,13 +104,13 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                     ? coll->pull
                     : CGX_PULL_NONE,
         .standing = coll->standing};
-    for (unsigned shard = 0; shard < shape->shards; shard++) {
+    for (unsigned shard = 0; shard < schedule->shards; shard++) {
         if (shard != slice->local)
             lay_shard(slice, shard);
     }
     if (slice->owns)
         lay_shard(slice, slice->local);
-    lay_incoming(slice, shape->raw ? cgx_slice_lay_raw(slice) : slice->end);
+    lay_incoming(slice, schedule->raw ? cgx_slice_lay_raw(slice) : slice->end);
 }
 
 /* ---- messages ---- */
@@ -132,7 +132,7 @@ void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
     bool present = slice->standing == CGX_ABLE && !slice->lost;
     const struct cgx_message header = {.flags = flags_of(slice),
                                        .step = (uint16_t)step,
-                                       .plan = slice->coll->shape->hash,
+                                       .plan = slice->coll->schedule->hash,
                                        .bytes = present ? unit->bytes : 0};
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
 
@@ -165,7 +165,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
 
     if (transfer->filled < CGX_MESSAGE_HEADER_BYTES ||
         cgx_message_read(transfer->data, header) != CGX_OK || header->step != (uint16_t)step ||
-        header->plan != slice->coll->shape->hash)
+        header->plan != slice->coll->schedule->hash)
         return false;
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
@@ -182,7 +182,7 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, u
                 "a message of rank %d of the communicator is not what the plan says (%zu of %zu "
                 "bytes, step %u for %u, plan %08x for %08x)",
                 transfer->peer, transfer->filled, transfer->bytes, header.step, step & 0xFFFFu,
-                (unsigned)header.plan, (unsigned)slice->coll->shape->hash);
+                (unsigned)header.plan, (unsigned)slice->coll->schedule->hash);
     else if (header.flags & CGX_MESSAGE_UNRECOVERABLE)
         cgx_slice_decline(slice, CGX_UNRECOVERABLE);
     else if (header.flags & CGX_MESSAGE_DECLINED)
@@ -200,13 +200,14 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_transfer *transfers = coll->scratch->transfers;
     const struct cgx_puller puller = cgx_slice_puller(slice);
-    const struct cgx_ways ways = {.mpi = coll->mpi,
-                                  .comm = coll->comm,
-                                  .pace = coll->pace,
-                                  .shm = coll->shm,
-                                  .puller = slice->pull != CGX_PULL_NONE ? &puller : NULL};
+    const struct cgx_transports transports = {.mpi = coll->mpi,
+                                              .comm = coll->comm,
+                                              .pace = coll->pace,
+                                              .shm = coll->shm,
+                                              .puller =
+                                                  slice->pull != CGX_PULL_NONE ? &puller : NULL};
     enum cgx_status status =
-        cgx_exchange_run(coll->scratch->exchange, &ways, coll->scratch->transfers, count);
+        cgx_exchange_run(coll->scratch->exchange, &transports, coll->scratch->transfers, count);
 
     for (size_t i = 0; status == CGX_OK && i < count; i++) {
         if (transfers[i].direction == CGX_TRANSFER_RECEIVE)

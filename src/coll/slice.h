@@ -38,15 +38,15 @@ struct cgx_slice {
     /* Where in the staging memory arrives what is to be summed inside the node, and between nodes,
      * and where samples come to. */
     size_t inner_incoming, cross_incoming, samples;
-    /* What this rank brings to the sum of its shard: so many of the scratch memory's addends, each
-     * with what is ADDENDS_ORIGIN bytes into the staging memory at its start; NULL: elements. */
+    /* Addends of this rank's sum: the first so many of the scratch memory's. Each pointer is biased
+     * so that its first byte is that of staging offset ADDENDS_ORIGIN. NULL: the caller's input. */
     size_t naddends, addends_origin;
     size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
     size_t npulled;         /* messages that were pulled to be summed */
     /* Set by the stages. */
     bool consensus; /* it is declined since the call must not be compressed */
     bool lost;      /* this rank has no result, and not all ranks know */
-    bool missed;    /* and not even what the owners have seen */
+    bool missed;    /* this rank lacks even what the owners have seen */
     bool changed;   /* the host has written into what a device backend has of the own part */
     bool unpulled;  /* what mates have sent could not be copied */
     size_t sent;    /* bytes */
@@ -55,7 +55,7 @@ struct cgx_slice {
 /* The own part; the slice's rank owns one. */
 static inline const struct cgx_unit *cgx_slice_own(const struct cgx_slice *slice)
 {
-    return &slice->parts[slice->local * slice->coll->shape->nodes->nodes + slice->node];
+    return &slice->parts[slice->local * slice->coll->schedule->nodes->nodes + slice->node];
 }
 
 /* Whether PART lies in UNIT. */

@@ -12,9 +12,9 @@
 
 bool cgx_slice_needs_headers(const struct cgx_slice *slice)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
 
-    return shape->plan->adaptive || shape->carries || slice->coll->steps;
+    return schedule->plan->adaptive || schedule->carries || slice->coll->steps;
 }
 
 const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source)
@@ -46,7 +46,7 @@ static void note(struct cgx_slice *slice, const unsigned char *at,
 static void copy_tails(const struct cgx_slice *slice, const struct cgx_unit *unit,
                        const unsigned char *from, unsigned char *to)
 {
-    for (unsigned chunk = 0; chunk < cgx_shape_chunks(slice->coll->shape); chunk++) {
+    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
         size_t end = part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
         size_t tail = part->spreads - unit->message;
@@ -62,7 +62,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
     const unsigned header = CGX_MESSAGE_HEADER_BYTES;
-    unsigned mate = slice->coll->shape->nodes->local[transfer->peer];
+    unsigned mate = slice->coll->schedule->nodes->local[transfer->peer];
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
     /* Anything but the whole is refused, or a flag says that there is no payload. */

@@ -16,9 +16,8 @@ static size_t raw_bytes(const struct cgx_slice *slice, const struct cgx_piece *p
 static void lay_shard(struct cgx_slice *slice, unsigned shard, size_t message)
 {
     const struct cgx_unit *encoded = &slice->shards[shard];
-    struct cgx_unit *unit =
-        &slice->lane
-             ->units[cgx_shape_chunks(slice->coll->shape) + slice->coll->shape->shards + shard];
+    struct cgx_unit *unit = &slice->lane->units[cgx_schedule_chunks(slice->coll->schedule) +
+                                                slice->coll->schedule->shards + shard];
 
     *unit = *encoded;
     unit->message = message;
@@ -34,10 +33,10 @@ static void lay_shard(struct cgx_slice *slice, unsigned shard, size_t message)
 
 size_t cgx_slice_lay_raw(struct cgx_slice *slice)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
     size_t end = slice->end;
 
-    for (unsigned shard = 0; shard < shape->shards; shard++) {
+    for (unsigned shard = 0; shard < schedule->shards; shard++) {
         lay_shard(slice, shard, end);
         /* The own shard is not sent. */
         if (shard != slice->local)

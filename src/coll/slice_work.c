@@ -66,14 +66,14 @@ static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *c
 static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
                  bool partial)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
     const unsigned char *const *sources = slice->coll->scratch->sources;
     union cgx_float_state caller;
 
     if (slice->standing != CGX_ABLE || unit->npieces == 0)
         return;
     cgx_float_enter(&caller);
-    for (unsigned chunk = 0; chunk < cgx_shape_chunks(shape); chunk++) {
+    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(schedule); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
 
         if (!cgx_slice_has(unit, part))
@@ -81,7 +81,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
         /* Between the parts of a shard there is no header. */
         if (part->message > unit->message)
             memset(slice->lane->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
-        if (shape->carries)
+        if (schedule->carries)
             cgx_carry_seal(slice, part, sources, nsources, unit->message, !partial,
                            &slice->changed);
         cgx_tally_seal(slice, part, sources, nsources, unit->message);
@@ -118,7 +118,7 @@ static enum cgx_status show(struct cgx_slice *slice, const struct cgx_unit *unit
     bool headers = cgx_slice_needs_headers(slice);
     size_t nranges = 0;
 
-    for (unsigned chunk = 0; chunk < cgx_shape_chunks(slice->coll->shape); chunk++) {
+    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
         bool looks = cgx_watch_looks(slice, part);
 

@@ -8,7 +8,7 @@
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member)
 {
-    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
     return stage->is_cross ? nodes->members[nodes->first[member] + slice->local]
                            : nodes->members[nodes->first[slice->node] + member];

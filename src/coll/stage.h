@@ -20,8 +20,7 @@ struct cgx_stage {
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
 
-/* Makes the addends, but raw ones, have what is ORIGIN bytes into the staging memory at their
- * start. */
+/* Rebases all encoded addends to staging offset ORIGIN; raw ones keep theirs. */
 void cgx_stage_rebase(struct cgx_slice *slice, size_t origin);
 
 /* Takes BYTES that have arrived at offset AT of the staging memory for the next sums. */
@@ -39,18 +38,18 @@ size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_unit *unit, size
 
 /* An algorithm. */
 struct cgx_stage_ops {
-    /* What is formed of what this rank brings alone, to be sent first: a unit or a run of them, of
-     * no pieces if there is none. */
-    struct cgx_unit (*opening)(const struct cgx_stage *stage);
+    /* The units that this rank sends first, encoded before the stage starts: a unit or a run of
+     * them, of no pieces if there is none. */
+    struct cgx_unit (*first_send)(const struct cgx_stage *stage);
 
-    /* Collects what there is to the sum of the own unit: the addends are what this rank brings, and
-     * become what the stage has brought. The opening is ready. */
-    enum cgx_status (*collect)(struct cgx_slice *slice, const struct cgx_stage *stage);
+    /* On return the addends are all contributions to this rank's unit; before, they are what this
+     * rank brings. The first send is ready. */
+    enum cgx_status (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage);
 
     /* Sends the own unit to all and gets the others. */
-    enum cgx_status (*share)(struct cgx_slice *slice, const struct cgx_stage *stage);
+    enum cgx_status (*allgather)(struct cgx_slice *slice, const struct cgx_stage *stage);
 };
 
-extern const struct cgx_stage_ops cgx_direct, cgx_ring;
+extern const struct cgx_stage_ops cgx_sra, cgx_ring;
 
 #endif

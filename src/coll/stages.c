@@ -10,21 +10,21 @@
 
 static struct cgx_stage inner_stage(const struct cgx_slice *slice)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
-    const struct cgx_nodes *nodes = shape->nodes;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    const struct cgx_nodes *nodes = schedule->nodes;
 
     return (struct cgx_stage){.is_first = true,
                               .size = nodes->first[slice->node + 1] - nodes->first[slice->node],
                               .self = slice->local,
-                              .nunits = shape->shards,
-                              .units = shape->raw ? slice->raw_shards : slice->shards,
+                              .nunits = schedule->shards,
+                              .units = schedule->raw ? slice->raw_shards : slice->shards,
                               .incoming = slice->inner_incoming};
 }
 
 /* Of a rank that owns a shard, behind INNER. */
 static struct cgx_stage cross_stage(const struct cgx_slice *slice, const struct cgx_stage *inner)
 {
-    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
     return (struct cgx_stage){.is_cross = true,
                               .is_first = inner->size == 1,
@@ -38,10 +38,10 @@ static struct cgx_stage cross_stage(const struct cgx_slice *slice, const struct 
 static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
                                           const struct cgx_stage *stage)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
 
-    return (stage->is_cross ? shape->cross : shape->inner) == CGX_REDUCTION_RING ? &cgx_ring
-                                                                                 : &cgx_direct;
+    return (stage->is_cross ? schedule->cross : schedule->inner) == CGX_REDUCTION_RING ? &cgx_ring
+                                                                                       : &cgx_sra;
 }
 
 /* The stages of SLICE; one of a single member has nothing to do. */
@@ -59,12 +59,12 @@ static struct stages stages_of(const struct cgx_slice *slice)
 }
 
 /* What is encoded from the input, in the first stage. */
-static struct cgx_unit opening_of(const struct cgx_slice *slice, const struct stages *stages)
+static struct cgx_unit first_send_of(const struct cgx_slice *slice, const struct stages *stages)
 {
     if (stages->inner.size > 1)
-        return ops_of(slice, &stages->inner)->opening(&stages->inner);
+        return ops_of(slice, &stages->inner)->first_send(&stages->inner);
     if (stages->cross.size > 1)
-        return ops_of(slice, &stages->cross)->opening(&stages->cross);
+        return ops_of(slice, &stages->cross)->first_send(&stages->cross);
     return (struct cgx_unit){0};
 }
 
@@ -73,14 +73,15 @@ static struct cgx_unit opening_of(const struct cgx_slice *slice, const struct st
 /* Numbers of messages in a slice: what stages of up to so many members need, twice. */
 static unsigned step_of(const struct cgx_slice *slice, unsigned stages_before)
 {
-    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
     const unsigned before[] = {0, nodes->most, nodes->most + nodes->nodes,
                                nodes->most + 2 * nodes->nodes};
 
     return slice->number * 2 * (nodes->most + nodes->nodes) + before[stages_before];
 }
 
-static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
+static enum cgx_status reduce_scatter(struct cgx_slice *slice, struct cgx_stage *stage,
+                                      unsigned number)
 {
     const struct cgx_stage_ops *ops = ops_of(slice, stage);
     enum cgx_status status;
@@ -90,18 +91,19 @@ static enum cgx_status collect(struct cgx_slice *slice, struct cgx_stage *stage,
         return CGX_OK;
     stage->step = step_of(slice, number);
     if (!stage->is_first) {
-        struct cgx_unit opening = ops->opening(stage);
+        struct cgx_unit first_send = ops->first_send(stage);
 
-        cgx_stage_sum(slice, stage, &opening, 0);
+        cgx_stage_sum(slice, stage, &first_send, 0);
     }
     begun = cgx_trace_now();
-    status = ops->collect(slice, stage);
-    cgx_trace_span(stage->is_cross ? CGX_TRACE_COLLECT_BETWEEN : CGX_TRACE_COLLECT_INSIDE, begun,
-                   slice->number, slice->lane_number);
+    status = ops->reduce_scatter(slice, stage);
+    cgx_trace_span(stage->is_cross ? CGX_TRACE_REDUCE_SCATTER_BETWEEN
+                                   : CGX_TRACE_REDUCE_SCATTER_INSIDE,
+                   begun, slice->number, slice->lane_number);
     return status;
 }
 
-static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
+static enum cgx_status allgather(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
 {
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
@@ -111,9 +113,9 @@ static enum cgx_status share(struct cgx_slice *slice, struct cgx_stage *stage, u
     if (!stage->is_cross)
         stage->units = slice->shards;
     stage->step = step_of(slice, number);
-    status = ops_of(slice, stage)->share(slice, stage);
-    cgx_trace_span(stage->is_cross ? CGX_TRACE_SHARE_BETWEEN : CGX_TRACE_SHARE_INSIDE, begun,
-                   slice->number, slice->lane_number);
+    status = ops_of(slice, stage)->allgather(slice, stage);
+    cgx_trace_span(stage->is_cross ? CGX_TRACE_ALLGATHER_BETWEEN : CGX_TRACE_ALLGATHER_INSIDE,
+                   begun, slice->number, slice->lane_number);
     return status;
 }
 
@@ -122,14 +124,14 @@ static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cros
 {
     const struct cgx_unit *own = cgx_slice_own(slice);
     /* What is carried may change the sum on the host. */
-    bool stays = cross->size == 1 && !slice->coll->shape->carries;
-    enum cgx_status status = collect(slice, cross, 1);
+    bool stays = cross->size == 1 && !slice->coll->schedule->carries;
+    enum cgx_status status = reduce_scatter(slice, cross, 1);
 
     if (status != CGX_OK)
         return status;
     cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
                      stays ? CGX_REACH_MATES : CGX_REACH_ALL);
-    status = share(slice, cross, 2);
+    status = allgather(slice, cross, 2);
     if (status == CGX_OK)
         cgx_slice_publish(slice);
     return status;
@@ -138,25 +140,25 @@ static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cros
 void cgx_stages_start(struct cgx_slice *slice)
 {
     struct stages stages = stages_of(slice);
-    struct cgx_unit opening = opening_of(slice, &stages);
+    struct cgx_unit first_send = first_send_of(slice, &stages);
 
-    cgx_slice_encode(slice, &opening, stages.inner.size > 1 ? CGX_REACH_MATES : CGX_REACH_ALL);
+    cgx_slice_encode(slice, &first_send, stages.inner.size > 1 ? CGX_REACH_MATES : CGX_REACH_ALL);
 }
 
 enum cgx_status cgx_stages_run(struct cgx_slice *slice)
 {
     struct stages stages = stages_of(slice);
-    struct cgx_unit opening = opening_of(slice, &stages);
+    struct cgx_unit first_send = first_send_of(slice, &stages);
     enum cgx_status status;
 
-    cgx_slice_settle(slice, &opening);
+    cgx_slice_settle(slice, &first_send);
     slice->coll->scratch->addends[0] = NULL;
     slice->naddends = 1;
     slice->first_raw = slice->raws = 0;
-    status = collect(slice, &stages.inner, 0);
+    status = reduce_scatter(slice, &stages.inner, 0);
     if (status == CGX_OK && slice->owns)
         status = sum_shard(slice, &stages.cross);
     if (status == CGX_OK)
-        status = share(slice, &stages.inner, 3);
+        status = allgather(slice, &stages.inner, 3);
     return status;
 }

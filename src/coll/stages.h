@@ -3,8 +3,8 @@
 
 /* The two stages of an all-reduce. The members of a node form the sums of its shards, each member
  * one; then members of different nodes with the same shard form the sums of its chunks. The results
- * go the same ways back, verbatim: between nodes, then inside each. An element is quantised as
- * input, as sum of a node and as sum of all, three times at most with SRA. Where every rank is a
+ * go the same transports back, verbatim: between nodes, then inside each. An element is quantised
+ * as input, as sum of a node and as sum of all, three times at most with SRA. Where every rank is a
  * node of its own, or all are on one, there is one stage, and this is torch_cgx's
  * scatter-reduce-allgather.
  *

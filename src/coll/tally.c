@@ -8,12 +8,12 @@
 
 static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 {
-    return slice->coll->shape->plan;
+    return slice->coll->schedule->plan;
 }
 
 void cgx_tally_begin(const struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = coll->shape->plan;
+    const struct cgx_plan *plan = coll->schedule->plan;
     size_t nsegments = plan->nsegments;
 
     if (coll->steps)
@@ -31,7 +31,7 @@ void cgx_tally_begin(const struct cgx_coll *coll)
 
 void cgx_tally_void(const struct cgx_coll *coll)
 {
-    for (size_t i = 0; coll->tally && i < coll->shape->plan->nsegments; i++)
+    for (size_t i = 0; coll->tally && i < coll->schedule->plan->nsegments; i++)
         coll->tally->spreads[i] = NAN;
 }
 
@@ -143,7 +143,7 @@ void cgx_tally_spreads(const struct cgx_slice *slice)
 
     if (!coll->tally)
         return;
-    for (unsigned chunk = 0; chunk < cgx_shape_chunks(coll->shape); chunk++) {
+    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(coll->schedule); chunk++) {
         const struct cgx_unit *part = &slice->parts[chunk];
 
         for (size_t i = 0; i < part->npieces; i++) {

@@ -20,10 +20,9 @@ void cgx_tally_void(const struct cgx_coll *coll);
 double cgx_tally_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
                         const unsigned char *headers);
 
-/* To be called for every quantisation by this rank: PART, whose payload is in the staging memory;
- * SOURCES are the NSOURCES payloads that were summed, with what is ORIGIN bytes into the staging
- * memory at their start, NULL for elements; none: elements alone. Writes the spreads, where widths
- * are adaptive, and takes note of the steps, where they are wanted. */
+/* Call after each quantisation of PART. SOURCES: the NSOURCES payloads it was summed from, each
+ * from staging offset ORIGIN on, NULL for elements (0: encoded from the input). Writes the spreads,
+ * where widths are adaptive, and takes note of the steps, where they are wanted. */
 void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
                     const unsigned char *const *sources, size_t nsources, size_t origin);
 

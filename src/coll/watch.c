@@ -48,11 +48,11 @@ bool cgx_watch_sees(const struct cgx_plan *plan)
     return true;
 }
 
-bool cgx_watch_possible(const struct cgx_shape *shape)
+bool cgx_watch_possible(const struct cgx_schedule *schedule)
 {
-    enum cgx_reduction last = shape->nodes->nodes > 1 ? shape->cross : shape->inner;
+    enum cgx_reduction last = schedule->nodes->nodes > 1 ? schedule->cross : schedule->inner;
 
-    return last == CGX_REDUCTION_SRA && shape->ranks > 1;
+    return last == CGX_REDUCTION_SRA && schedule->ranks > 1;
 }
 
 /* Whether PART has room for what is seen. */
@@ -69,7 +69,7 @@ struct members {
 
 static struct members members_of(const struct cgx_slice *slice)
 {
-    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
     return nodes->nodes > 1 ? (struct members){nodes->nodes, slice->node}
                             : (struct members){nodes->ranks, slice->local};
@@ -77,7 +77,7 @@ static struct members members_of(const struct cgx_slice *slice)
 
 static unsigned ranks_of(const struct cgx_slice *slice, unsigned member)
 {
-    const struct cgx_nodes *nodes = slice->coll->shape->nodes;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
     return nodes->nodes > 1 ? nodes->first[member + 1] - nodes->first[member] : 1;
 }
@@ -150,7 +150,8 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
     const struct cgx_coding *coding = &slice->coding;
     const double variance = coding->rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;
     const struct members members = members_of(slice);
-    double ranks = slice->coll->shape->ranks, apart = 0, least = 0, squares = 0, common = 0, noise;
+    double ranks = slice->coll->schedule->ranks, apart = 0, least = 0, squares = 0, common = 0,
+           noise;
     struct cgx_piece in_source = *piece;
     struct decoded sum, bucket;
 
@@ -226,7 +227,7 @@ static size_t place_of(const struct cgx_slice *slice, const struct cgx_unit *par
 
 static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
 {
-    size_t most = MOST / cgx_shape_chunks(slice->coll->shape), samples = buckets / GROUP;
+    size_t most = MOST / cgx_schedule_chunks(slice->coll->schedule), samples = buckets / GROUP;
     size_t least = (LEAST_ELEMENTS - 1) / slice->coding.bucket_size + 1;
 
     samples = samples < most ? samples : most;
@@ -293,7 +294,7 @@ static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx
 
 bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_unit *part)
 {
-    return slice->coll->shape->nodes->nodes == 1 && slice->coll->consensus > 0 && has_room(part);
+    return slice->coll->schedule->nodes->nodes == 1 && slice->coll->consensus > 0 && has_room(part);
 }
 
 size_t cgx_watch_most_shown(unsigned chunks)
@@ -374,10 +375,10 @@ struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
     struct sight all = {0};
     union cgx_float_state caller;
 
-    if (!(coll->consensus > 0) || !coll->shape->watched)
+    if (!(coll->consensus > 0) || !coll->schedule->watched)
         return seen;
     cgx_float_enter(&caller);
-    for (unsigned chunk = 0; chunk < cgx_shape_chunks(coll->shape); chunk++) {
+    for (unsigned chunk = 0; chunk < cgx_schedule_chunks(coll->schedule); chunk++) {
         uint32_t words[SIGHT_WORDS];
 
         if (!has_room(&slice->parts[chunk]))
@@ -388,7 +389,7 @@ struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
         all.signs |= words[SIGHT_SIGNS];
         all.buckets += words[SIGHT_BUCKETS];
     }
-    seen.sight = judge(&all, coll->shape->plan->bucket_size, (double)coll->consensus);
+    seen.sight = judge(&all, coll->schedule->plan->bucket_size, (double)coll->consensus);
     if (seen.sight != CGX_SIGHT_NONE)
         seen.distance = all.apart / all.mean;
     cgx_float_leave(&caller);

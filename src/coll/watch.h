@@ -26,8 +26,9 @@
 
 #include "coll/slice.h"
 
-/* Whether owners see what is brought to the last sum of calls of SHAPE: in a ring they do not. */
-bool cgx_watch_possible(const struct cgx_shape *shape);
+/* Whether owners see what is brought to the last sum of calls of SCHEDULE: in a ring they do not.
+ */
+bool cgx_watch_possible(const struct cgx_schedule *schedule);
 
 /* Whether something can be seen of all that PLAN quantises. */
 bool cgx_watch_sees(const struct cgx_plan *plan);

@@ -23,9 +23,9 @@ struct cgx_agreement {
 };
 
 /* In the first call on COMM that some setting could make compressed, and in the first after a hint:
- * *EQUAL if all ranks have the same version, settings and hints and are ready; *FINAL if they are
- * not for another reason than hints, which may yet change. If they differ, rank 0 of COMM names the
- * variables; *EQUAL is false after an error too. A rank without this library
+ * *EQUAL if all ranks have the same version, settings and hints and are ready; *FINAL if they
+ * differ in something other than hints, so that comparing again is useless. If they differ, rank 0
+ * of COMM names the variables; *EQUAL is false after an error too. A rank without this library
  * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
  * reported as an error. */
 int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,

@@ -58,7 +58,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
         cgx_plan_most_bytes(&recurring->say, count) > state->held.plan)
         return false;
     planned = cgx_planned_find(state, recurring);
-    return planned && fits(&planned->shape.needs, &state->held.needs);
+    return planned && fits(&planned->schedule.needs, &state->held.needs);
 }
 
 bool cgx_decide_guards(const struct cgx_say *say)
@@ -81,12 +81,12 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
     if (!planned)
         return false;
     wanted->plan = larger(state->held.plan, cgx_plan_most_bytes(&recurring->say, (size_t)most));
-    wanted->needs = most_of(&planned->shape.needs, &state->held.needs);
+    wanted->needs = most_of(&planned->schedule.needs, &state->held.needs);
     if (state->held.needs.lanes == 0 || fits(&wanted->needs, &state->held.needs))
         return true;
     if (!cgx_planned_make(state, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
         return false;
-    wanted->needs = most_of(&wanted->needs, &larger_one.shape.needs);
+    wanted->needs = most_of(&wanted->needs, &larger_one.schedule.needs);
     cgx_plan_free(larger_one.plan);
     return true;
 }
@@ -300,7 +300,7 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
     if (planned)
         cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s",
                 (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
-                planned->shape.slices, planned->shape.slices == 1 ? "" : "s",
+                planned->schedule.slices, planned->schedule.slices == 1 ? "" : "s",
                 ways[cgx_connect_pull(recurring->kind, device)]);
 }
 

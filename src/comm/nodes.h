@@ -5,7 +5,7 @@
 #ifndef CGX_COMM_NODES_H
 #define CGX_COMM_NODES_H
 
-#include "coll/coll.h"
+#include "coll/schedule.h"
 #include "comm/state.h"
 
 /* Finds the nodes of COMM's ranks, and the pace of their messages (pace.h), on all of them or none:

@@ -4,13 +4,13 @@
 #include "comm/offer.h"
 
 #include "comm/connect.h"
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 
 /* Whether a context is broken, or its device lost: then a call cannot be exact either. */
 static bool is_dead(const struct cgx_pointer *buffer)
 {
-    return buffer->memory != CGX_MEMORY_HOST && cgx_staged_wait(buffer) == CGX_ERR_DEVICE;
+    return buffer->memory != CGX_MEMORY_HOST && cgx_pinned_wait(buffer) == CGX_ERR_DEVICE;
 }
 
 /* Whether the driver has said that one backend serves both buffers. */

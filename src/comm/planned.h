@@ -1,18 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How calls are run: their plan, and the shape of their sums. Both follow from count, type, rule
+/* How calls are run: their plan, and the schedule of their sums. Both follow from count, type, rule
  * and what ranks have agreed of the communicator, so that a count which is new on all ranks needs
  * no agreement. Those of the counts that came last are kept. */
 #ifndef CGX_COMM_PLANNED_H
 #define CGX_COMM_PLANNED_H
 
-#include "coll/coll.h"
+#include "coll/schedule.h"
 #include "comm/state.h"
 
 struct cgx_planned {
     struct cgx_plan *plan; /* base widths */
-    struct cgx_shape shape;
+    struct cgx_schedule schedule;
 };
 
 struct cgx_planned_calls *cgx_planned_calls_create(void); /* NULL if memory is short */

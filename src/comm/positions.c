@@ -21,8 +21,8 @@ struct cgx_positions {
     uint64_t generation; /* of the step's positions */
     struct cgx_adapt *adapt;
     bool *compressed; /* by position: whether its calls were, when the layers were made */
-    size_t nshapes;
-    struct cgx_shape shapes[]; /* by position */
+    size_t nschedules;
+    struct cgx_schedule schedules[]; /* by position */
 };
 
 void cgx_positions_free(struct cgx_positions *layers)
@@ -34,14 +34,14 @@ void cgx_positions_free(struct cgx_positions *layers)
     free(layers);
 }
 
-/* The shapes are those of the layers' plans as they are now. */
+/* The schedules are those of the layers' plans as they are now. */
 static void follow_plans(struct cgx_positions *layers)
 {
-    for (size_t i = 0; i < layers->nshapes; i++) {
+    for (size_t i = 0; i < layers->nschedules; i++) {
         if (!layers->adapt->layers[i].plan)
             continue;
-        cgx_coll_follow(&layers->shapes[i], layers->adapt->layers[i].plan);
-        layers->adapt->layers[i].addends = cgx_powers_addends(&layers->shapes[i]);
+        cgx_coll_follow(&layers->schedules[i], layers->adapt->layers[i].plan);
+        layers->adapt->layers[i].addends = cgx_powers_addends(&layers->schedules[i]);
     }
 }
 
@@ -89,7 +89,7 @@ static bool are_complete(struct cgx_comm *state)
 {
     const struct cgx_positions *layers = state->positions;
 
-    for (size_t i = 0; i < layers->nshapes; i++) {
+    for (size_t i = 0; i < layers->nschedules; i++) {
         struct cgx_recurring recurring = at_position(state, i);
 
         if (layers->compressed[i] != is_agreed(state, &recurring))
@@ -102,7 +102,7 @@ static bool are_complete(struct cgx_comm *state)
 static struct cgx_positions *create(struct cgx_comm *state)
 {
     size_t period = cgx_recurrence_period(state->recurrence);
-    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->shapes[0]);
+    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->schedules[0]);
     struct cgx_plan **plans = calloc(period, sizeof *plans);
     bool *compressed = calloc(period, sizeof *compressed);
     bool is_short = !layers || !plans || !compressed;
@@ -117,7 +117,7 @@ static struct cgx_positions *create(struct cgx_comm *state)
         /* The next look-up may forget it. */
         plans[i] = cgx_plan_copy(planned->plan);
         is_short |= !plans[i];
-        layers->shapes[i] = planned->shape;
+        layers->schedules[i] = planned->schedule;
     }
     if (!is_short)
         layers->adapt =
@@ -131,7 +131,7 @@ static struct cgx_positions *create(struct cgx_comm *state)
         return NULL;
     }
     layers->generation = cgx_recurrence_generation(state->recurrence);
-    layers->nshapes = period;
+    layers->nschedules = period;
     layers->compressed = compressed;
     follow_plans(layers);
     return layers;
@@ -158,7 +158,7 @@ static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
 
     if (layers && code == CGX_MPI_SUCCESS && all) {
         state->positions = layers;
-        cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->nshapes,
+        cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->nschedules,
                 layers->adapt->nsegments);
         return code;
     }
@@ -222,20 +222,20 @@ int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
 }
 
 bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
-                        const struct cgx_shape **shape, struct cgx_tally *tally)
+                        const struct cgx_schedule **schedule, struct cgx_tally *tally)
 {
     const struct cgx_positions *layers = state->positions;
     struct cgx_adapt_layer *layer;
     bool measures;
 
-    if (!layers || position >= layers->nshapes ||
+    if (!layers || position >= layers->nschedules ||
         layers->generation != cgx_recurrence_generation(state->recurrence))
         return false;
     layer = &layers->adapt->layers[position];
     if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||
         layer->plan->nsegments != base->nsegments)
         return false;
-    *shape = &layers->shapes[position];
+    *schedule = &layers->schedules[position];
     measures = cgx_adapt_measures(layers->adapt);
     tally->spreads = layer->spreads;
     tally->findings = measures ? layer->findings : NULL;

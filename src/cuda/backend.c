@@ -10,8 +10,8 @@
 
 #include "cuda/context.h"
 #include "cuda/green.h"
+#include "cuda/host_fallback.h"
 #include "cuda/launch.h"
-#include "cuda/rescue.h"
 #include "cuda/work.h"
 
 static struct cgx_cuda_backends *self(struct cgx_backend *backend)
@@ -308,7 +308,7 @@ static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
     if (status == CGX_OK)
         return CGX_OK;
     status = wait(backend, lane);
-    return status == CGX_OK ? cgx_cuda_rescue(&self(backend)->work, lane, &request, buffer)
+    return status == CGX_OK ? cgx_cuda_decode_on_host(&self(backend)->work, lane, &request, buffer)
                             : status;
 }
 

@@ -4,7 +4,7 @@
 #include "cuda/backend.h"
 #include "cuda/memory.h"
 #include "cuda/peers.h"
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 
 struct cgx_pointer cgx_cuda_pointer(const void *address)
 {
@@ -88,46 +88,46 @@ void cgx_cuda_finalize(void)
 {
 }
 
-bool cgx_staged_possible(void)
+bool cgx_pinned_possible(void)
 {
     return false;
 }
 
-enum cgx_status cgx_staged_enter(const struct cgx_pointer *where)
+enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where)
 {
     (void)where;
     return CGX_ERR_DEVICE;
 }
 
-void cgx_staged_leave(void)
+void cgx_pinned_leave(void)
 {
 }
 
-enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, void **memory)
+enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
     (void)where, (void)bytes, (void)memory;
     return CGX_ERR_DEVICE;
 }
 
-void cgx_staged_give(const struct cgx_pointer *where, void *memory)
+void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
 {
     (void)where, (void)memory;
 }
 
-enum cgx_status cgx_staged_wait(const struct cgx_pointer *where)
+enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
 {
     (void)where;
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, const void *device,
+enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes)
 {
     (void)where, (void)host, (void)device, (void)bytes;
     return CGX_ERR_DEVICE;
 }
 
-enum cgx_status cgx_staged_store(const struct cgx_pointer *where, void *device, const void *host,
+enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes)
 {
     (void)where, (void)device, (void)host, (void)bytes;

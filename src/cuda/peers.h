@@ -52,7 +52,7 @@ enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend);
 /* Whether BACKEND is one of a device. */
 bool cgx_cuda_is_device(const struct cgx_backend *backend);
 
-/* No mate will use the mirror of COOKIE any more: it is no longer offered. */
+/* Call when no peer uses the mirror of COOKIE any more: it is no longer offered. */
 void cgx_cuda_withdraw(struct cgx_cuda_backends *all, uint64_t cookie);
 
 /* To be called in MPI_Finalize: memory that mates could open (exported.h) is freed as the process

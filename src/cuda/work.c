@@ -9,7 +9,7 @@
 #include "cuda/context.h"
 #include "cuda/exported.h"
 #include "cuda/kernels.h"
-#include "cuda/near.h"
+#include "cuda/numa.h"
 #include "cuda/pin.h"
 #include "util/pages.h"
 
@@ -220,7 +220,7 @@ static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
     CUresult code;
 
     bytes = round_up(bytes, PAGE);
-    cgx_cuda_bind_near(lane->host, bytes);
+    cgx_cuda_bind_numa(lane->host, bytes);
     code = cgx_cuda_pin(lane->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
     lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
     lane->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;

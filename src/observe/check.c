@@ -11,7 +11,7 @@
 #include "codec/quant.h"
 #include "coll/split.h"
 #include "cuda/memory.h"
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 #include "util/hash.h"
 #include "util/log.h"
@@ -60,7 +60,7 @@ static bool fetch(void *host, const char *buffer, size_t bytes)
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);
 
     if (where.memory != CGX_MEMORY_HOST)
-        return cgx_staged_fetch(&where, host, buffer, bytes) == CGX_OK;
+        return cgx_pinned_fetch(&where, host, buffer, bytes) == CGX_OK;
     memcpy(host, buffer, bytes);
     return true;
 }
@@ -79,7 +79,7 @@ static bool take_input(struct cgx_check *check)
     check->input = check->copy;
     if (!check->copy)
         return false;
-    if (!on_host && cgx_config()->sync == CGX_SYNC_DEVICE && cgx_staged_wait(&where) != CGX_OK)
+    if (!on_host && cgx_config()->sync == CGX_SYNC_DEVICE && cgx_pinned_wait(&where) != CGX_OK)
         return false;
     return fetch(check->copy, coll->input, bytes);
 }
@@ -87,7 +87,7 @@ static bool take_input(struct cgx_check *check)
 /* NULL if this rank cannot compare. */
 static struct cgx_check *create(const struct cgx_coll *coll)
 {
-    const struct cgx_plan *plan = coll->shape->plan;
+    const struct cgx_plan *plan = coll->schedule->plan;
     size_t buckets = (plan->count + plan->bucket_size - 1) / plan->bucket_size;
     struct cgx_check *check = coll->standing != CGX_ABLE ? NULL : calloc(1, sizeof *check);
 
@@ -126,7 +126,7 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
     if (made)
         free_check(made);
     cgx_log(CGX_LOG_DEBUG, "CGX_CHECK: a sum of %zu elements is not compared: %s",
-            coll->shape->plan->count,
+            coll->schedule->plan->count,
             made ? "another rank cannot" : "no memory, or the input cannot be read");
     return code;
 }
@@ -166,7 +166,7 @@ static double bound_of(const struct cgx_check *check, double exact, double magni
 {
     double share = check->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
     double bound =
-        share * (1 + 0x1p-8) * steps + check->coll->shape->ranks * 0x1p-24 * (magnitude + steps);
+        share * (1 + 0x1p-8) * steps + check->coll->schedule->ranks * 0x1p-24 * (magnitude + steps);
 
     return bound + half_ulp(check->plan->dtype, fabs(exact) + bound);
 }
@@ -244,7 +244,7 @@ static void compare_poisoned(struct cgx_check *check, const struct block *block,
             note(check, (struct finding){INFINITY, (double)(block->first + i), result,
                                          block->exact[i], 0});
     }
-    if (4.0 * check->coll->shape->ranks * largest < limit_of(check->plan->dtype))
+    if (4.0 * check->coll->schedule->ranks * largest < limit_of(check->plan->dtype))
         note(check, (struct finding){INFINITY, (double)(block->first + first), NAN,
                                      block->exact[first], 0});
 }
@@ -291,7 +291,7 @@ static void compare(struct cgx_check *check, const struct block *block)
 static int compare_chunk(struct cgx_check *check, unsigned owner)
 {
     const struct cgx_coll *coll = check->coll;
-    struct cgx_range range = cgx_split_part(check->plan, coll->shape->ranks, owner, 1, 0);
+    struct cgx_range range = cgx_split_part(check->plan, coll->schedule->ranks, owner, 1, 0);
     size_t end = range.end * check->plan->bucket_size;
     int code = CGX_MPI_SUCCESS;
 
@@ -369,7 +369,7 @@ int cgx_check_end(struct cgx_check *check, enum cgx_outcome outcome, struct cgx_
     /* FAILED is of this rank alone: others have a result and go on. */
     if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST) {
         check->lost = outcome == CGX_OUTCOME_LOST;
-        for (unsigned owner = 0; code == CGX_MPI_SUCCESS && owner < check->coll->shape->ranks;
+        for (unsigned owner = 0; code == CGX_MPI_SUCCESS && owner < check->coll->schedule->ranks;
              owner++)
             code = compare_chunk(check, owner);
         if (code == CGX_MPI_SUCCESS)

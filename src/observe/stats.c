@@ -276,8 +276,8 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
                           const struct cgx_checked *checked)
 {
-    const struct cgx_plan *plan = coll->shape->plan;
-    double share = 2.0 * (coll->shape->ranks - 1) / coll->shape->ranks;
+    const struct cgx_plan *plan = coll->schedule->plan;
+    double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 

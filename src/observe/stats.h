@@ -19,7 +19,7 @@
 #include "policy/adapt.h"
 #include "policy/recurrence.h"
 
-/* Changes of widths that are kept of each layer: as many from the first on, and up to the last. */
+/* Width changes kept of each layer: the first so many and the last so many. */
 #define CGX_STATS_CHANGES 32
 
 /* Layers of a communicator; what there is beyond is counted as one. */

@@ -46,13 +46,13 @@ static uint8_t bits_of(const struct cgx_plan *plan)
 
 void cgx_timeline_compressed(int64_t begun, const struct cgx_coll *coll, enum cgx_outcome outcome)
 {
-    const struct cgx_plan *plan = coll->shape->plan;
+    const struct cgx_plan *plan = coll->schedule->plan;
 
     if (begun != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = begun,
                                                   .count = plan->count,
                                                   .bytes = coll->sent,
-                                                  .slice = coll->shape->slices,
+                                                  .slice = coll->schedule->slices,
                                                   .kind = CGX_TRACE_CALL,
                                                   .type = (uint8_t)plan->dtype,
                                                   .bits = bits_of(plan),

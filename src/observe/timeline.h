@@ -37,8 +37,8 @@ void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type)
 /* What ranks compare: 0 where there is no timeline. */
 uint32_t cgx_timeline_word(void);
 
-/* Ranks of COMM have compared their words, which were ALIKE or not: events are recorded from now
- * on, if CGX_TRACE is set. */
+/* Call after the settings agreement. ALIKE: all ranks of COMM trace in the same mode. Events are
+ * recorded from now on, if CGX_TRACE is set. */
 void cgx_timeline_meet(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool alike);
 
 /* ---- writing ---- */

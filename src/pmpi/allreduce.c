@@ -198,12 +198,12 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
         state->broken = true;
         return cgx_errors_raise(mpi, call->comm, "out of memory");
     }
-    coll.shape = &planned->shape;
-    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.shape, &tally))
+    coll.schedule = &planned->schedule;
+    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &tally))
         coll.tally = &tally;
     cgx_offer_get_backends(state, &offer);
     /* Sums that are formed flat have no mates. */
-    if (planned->shape.nodes->most > 1)
+    if (planned->schedule.nodes->most > 1)
         coll.pull = cgx_connect_pull(recurring->kind, cgx_offer_backend(&offer));
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
@@ -273,7 +273,7 @@ static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recur
         !cgx_decide_is_served(state, recurring))
         return false;
     planned = cgx_planned_find(state, recurring);
-    return planned->shape.watched && cgx_watch_sees(planned->plan);
+    return planned->schedule.watched && cgx_watch_sees(planned->plan);
 }
 
 /* A call that recurs. */

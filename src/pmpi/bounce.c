@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cuda/memory.h"
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "util/log.h"
@@ -133,7 +133,7 @@ bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, b
         return false;
     /* Predefined ops take predefined types, whose data begins at the buffer's address. */
     if (call->receive.memory != CGX_MEMORY_DEVICE && call->send.memory != CGX_MEMORY_DEVICE &&
-        !(mpi->looks_created(call->op) && cgx_staged_possible()))
+        !(mpi->looks_created(call->op) && cgx_pinned_possible()))
         return false;
     if (call->comm == mpi->COMM_NULL || call->op == mpi->OP_NULL ||
         !mpi->looks_like_type(call->datatype) || !may_ask(mpi, call->comm) ||
@@ -193,7 +193,7 @@ static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const
 static void release(struct cgx_bounce_buffer *buffer)
 {
     if (buffer->block != NULL)
-        cgx_staged_give(&buffer->where, buffer->block);
+        cgx_pinned_give(&buffer->where, buffer->block);
 }
 
 /* Has BUFFER stand in for its device memory, filled if it is to be READ. Sets *GIVEN, the MPI
@@ -205,14 +205,14 @@ static enum cgx_status copy_in(struct cgx_bounce_buffer *buffer, const struct sp
     enum cgx_status status = CGX_OK;
 
     if (cgx_config()->sync == CGX_SYNC_DEVICE)
-        status = cgx_staged_wait(where);
+        status = cgx_pinned_wait(where);
     if (status == CGX_OK)
-        status = cgx_staged_take(where, span->bytes + ALIGNMENT, &buffer->block);
+        status = cgx_pinned_take(where, span->bytes + ALIGNMENT, &buffer->block);
     if (status != CGX_OK)
         return status;
     buffer->host = (char *)buffer->block + (uintptr_t)buffer->device % ALIGNMENT;
     *given = (void *)((uintptr_t)buffer->host - (uintptr_t)span->first);
-    return read ? cgx_staged_fetch(where, buffer->host, buffer->device, span->bytes) : CGX_OK;
+    return read ? cgx_pinned_fetch(where, buffer->host, buffer->device, span->bytes) : CGX_OK;
 }
 
 /* What stands in for BUFFER, whose address is WHERE, is to be copied in. */
@@ -236,7 +236,7 @@ static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span 
         begin_buffer(&bounce->receive, call->recvbuf, &call->receive, span);
     if (sends)
         begin_buffer(&bounce->send, call->sendbuf, &call->send, span);
-    status = cgx_staged_enter(receives ? &bounce->receive.where : &bounce->send.where);
+    status = cgx_pinned_enter(receives ? &bounce->receive.where : &bounce->send.where);
     if (status != CGX_OK)
         return status;
     if (receives)
@@ -247,7 +247,7 @@ static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span 
         status = copy_in(&bounce->send, span, true, &sendbuf);
         call->sendbuf = sendbuf;
     }
-    cgx_staged_leave();
+    cgx_pinned_leave();
     return status;
 }
 
@@ -281,7 +281,7 @@ int cgx_bounce_end(const struct cgx_mpi *mpi, struct cgx_bounce *bounce, int cod
     enum cgx_status status = CGX_OK;
 
     if (code == CGX_MPI_SUCCESS && receive->block != NULL)
-        status = cgx_staged_store(&receive->where, receive->device, receive->host, bounce->bytes);
+        status = cgx_pinned_store(&receive->where, receive->device, receive->host, bounce->bytes);
     release(&bounce->send);
     release(&bounce->receive);
     if (status != CGX_OK)

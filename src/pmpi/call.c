@@ -3,12 +3,12 @@
 
 #include "pmpi/call.h"
 
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 
 void cgx_call_look(struct cgx_call *call)
 {
     call->send = call->receive = (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
-    if (call->count <= 0 || !cgx_staged_possible())
+    if (call->count <= 0 || !cgx_pinned_possible())
         return;
     if (call->recvbuf != cgx_mpi()->IN_PLACE)
         call->receive = cgx_cuda_pointer(call->recvbuf);

@@ -8,7 +8,7 @@
 
 #include "codec/peek.h"
 #include "cuda/memory.h"
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
@@ -34,7 +34,7 @@ static bool is_on_host(const struct cgx_pointer *buffer)
 /* Many copies of one buffer enter its context once. True: leave. */
 static bool enter(const struct cgx_pointer *buffer)
 {
-    return !is_on_host(buffer) && cgx_staged_enter(buffer) == CGX_OK;
+    return !is_on_host(buffer) && cgx_pinned_enter(buffer) == CGX_OK;
 }
 
 static size_t first_of(const struct sample *sample, size_t index)
@@ -59,7 +59,7 @@ static bool fetch(const struct sample *sample, const struct cgx_pointer *where, 
     const char *from = (const char *)buffer + first * size;
 
     if (!is_on_host(where))
-        return cgx_staged_fetch(where, host, from, bytes) == CGX_OK;
+        return cgx_pinned_fetch(where, host, from, bytes) == CGX_OK;
     memcpy(host, from, bytes);
     return true;
 }
@@ -75,7 +75,7 @@ static bool copy_input(struct sample *sample, const struct cgx_call *call)
     const struct cgx_pointer *where = &call->receive;
     bool entered = enter(where);
     bool waits = !is_on_host(where) && cgx_config()->sync == CGX_SYNC_DEVICE;
-    bool had = !waits || cgx_staged_wait(where) == CGX_OK;
+    bool had = !waits || cgx_pinned_wait(where) == CGX_OK;
 
     sample->copy = malloc(sample->count * bucket_bytes(sample));
     had = had && sample->copy != NULL;
@@ -83,7 +83,7 @@ static bool copy_input(struct sample *sample, const struct cgx_call *call)
         had = fetch(sample, where, call->recvbuf, first_of(sample, i),
                     sample->copy + i * bucket_bytes(sample));
     if (entered)
-        cgx_staged_leave();
+        cgx_pinned_leave();
     return had;
 }
 
@@ -167,7 +167,7 @@ int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum
         cgx_opinion(&closeness, words);
     cgx_float_leave(&caller);
     if (entered)
-        cgx_staged_leave();
+        cgx_pinned_leave();
     release(&sample);
     return code;
 }

@@ -26,10 +26,10 @@ static unsigned slices, stride; /* of several slices every other operation fails
 
 /* ---- the library ---- */
 
-struct cgx_shape __real_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
-                                       size_t staging);
-struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
-                                       size_t staging);
+struct cgx_schedule __real_cgx_coll_schedule(const struct cgx_plan *plan,
+                                             const struct cgx_scheme *scheme, size_t staging);
+struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
+                                             const struct cgx_scheme *scheme, size_t staging);
 enum cgx_status __real_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __real_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
@@ -38,17 +38,17 @@ enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count,
                                           bool early);
 
 /* Cut into SLICES, with the staging memory of one for each lane. */
-struct cgx_shape __wrap_cgx_coll_shape(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
-                                       size_t staging)
+struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
+                                             const struct cgx_scheme *scheme, size_t staging)
 {
-    struct cgx_shape shape = __real_cgx_coll_shape(plan, scheme, staging);
+    struct cgx_schedule schedule = __real_cgx_coll_schedule(plan, scheme, staging);
 
-    if (shape.slices != 1)
-        bail_out("%u slices, not 1", shape.slices);
-    shape.slices = slices;
-    shape.needs.lanes = slices > 1 ? CGX_LANES : 1;
-    cgx_coll_follow(&shape, plan);
-    return shape;
+    if (schedule.slices != 1)
+        bail_out("%u slices, not 1", schedule.slices);
+    schedule.slices = slices;
+    schedule.needs.lanes = slices > 1 ? CGX_LANES : 1;
+    cgx_coll_follow(&schedule, plan);
+    return schedule;
 }
 
 static bool can_load = true;

@@ -47,7 +47,7 @@
  * and with each launch:
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
  *                           shuffle; default: a number of each process's own, named on stderr
- *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default forward
+ *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default: forward
  *
  * These functions are in libcuda.so.1 beside the driver's; a test finds them with dlsym, and where
  * it does not it runs on a real driver. */

@@ -67,7 +67,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_exchange *exchange = cgx_exchange_create(2 * PEERS);
     struct cgx_transfer transfers[2 * PEERS] = {0};
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_ways ways = {.mpi = &mpi, .pace = {.fragment = scene->fragment}};
+    struct cgx_transports ways = {.mpi = &mpi, .pace = {.fragment = scene->fragment}};
     size_t whole = (scene->bytes + scene->fragment - 1) / scene->fragment;
 
     mpi.Isend = counted_send;
@@ -176,7 +176,7 @@ static int counting(const void *status, cgx_mpi_datatype type, int *count)
 static void wait_for(unsigned last, bool roomy)
 {
     struct cgx_mpi mpi = loopback_mpi;
-    const struct cgx_ways ways = {.mpi = &mpi, .pace = {.fragment = 1024, .roomy = roomy}};
+    const struct cgx_transports ways = {.mpi = &mpi, .pace = {.fragment = 1024, .roomy = roomy}};
     struct cgx_exchange *exchange = cgx_exchange_create(1);
     unsigned char data[1];
     struct cgx_transfer transfer = {.direction = CGX_TRANSFER_RECEIVE, .data = data, .bytes = 1};
@@ -208,7 +208,7 @@ static void test_waiting(void)
 /* A pace that nobody has set. */
 static void test_no_pace(void)
 {
-    const struct cgx_ways ways = {.mpi = &loopback_mpi};
+    const struct cgx_transports ways = {.mpi = &loopback_mpi};
     struct cgx_exchange *exchange = cgx_exchange_create(1);
     struct cgx_transfer transfer = {0};
 

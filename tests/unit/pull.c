@@ -68,10 +68,10 @@ static void run(void *context, unsigned rank)
     static const struct cgx_puller puller = {.pull = pull, .settle = settle};
     struct cgx_exchange *exchange = cgx_exchange_create(2);
     struct cgx_shm *shm = cgx_shm_create(nodes, rank);
-    struct cgx_ways ways = {.mpi = &loopback_mpi,
-                            .pace = {.fragment = BYTES},
-                            .shm = shm,
-                            .puller = rank == 0 ? &puller : NULL};
+    struct cgx_transports ways = {.mpi = &loopback_mpi,
+                                  .pace = {.fragment = BYTES},
+                                  .shm = shm,
+                                  .puller = rank == 0 ? &puller : NULL};
     static unsigned char received[2][BYTES];
     struct cgx_transfer transfers[2] = {0};
 

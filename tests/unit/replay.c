@@ -13,7 +13,7 @@
 struct actor {
     struct cgx_scratch scratch;
     struct cgx_adapt *adapt; /* NULL: widths are fixed */
-    struct cgx_shape *shapes;
+    struct cgx_schedule *schedules;
     float *output;
     size_t sent;
     bool failed;
@@ -35,7 +35,7 @@ struct replay {
 
 /* ---- memory ---- */
 
-static bool create_shape(struct replay *replay, size_t layer, struct cgx_shape *shape)
+static bool create_shape(struct replay *replay, size_t layer, struct cgx_schedule *schedule)
 {
     const struct cgx_plan *plan = replay->plans[layer];
     struct cgx_plan *widest = cgx_plan_widest(plan);
@@ -48,9 +48,9 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_shape *
 
     if (!widest)
         return false;
-    *shape = cgx_coll_shape(widest, &scheme, replay->settings.fusion_buffer_bytes);
+    *schedule = cgx_coll_schedule(widest, &scheme, replay->settings.fusion_buffer_bytes);
     cgx_plan_free(widest);
-    cgx_coll_follow(shape, plan);
+    cgx_coll_follow(schedule, plan);
     return true;
 }
 
@@ -58,13 +58,13 @@ static bool create_actor(struct replay *replay, struct actor *actor)
 {
     bool adaptive = false;
 
-    actor->shapes = calloc(replay->ncounts, sizeof *actor->shapes);
+    actor->schedules = calloc(replay->ncounts, sizeof *actor->schedules);
     actor->output = calloc(replay->elements, sizeof *actor->output);
-    if (!actor->shapes || !actor->output)
+    if (!actor->schedules || !actor->output)
         return false;
     for (size_t i = 0; i < replay->ncounts; i++) {
-        if (!create_shape(replay, i, &actor->shapes[i]) ||
-            cgx_scratch_reserve(&actor->scratch, &actor->shapes[i].needs) != CGX_OK)
+        if (!create_shape(replay, i, &actor->schedules[i]) ||
+            cgx_scratch_reserve(&actor->scratch, &actor->schedules[i].needs) != CGX_OK)
             return false;
         adaptive = adaptive || replay->plans[i]->adaptive;
     }
@@ -74,8 +74,8 @@ static bool create_actor(struct replay *replay, struct actor *actor)
     for (size_t i = 0; actor->adapt && i < replay->ncounts; i++) {
         if (!actor->adapt->layers[i].plan)
             continue;
-        cgx_coll_follow(&actor->shapes[i], actor->adapt->layers[i].plan);
-        actor->adapt->layers[i].addends = cgx_powers_addends(&actor->shapes[i]);
+        cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
+        actor->adapt->layers[i].addends = cgx_powers_addends(&actor->schedules[i]);
     }
     return actor->adapt != NULL;
 }
@@ -132,7 +132,7 @@ void replay_free(struct replay *replay)
     for (unsigned r = 0; r < replay->ranks; r++) {
         cgx_adapt_free(replay->actors[r].adapt);
         cgx_scratch_release(&replay->actors[r].scratch);
-        free(replay->actors[r].shapes);
+        free(replay->actors[r].schedules);
         free(replay->actors[r].output);
     }
     for (size_t i = 0; replay->plans && i < replay->ncounts; i++)
@@ -171,7 +171,7 @@ static void run_calls(void *context, unsigned rank)
             .mpi = &loopback_mpi,
             .rank = rank,
             .pace = {.fragment = 16384},
-            .shape = &actor->shapes[i],
+            .schedule = &actor->schedules[i],
             .encoder = cgx_backend_host(),
             .decoder = cgx_backend_host(),
             .scratch = &actor->scratch,
@@ -222,7 +222,7 @@ static double code_bytes(const struct replay *replay)
     double bytes = 0;
 
     for (size_t i = 0; i < replay->ncounts; i++) {
-        const struct cgx_plan *plan = replay->actors[0].shapes[i].plan;
+        const struct cgx_plan *plan = replay->actors[0].schedules[i].plan;
 
         for (size_t s = 0; s < plan->nsegments; s++)
             bytes += (double)cgx_piece_layout(plan->segments[s].count, plan->segments[s].bits,
@@ -294,8 +294,8 @@ static void follow_root(struct replay *replay, struct replay_result *result)
         for (size_t i = 0; i < replay->ncounts; i++) {
             if (!actor->adapt->layers[i].plan)
                 continue;
-            cgx_coll_follow(&actor->shapes[i], actor->adapt->layers[i].plan);
-            if (actor->shapes[i].hash != replay->actors[0].shapes[i].hash)
+            cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
+            if (actor->schedules[i].hash != replay->actors[0].schedules[i].hash)
                 result->same = false;
         }
     }

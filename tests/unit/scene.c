@@ -75,8 +75,9 @@ void scene_prepare(struct scene *scene)
     scene->plan = need(cgx_plan_create(&settings, NULL, scene->dtype, scene->count));
     vary_widths(scene);
     widest = need(cgx_plan_widest(scene->plan));
-    scene->shape = cgx_coll_shape(widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
-    cgx_coll_follow(&scene->shape, scene->plan);
+    scene->schedule =
+        cgx_coll_schedule(widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
+    cgx_coll_follow(&scene->schedule, scene->plan);
     cgx_plan_free(widest);
     for (unsigned r = 0; r < scene->ranks; r++) {
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
@@ -221,7 +222,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .pace = {.fragment = scene->fragment},
-                            .shape = &scene->shape,
+                            .schedule = &scene->schedule,
                             .encoder = &backend,
                             .decoder = &backend,
                             .scratch = &scratch,
@@ -248,7 +249,7 @@ static void run_rank(void *context, unsigned rank)
     else
         memset(scene->outputs[rank], 0xA5, bytes);
     scratch.mates = scene->shm ? scene->nodes->most : 0;
-    if (cgx_scratch_reserve(&scratch, &scene->shape.needs) != CGX_OK)
+    if (cgx_scratch_reserve(&scratch, &scene->schedule.needs) != CGX_OK)
         abort();
     if (scene->shm)
         coll.shm = connect(scene, rank, &scratch);

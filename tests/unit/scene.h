@@ -42,7 +42,7 @@ struct scene {
     /* What comes of it. */
     struct cgx_nodes *nodes, *flat;
     struct cgx_plan *plan;
-    struct cgx_shape shape;
+    struct cgx_schedule schedule;
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
     float *steps[SCENE_MOST_RANKS];
     double *spreads[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */

@@ -138,9 +138,9 @@ static void test_balance(void)
     ok(balanced, "chunks of a plan with many widths are alike in bytes, not in elements");
 }
 
-/* The shape of PLAN on RANKS ranks, so many of them to a node, with REDUCTION everywhere. */
-static struct cgx_shape shape_of(const struct cgx_plan *plan, enum cgx_reduction reduction,
-                                 unsigned ranks, unsigned per_node, size_t staging)
+/* The schedule of PLAN on RANKS ranks, so many of them to a node, with REDUCTION everywhere. */
+static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduction reduction,
+                                    unsigned ranks, unsigned per_node, size_t staging)
 {
     static struct cgx_nodes *nodes, *flat;
     int *keys = calloc(ranks, sizeof *keys);
@@ -153,7 +153,7 @@ static struct cgx_shape shape_of(const struct cgx_plan *plan, enum cgx_reduction
     scheme.nodes = nodes = cgx_nodes_create(keys, ranks);
     scheme.flat = flat = cgx_nodes_create(NULL, ranks);
     free(keys);
-    return cgx_coll_shape(plan, &scheme, staging);
+    return cgx_coll_schedule(plan, &scheme, staging);
 }
 
 static bool carries(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,
@@ -161,10 +161,10 @@ static bool carries(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,
 {
     const struct cgx_settings settings = {.bits = bits, .bucket_size = 512, .rounding = rounding};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
-    struct cgx_shape shape = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
+    struct cgx_schedule schedule = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
 
     cgx_plan_free(plan);
-    return shape.carries;
+    return schedule.carries;
 }
 
 static void test_carried(void)
@@ -207,10 +207,10 @@ static void test_huge(void)
         .bits = 4, .bucket_size = 512, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, (size_t)3500 << 20);
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_shape shape = shape_of(widest, CGX_REDUCTION_SRA, 8, 8, (size_t)64 << 20);
+    struct cgx_schedule schedule = shape_of(widest, CGX_REDUCTION_SRA, 8, 8, (size_t)64 << 20);
 
-    ok(shape.slices < 1000 && shape.needs.staging <= (size_t)32 << 20,
-       "14 GB make %u slices in 64 MiB", shape.slices);
+    ok(schedule.slices < 1000 && schedule.needs.staging <= (size_t)32 << 20,
+       "14 GB make %u slices in 64 MiB", schedule.slices);
     cgx_plan_free(widest);
     cgx_plan_free(plan);
 }
@@ -221,7 +221,7 @@ static void test_exact_segments(void)
         .bits = 4, .bucket_size = 512, .skip_incomplete_buckets = true};
     struct cgx_plan *wide = cgx_plan_create(&skip, NULL, CGX_FLOAT32, 1000);
     struct cgx_plan *half = cgx_plan_create(&skip, NULL, CGX_FLOAT16, 1000);
-    struct cgx_shape one = shape_of(wide, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
+    struct cgx_schedule one = shape_of(wide, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
 
     ok(one.nodes->nodes == 2 && one.inner == CGX_REDUCTION_RING,
        "exact float32 are summed in stages");
@@ -237,22 +237,22 @@ static void test_shape(void)
     enum { PER_NODE_END = 3 };
     struct cgx_plan *plan = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 64u << 20);
     struct cgx_plan *small = cgx_plan_create(&fixed, NULL, CGX_FLOAT32, 1u << 20);
-    struct cgx_shape one = shape_of(small, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 20);
+    struct cgx_schedule one = shape_of(small, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 20);
 
     ok(one.slices == 1, "what fits the staging memory is one slice");
     one = shape_of(plan, CGX_REDUCTION_SRA, 4, 1, (size_t)1 << 30);
     ok(one.slices >= 8 && one.slices <= 12,
        "of much staging memory only as much is used as keeps links busy (%u slices)", one.slices);
     for (unsigned per_node = 1; per_node < PER_NODE_END; per_node++) {
-        struct cgx_shape sra = shape_of(plan, CGX_REDUCTION_SRA, 4, per_node, (size_t)1 << 20);
-        struct cgx_shape ring = shape_of(plan, CGX_REDUCTION_RING, 4, per_node, (size_t)1 << 20);
+        struct cgx_schedule sra = shape_of(plan, CGX_REDUCTION_SRA, 4, per_node, (size_t)1 << 20);
+        struct cgx_schedule ring = shape_of(plan, CGX_REDUCTION_RING, 4, per_node, (size_t)1 << 20);
 
         ok(sra.slices > 1 && sra.needs.lanes * sra.needs.staging <= (size_t)1 << 20 &&
                ring.needs.lanes * ring.needs.staging <= (size_t)1 << 20,
            "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
         ok(sra.needs.lanes * sra.needs.staging > (size_t)3 << 18,
            "and not much finer than it must be");
-        ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells shapes apart");
+        ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells schedules apart");
         one = sra;
     }
     cgx_plan_free(small);

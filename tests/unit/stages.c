@@ -167,7 +167,7 @@ static size_t node_sources(const struct scene *scene, const struct cgx_piece *pi
             sources[count++] = NULL;
             continue;
         }
-        if (scene->shape.raw)
+        if (scene->schedule.raw)
             memcpy(payloads + count * stride,
                    scene->inputs[rank] + piece->first * cgx_dtype_size(scene->dtype),
                    piece->count * cgx_dtype_size(scene->dtype));
@@ -185,7 +185,7 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
     const struct cgx_nodes *nodes = scene->nodes;
     struct cgx_coding coding = {.dtype = scene->dtype, .bucket_size = scene->bucket_size};
     struct cgx_range range =
-        cgx_split_part(scene->plan, cgx_shape_chunks(&scene->shape), chunk, 1, 0);
+        cgx_split_part(scene->plan, cgx_schedule_chunks(&scene->schedule), chunk, 1, 0);
     unsigned home = chunk % nodes->nodes, shard = chunk / nodes->nodes;
     unsigned owner = nodes->members[nodes->first[home] + shard];
     const unsigned char *sources[2 * SCENE_MOST_RANKS], *partials[SCENE_MOST_RANKS];
@@ -196,7 +196,7 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
     if (range.first == range.end)
         return;
     piece.count = (end < scene->count ? end : scene->count) - piece.first;
-    stride = reference_bytes(piece.count, scene->shape.raw ? CGX_BITS_EXACT : piece.bits,
+    stride = reference_bytes(piece.count, scene->schedule.raw ? CGX_BITS_EXACT : piece.bits,
                              scene->bucket_size, scene->dtype);
     memory = calloc(3 * SCENE_MOST_RANKS, stride);
     for (unsigned node = 0; node < nodes->nodes; node++) {
@@ -206,13 +206,13 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
                                 stride, sources);
 
         coding.partial = true;
-        coding.raws = scene->shape.raw ? (unsigned)n : 0;
+        coding.raws = scene->schedule.raw ? (unsigned)n : 0;
         reference_reduce(&coding, &piece, sources, n, scene->inputs[sender], payload);
         partials[node] = payload;
     }
     coding.partial = false;
     coding.first_raw = home;
-    coding.raws = scene->shape.raw ? nodes->first[home + 1] - nodes->first[home] : 0;
+    coding.raws = scene->schedule.raw ? nodes->first[home + 1] - nodes->first[home] : 0;
     for (unsigned node = 0; node < nodes->nodes; node++) {
         if (node == home)
             count += node_sources(scene, &piece, node, owner, memory + SCENE_MOST_RANKS * stride,
@@ -240,7 +240,7 @@ static void test_reference(void)
             fill(&scene, 11);
             scene_run(&scene);
             sum = calloc(scene.count, sizeof(float));
-            for (unsigned chunk = 0; chunk < cgx_shape_chunks(&scene.shape); chunk++)
+            for (unsigned chunk = 0; chunk < cgx_schedule_chunks(&scene.schedule); chunk++)
                 reference_chunk(&scene, chunk, sum);
             same = same && all_done(&scene) &&
                    memcmp(sum, scene.outputs[0], scene.count * cgx_dtype_size(scene.dtype)) == 0;

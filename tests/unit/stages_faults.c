@@ -103,7 +103,8 @@ static bool is_consistent(const struct scene *scene)
         /* One that cannot know what others have seen of their data, or of its spreads, is broken.
          */
         if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
-            ((scene->shape.watched || scene->adaptive) && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
+            ((scene->schedule.watched || scene->adaptive) &&
+             scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;
@@ -183,7 +184,7 @@ static bool is_held_back(const struct scene *scene)
         if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_BROKEN)
             return false;
     }
-    return scene->shape.slices == 1 && is_untouched(scene);
+    return scene->schedule.slices == 1 && is_untouched(scene);
 }
 
 /* What ranks bring is nearly the same. */

@@ -129,21 +129,22 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
  * unit. */
 static size_t most_samples(const struct cgx_slice *slice)
 {
-    const struct cgx_shape *shape = slice->coll->shape;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
     size_t own = slice->owns ? cgx_slice_own(slice)->first_piece : slice->pieces;
     size_t most = samples_of(slice, own, slice->pieces - own);
-    bool only_rings = shape->inner == CGX_REDUCTION_RING && shape->cross == CGX_REDUCTION_RING;
+    bool only_rings =
+        schedule->inner == CGX_REDUCTION_RING && schedule->cross == CGX_REDUCTION_RING;
 
     if (!only_rings) {
         size_t sent = samples_of(slice, 0, own);
 
         most = sent > most ? sent : most;
     }
-    for (unsigned i = 0; i < cgx_shape_chunks(shape) + shape->shards; i++) {
+    for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++) {
         const struct cgx_unit *unit = &slice->lane->units[i];
         size_t samples = samples_of(slice, unit->first_piece, unit->npieces);
 
-        if (i >= cgx_shape_chunks(shape) && shape->nodes->most == 1)
+        if (i >= cgx_schedule_chunks(schedule) && schedule->nodes->most == 1)
             continue; /* a shard is never measured as a whole */
         most = samples > most ? samples : most;
     }
@@ -151,22 +152,22 @@ static size_t most_samples(const struct cgx_slice *slice)
 }
 
 /* Raises NEEDS to what all slices of RANK need. */
-static void add_needs(const struct cgx_shape *shape, unsigned rank, struct cgx_needs *needs)
+static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct cgx_needs *needs)
 {
     static struct cgx_unit units[2 * RANKS];
     static struct cgx_piece pieces[PIECES];
     struct cgx_scratch scratch = {.lanes = {{NULL, pieces, units}, {NULL, pieces, units}}};
-    const struct cgx_coll coll = {.shape = shape, .rank = rank, .scratch = &scratch};
+    const struct cgx_coll coll = {.schedule = schedule, .rank = rank, .scratch = &scratch};
 
-    for (unsigned number = 0; number < shape->slices; number++) {
+    for (unsigned number = 0; number < schedule->slices; number++) {
         struct cgx_slice slice;
         size_t staging, again = 0;
 
         cgx_slice_begin(&coll, number, &slice);
         staging = slice.samples;
-        if (shape->plan->adaptive)
+        if (schedule->plan->adaptive)
             staging += most_samples(&slice) * sizeof(struct cgx_sample);
-        for (unsigned i = 0; i < cgx_shape_chunks(shape) + shape->shards; i++)
+        for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++)
             again = units[i].npieces > again ? units[i].npieces : again;
         needs->staging = staging > needs->staging ? staging : needs->staging;
         needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
@@ -177,7 +178,7 @@ static void add_needs(const struct cgx_shape *shape, unsigned rank, struct cgx_n
 struct verdict {
     bool staged, listed;
     double worst; /* needed over had */
-    size_t shapes;
+    size_t schedules;
 };
 
 /* All that PLAN may become, on RANKS ranks, PER_NODE of them to a node. */
@@ -187,7 +188,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
     struct cgx_plan *widest = cgx_plan_widest(plan);
     struct cgx_scheme scheme = {.inner = reduction, .cross = reduction};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
-    struct cgx_shape shape;
+    struct cgx_schedule schedule;
     int keys[RANKS];
 
     for (unsigned rank = 0; rank < ranks; rank++)
@@ -195,25 +196,25 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
     nodes = cgx_nodes_create(keys, ranks);
     scheme.nodes = nodes;
     scheme.flat = flat;
-    shape = cgx_coll_shape(widest, &scheme, staging);
+    schedule = cgx_coll_schedule(widest, &scheme, staging);
     for (unsigned choice = 0; choice < CHOICES; choice++) {
         struct cgx_needs needs = {0};
 
         choose(plan, choice);
-        cgx_coll_follow(&shape, plan);
-        add_needs(&shape, 0, &needs);
-        add_needs(&shape, ranks / 2, &needs);
-        add_needs(&shape, ranks - 1, &needs);
-        if (needs.staging > shape.needs.staging && verdict->staged)
+        cgx_coll_follow(&schedule, plan);
+        add_needs(&schedule, 0, &needs);
+        add_needs(&schedule, ranks / 2, &needs);
+        add_needs(&schedule, ranks - 1, &needs);
+        if (needs.staging > schedule.needs.staging && verdict->staged)
             diag("%u ranks, %u to a node, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu",
                  ranks, per_node, reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging,
-                 shape.slices, choice, needs.staging, shape.needs.staging);
-        verdict->staged = verdict->staged && needs.staging <= shape.needs.staging;
-        verdict->listed = verdict->listed && needs.pieces <= shape.needs.pieces &&
-                          needs.shown <= shape.needs.shown;
-        if ((double)needs.staging > verdict->worst * (double)shape.needs.staging)
-            verdict->worst = (double)needs.staging / (double)shape.needs.staging;
-        verdict->shapes++;
+                 schedule.slices, choice, needs.staging, schedule.needs.staging);
+        verdict->staged = verdict->staged && needs.staging <= schedule.needs.staging;
+        verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces &&
+                          needs.shown <= schedule.needs.shown;
+        if ((double)needs.staging > verdict->worst * (double)schedule.needs.staging)
+            verdict->worst = (double)needs.staging / (double)schedule.needs.staging;
+        verdict->schedules++;
     }
     cgx_nodes_free(nodes);
     cgx_nodes_free(flat);
@@ -240,7 +241,7 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
        settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
        cgx_settings_least(settings));
     ok(verdict.listed, "nor are lists of pieces");
-    diag("%zu shapes use at most %.3f of it", verdict.shapes, verdict.worst);
+    diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);
     cgx_plan_free(plan);
 }
 

@@ -176,8 +176,8 @@ static void test_gradients(enum kind kind)
 
         fill(&scene, kind, distance, way + 1);
         scene_run(&scene);
-        cases += scene.shape.watched;
-        if (scene.shape.watched && !is_compressed(&scene)) {
+        cases += scene.schedule.watched;
+        if (scene.schedule.watched && !is_compressed(&scene)) {
             wrong++;
             say(&scene, nodes, way, distance);
         }
@@ -206,9 +206,9 @@ static void test_weights(enum kind kind)
         fill(&scene, kind, distances[way / 3 % 3], way + 1);
         scene_run(&scene);
         held = is_held_back(&scene, CGX_SIGHT_CLOSE);
-        cases[must] += scene.shape.watched;
-        found[must] += scene.shape.watched && held;
-        if (scene.shape.watched && must && !held)
+        cases[must] += scene.schedule.watched;
+        found[must] += scene.schedule.watched && held;
+        if (scene.schedule.watched && must && !held)
             say(&scene, nodes, way, distances[way / 3 % 3]);
         scene_free(&scene);
     }
@@ -236,8 +236,8 @@ static void test_one_sign(void)
                 scene_set_input(&scene, r, i, sign * fabsf(scene_input(&scene, r, i)));
         }
         scene_run(&scene);
-        cases += scene.shape.watched;
-        found += scene.shape.watched && is_held_back(&scene, CGX_SIGHT_ONE_SIGN);
+        cases += scene.schedule.watched;
+        found += scene.schedule.watched && is_held_back(&scene, CGX_SIGHT_ONE_SIGN);
         scene_free(&scene);
     }
     ok(found == cases && cases > 0, "%u of %u sums of one sign are held back", found, cases);
@@ -256,7 +256,7 @@ static void test_not_finite(bool all)
             scene_set_input(&scene, (unsigned)i % scene.ranks, i, way % 3 ? NAN : INFINITY);
         scene.skip_incomplete = false;
         scene_run(&scene);
-        if (!scene.shape.watched)
+        if (!scene.schedule.watched)
             right = right && scene.outcomes[0] == CGX_OUTCOME_DONE;
         else if (all)
             right = right && is_unanimous(&scene) && scene.outcomes[0] == CGX_OUTCOME_DONE &&
@@ -339,10 +339,10 @@ static void test_unwatched(void)
     scene_run(&ring);
     scene_run(&outer);
     scene_run(&off);
-    ok(!ring.shape.watched && ring.outcomes[0] == CGX_OUTCOME_DONE && !outer.shape.watched &&
+    ok(!ring.schedule.watched && ring.outcomes[0] == CGX_OUTCOME_DONE && !outer.schedule.watched &&
            outer.outcomes[0] == CGX_OUTCOME_DONE,
        "in a ring owners see no rank's part, and all is compressed");
-    ok(off.shape.watched && off.outcomes[0] == CGX_OUTCOME_DONE && is_unanimous(&off) &&
+    ok(off.schedule.watched && off.outcomes[0] == CGX_OUTCOME_DONE && is_unanimous(&off) &&
            off.seen[0].sight == CGX_SIGHT_NONE,
        "and where no distance is asked for");
     scene_free(&ring);

@@ -8,7 +8,7 @@
 #include "coll/stage.h"
 
 /* The foreign units, which lie together. */
-static struct cgx_unit opening(const struct cgx_stage *stage)
+static struct cgx_unit first_send(const struct cgx_stage *stage)
 {
     struct cgx_unit run = {0};
 
@@ -49,7 +49,7 @@ static void insert_arrived(struct cgx_slice *slice, const struct cgx_stage *stag
     }
 }
 
-static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *stage)
+static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     const struct cgx_unit *own = stage->self < stage->nunits ? &stage->units[stage->self] : NULL;
     size_t extent = own ? CGX_MESSAGE_HEADER_BYTES + own->bytes : 0;
@@ -74,7 +74,7 @@ static enum cgx_status collect(struct cgx_slice *slice, const struct cgx_stage *
     return CGX_OK;
 }
 
-static enum cgx_status share(struct cgx_slice *slice, const struct cgx_stage *stage)
+static enum cgx_status allgather(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     size_t count = 0;
 
@@ -92,4 +92,5 @@ static enum cgx_status share(struct cgx_slice *slice, const struct cgx_stage *st
     return cgx_slice_exchange(slice, count, stage->step, false);
 }
 
-const struct cgx_stage_ops cgx_direct = {.opening = opening, .collect = collect, .share = share};
+const struct cgx_stage_ops cgx_sra = {
+    .first_send = first_send, .reduce_scatter = reduce_scatter, .allgather = allgather};

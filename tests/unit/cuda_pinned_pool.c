@@ -4,7 +4,7 @@
 /* Memory that stands in for device memory, taken by several threads at once. The libcuda.so.1 is
  * the one that the loader finds. */
 
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ static void *use(void *number)
     for (int round = 0; round < ROUNDS; round++) {
         bytes = (size_t)(round % 3 + 1) * BYTES;
         for (int i = 0; i < 2; i++) {
-            if (cgx_staged_take(&where, bytes, (void **)&memory[i]) != CGX_OK) {
+            if (cgx_pinned_take(&where, bytes, (void **)&memory[i]) != CGX_OK) {
                 atomic_fetch_add(&failures, 1);
                 return NULL;
             }
@@ -44,7 +44,7 @@ static void *use(void *number)
             for (size_t at = 0; at < bytes; at += 1000)
                 if (memory[i][at] != byte + i)
                     atomic_fetch_add(&failures, 1);
-            cgx_staged_give(&where, memory[i]);
+            cgx_pinned_give(&where, memory[i]);
         }
     }
     return NULL;
@@ -70,11 +70,11 @@ static void test_copies(void)
 
     for (size_t i = 0; i < BYTES; i++)
         from[i] = (unsigned char)(i * 7);
-    ok(cgx_staged_store(&where, (char *)device + 3, from, BYTES) == CGX_OK &&
-           cgx_staged_fetch(&where, to, (char *)device + 3, BYTES) == CGX_OK &&
+    ok(cgx_pinned_store(&where, (char *)device + 3, from, BYTES) == CGX_OK &&
+           cgx_pinned_fetch(&where, to, (char *)device + 3, BYTES) == CGX_OK &&
            memcmp(from, to, BYTES) == 0,
        "what is stored is fetched");
-    ok(cgx_staged_fetch(&host, to, from, BYTES) != CGX_OK, "host memory is not fetched");
+    ok(cgx_pinned_fetch(&host, to, from, BYTES) != CGX_OK, "host memory is not fetched");
 }
 
 /* A driver that fails may still hold the pages. */
@@ -84,13 +84,13 @@ static void test_unpinning(void)
     bool there = true;
 
     for (int i = 0; i < 20; i++) {
-        if (cgx_staged_take(&where, (size_t)(i + 10) << 16, (void **)&memory[i]) != CGX_OK)
+        if (cgx_pinned_take(&where, (size_t)(i + 10) << 16, (void **)&memory[i]) != CGX_OK)
             bail_out("no memory");
         memory[i][0] = (unsigned char)i;
     }
     device_fail(SOFTCUDA_LOST, 1, true);
     for (int i = 0; i < 20; i++)
-        cgx_staged_give(&where, memory[i]);
+        cgx_pinned_give(&where, memory[i]);
     for (int i = 0; i < 20; i++)
         there = there && memory[i][0] == i;
     ok(there, "what cannot be unpinned is not freed");
@@ -104,7 +104,7 @@ int main(void)
     }
     device = device_alloc(BYTES + 16);
     where = cgx_cuda_pointer(device);
-    ok(cgx_staged_possible(), "there can be device memory");
+    ok(cgx_pinned_possible(), "there can be device memory");
     test_threads();
     test_copies();
     if (device_is_soft())

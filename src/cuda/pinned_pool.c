@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #include "cuda/context.h"
 #include "cuda/driver.h"
-#include "cuda/near.h"
+#include "cuda/numa.h"
 #include "cuda/pin.h"
 #include "util/pages.h"
 
@@ -27,7 +27,7 @@ struct block {
 static struct block *blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-bool cgx_staged_possible(void)
+bool cgx_pinned_possible(void)
 {
     return cgx_cuda() != NULL;
 }
@@ -55,7 +55,7 @@ static void pin(const struct block *block)
 {
     if (is_pinned(block) == CUDA_SUCCESS)
         return;
-    cgx_cuda_bind_near(block->memory, block->bytes);
+    cgx_cuda_bind_numa(block->memory, block->bytes);
     cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, 0), "cuMemHostRegister");
 }
 
@@ -146,17 +146,17 @@ static struct block *unlink_excess(void)
 
 /* ---- what others call ---- */
 
-enum cgx_status cgx_staged_enter(const struct cgx_pointer *where)
+enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where)
 {
     return cgx_cuda_enter(where);
 }
 
-void cgx_staged_leave(void)
+void cgx_pinned_leave(void)
 {
     cgx_cuda_leave();
 }
 
-enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, void **memory)
+enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
     struct block *block;
     enum cgx_status status = cgx_cuda_enter(where);
@@ -183,7 +183,7 @@ enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, v
     return status;
 }
 
-void cgx_staged_give(const struct cgx_pointer *where, void *memory)
+void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
 {
     struct block *block, *excess, *next;
     bool entered;
@@ -211,7 +211,7 @@ void cgx_staged_give(const struct cgx_pointer *where, void *memory)
         cgx_cuda_leave();
 }
 
-enum cgx_status cgx_staged_wait(const struct cgx_pointer *where)
+enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
 {
     enum cgx_status status = cgx_cuda_enter(where);
 
@@ -222,7 +222,7 @@ enum cgx_status cgx_staged_wait(const struct cgx_pointer *where)
     return status;
 }
 
-enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, const void *device,
+enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes)
 {
     enum cgx_status status = cgx_cuda_enter(where);
@@ -235,7 +235,7 @@ enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, co
     return status;
 }
 
-enum cgx_status cgx_staged_store(const struct cgx_pointer *where, void *device, const void *host,
+enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes)
 {
     enum cgx_status status = cgx_cuda_enter(where);

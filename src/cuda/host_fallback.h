@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Decoding by the processor what a kernel could not: a rank without a result would be alone. */
-#ifndef CGX_CUDA_RESCUE_H
-#define CGX_CUDA_RESCUE_H
+#ifndef CGX_CUDA_HOST_FALLBACK_H
+#define CGX_CUDA_HOST_FALLBACK_H
 
 #include "cuda/launch.h"
 
 /* Decodes as REQUEST says into BUFFER. Nothing is queued on LANE. */
-enum cgx_status cgx_cuda_rescue(struct cgx_cuda_work *work, unsigned lane,
-                                const struct cgx_cuda_request *request, void *buffer);
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned lane,
+                                        const struct cgx_cuda_request *request, void *buffer);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/rescue.h"
+#include "cuda/host_fallback.h"
 #include "cuda/context.h"
 
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_
     return status;
 }
 
-enum cgx_status cgx_cuda_rescue(struct cgx_cuda_work *work, unsigned number,
-                                const struct cgx_cuda_request *request, void *buffer)
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
+                                        const struct cgx_cuda_request *request, void *buffer)
 {
     const struct cgx_cuda_lane *lane = &work->lanes[number];
     enum cgx_status status = cgx_cuda_work_enter(work);

@@ -5,8 +5,8 @@
  * it, and the copies between the two. Thread-safe. WHERE is what the driver says of the device
  * memory, whose context the work is done in; none.c has no such memory, and all of this fails
  * there. */
-#ifndef CGX_CUDA_STAGED_H
-#define CGX_CUDA_STAGED_H
+#ifndef CGX_CUDA_PINNED_POOL_H
+#define CGX_CUDA_PINNED_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,26 +21,26 @@
 
 /* Whether there can be device memory: the program has loaded a driver. Costs as much as
  * cgx_cuda_memory without one. */
-bool cgx_staged_possible(void);
+bool cgx_pinned_possible(void);
 
-/* CGX_OK: until cgx_staged_leave this thread is in the context, which none of the following then
+/* CGX_OK: until cgx_pinned_leave this thread is in the context, which none of the following then
  * has to enter by itself. */
-enum cgx_status cgx_staged_enter(const struct cgx_pointer *where);
-void cgx_staged_leave(void);
+enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where);
+void cgx_pinned_leave(void);
 
 /* At least BYTES of host memory, aligned to a page; pinned unless the driver refuses, and ordinary
  * memory in any case: it outlives its context. CGX_ERR_NOMEM: there is none. To be given back. */
-enum cgx_status cgx_staged_take(const struct cgx_pointer *where, size_t bytes, void **memory);
-void cgx_staged_give(const struct cgx_pointer *where, void *memory);
+enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory);
+void cgx_pinned_give(const struct cgx_pointer *where, void *memory);
 
 /* Waits for all work of the context. */
-enum cgx_status cgx_staged_wait(const struct cgx_pointer *where);
+enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
 
 /* Copies BYTES from and to DEVICE, after all earlier work of the legacy default stream and of the
  * streams that it synchronises with; done when they return. */
-enum cgx_status cgx_staged_fetch(const struct cgx_pointer *where, void *host, const void *device,
+enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes);
-enum cgx_status cgx_staged_store(const struct cgx_pointer *where, void *device, const void *host,
+enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes);
 
 #endif

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What staging memory is bound to before it is pinned, on the machine that hwloc is made to see.
- *   cuda_near near        device 0 is near NUMA node 0, device 1 near node 1
- *   cuda_near refused     the same, but the system refuses
- *   cuda_near nowhere     no node is bound to */
+ *   cuda_numa near        device 0 is near NUMA node 0, device 1 near node 1
+ *   cuda_numa refused     the same, but the system refuses
+ *   cuda_numa nowhere     no node is bound to */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "../mpi/lib/device.h"
 #include "cuda/backend.h"
 #include "cuda/driver.h"
-#include "cuda/staged.h"
+#include "cuda/pinned_pool.h"
 #include "topo/machine.h"
 #include "util/log.h"
 
@@ -88,7 +88,7 @@ static void test_staged(int device, unsigned expected)
     size_t bytes = (device + 1u) * BYTES; /* more than any block that is kept */
 
     memset(&wishes, 0, sizeof wishes);
-    if (cgx_staged_take(&where, bytes, &memory) != CGX_OK)
+    if (cgx_pinned_take(&where, bytes, &memory) != CGX_OK)
         bail_out("no memory");
     ok(wishes.count == expected, "device %d: memory of exact calls is %sbound", device,
        expected > 0 ? "" : "not ");
@@ -97,12 +97,12 @@ static void test_staged(int device, unsigned expected)
                wishes.numa_node == (unsigned)device && !wishes.pinned,
            "device %d: all of its pages, to node %d, before they are pinned", device, device);
     ok(is_pinned(memory), "device %d: memory of exact calls is pinned", device);
-    cgx_staged_give(&where, memory);
+    cgx_pinned_give(&where, memory);
     memset(&wishes, 0, sizeof wishes);
-    if (cgx_staged_take(&where, bytes, &memory) != CGX_OK)
+    if (cgx_pinned_take(&where, bytes, &memory) != CGX_OK)
         bail_out("no memory");
     ok(wishes.count == 0, "device %d: what is pinned already is left alone", device);
-    cgx_staged_give(&where, memory);
+    cgx_pinned_give(&where, memory);
     device_free(buffer);
 }
 

@@ -3,8 +3,8 @@
 
 /* Staging memory on the NUMA node that is nearest to the GPU: copies over another one's links take
  * longer, and take from what others have of them. */
-#ifndef CGX_CUDA_NEAR_H
-#define CGX_CUDA_NEAR_H
+#ifndef CGX_CUDA_NUMA_H
+#define CGX_CUDA_NUMA_H
 
 #include <stddef.h>
 
@@ -17,6 +17,6 @@
  * On a machine with one NUMA node this is all: it is asked for its processors, once (4 ms on two
  * cores). On others it is looked through for devices too, once (up to some 100 ms on large servers,
  * in the first call of the process that pins memory), and then each call costs a system call. */
-void cgx_cuda_bind_near(void *memory, size_t bytes);
+void cgx_cuda_bind_numa(void *memory, size_t bytes);
 
 #endif

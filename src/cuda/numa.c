@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/near.h"
+#include "cuda/numa.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ static enum cgx_status find_bus_id(char bus_id[CGX_TOPO_BUS_ID_BYTES])
     return status;
 }
 
-void cgx_cuda_bind_near(void *memory, size_t bytes)
+void cgx_cuda_bind_numa(void *memory, size_t bytes)
 {
     static atomic_bool refused; /* for all nodes alike, as in containers */
     char bus_id[CGX_TOPO_BUS_ID_BYTES];

@@ -1,0 +1,156 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/schedule.h"
+#include "coll/carry.h"
+#include "coll/split.h"
+#include "coll/watch.h"
+#include "util/hash.h"
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A message with a part of a slice: what it has at the most, whatever the widths come to be. */
+struct part {
+    size_t buckets, pieces;
+    size_t bytes; /* its header included */
+    size_t raw_bytes;
+};
+
+/* When the chunks are cut into SLICES. Parts are alike in the bytes of their buckets, to one of
+ * these; narrow ones have more of them. Each slice of codes of a piece is rounded up. */
+static struct part largest_part(const struct cgx_schedule *schedule, size_t slices)
+{
+    enum { ROUNDING = 64 };
+    const struct cgx_plan *plan = schedule->plan;
+    size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
+    size_t widest = cgx_plan_bucket_bytes(plan, CGX_BITS_EXACT) + CGX_BUCKET_HEADER_BYTES;
+    struct part part = {.buckets = share / cgx_split_least_bucket(plan) + 2};
+
+    part.pieces = part.buckets < plan->nsegments ? part.buckets : plan->nsegments;
+    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + widest + part.pieces * ROUNDING +
+                 cgx_split_spreads(plan, part.pieces);
+    part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
+                     part.buckets * plan->bucket_size * cgx_dtype_size(plan->dtype);
+    if (schedule->carries)
+        part.bytes += cgx_split_carried((struct cgx_range){0, part.buckets});
+    if (schedule->watched)
+        part.bytes += CGX_WATCHED_BYTES;
+    return part;
+}
+
+/* Of the largest slices when the chunks are cut into SLICES, of which two are under way at a time.
+ */
+static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices)
+{
+    size_t nodes = schedule->nodes->nodes, most = schedule->nodes->most;
+    size_t chunks = cgx_schedule_chunks(schedule), samples;
+    size_t pieces = schedule->plan->nsegments + chunks;
+    struct part part = largest_part(schedule, slices);
+    /* Twice: a sum lists the pieces of its units again. */
+    struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
+                              .pieces = 2 * pieces,
+                              .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
+                              .units = chunks + 2 * schedule->shards,
+                              .sources = nodes + most,
+                              .transfers = 2 * larger(nodes, most)};
+
+    needs.staging = part.bytes * (chunks + cgx_schedule_kept(schedule->cross, nodes));
+    if (schedule->raw)
+        needs.staging +=
+            part.raw_bytes * (chunks + cgx_schedule_kept(schedule->inner, most) * nodes);
+    else
+        needs.staging += part.bytes * cgx_schedule_kept(schedule->inner, most) * nodes;
+    samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
+    if (schedule->plan->adaptive)
+        needs.staging += samples * sizeof(struct cgx_sample);
+    return needs;
+}
+
+/* Staging memory that keeps links busy, for two slices of eight. With more, the first encoding and
+ * the last decoding take longer, while nothing is on the wire, and so does what goes on inside a
+ * node; with less than some MiB, waiting for each other takes longer than all that
+ * (bench/results/lab.md). */
+static size_t pipelined(const struct cgx_schedule *schedule)
+{
+    bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
+    const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
+    const size_t rank = (size_t)(two_stages ? 512 : 128) << 10;
+
+    return larger(needs_of(schedule, 1).staging / 4, larger(least, schedule->ranks * rank));
+}
+
+/* The fewest slices that fit STAGING, or somewhat more. */
+static void choose_slices(struct cgx_schedule *schedule, size_t staging)
+{
+    size_t buckets = schedule->plan->count / schedule->plan->bucket_size;
+    size_t most = buckets / larger(cgx_schedule_chunks(schedule), 1) + 1;
+
+    for (size_t slices = 1;;) {
+        schedule->slices = (unsigned)slices;
+        schedule->needs = needs_of(schedule, slices);
+        if (schedule->needs.lanes * schedule->needs.staging <= staging || slices >= most)
+            return;
+        slices = slices == 1 ? CGX_LANES * schedule->needs.staging / staging + 1
+                             : slices + slices / 8 + 1;
+        if (slices > most)
+            slices = most;
+    }
+}
+
+static uint32_t hash_schedule(const struct cgx_schedule *schedule)
+{
+    const uint64_t words[] = {schedule->plan->hash, schedule->nodes->hash, schedule->ranks,
+                              schedule->shards,     schedule->inner,       schedule->cross,
+                              schedule->raw,        schedule->carries,     schedule->watched,
+                              schedule->slices};
+
+    return cgx_hash(CGX_HASH_START, words, sizeof words);
+}
+
+/* Elements of 16 bits that are sent as they are would be rounded with every sum of sums. */
+static bool rounds_twice(const struct cgx_plan *plan)
+{
+    if (plan->dtype == CGX_FLOAT32)
+        return false;
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        if (plan->segments[i].bits == CGX_BITS_EXACT)
+            return true;
+    }
+    return false;
+}
+
+struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                      size_t staging)
+{
+    struct cgx_schedule schedule = {.plan = plan,
+                                    .nodes = scheme->nodes,
+                                    .ranks = scheme->nodes->ranks,
+                                    .inner = scheme->inner,
+                                    .cross = scheme->cross};
+    size_t busiest;
+
+    if (rounds_twice(plan)) {
+        schedule.nodes = scheme->flat;
+        schedule.inner = schedule.cross = CGX_REDUCTION_SRA;
+    }
+    schedule.raw = scheme->raw && schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
+    /* Sums that are not compressed would be rounded on the way round a ring. */
+    if (schedule.raw)
+        schedule.inner = CGX_REDUCTION_SRA;
+    schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
+    schedule.carries = cgx_carry_needed(&schedule);
+    schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
+    busiest = pipelined(&schedule);
+    choose_slices(&schedule, staging < busiest ? staging : busiest);
+    schedule.hash = hash_schedule(&schedule);
+    return schedule;
+}
+
+void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan)
+{
+    schedule->plan = plan;
+    schedule->hash = hash_schedule(schedule);
+}

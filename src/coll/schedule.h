@@ -1,0 +1,66 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* How a sum is formed: which algorithm, in how many slices, and what memory that takes. */
+#ifndef CGX_COLL_SCHEDULE_H
+#define CGX_COLL_SCHEDULE_H
+
+#include "coll/scratch.h"
+#include "policy/plan.h"
+#include "topo/nodes.h"
+
+/* How the sums of a communicator are formed. */
+struct cgx_scheme {
+    const struct cgx_nodes *nodes;
+    const struct cgx_nodes *flat; /* the same ranks, each a node of its own */
+    bool leaders;                 /* one rank of each node exchanges data with other nodes */
+    bool raw;                     /* ranks of a node, where there are several, get elements as is */
+    bool watched;                 /* owners say how far the ranks' contributions are apart */
+    enum cgx_reduction inner;     /* inside a node */
+    enum cgx_reduction cross;     /* between nodes */
+};
+
+/* What is the same in every call with one plan on one communicator, and but for plan and hash with
+ * all that the plan may become.
+ *
+ * The buffer is cut into shards, one for each of the first members of every node, as many as the
+ * smallest node has or, with leaders, one. A shard is cut into chunks, one for each node: chunk
+ * l * nodes + n belongs to member l of node n. */
+struct cgx_schedule {
+    const struct cgx_plan *plan;
+    const struct cgx_nodes *nodes;
+    unsigned ranks;
+    unsigned shards;
+    enum cgx_reduction inner, cross;
+    bool raw;     /* members of a node get elements as they are, to sum them */
+    bool carries; /* payloads carry the steps of the sums in them (carry.h) */
+    bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
+    unsigned slices;
+    uint32_t hash; /* of all of this: in every message */
+    struct cgx_needs needs;
+};
+
+static inline unsigned cgx_schedule_chunks(const struct cgx_schedule *schedule)
+{
+    return schedule->shards * schedule->nodes->nodes;
+}
+
+/* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
+ * summed. */
+static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t members)
+{
+    return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
+}
+
+/* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
+ * as much on the device. Less is used where that keeps links busier. Where even slices of one
+ * bucket need more, they are used all the same. Falls back to flat SRA if a sum of several stages
+ * could exceed the error bound. SCHEME's nodes must outlive the schedule. For an adaptive plan:
+ * that of cgx_plan_widest, and then cgx_coll_follow. */
+struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
+                                      size_t staging);
+
+/* Takes SCHEDULE to a plan that differs in widths, or to that plan after they have changed. */
+void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan);
+
+#endif
