@@ -271,11 +271,16 @@ static int begin_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_
 {
     static atomic_bool lost;
     struct cgx_comm local = {.own = NULL};
-    struct cgx_comm *made = make_state(mpi, comm);
-    bool kept =
-        !atomic_load(&lost) && keep_state(mpi, comm, made ? made : &no_state) == CGX_MPI_SUCCESS;
+    struct cgx_comm *made;
+    bool kept;
     int code = CGX_MPI_SUCCESS;
 
+    /* Without a word to other ranks: this one does not know whether they compare settings now, or
+     * have done so and are in a call of the program's, whose data must not meet a comparison. */
+    if (atomic_load(&lost))
+        return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
+    made = make_state(mpi, comm);
+    kept = keep_state(mpi, comm, made ? made : &no_state) == CGX_MPI_SUCCESS;
     if (!made)
         local.refusal = refuse_alone(mpi, comm, &local);
     *state = made ? made : &local;
