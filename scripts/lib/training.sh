@@ -34,8 +34,8 @@ train() {
 field() {
     value=$(sed -n "s/^result.* $1=\([0-9.]*\).*/\1/p" "$logs/out")
     [ -n "$value" ] || {
-        cat "$logs/out"
-        say "the example printed no '$1='"
+        cat "$logs/out" >&2
+        say "the example printed no '$1='" >&2
         exit 1
     }
     echo "$value"
@@ -55,11 +55,11 @@ sent_plain() {
 # ... which was preloaded with CGX_LOG=info: at its end rank 0 says what it sent in compressed calls,
 # and what exact calls reduced.
 sent_preloaded() {
-    counts=$(sed -n 's/^cgx\[0\]: info: sent \([0-9]*\) bytes .* exact ones, \([0-9]*\) bytes .*/\1 \2/p' \
+    counts=$(sed -n 's/^cgx\[0\]: info: sent \([0-9]*\) bytes .* exact ones, of \([0-9]*\) bytes$/\1 \2/p' \
         "$logs/err")
     [ -n "$counts" ] || {
-        cat "$logs/err"
-        say "the library did not say what it sent"
+        cat "$logs/err" >&2
+        say "the library did not say what it sent" >&2
         exit 1
     }
     echo $((${counts% *} + $(uncompressed "${counts#* }")))
