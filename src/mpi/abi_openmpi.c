@@ -3,10 +3,8 @@
 
 /* Open MPI's ABI (4.1 and 5): handles are pointers, and those of predefined objects the addresses
  * of data of its own. */
-#define HANDLE void *
 #define STATUS_BYTES 24
-#define STATUS_IGNORE NULL
-#include "mpi/abi_body.h"
+#include "mpi/abi_pointers.h"
 
 static cgx_mpi_datatype null_type;
 
@@ -76,18 +74,10 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->INFO_NULL = find(library, "ompi_mpi_info_null", &missing);
     table->ERRORS_RETURN = find(library, "ompi_mpi_errors_return", &missing);
     null_request = find(library, "ompi_request_null", &missing);
-    table->IN_PLACE = (void *)1;
-    table->ANY_SOURCE = -1;
-    table->UNDEFINED = -32766;
+    set_constants(table);
     table->COMM_TYPE_SHARED = 0;
     table->COMBINER_NAMED = 0;
     table->COMBINER_CONTIGUOUS = 2;
-    table->ERR_BUFFER = 1;
-    table->ERR_COUNT = 2;
-    table->ERR_TYPE = 3;
-    table->ERR_OTHER = 16;
-    table->ERR_INTERN = 17;
-    table->ERR_NO_MEM = 39;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     return missing;

@@ -3,10 +3,8 @@
 
 /* The ABI of the standard (MPI 5.0, chapter 20 and appendix A): handles are pointers to incomplete
  * types; those of predefined objects are integers below 1024. */
-#define HANDLE void *
 #define STATUS_BYTES 32
-#define STATUS_IGNORE NULL
-#include "mpi/abi_body.h"
+#include "mpi/abi_pointers.h"
 
 #define PREDEFINED 0x1000
 
@@ -51,18 +49,10 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->INFO_NULL = WORD(cgx_mpi_info, 0x130);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);
     null_request = (void *)0x180;
-    table->IN_PLACE = (void *)1;
-    table->ANY_SOURCE = -1;
-    table->UNDEFINED = -32766;
+    set_constants(table);
     table->COMM_TYPE_SHARED = 221;
     table->COMBINER_NAMED = 101;
     table->COMBINER_CONTIGUOUS = 103;
-    table->ERR_BUFFER = 1;
-    table->ERR_COUNT = 2;
-    table->ERR_TYPE = 3;
-    table->ERR_OTHER = 16;
-    table->ERR_INTERN = 17;
-    table->ERR_NO_MEM = 39;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     return missing;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/table.h"
 #include "mpi/world.h"
 #include "util/hash.h"
 #include "util/log.h"
@@ -88,6 +89,9 @@ static void read_settings(void)
     cgx_world_exists();
     cgx_settings_parse(environ, report, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
+    if (cgx_world_rank() <= 0)
+        cgx_log(CGX_LOG_DEBUG, "the program's MPI is %s, its ABI that of %s", cgx_mpi()->name,
+                cgx_mpi()->abi_name);
     if (settings.valid && settings.rules_path[0] != '\0')
         read_rules();
 }

@@ -146,9 +146,8 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     if (cgx_check_end(check, outcome, &checked) != CGX_MPI_SUCCESS)
         outcome = CGX_OUTCOME_BROKEN;
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
-    if (outcome == CGX_OUTCOME_DONE) {
+    if (outcome == CGX_OUTCOME_DONE)
         cgx_totals_compressed(coll->sent);
-    }
     return outcome;
 }
 

@@ -18,7 +18,7 @@ static size_t element_bytes(const struct cgx_mpi *mpi, const struct cgx_call *ca
     if (call->type != CGX_TYPE_OTHER)
         return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
     /* An MPI that serves calls before MPI_Init may not answer then. */
-    if (!cgx_world_exists() || mpi->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
+    if (cgx_world_rank() < 0 || mpi->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
         return 0;
     return bytes > 0 ? (size_t)bytes : 0;
 }

@@ -25,9 +25,9 @@ void cgx_finalize_prepare(void)
 {
     static atomic_bool prepared;
 
-    if (atomic_load_explicit(&prepared, memory_order_relaxed) || !cgx_world_exists())
+    if (atomic_load_explicit(&prepared, memory_order_acquire) || !cgx_world_exists())
         return;
     cgx_config();
     cgx_world_at_end(finish);
-    atomic_store_explicit(&prepared, true, memory_order_relaxed);
+    atomic_store_explicit(&prepared, true, memory_order_release);
 }
