@@ -33,7 +33,7 @@ static const char *const operation_names[OPERATIONS] = {"encode", "decode", "dec
 static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
 
 struct bench {
-    const struct cgx_host_set *set;
+    const struct cgx_codec *set;
     struct cgx_coding coding;
     struct cgx_piece piece;
     size_t bytes;            /* of the input */
@@ -113,20 +113,23 @@ static void reduce_payloads(const struct bench *bench)
 
     for (int p = 0; p < SOURCES; p++)
         sources[p] = bench->payloads + (size_t)p * bench->stride;
-    bench->set->codec.reduce(&bench->coding, &bench->piece, 1, sources, SOURCES, NULL,
-                             bench->payloads + SOURCES * bench->stride);
+    cgx_codec_run(bench->set,
+                  &(struct cgx_work){CGX_REDUCE, &bench->coding, &bench->piece, 1, sources, SOURCES,
+                                     .in = NULL, .out = bench->payloads + SOURCES * bench->stride});
 }
 
 static void operate(const struct bench *bench, enum operation operation)
 {
-    const struct cgx_codec *codec = &bench->set->codec;
+    const struct cgx_codec *codec = bench->set;
 
     switch (operation) {
     case ENCODE:
-        codec->encode(&bench->coding, &bench->piece, 1, bench->input, bench->payloads);
+        cgx_codec_run(codec, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
+                                                .in = bench->input, .out = bench->payloads});
         break;
     case DECODE:
-        codec->decode(&bench->coding, &bench->piece, 1, bench->payloads, bench->output);
+        cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, &bench->coding, &bench->piece, 1,
+                                                .in = bench->payloads, .out = bench->output});
         break;
     case DECODE_ADD:
         add_payload(bench);
@@ -141,7 +144,7 @@ static double limit_of(const struct bench *bench, enum operation operation)
 {
     bool headline = bench->piece.bits == 4 && bench->coding.dtype == CGX_FLOAT32;
 
-    if (bench->set != cgx_host_find(NULL) || bench->coding.rounding != CGX_ROUNDING_NEAREST)
+    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST)
         return 0;
     if (operation == ENCODE)
         return headline ? 1.0 : 0.6;
@@ -174,13 +177,13 @@ static void measure(const struct bench *bench, enum operation operation)
     copy = (double)bench->bytes / median(copies);
     if (limit > 0)
         snprintf(held_to, sizeof held_to, "%.1f", limit);
-    printf("%-9s %-9s %4u  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->codec.name,
+    printf("%-9s %-9s %4u  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->name,
            dtype_names[bench->coding.dtype], bench->piece.bits, rounding,
            operation_names[operation], median(times) / count * 1e9, rate * 1e-9, copy * 1e-9,
            rate / copy, held_to);
     fflush(stdout);
     if (bench->csv != NULL)
-        fprintf(bench->csv, "%s,%s,%u,%s,%s,%zu,%.4f,%.3f,%.3f,%.3f,%s\n", bench->set->codec.name,
+        fprintf(bench->csv, "%s,%s,%u,%s,%s,%zu,%.4f,%.3f,%.3f,%.3f,%s\n", bench->set->name,
                 dtype_names[bench->coding.dtype], bench->piece.bits, rounding,
                 operation_names[operation], bench->bytes, median(times) / count * 1e9, rate * 1e-9,
                 copy * 1e-9, rate / copy, held_to);
@@ -196,8 +199,9 @@ static void measure_all(struct bench *bench)
         cgx_piece_layout(bench->piece.count, bench->piece.bits, BUCKET_SIZE, bench->coding.dtype);
     bench->stride = layout.bytes;
     for (size_t p = 0; p < SOURCES; p++)
-        bench->set->codec.encode(&bench->coding, &bench->piece, 1, bench->input,
-                                 bench->payloads + p * bench->stride);
+        cgx_codec_run(bench->set, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
+                                                     .in = bench->input,
+                                                     .out = bench->payloads + p * bench->stride});
     for (int operation = 0; operation < OPERATIONS; operation++)
         measure(bench, (enum operation)operation);
 }
@@ -279,7 +283,7 @@ static void run(struct bench *bench, const struct options *options)
 
     for (int s = 0; s < 3; s++)
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
-            bench->set = cgx_host_find(sets[s]);
+            bench->set = cgx_codec_host_named(sets[s]);
             if (bench->set == NULL || !listed(options->kernels, sets[s]) ||
                 !listed(options->dtypes, dtype_names[dtype]))
                 continue;

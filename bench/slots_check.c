@@ -25,13 +25,14 @@ static void bring(const struct check *check, void *to, CUdeviceptr from, size_t 
 /* The levels as float32, added to the elements and narrowed, as kernels.h says. */
 static void add_levels(const struct check *check)
 {
-    const struct cgx_host_kernels *kernels = &cgx_host_find(NULL)->kernels;
+    const struct cgx_host_kernels *kernels = &cgx_codec_host()->kernels;
     const struct slots *slots = check->slots;
     enum cgx_dtype dtype = slots->coding.dtype;
     struct cgx_coding coding = slots->coding;
 
     coding.dtype = CGX_FLOAT32;
-    cgx_codec_host()->decode(&coding, &slots->piece, 1, check->payload, check->levels);
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &slots->piece, 1,
+                                                       .in = check->payload, .out = check->levels});
     kernels->widen[dtype](check->elements, slots->piece.count, check->values);
     kernels->add(check->levels, slots->piece.count, check->values);
     kernels->narrow[dtype](check->values, slots->piece.count, check->results);
@@ -47,13 +48,16 @@ static void expect(const struct check *check, enum operation operation)
     for (int i = 0; i < SOURCES; i++)
         sources[i] = check->payload;
     if (operation == ENCODE)
-        host->encode(&slots->coding, &slots->piece, 1, check->elements, check->payload);
+        cgx_codec_run(host, &(struct cgx_work){CGX_ENCODE, &slots->coding, &slots->piece, 1,
+                                               .in = check->elements, .out = check->payload});
     else if (operation == DECODE)
-        host->decode(&slots->coding, &slots->piece, 1, check->payload, check->results);
+        cgx_codec_run(host, &(struct cgx_work){CGX_DECODE, &slots->coding, &slots->piece, 1,
+                                               .in = check->payload, .out = check->results});
     else if (operation == DECODE_ADD)
         add_levels(check);
     else
-        host->reduce(&slots->coding, &slots->piece, 1, sources, SOURCES, NULL, check->sum);
+        cgx_codec_run(host, &(struct cgx_work){CGX_REDUCE, &slots->coding, &slots->piece, 1,
+                                               sources, SOURCES, .in = NULL, .out = check->sum});
 }
 
 /* Decode-add finds the elements in the place of its results. */

@@ -36,8 +36,10 @@ static void quantise(float *values, unsigned bits, size_t shift)
     for (size_t i = 0; i < shift; i++)
         shifted[i] = values[0];
     memcpy(shifted + shift, values, COUNT * sizeof(float));
-    cgx_codec_host()->encode(&coding, &piece, 1, shifted, payload);
-    cgx_codec_host()->decode(&coding, &piece, 1, payload, shifted);
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
+                                                       .in = shifted, .out = payload});
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
+                                                       .in = payload, .out = shifted});
     memcpy(values, shifted + shift, COUNT * sizeof(float));
 }
 

@@ -71,14 +71,16 @@ static void encode(const struct bench *bench)
 {
     const struct cgx_piece piece = {.count = ELEMENTS, .bits = bench->bits};
 
-    bench->codec->encode(&bench->coding, &piece, 1, bench->input, bench->payload);
+    cgx_codec_run(bench->codec, &(struct cgx_work){CGX_ENCODE, &bench->coding, &piece, 1,
+                                                   .in = bench->input, .out = bench->payload});
 }
 
 static void decode(const struct bench *bench)
 {
     const struct cgx_piece piece = {.count = ELEMENTS, .bits = bench->bits};
 
-    bench->codec->decode(&bench->coding, &piece, 1, bench->payload, bench->output);
+    cgx_codec_run(bench->codec, &(struct cgx_work){CGX_DECODE, &bench->coding, &piece, 1,
+                                                   .in = bench->payload, .out = bench->output});
 }
 
 static void encode_parts(const struct bench *bench)
@@ -86,8 +88,10 @@ static void encode_parts(const struct bench *bench)
     const struct cgx_piece piece = {.count = PART, .bits = bench->bits};
 
     for (unsigned p = 1; p < INFO_RANKS; p++)
-        bench->codec->encode(&bench->coding, &piece, 1, bench->input + p * PART,
-                             bench->payload + p * bench->part_bytes);
+        cgx_codec_run(bench->codec,
+                      &(struct cgx_work){CGX_ENCODE, &bench->coding, &piece, 1,
+                                         .in = bench->input + p * PART,
+                                         .out = bench->payload + p * bench->part_bytes});
 }
 
 /* The own part is not quantised before. */
@@ -98,8 +102,9 @@ static void reduce(const struct bench *bench)
 
     for (unsigned p = 1; p < INFO_RANKS; p++)
         sources[p] = bench->payload + p * bench->part_bytes;
-    bench->codec->reduce(&bench->coding, &piece, 1, sources, INFO_RANKS, bench->input,
-                         bench->payload);
+    cgx_codec_run(bench->codec,
+                  &(struct cgx_work){CGX_REDUCE, &bench->coding, &piece, 1, sources, INFO_RANKS,
+                                     .in = bench->input, .out = bench->payload});
 }
 
 /* Near enough to Gaussian gradients: sums of four uniform numbers. */

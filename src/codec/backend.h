@@ -32,11 +32,6 @@ enum cgx_pull {
 
 struct cgx_backend;
 
-/* Payloads, sources and samples are addresses in the lane's staging memory, samples aligned to 16
- * bytes like payloads. What encode, reduce, decode and measure do is what struct cgx_codec says. An
- * operation may have been carried out when it returns, or be queued: then PIECES, RANGES and
- * SOURCES have been copied, but the buffers must stay until wait. An operation that returns an
- * error has queued nothing. */
 struct cgx_backend_ops {
     const char *name;
 
@@ -47,20 +42,10 @@ struct cgx_backend_ops {
     enum cgx_status (*begin)(struct cgx_backend *backend);
     void (*end)(struct cgx_backend *backend);
 
-    enum cgx_status (*encode)(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const void *buffer, unsigned char *payload);
-    enum cgx_status (*reduce)(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *const *sources, size_t nsources,
-                              const void *buffer, unsigned char *payload);
-    enum cgx_status (*decode)(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *payload, void *buffer);
-    enum cgx_status (*measure)(struct cgx_backend *backend, unsigned lane,
-                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *const *sources, size_t nsources,
-                               const void *buffer, struct cgx_sample *samples);
+    /* The payloads and samples of WORK are addresses in the lane's staging memory. It may have been
+     * carried out on return, or be queued: then its pieces, ranges and sources have been copied,
+     * but the elements must stay until wait. If it returns an error it has queued nothing. */
+    enum cgx_status (*run)(struct cgx_backend *backend, unsigned lane, const struct cgx_work *work);
 
     /* Brings BYTES of what was encoded, reduced or measured to the staging memory. */
     enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned lane, unsigned char *data,
@@ -70,12 +55,6 @@ struct cgx_backend_ops {
      * this fails; a measure in between returns it too. */
     void (*store)(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
                   size_t bytes);
-
-    /* Where payloads go from device to device, the host has of its own what is asked for here:
-     * brings the RANGES of PAYLOAD, in any order, to the staging memory. Once between two waits. */
-    enum cgx_status (*show)(struct cgx_backend *backend, unsigned lane,
-                            const struct cgx_shown *ranges, size_t nranges,
-                            const unsigned char *payload);
 
     /* As store, of BYTES at OFFSET of the staging memory of MATE or of its mirror, as the backend
      * is connected (cuda/peers.h), to where DATA is mirrored. They must stay there until wait,

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The codec: a table of operations that every backend implements with the same bytes as result.
+/* The codec: operations that the host and every backend carry out with the same bytes as result.
  * The arithmetic is in quant.h, the layout in format.h. */
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
@@ -31,45 +31,63 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
     return source - coding->first_raw < coding->raws;
 }
 
-/* Buffers may be misaligned; payloads and raw sources are aligned to 16 bytes. No operation reads
- * or writes outside the pieces it is given; none keeps a pointer. The caller's floating-point modes
- * change no byte and are left as they were, exception flags included. All return CGX_OK or, where
- * stated, an error, which is not logged: the caller knows whose payload it is. After an error the
- * destination holds anything. */
-struct cgx_codec {
-    const char *name;
+enum cgx_operation {
+    /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
+     * written, padding as zeros. */
+    CGX_ENCODE,
 
-    /* Quantises the pieces of BUFFER into PAYLOAD. Every byte of every piece is written, padding
-     * as zeros. */
-    enum cgx_status (*encode)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const void *buffer, unsigned char *payload);
+    /* Decodes SOURCES, one or more payloads, sums them in float32 in the order given, and encodes
+     * the sum into OUT, a payload which may be one of the sources that is not raw. A source of NULL
+     * stands for the unquantised elements IN and may occur at most once, among raw ones too. The
+     * same PIECES describe every payload and every raw source. A sum that may exceed the type's
+     * range (a partial one: that of float32), given the scales of its sources, poisons its bucket;
+     * unquantised elements have none. CGX_ERR_FORMAT as for decode. */
+    CGX_REDUCE,
 
-    /* Decodes the pieces of PAYLOAD into their places in BUFFER. CGX_ERR_FORMAT if a bucket header
-     * is none that an encoder writes. */
-    enum cgx_status (*decode)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *payload, void *buffer);
+    /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT if a
+     * bucket header is none that an encoder writes. */
+    CGX_DECODE,
 
-    /* Decodes NSOURCES payloads, one or more, sums them in float32 in the order given, and encodes
-     * the sum into PAYLOAD, which may be one of the sources that is not raw. A source of NULL
-     * stands for the unquantised elements of BUFFER and may occur at most once, among raw ones too.
-     * The same PIECES describe every payload and every raw source. A sum that may exceed the type's
-     * range (a partial one: that of float32), given the steps of its sources, poisons its bucket;
-     * unquantised elements have no steps. CGX_ERR_FORMAT as for decode. */
-    enum cgx_status (*reduce)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *const *sources, size_t nsources,
-                              const void *buffer, unsigned char *payload);
+    /* Sums SOURCES as reduce does and measures what quantising the sum would cost: writes to OUT,
+     * an array of struct cgx_sample, for every sampled bucket (measure.h) of every piece whose
+     * width is not CGX_BITS_EXACT, one after the other, what that says, for all widths and the
+     * rounding of CODING. The widths of PIECES are those of the sources alone. A bucket is poisoned
+     * if the sum itself is, whatever the scales of its sources. CGX_ERR_FORMAT as for decode, for
+     * the buckets that are sampled. */
+    CGX_MEASURE,
 
-    /* Sums SOURCES as reduce does and measures what quantising the sum would cost: writes, for
-     * every sampled bucket (measure.h) of every piece whose width is not CGX_BITS_EXACT, one after
-     * the other, what struct cgx_sample says, for all widths and the rounding of CODING. The widths
-     * of PIECES are those of the sources alone. A bucket is poisoned if the sum itself is, whatever
-     * the steps of its sources. CGX_ERR_FORMAT as for decode, for the buckets that are sampled. */
-    enum cgx_status (*measure)(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *const *sources, size_t nsources,
-                               const void *buffer, struct cgx_sample *samples);
+    /* Of device backends alone: brings the RANGES of the payload IN, in any order, to the staging
+     * memory, where the host needs them and payloads go from device to device. Once between two
+     * waits. */
+    CGX_SHOW,
+
+    CGX_OPERATIONS
 };
 
-/* The host backend with the fastest kernels that this processor has. */
+/* One operation. Elements may be misaligned; payloads, raw sources and samples are aligned to 16
+ * bytes. No operation reads or writes outside the pieces it is given; none keeps a pointer. */
+struct cgx_work {
+    enum cgx_operation operation;
+    const struct cgx_coding *coding;
+    const struct cgx_piece *pieces;
+    size_t npieces;
+    const unsigned char *const *sources; /* reduce, measure */
+    size_t nsources;
+    const void *in;
+    void *out;
+    const struct cgx_shown *ranges; /* show */
+    size_t nranges;
+};
+
+/* The host codec with one set of kernels (host_kernels.h). */
+struct cgx_codec;
+
+/* Carries out WORK. The caller's floating-point modes change no byte and are left as they were,
+ * exception flags included. Returns CGX_OK or, where stated, an error, which is not logged: the
+ * caller knows whose payload it is. After an error the destination holds anything. */
+enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work);
+
+/* With the fastest kernels that this processor has. */
 const struct cgx_codec *cgx_codec_host(void);
 
 #endif

@@ -5,12 +5,32 @@
 #include <stddef.h>
 
 #include "codec/host_kernels.h"
+#include "util/float_state.h"
 
-const struct cgx_codec *cgx_codec_host_named(const char *name)
+enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work)
 {
-    const struct cgx_host_set *set = cgx_host_find(name);
+    enum cgx_status status = CGX_ERR_INVALID;
+    union cgx_float_state caller;
 
-    return set == NULL ? NULL : &set->codec;
+    cgx_float_enter(&caller);
+    switch (work->operation) {
+    case CGX_ENCODE:
+        status = cgx_host_encode(&codec->kernels, work);
+        break;
+    case CGX_REDUCE:
+        status = cgx_host_reduce(&codec->kernels, work);
+        break;
+    case CGX_DECODE:
+        status = cgx_host_decode(&codec->kernels, work);
+        break;
+    case CGX_MEASURE:
+        status = cgx_host_measure(&codec->kernels, work);
+        break;
+    default:
+        break;
+    }
+    cgx_float_leave(&caller);
+    return status;
 }
 
 const struct cgx_codec *cgx_codec_host(void)

@@ -15,38 +15,10 @@ static void end(struct cgx_backend *backend)
     (void)backend;
 }
 
-static enum cgx_status encode(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const void *buffer, unsigned char *payload)
+static enum cgx_status run(struct cgx_backend *backend, unsigned lane, const struct cgx_work *work)
 {
     (void)backend, (void)lane;
-    return cgx_codec_host()->encode(coding, pieces, npieces, buffer, payload);
-}
-
-static enum cgx_status reduce(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *const *sources, size_t nsources,
-                              const void *buffer, unsigned char *payload)
-{
-    (void)backend, (void)lane;
-    return cgx_codec_host()->reduce(coding, pieces, npieces, sources, nsources, buffer, payload);
-}
-
-static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *payload, void *buffer)
-{
-    (void)backend, (void)lane;
-    return cgx_codec_host()->decode(coding, pieces, npieces, payload, buffer);
-}
-
-static enum cgx_status measure(struct cgx_backend *backend, unsigned lane,
-                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *const *sources, size_t nsources,
-                               const void *buffer, struct cgx_sample *samples)
-{
-    (void)backend, (void)lane;
-    return cgx_codec_host()->measure(coding, pieces, npieces, sources, nsources, buffer, samples);
+    return cgx_codec_run(cgx_codec_host(), work);
 }
 
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned lane, unsigned char *data,
@@ -79,10 +51,7 @@ struct cgx_backend *cgx_backend_host(void)
     static const struct cgx_backend_ops ops = {.name = "host",
                                                .begin = begin,
                                                .end = end,
-                                               .encode = encode,
-                                               .reduce = reduce,
-                                               .decode = decode,
-                                               .measure = measure,
+                                               .run = run,
                                                .fetch = fetch,
                                                .store = store,
                                                .wait = wait,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "codec/host_walk.h"
-#include "util/float_state.h"
 
 static void decode_poison(const struct cgx_walk *walk, size_t count, unsigned char *elements)
 {
@@ -74,21 +73,17 @@ static enum cgx_status decode_piece(const struct cgx_walk *walk, const unsigned 
     return CGX_OK;
 }
 
-enum cgx_status cgx_host_decode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                size_t npieces, const unsigned char *payload, void *buffer)
+enum cgx_status cgx_host_decode(const struct cgx_host_kernels *kernels, const struct cgx_work *work)
 {
-    struct cgx_walk walk = {.kernels = kernels, .coding = coding};
+    struct cgx_walk walk = {.kernels = kernels, .coding = work->coding};
+    size_t size = cgx_dtype_size(work->coding->dtype);
     enum cgx_status status = CGX_OK;
-    union cgx_float_state caller;
 
-    cgx_float_enter(&caller);
-    for (size_t i = 0; i < npieces && status == CGX_OK; i++) {
-        cgx_walk_piece(&walk, &pieces[i]);
-        status =
-            decode_piece(&walk, payload,
-                         (unsigned char *)buffer + pieces[i].first * cgx_dtype_size(coding->dtype));
+    for (size_t i = 0; i < work->npieces && status == CGX_OK; i++) {
+        const struct cgx_piece *piece = &work->pieces[i];
+
+        cgx_walk_piece(&walk, piece);
+        status = decode_piece(&walk, work->in, (unsigned char *)work->out + piece->first * size);
     }
-    cgx_float_leave(&caller);
     return status;
 }

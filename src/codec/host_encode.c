@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "codec/host_walk.h"
-#include "util/float_state.h"
 
 static void encode_exact(const struct cgx_walk *walk, const void *buffer, unsigned char *payload)
 {
@@ -38,21 +37,16 @@ static void encode_piece(const struct cgx_walk *walk, const void *buffer, unsign
     cgx_walk_pad(walk, payload);
 }
 
-enum cgx_status cgx_host_encode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                size_t npieces, const void *buffer, unsigned char *payload)
+enum cgx_status cgx_host_encode(const struct cgx_host_kernels *kernels, const struct cgx_work *work)
 {
-    struct cgx_walk walk = {.kernels = kernels, .coding = coding};
-    union cgx_float_state caller;
+    struct cgx_walk walk = {.kernels = kernels, .coding = work->coding};
 
-    cgx_float_enter(&caller);
-    for (size_t i = 0; i < npieces; i++) {
-        cgx_walk_piece(&walk, &pieces[i]);
+    for (size_t i = 0; i < work->npieces; i++) {
+        cgx_walk_piece(&walk, &work->pieces[i]);
         if (cgx_walk_is_exact(&walk))
-            encode_exact(&walk, buffer, payload);
+            encode_exact(&walk, work->in, work->out);
         else
-            encode_piece(&walk, buffer, payload);
+            encode_piece(&walk, work->in, work->out);
     }
-    cgx_float_leave(&caller);
     return CGX_OK;
 }

@@ -66,20 +66,16 @@ struct cgx_host_kernels {
     uint32_t (*squares_stochastic)(const float *values, size_t count, struct cgx_grid grid);
 };
 
-/* A codec and the kernels under it; the name of a set is the codec's: "portable", "avx2" or
- * "avx512". */
-struct cgx_host_set {
-    struct cgx_codec codec;
+/* A set of kernels: "portable", "avx2" or "avx512". */
+struct cgx_codec {
+    const char *name;
     struct cgx_host_kernels kernels;
 };
 
-extern const struct cgx_host_set cgx_host_portable, cgx_host_avx2, cgx_host_avx512;
+extern const struct cgx_codec cgx_host_portable, cgx_host_avx2, cgx_host_avx512;
 
-/* The set of that name, or NULL if there is none or this processor lacks what it needs; the fastest
- * for a NULL. */
-const struct cgx_host_set *cgx_host_find(const char *name);
-
-/* The codec over that set, or NULL. */
+/* The codec of that name, or NULL if there is none or this processor lacks what it needs; the
+ * fastest for a NULL. */
 const struct cgx_codec *cgx_codec_host_named(const char *name);
 
 /* ---- extremes, shared by all sets ---- */
@@ -116,21 +112,15 @@ static inline float cgx_extremes_max(struct cgx_extremes extremes)
                                                        : (uint32_t)extremes.signed_greatest);
 }
 
-/* ---- the walk, shared by all sets; parameters as in codec.h ---- */
+/* ---- the operations, shared by all sets ---- */
 
 enum cgx_status cgx_host_encode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                size_t npieces, const void *buffer, unsigned char *payload);
+                                const struct cgx_work *work);
 enum cgx_status cgx_host_decode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                size_t npieces, const unsigned char *payload, void *buffer);
+                                const struct cgx_work *work);
 enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels,
-                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                size_t npieces, const unsigned char *const *sources,
-                                size_t nsources, const void *buffer, unsigned char *payload);
+                                const struct cgx_work *work);
 enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
-                                 const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                 size_t npieces, const unsigned char *const *sources,
-                                 size_t nsources, const void *buffer, struct cgx_sample *samples);
+                                 const struct cgx_work *work);
 
 #endif

@@ -270,40 +270,8 @@ static uint32_t squares_stochastic(const float *values, size_t count, struct cgx
 
 /* ---- the set ---- */
 
-static enum cgx_status encode_pieces(const struct cgx_coding *coding,
-                                     const struct cgx_piece *pieces, size_t npieces,
-                                     const void *buffer, unsigned char *payload)
-{
-    return cgx_host_encode(&CGX_HOST_SET.kernels, coding, pieces, npieces, buffer, payload);
-}
-
-static enum cgx_status decode_pieces(const struct cgx_coding *coding,
-                                     const struct cgx_piece *pieces, size_t npieces,
-                                     const unsigned char *payload, void *buffer)
-{
-    return cgx_host_decode(&CGX_HOST_SET.kernels, coding, pieces, npieces, payload, buffer);
-}
-
-static enum cgx_status reduce_pieces(const struct cgx_coding *coding,
-                                     const struct cgx_piece *pieces, size_t npieces,
-                                     const unsigned char *const *sources, size_t nsources,
-                                     const void *buffer, unsigned char *payload)
-{
-    return cgx_host_reduce(&CGX_HOST_SET.kernels, coding, pieces, npieces, sources, nsources,
-                           buffer, payload);
-}
-
-static enum cgx_status measure_pieces(const struct cgx_coding *coding,
-                                      const struct cgx_piece *pieces, size_t npieces,
-                                      const unsigned char *const *sources, size_t nsources,
-                                      const void *buffer, struct cgx_sample *samples)
-{
-    return cgx_host_measure(&CGX_HOST_SET.kernels, coding, pieces, npieces, sources, nsources,
-                            buffer, samples);
-}
-
-const struct cgx_host_set CGX_HOST_SET = {
-    .codec = {CGX_HOST_NAME, encode_pieces, decode_pieces, reduce_pieces, measure_pieces},
+const struct cgx_codec CGX_HOST_SET = {
+    .name = CGX_HOST_NAME,
     .kernels =
         {
             .widen = {widen_float32, widen_float16, widen_bfloat16},

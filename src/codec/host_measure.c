@@ -3,7 +3,6 @@
 
 #include "codec/host_walk.h"
 #include "codec/measure.h"
-#include "util/float_state.h"
 
 static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *values, size_t count)
 {
@@ -48,24 +47,18 @@ static enum cgx_status measure_piece(const struct cgx_walk *walk, struct cgx_sum
 }
 
 enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
-                                 const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                 size_t npieces, const unsigned char *const *sources,
-                                 size_t nsources, const void *buffer, struct cgx_sample *samples)
+                                 const struct cgx_work *work)
 {
-    struct cgx_walk walk = {.kernels = kernels, .coding = coding};
+    struct cgx_walk walk = {.kernels = kernels, .coding = work->coding};
+    struct cgx_sample *samples = work->out;
     struct cgx_sum sum;
     enum cgx_status status = CGX_OK;
-    union cgx_float_state caller;
 
-    sum.sources = sources;
-    sum.nsources = nsources;
-    sum.buffer = buffer;
-    cgx_float_enter(&caller);
-    for (size_t i = 0; i < npieces && status == CGX_OK; i++) {
-        cgx_walk_piece(&walk, &pieces[i]);
+    sum.work = work;
+    for (size_t i = 0; i < work->npieces && status == CGX_OK; i++) {
+        cgx_walk_piece(&walk, &work->pieces[i]);
         if (!cgx_walk_is_exact(&walk))
             status = measure_piece(&walk, &sum, &samples);
     }
-    cgx_float_leave(&caller);
     return status;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "codec/host_walk.h"
-#include "util/float_state.h"
 
 /* The arguments of the operation, and the sum of one bucket. */
 struct reduction {
@@ -42,12 +41,12 @@ static void reduce_exact(struct reduction *reduction)
         size_t n = piece->count - start;
 
         n = n < CGX_BUCKET_SIZE_MAX ? n : CGX_BUCKET_SIZE_MAX;
-        for (size_t p = 0; p < sum->nsources; p++) {
+        for (size_t p = 0; p < sum->work->nsources; p++) {
             const unsigned char *elements =
                 cgx_walk_unquantised(walk, sum, p, piece->first + start);
 
             if (elements == NULL)
-                elements = sum->sources[p] + piece->offset + start * size;
+                elements = sum->work->sources[p] + piece->offset + start * size;
             cgx_walk_add_elements(walk, elements, n, p == 0, sum);
         }
         walk->kernels->narrow[walk->coding->dtype](sum->values, n, out + start * size);
@@ -73,25 +72,17 @@ static enum cgx_status reduce_piece(struct reduction *reduction)
     return CGX_OK;
 }
 
-enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels,
-                                const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                                size_t npieces, const unsigned char *const *sources,
-                                size_t nsources, const void *buffer, unsigned char *payload)
+enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels, const struct cgx_work *work)
 {
     struct reduction reduction;
     enum cgx_status status = CGX_OK;
-    union cgx_float_state caller;
 
-    reduction.walk = (struct cgx_walk){.kernels = kernels, .coding = coding};
-    reduction.sum.sources = sources;
-    reduction.sum.nsources = nsources;
-    reduction.sum.buffer = buffer;
-    reduction.payload = payload;
-    cgx_float_enter(&caller);
-    for (size_t i = 0; i < npieces && status == CGX_OK; i++) {
-        cgx_walk_piece(&reduction.walk, &pieces[i]);
+    reduction.walk = (struct cgx_walk){.kernels = kernels, .coding = work->coding};
+    reduction.sum.work = work;
+    reduction.payload = work->out;
+    for (size_t i = 0; i < work->npieces && status == CGX_OK; i++) {
+        cgx_walk_piece(&reduction.walk, &work->pieces[i]);
         status = reduce_piece(&reduction);
     }
-    cgx_float_leave(&caller);
     return status;
 }

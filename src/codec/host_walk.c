@@ -158,10 +158,10 @@ const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const str
                                           size_t p, size_t first)
 {
     const struct cgx_piece *piece = walk->piece;
-    const unsigned char *source = sum->sources[p];
+    const unsigned char *source = sum->work->sources[p];
 
     if (source == NULL)
-        return cgx_walk_element(walk, sum->buffer, first);
+        return cgx_walk_element(walk, sum->work->in, first);
     if (cgx_is_raw(walk->coding, p))
         return cgx_walk_element(walk, source + piece->raw, first - piece->first);
     return NULL;
@@ -211,12 +211,12 @@ enum cgx_status cgx_walk_sum(const struct cgx_walk *walk, const struct cgx_bucke
                              struct cgx_sum *sum)
 {
     sum->steps = 0;
-    for (size_t p = 0; p < sum->nsources; p++) {
+    for (size_t p = 0; p < sum->work->nsources; p++) {
         const unsigned char *elements = cgx_walk_unquantised(walk, sum, p, bucket->first);
 
         if (elements != NULL)
             cgx_walk_add_elements(walk, elements, bucket->count, p == 0, sum);
-        else if (add_payload(walk, bucket, sum->sources[p], p == 0, sum) != CGX_OK)
+        else if (add_payload(walk, bucket, sum->work->sources[p], p == 0, sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
     return CGX_OK;

@@ -37,9 +37,7 @@ typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64))
 
 /* What is summed, and the sum of one bucket. */
 struct cgx_sum {
-    const unsigned char *const *sources;
-    size_t nsources;
-    const void *buffer;
+    const struct cgx_work *work;
     float steps; /* of the sources so far */
     cgx_bucket_values values;
     cgx_bucket_values addend;

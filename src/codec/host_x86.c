@@ -15,7 +15,7 @@ static bool has_f16c(void)
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
 }
 
-static bool is_supported(const struct cgx_host_set *set)
+static bool is_supported(const struct cgx_codec *set)
 {
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 
@@ -25,15 +25,15 @@ static bool is_supported(const struct cgx_host_set *set)
     return set == &cgx_host_avx2 ? avx2 : true;
 }
 
-const struct cgx_host_set *cgx_host_find(const char *name)
+const struct cgx_codec *cgx_codec_host_named(const char *name)
 {
-    static const struct cgx_host_set *const fastest_first[] = {&cgx_host_avx512, &cgx_host_avx2,
-                                                               &cgx_host_portable};
+    static const struct cgx_codec *const fastest_first[] = {&cgx_host_avx512, &cgx_host_avx2,
+                                                            &cgx_host_portable};
 
     for (size_t i = 0; i < sizeof fastest_first / sizeof *fastest_first; i++) {
-        const struct cgx_host_set *set = fastest_first[i];
+        const struct cgx_codec *set = fastest_first[i];
 
-        if ((name == NULL || strcmp(name, set->codec.name) == 0) && is_supported(set))
+        if ((name == NULL || strcmp(name, set->name) == 0) && is_supported(set))
             return set;
     }
     return NULL;

@@ -8,7 +8,7 @@
 /* Of the fastest set, whose codec is its first member. */
 static const struct cgx_host_kernels *kernels(void)
 {
-    return &((const struct cgx_host_set *)(const void *)cgx_codec_host())->kernels;
+    return &cgx_codec_host()->kernels;
 }
 
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,

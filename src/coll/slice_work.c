@@ -19,6 +19,13 @@ void cgx_slice_give_up(struct cgx_slice *slice)
     cgx_slice_decline(slice, encoder->ops->lost(encoder) ? CGX_UNRECOVERABLE : CGX_DECLINED);
 }
 
+static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct cgx_work *work)
+{
+    struct cgx_backend *encoder = slice->coll->encoder;
+
+    return encoder->ops->run(encoder, slice->lane_number, work);
+}
+
 /* Queues the measuring of what is about to be quantised, if it is asked for. If that fails the call
  * goes on. */
 static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
@@ -39,9 +46,9 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     }
     slice->measuring = *what;
     slice->measuring.failed =
-        encoder->ops->measure(encoder, slice->lane_number, coding, what->pieces, what->npieces,
-                              coll->scratch->sources, nsources, coll->input,
-                              (struct cgx_sample *)(void *)samples) != CGX_OK ||
+        encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, what->pieces, what->npieces,
+                                              coll->scratch->sources, nsources, .in = coll->input,
+                                              .out = samples}) != CGX_OK ||
         encoder->ops->fetch(encoder, slice->lane_number, samples,
                             count * sizeof(struct cgx_sample)) != CGX_OK;
 }
@@ -113,7 +120,6 @@ static size_t list_headers(const struct cgx_slice *slice, const struct cgx_unit 
 /* Brings of the payload of UNIT what hosts look at. */
 static enum cgx_status show(struct cgx_slice *slice, const struct cgx_unit *unit)
 {
-    struct cgx_backend *encoder = slice->coll->encoder;
     struct cgx_shown *ranges = slice->coll->scratch->shown;
     bool headers = cgx_slice_needs_headers(slice);
     size_t nranges = 0;
@@ -129,7 +135,9 @@ static enum cgx_status show(struct cgx_slice *slice, const struct cgx_unit *unit
         if (looks)
             nranges += cgx_watch_shown(slice, part, ranges + nranges);
     }
-    return encoder->ops->show(encoder, slice->lane_number, ranges, nranges, slice->lane->staging);
+    return encoder_run(slice,
+                       &(struct cgx_work){CGX_SHOW, &slice->coding, .in = slice->lane->staging,
+                                          .ranges = ranges, .nranges = nranges});
 }
 
 /* Brings what was queued of UNIT to the host, as far as it is needed there. */
@@ -148,7 +156,6 @@ static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *uni
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
-    struct cgx_backend *encoder = coll->encoder;
     unsigned char *staging = slice->lane->staging;
     struct cgx_piece *raw = slice->lane->pieces + slice->pieces;
     const struct cgx_measuring what = {
@@ -162,8 +169,8 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum
     if (unit->is_raw)
         cgx_slice_list_raw(slice, unit, raw);
     coll->scratch->sources[0] = NULL;
-    if (encoder->ops->encode(encoder, slice->lane_number, &slice->coding, what.pieces, what.npieces,
-                             coll->input, staging) == CGX_OK &&
+    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, what.pieces, what.npieces,
+                                              .in = coll->input, .out = staging}) == CGX_OK &&
         fetch(slice, unit, reach) == CGX_OK)
         measure(slice, &slice->coding, &what, 1);
     else
@@ -208,7 +215,6 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
                       bool partial, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
-    struct cgx_backend *encoder = coll->encoder;
     unsigned char *payload = slice->lane->staging + unit->message;
     struct cgx_coding coding = slice->coding;
     /* The pieces once more, with offsets from the unit's start: all sources share them. */
@@ -226,8 +232,9 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     }
     measure(slice, &coding, &(struct cgx_measuring){pieces, unit->npieces, payload, false},
             nsources);
-    if (encoder->ops->reduce(encoder, slice->lane_number, &coding, pieces, unit->npieces,
-                             coll->scratch->sources, nsources, coll->input, payload) != CGX_OK ||
+    if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, unit->npieces,
+                                              coll->scratch->sources, nsources, .in = coll->input,
+                                              .out = payload}) != CGX_OK ||
         fetch(slice, unit, reach) != CGX_OK)
         cgx_slice_give_up(slice);
     wait_for_work(slice);
@@ -248,8 +255,10 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     if (slice->pull == CGX_PULL_NONE)
         decoder->ops->store(decoder, slice->lane_number, staging,
                             has_own ? cgx_slice_own(slice)->message : slice->end);
-    status = decoder->ops->decode(decoder, slice->lane_number, &slice->coding, slice->lane->pieces,
-                                  slice->pieces, staging, coll->output);
+    status =
+        decoder->ops->run(decoder, slice->lane_number,
+                          &(struct cgx_work){CGX_DECODE, &slice->coding, slice->lane->pieces,
+                                             slice->pieces, .in = staging, .out = coll->output});
     cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->lane_number);
     return status;
 }

@@ -64,8 +64,8 @@ static void end(struct cgx_backend *backend)
 
 /* ---- kernels ---- */
 
-static enum cgx_status run(struct cgx_backend *backend, unsigned lane,
-                           const struct cgx_cuda_request *request)
+static enum cgx_status launch(struct cgx_backend *backend, unsigned lane,
+                              const struct cgx_work *request)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
@@ -75,71 +75,6 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned lane,
     status = cgx_cuda_launch(work, &work->lanes[lane], request);
     cgx_cuda_leave();
     return status;
-}
-
-static enum cgx_status encode(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const void *buffer, unsigned char *payload)
-{
-    return run(backend, lane,
-               &(struct cgx_cuda_request){.operation = CGX_CUDA_ENCODE,
-                                          .coding = coding,
-                                          .pieces = pieces,
-                                          .npieces = npieces,
-                                          .buffer = buffer,
-                                          .payload = payload});
-}
-
-static enum cgx_status reduce(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *const *sources, size_t nsources,
-                              const void *buffer, unsigned char *payload)
-{
-    return run(backend, lane,
-               &(struct cgx_cuda_request){.operation = CGX_CUDA_REDUCE,
-                                          .coding = coding,
-                                          .pieces = pieces,
-                                          .npieces = npieces,
-                                          .sources = sources,
-                                          .nsources = nsources,
-                                          .buffer = buffer,
-                                          .payload = payload});
-}
-
-static enum cgx_status measure(struct cgx_backend *backend, unsigned lane,
-                               const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *const *sources, size_t nsources,
-                               const void *buffer, struct cgx_sample *samples)
-{
-    return run(backend, lane,
-               &(struct cgx_cuda_request){.operation = CGX_CUDA_MEASURE,
-                                          .coding = coding,
-                                          .pieces = pieces,
-                                          .npieces = npieces,
-                                          .sources = sources,
-                                          .nsources = nsources,
-                                          .buffer = buffer,
-                                          .payload = (const unsigned char *)samples});
-}
-
-/* The kernel writes into the staging memory itself. */
-static enum cgx_status show(struct cgx_backend *backend, unsigned number,
-                            const struct cgx_shown *ranges, size_t nranges,
-                            const unsigned char *payload)
-{
-    static const struct cgx_coding any;
-    const struct cgx_cuda_lane *lane = &self(backend)->work.lanes[number];
-    CUdeviceptr there = lane->there + (CUdeviceptr)(payload - lane->host);
-
-    if (nranges == 0)
-        return CGX_OK;
-    return run(backend, number,
-               &(struct cgx_cuda_request){.operation = CGX_CUDA_SHOW,
-                                          .coding = &any,
-                                          .ranges = ranges,
-                                          .nranges = nranges,
-                                          .buffer = (const void *)(uintptr_t)there,
-                                          .payload = payload});
 }
 
 /* ---- copies and waiting ---- */
@@ -267,7 +202,7 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
 
     if (lane->stored.pending || lane->computed.pending || lane->fetched.pending)
         status = settle_all(work, lane);
-    for (int i = 0; i < CGX_CUDA_OPERATIONS; i++) {
+    for (int i = 0; i < CGX_OPERATIONS; i++) {
         if (*lane->tables[i].status != 0 && status == CGX_OK)
             status = CGX_ERR_FORMAT;
         *lane->tables[i].status = 0;
@@ -290,38 +225,27 @@ static bool lost(struct cgx_backend *backend)
     return !alive;
 }
 
-/* ---- decoding, which must not fail on one rank alone ---- */
-
-static enum cgx_status decode(struct cgx_backend *backend, unsigned lane,
-                              const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *payload, void *buffer)
+/* Decoding must not fail on one rank alone. */
+static enum cgx_status run(struct cgx_backend *backend, unsigned lane,
+                           const struct cgx_work *request)
 {
-    const struct cgx_cuda_request request = {.operation = CGX_CUDA_DECODE,
-                                             .coding = coding,
-                                             .pieces = pieces,
-                                             .npieces = npieces,
-                                             .buffer = buffer,
-                                             .payload = payload};
-    enum cgx_status status = run(backend, lane, &request);
+    enum cgx_status status = launch(backend, lane, request);
 
+    if (request->operation != CGX_DECODE)
+        return status;
     self(backend)->work.lanes[lane].nborrowed = 0;
     if (status == CGX_OK)
         return CGX_OK;
     status = wait(backend, lane);
-    return status == CGX_OK ? cgx_cuda_decode_on_host(&self(backend)->work, lane, &request, buffer)
-                            : status;
+    return status == CGX_OK ? cgx_cuda_decode_on_host(&self(backend)->work, lane, request) : status;
 }
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .begin = begin,
                                              .end = end,
-                                             .encode = encode,
-                                             .reduce = reduce,
-                                             .decode = decode,
-                                             .measure = measure,
+                                             .run = run,
                                              .fetch = fetch,
                                              .store = store,
-                                             .show = show,
                                              .pull = pull,
                                              .borrow = borrow,
                                              .wait = wait,

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 /* What was pulled is nowhere but in the mirror. */
-static enum cgx_status fetch_piece(const struct cgx_cuda_lane *lane,
-                                   const struct cgx_cuda_request *request,
+static enum cgx_status fetch_piece(const struct cgx_cuda_lane *lane, const struct cgx_work *request,
                                    const struct cgx_piece *piece)
 {
     struct cgx_layout layout = cgx_piece_layout(
         piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
-    unsigned char *data = lane->host + (request->payload - lane->host) + piece->offset;
+    unsigned char *data =
+        lane->host + ((const unsigned char *)request->in - lane->host) + piece->offset;
 
     return cgx_cuda_status(
         cgx_cuda()->cuMemcpyDtoH(data, cgx_cuda_mirrored(lane, data), layout.bytes),
@@ -21,17 +21,20 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_lane *lane,
 }
 
 /* The copy waits for what was queued before. */
-static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_piece piece,
-                                    const unsigned char *payload, void *buffer)
+static enum cgx_status decode_piece(const struct cgx_work *request, struct cgx_piece piece)
 {
-    size_t size = cgx_dtype_size(coding->dtype);
-    CUdeviceptr to = (CUdeviceptr)(uintptr_t)buffer + piece.first * size;
+    size_t size = cgx_dtype_size(request->coding->dtype);
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece.first * size;
     void *elements = malloc(piece.count * size);
+    struct cgx_work alone = *request;
     enum cgx_status status = CGX_ERR_NOMEM;
 
     piece.first = 0;
+    alone.pieces = &piece;
+    alone.npieces = 1;
+    alone.out = elements;
     if (elements)
-        status = cgx_codec_host()->decode(coding, &piece, 1, payload, elements);
+        status = cgx_codec_run(cgx_codec_host(), &alone);
     if (status == CGX_OK)
         status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
                                  "cuMemcpyHtoD");
@@ -44,7 +47,7 @@ static enum cgx_status decode_piece(const struct cgx_coding *coding, struct cgx_
 }
 
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
-                                        const struct cgx_cuda_request *request, void *buffer)
+                                        const struct cgx_work *request)
 {
     const struct cgx_cuda_lane *lane = &work->lanes[number];
     enum cgx_status status = cgx_cuda_work_enter(work);
@@ -55,7 +58,7 @@ enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned num
         if (lane->pulled)
             status = fetch_piece(lane, request, &request->pieces[i]);
         if (status == CGX_OK)
-            status = decode_piece(request->coding, request->pieces[i], request->payload, buffer);
+            status = decode_piece(request, request->pieces[i]);
     }
     cgx_cuda_leave();
     return status;

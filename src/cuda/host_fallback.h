@@ -7,8 +7,8 @@
 
 #include "cuda/launch.h"
 
-/* Decodes as REQUEST says into BUFFER. Nothing is queued on LANE. */
+/* Decodes as REQUEST says. Nothing is queued on LANE. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned lane,
-                                        const struct cgx_cuda_request *request, void *buffer);
+                                        const struct cgx_work *request);
 
 #endif

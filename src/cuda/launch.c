@@ -23,15 +23,15 @@ enum cgx_status cgx_cuda_order(CUstream stream, CUevent after)
     return cgx_cuda_status(cgx_cuda()->cuStreamWaitEvent(stream, after, 0), "cuStreamWaitEvent");
 }
 
-static size_t sources_bytes(const struct cgx_cuda_request *request)
+static size_t sources_bytes(const struct cgx_work *request)
 {
     return (request->nsources * sizeof(CUdeviceptr) + 15) / 16 * 16;
 }
 
 /* Pieces or ranges. */
-static size_t entries_of(const struct cgx_cuda_request *request)
+static size_t entries_of(const struct cgx_work *request)
 {
-    return request->operation == CGX_CUDA_SHOW ? request->nranges : request->npieces;
+    return request->operation == CGX_SHOW ? request->nranges : request->npieces;
 }
 
 /* Appends to the table what differs from what it holds; returns whether anything does. */
@@ -43,16 +43,16 @@ static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size
     return true;
 }
 
-static uint64_t tiles_of(const struct cgx_cuda_request *request, const struct cgx_piece *piece)
+static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece *piece)
 {
-    if (request->operation == CGX_CUDA_MEASURE)
+    if (request->operation == CGX_MEASURE)
         return cgx_kernel_measured_tiles(piece, request->coding->sampling);
     return cgx_kernel_tiles(piece);
 }
 
 /* Puts the pieces of REQUEST at AT, and sets *TILES to the blocks of the kernel. */
-static bool put_pieces(struct cgx_cuda_table *table, size_t at,
-                       const struct cgx_cuda_request *request, uint64_t *tiles)
+static bool put_pieces(struct cgx_cuda_table *table, size_t at, const struct cgx_work *request,
+                       uint64_t *tiles)
 {
     bool changed = false;
 
@@ -73,8 +73,8 @@ static bool put_pieces(struct cgx_cuda_table *table, size_t at,
 }
 
 /* As put_pieces, of ranges. */
-static bool put_ranges(struct cgx_cuda_table *table, size_t at,
-                       const struct cgx_cuda_request *request, uint64_t *tiles)
+static bool put_ranges(struct cgx_cuda_table *table, size_t at, const struct cgx_work *request,
+                       uint64_t *tiles)
 {
     bool changed = false;
 
@@ -106,7 +106,7 @@ static CUdeviceptr source_at(const struct cgx_cuda_lane *lane, const unsigned ch
 /* Writes the table of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
  * if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table *table,
-                         const struct cgx_cuda_request *request, unsigned *tiles)
+                         const struct cgx_work *request, unsigned *tiles)
 {
     size_t at = sources_bytes(request), bytes;
     bool changed = false;
@@ -118,7 +118,7 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
 
         changed |= put(table, i * sizeof source, &source, sizeof source);
     }
-    if (request->operation == CGX_CUDA_SHOW) {
+    if (request->operation == CGX_SHOW) {
         changed |= put_ranges(table, at, request, &total);
         bytes = request->nranges * sizeof(struct cgx_kernel_range);
     } else {
@@ -129,34 +129,51 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
     return changed ? at + bytes : 0;
 }
 
-static enum cgx_kernel kernel_of(const struct cgx_cuda_request *request)
+static enum cgx_kernel kernel_of(const struct cgx_work *request)
 {
     bool stochastic = request->coding->rounding == CGX_ROUNDING_STOCHASTIC;
 
     switch (request->operation) {
-    case CGX_CUDA_ENCODE:
+    case CGX_ENCODE:
         return stochastic ? CGX_KERNEL_ENCODE_STOCHASTIC : CGX_KERNEL_ENCODE;
-    case CGX_CUDA_REDUCE:
+    case CGX_REDUCE:
         return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
-    case CGX_CUDA_MEASURE:
+    case CGX_MEASURE:
         return stochastic ? CGX_KERNEL_MEASURE_STOCHASTIC : CGX_KERNEL_MEASURE;
-    case CGX_CUDA_SHOW:
+    case CGX_SHOW:
         return CGX_KERNEL_RANGES;
     default:
         return CGX_KERNEL_DECODE;
     }
 }
 
+/* Payloads and samples, in the staging memory. */
+static const unsigned char *staged_of(const struct cgx_work *request)
+{
+    bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
+
+    return reads ? request->in : request->out;
+}
+
+/* The elements; of show, where the device finds the staging memory itself. */
+static const void *elements_of(const struct cgx_cuda_lane *lane, const struct cgx_work *request)
+{
+    if (request->operation == CGX_SHOW)
+        return (const void *)(uintptr_t)(lane->there +
+                                         (CUdeviceptr)(staged_of(request) - lane->host));
+    return request->operation == CGX_DECODE ? request->out : request->in;
+}
+
 static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_lane *lane,
-                              const struct cgx_cuda_table *table,
-                              const struct cgx_cuda_request *request, unsigned tiles)
+                              const struct cgx_cuda_table *table, const struct cgx_work *request,
+                              unsigned tiles)
 {
     const struct cgx_coding *coding = request->coding;
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
         .sources = (const void *)(uintptr_t)table->device,
-        .buffer = (void *)(uintptr_t)request->buffer,
-        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(lane, request->payload),
+        .buffer = (void *)(uintptr_t)elements_of(lane, request),
+        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(lane, staged_of(request)),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,
@@ -175,7 +192,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
-                                const struct cgx_cuda_request *request)
+                                const struct cgx_work *request)
 {
     struct cgx_cuda_table *table = &lane->tables[request->operation];
     enum cgx_status status = CGX_OK;
@@ -184,7 +201,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane
 
     if (lane->store_failed) {
         /* What is measured is not what is sent: the next operation must know too. */
-        lane->store_failed = request->operation == CGX_CUDA_MEASURE;
+        lane->store_failed = request->operation == CGX_MEASURE;
         return entries_of(request) == 0 ? CGX_OK : CGX_ERR_DEVICE;
     }
     if (entries_of(request) == 0)

@@ -7,23 +7,9 @@
 
 #include "cuda/work.h"
 
-/* An operation as it is asked for. */
-struct cgx_cuda_request {
-    enum cgx_cuda_operation operation;
-    const struct cgx_coding *coding;
-    const struct cgx_piece *pieces;
-    size_t npieces;
-    const struct cgx_shown *ranges; /* of show, in the place of pieces */
-    size_t nranges;
-    const unsigned char *const *sources;
-    size_t nsources;
-    const void *buffer;
-    const unsigned char *payload; /* of measure: the samples */
-};
-
 /* Queues REQUEST behind what was stored on LANE. The context is current. */
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
-                                const struct cgx_cuda_request *request);
+                                const struct cgx_work *request);
 
 /* Marks what is queued on STREAM so far. */
 enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream);

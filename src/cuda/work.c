@@ -141,15 +141,14 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
     CUdeviceptr there;
     enum cgx_status status;
 
-    work->control_bytes = round_up(lanes * CGX_CUDA_OPERATIONS * each, PAGE);
+    work->control_bytes = round_up(lanes * CGX_OPERATIONS * each, PAGE);
     status = get_control(work);
     if (status != CGX_OK)
         return status;
     status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
                              "cuMemHostGetDevicePointer");
-    for (unsigned i = 0; status == CGX_OK && i < lanes * CGX_CUDA_OPERATIONS; i++) {
-        struct cgx_cuda_table *table =
-            &work->lanes[i / CGX_CUDA_OPERATIONS].tables[i % CGX_CUDA_OPERATIONS];
+    for (unsigned i = 0; status == CGX_OK && i < lanes * CGX_OPERATIONS; i++) {
+        struct cgx_cuda_table *table = &work->lanes[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];
 
         table->status = (uint32_t *)(void *)(work->control + i * each);
         table->reported = there + i * each;
@@ -197,7 +196,7 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
 {
     size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
-    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_CUDA_OPERATIONS * table);
+    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_OPERATIONS * table);
     enum cgx_status status = get_memory(work, bytes, area->offered);
 
     if (status != CGX_OK)
@@ -207,7 +206,7 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
     for (unsigned i = 0; i < lanes; i++, next += mirror)
         work->lanes[i].mirror = next;
     for (unsigned i = 0; i < lanes; i++) {
-        for (int j = 0; j < CGX_CUDA_OPERATIONS; j++, next += table)
+        for (int j = 0; j < CGX_OPERATIONS; j++, next += table)
             work->lanes[i].tables[j].device = next;
     }
     return CGX_OK;

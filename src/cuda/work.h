@@ -20,15 +20,6 @@ struct cgx_cuda_table {
     CUdeviceptr reported; /* its address there */
 };
 
-enum cgx_cuda_operation {
-    CGX_CUDA_ENCODE,
-    CGX_CUDA_REDUCE,
-    CGX_CUDA_DECODE,
-    CGX_CUDA_MEASURE,
-    CGX_CUDA_SHOW,
-    CGX_CUDA_OPERATIONS
-};
-
 /* A place in STREAM: the event, or where that could not be recorded, the end of all that is queued
  * there. */
 struct cgx_cuda_mark {
@@ -53,7 +44,7 @@ struct cgx_cuda_lane {
     bool elsewhere;      /* ... or by that of another context */
     bool store_failed;
     bool pulled; /* what is to be decoded never was on the host */
-    struct cgx_cuda_table tables[CGX_CUDA_OPERATIONS];
+    struct cgx_cuda_table tables[CGX_OPERATIONS];
     struct cgx_cuda_mark stored, computed, fetched;
     struct cgx_cuda_borrowed *borrowed; /* as many as sources */
     size_t nborrowed;

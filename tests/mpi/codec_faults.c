@@ -3,7 +3,7 @@
 
 /* Faults on one rank, in every operation of the codec and every slice, and messages that are not
  * what the schedule says: each call ends well on all ranks or with an MPI error where it must, none
- * hangs, and the next call works. Linked with the library's objects, of which cgx_codec_host is
+ * hangs, and the next call works. Linked with the library's objects, of which cgx_codec_run is
  * wrapped; run with the number of slices that the settings make of a call as argument. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -14,60 +14,19 @@
 
 /* ---- the codec, with a fault in one operation ---- */
 
-enum operation { ENCODE, REDUCE, DECODE, OPERATIONS };
 static const char *const names[] = {"encode", "reduce", "decode"};
 
-static enum operation failing = OPERATIONS;
+static enum cgx_operation failing = CGX_OPERATIONS;
 static unsigned calls_left; /* of the failing operation before it fails */
 
-const struct cgx_codec *__real_cgx_codec_host(void);
-const struct cgx_codec *__wrap_cgx_codec_host(void);
+enum cgx_status __real_cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work);
+enum cgx_status __wrap_cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work);
 
-static bool fails(enum operation operation)
+enum cgx_status __wrap_cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work)
 {
-    return operation == failing && calls_left-- == 0;
-}
-
-static enum cgx_status encode(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const void *buffer, unsigned char *payload)
-{
-    if (fails(ENCODE))
+    if (work->operation == failing && calls_left-- == 0)
         return CGX_ERR_DEVICE;
-    return __real_cgx_codec_host()->encode(coding, pieces, npieces, buffer, payload);
-}
-
-static enum cgx_status decode(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *payload, void *buffer)
-{
-    if (fails(DECODE))
-        return CGX_ERR_DEVICE;
-    return __real_cgx_codec_host()->decode(coding, pieces, npieces, payload, buffer);
-}
-
-static enum cgx_status reduce(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                              size_t npieces, const unsigned char *const *sources, size_t nsources,
-                              const void *buffer, unsigned char *payload)
-{
-    if (fails(REDUCE))
-        return CGX_ERR_DEVICE;
-    return __real_cgx_codec_host()->reduce(coding, pieces, npieces, sources, nsources, buffer,
-                                           payload);
-}
-
-static enum cgx_status measure(const struct cgx_coding *coding, const struct cgx_piece *pieces,
-                               size_t npieces, const unsigned char *const *sources, size_t nsources,
-                               const void *buffer, struct cgx_sample *samples)
-{
-    return __real_cgx_codec_host()->measure(coding, pieces, npieces, sources, nsources, buffer,
-                                            samples);
-}
-
-const struct cgx_codec *__wrap_cgx_codec_host(void)
-{
-    static const struct cgx_codec codec = {
-        .name = "faulty", .encode = encode, .decode = decode, .reduce = reduce, .measure = measure};
-
-    return &codec;
+    return __real_cgx_codec_run(codec, work);
 }
 
 /* ---- messages, with a fault in one header ---- */
@@ -119,7 +78,7 @@ static enum end reduce_once(MPI_Comm comm)
 }
 
 /* On a communicator of its own: a good call, the one with the fault on rank FAULTY, good ones. */
-static enum end faulty_call(enum operation operation, unsigned nth, long send, int faulty,
+static enum end faulty_call(enum cgx_operation operation, unsigned nth, long send, int faulty,
                             bool *recovers)
 {
     MPI_Comm comm;
@@ -134,7 +93,7 @@ static enum end faulty_call(enum operation operation, unsigned nth, long send, i
         sends_left = send;
     }
     end = reduce_once(comm);
-    failing = OPERATIONS;
+    failing = CGX_OPERATIONS;
     sends_left = -1;
     for (int i = 0; i < 6; i++) {
         enum end next = reduce_once(comm);
@@ -146,17 +105,17 @@ static enum end faulty_call(enum operation operation, unsigned nth, long send, i
     return end;
 }
 
-static void test_operation(enum operation operation, unsigned slice, int faulty)
+static void test_operation(enum cgx_operation operation, unsigned slice, int faulty)
 {
     /* In a slice the ring reduces once for every other rank; the first and the last are tried. */
-    unsigned reductions = operation == REDUCE && ring ? (unsigned)check_size - 1 : 1;
+    unsigned reductions = operation == CGX_REDUCE && ring ? (unsigned)check_size - 1 : 1;
     bool last = slice + 1 == slices;
 
     for (unsigned nth = 0; nth<reductions; nth += reductions> 2 ? reductions - 1 : 1) {
         bool recovers, right;
         enum end end = faulty_call(operation, slice * reductions + nth, -1, faulty, &recovers);
 
-        if (operation != DECODE)
+        if (operation != CGX_DECODE)
             right = end == (slice == 0 ? EXACT : ERROR);
         else if (last)
             right = end == (check_rank == faulty ? ERROR : COMPRESSED);
@@ -164,16 +123,16 @@ static void test_operation(enum operation operation, unsigned slice, int faulty)
             right = end == ERROR;
         check(right && recovers, "%s fails in slice %u on rank %d: %s", names[operation], slice,
               faulty,
-              operation != DECODE && slice == 0 ? "all redo the call exactly"
-              : operation == DECODE && last     ? "that rank has an error"
-                                                : "all have an error");
+              operation != CGX_DECODE && slice == 0 ? "all redo the call exactly"
+              : operation == CGX_DECODE && last     ? "that rank has an error"
+                                                    : "all have an error");
     }
 }
 
 static void test_spoilt_message(long send, int faulty)
 {
     bool recovers;
-    enum end end = faulty_call(OPERATIONS, 0, send, faulty, &recovers);
+    enum end end = faulty_call(CGX_OPERATIONS, 0, send, faulty, &recovers);
 
     check(end != WRONG && recovers, "message %ld of rank %d is spoilt: no wrong result", send,
           faulty);
@@ -196,7 +155,7 @@ int main(int argc, char **argv)
     PMPI_Allreduce(input, exact, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {
-        for (enum operation operation = ENCODE; operation < OPERATIONS; operation++) {
+        for (enum cgx_operation operation = CGX_ENCODE; operation <= CGX_DECODE; operation++) {
             for (unsigned slice = 0; slice < slices; slice++)
                 test_operation(operation, slice, faulty);
         }

@@ -37,9 +37,12 @@ static void run(const struct cgx_codec *codec, const struct cgx_coding *coding,
 
     memset(payload, 0, sizeof payload);
     memset(sum, 0, sizeof sum);
-    codec->encode(coding, pieces, PIECES, elements, payload);
-    codec->reduce(coding, pieces, PIECES, sources, 2, elements, sum);
-    codec->decode(coding, pieces, PIECES, sum, outcome->decoded);
+    cgx_codec_run(codec, &(struct cgx_work){CGX_ENCODE, coding, pieces, PIECES, .in = elements,
+                                            .out = payload});
+    cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, coding, pieces, PIECES, sources, 2,
+                                            .in = elements, .out = sum});
+    cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, coding, pieces, PIECES, .in = sum,
+                                            .out = outcome->decoded});
     memcpy(outcome->payload, payload, sizeof payload);
     memcpy(outcome->sum, sum, sizeof sum);
 }

@@ -19,9 +19,11 @@ static void code(const struct cgx_coding *coding, const struct cgx_piece *piece)
 {
     const struct cgx_codec *codec = cgx_codec_host();
 
-    codec->encode(coding, piece, 1, values, payload);
+    cgx_codec_run(codec,
+                  &(struct cgx_work){CGX_ENCODE, coding, piece, 1, .in = values, .out = payload});
     memset(decoded, 0xFF, sizeof decoded);
-    codec->decode(coding, piece, 1, payload, decoded);
+    cgx_codec_run(codec,
+                  &(struct cgx_work){CGX_DECODE, coding, piece, 1, .in = payload, .out = decoded});
 }
 
 /* Over all data: whether errors are within C (1 + 2^-8) steps, and zeros remain. */
@@ -117,8 +119,10 @@ static void test_clamp(void)
 
             for (int i = 0; i < 64; i++)
                 halves[i] = cgx_to_float16((float)sign * (65504.0f - 700.0f * (float)i));
-            cgx_codec_host()->encode(&coding, &piece, 1, halves, payload);
-            cgx_codec_host()->decode(&coding, &piece, 1, payload, out);
+            cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
+                                                               .in = halves, .out = payload});
+            cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
+                                                               .in = payload, .out = out});
             for (int i = 0; i < 64; i++) {
                 double u = reference_step(&coding, &piece, payload, 0);
 

@@ -40,11 +40,14 @@ static bool accepts(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
     data_fill(DATA_GAUSSIAN, 1, values, 160);
     for (size_t i = 0; i < 160; i++)
         reference_narrow(dtype, values[i], values, i);
-    codec->encode(&coding, &piece, 1, values, payload);
+    cgx_codec_run(codec,
+                  &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values, .out = payload});
     memcpy(payload + 4, &header, sizeof header);
     memcpy(payload + 16 + 8 * width, &constant, sizeof constant);
-    reduced = codec->reduce(&coding, &piece, 1, sources, 2, values, sum);
-    decoded = codec->decode(&coding, &piece, 1, payload, values);
+    reduced = cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, &coding, &piece, 1, sources, 2,
+                                                      .in = values, .out = sum});
+    decoded = cgx_codec_run(
+        codec, &(struct cgx_work){CGX_DECODE, &coding, &piece, 1, .in = payload, .out = values});
     free(sum);
     free(payload);
     if (decoded != reduced || (decoded != CGX_OK && decoded != CGX_ERR_FORMAT))
@@ -124,14 +127,19 @@ static bool survives(const struct cgx_codec *codec, uint64_t *state, unsigned *a
         elements[i] = malloc(size + 2 * GUARD);
         memset(elements[i], 0x5A, size + 2 * GUARD);
     }
-    decoded = codec->decode(&coding, &piece, 1, payloads[0], elements[0] + GUARD);
+    decoded =
+        cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, &coding, &piece, 1, .in = payloads[0],
+                                                .out = elements[0] + GUARD});
     if (decoded == CGX_OK) {
         reference_decode(&coding, &piece, payloads[0], elements[1] + GUARD);
         same = same && memcmp(elements[0], elements[1], size + 2 * GUARD) == 0;
     }
-    reduced = codec->reduce(&coding, &piece, 1, sources, 2, NULL, sums[0] + GUARD);
+    reduced = cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, &coding, &piece, 1, sources, 2,
+                                                      .in = NULL, .out = sums[0] + GUARD});
     same = same &&
-           portable->reduce(&coding, &piece, 1, sources, 2, NULL, sums[1] + GUARD) == reduced &&
+           cgx_codec_run(portable, &(struct cgx_work){CGX_REDUCE, &coding, &piece, 1, sources, 2,
+                                                      .in = NULL, .out = sums[1] + GUARD}) ==
+               reduced &&
            memcmp(sums[0], sums[1], layout.bytes + 2 * GUARD) == 0;
     same = same && is_guarded(elements[0], size) && is_guarded(sums[0], layout.bytes);
     *accepted += (decoded == CGX_OK) + (reduced == CGX_OK);

@@ -60,15 +60,17 @@ static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *codi
     memset(decoded, 0xAA, sizeof decoded);
     reference_encode(coding, &piece, elements + 1, payloads[1]);
     reference_decode(coding, &piece, payloads[1], decoded[1] + GUARD);
-    return codec->encode(coding, &piece, 1, elements + 1, payloads[0]) == CGX_OK &&
+    return cgx_codec_run(codec, &(struct cgx_work){CGX_ENCODE, coding, &piece, 1,
+                                                   .in = elements + 1, .out = payloads[0]}) ==
+               CGX_OK &&
            memcmp(payloads[0], payloads[1], sizeof payloads[0]) == 0 &&
-           codec->decode(coding, &piece, 1, payloads[1], out + GUARD) == CGX_OK &&
+           cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, coding, &piece, 1, .in = payloads[1],
+                                                   .out = out + GUARD}) == CGX_OK &&
            memcmp(out + GUARD, decoded[1] + GUARD, count * size) == 0 &&
            only_within(payloads[0], bytes) && only_within(out, count * size);
 }
 
-static void test_set(const struct cgx_host_set *set, enum cgx_dtype dtype,
-                     enum cgx_rounding rounding)
+static void test_set(const struct cgx_codec *set, enum cgx_dtype dtype, enum cgx_rounding rounding)
 {
     bool same = true;
 
@@ -94,7 +96,7 @@ static void test_set(const struct cgx_host_set *set, enum cgx_dtype dtype,
                 continue;
             make_elements(dtype, bucket_size, counts[i]);
             for (unsigned bits = first; bits <= 32; bits += bits < 8 ? 1 : 24)
-                if (!is_same(&set->codec, &coding, counts[i], bits)) {
+                if (!is_same(set, &coding, counts[i], bits)) {
                     if (same)
                         diag("first at %u bits, %zu elements in buckets of %u", bits, counts[i],
                              bucket_size);
@@ -102,12 +104,12 @@ static void test_set(const struct cgx_host_set *set, enum cgx_dtype dtype,
                 }
         }
     }
-    ok(same, "%s: %s, %s: the bytes of the specification", set->codec.name, data_dtypes[dtype],
+    ok(same, "%s: %s, %s: the bytes of the specification", set->name, data_dtypes[dtype],
        data_roundings[rounding]);
 }
 
 /* Groups of random bits are numbered with 64 bits. */
-static void test_far_groups(const struct cgx_host_set *set)
+static void test_far_groups(const struct cgx_codec *set)
 {
     const struct cgx_coding coding = {.seed = 1, .call = 2, .stream = 3};
     const struct cgx_grid grid = cgx_grid_stochastic(-3, 3, 8);
@@ -125,13 +127,13 @@ static void test_far_groups(const struct cgx_host_set *set)
                 same && payloads[0][i] == cgx_code_stochastic(values[i], grid, 8,
                                                               reference_random(&coding, first + i));
     }
-    ok(same, "%s: random bits of elements far beyond 2^32", set->codec.name);
+    ok(same, "%s: random bits of elements far beyond 2^32", set->name);
 }
 
 int main(void)
 {
     for (int s = 0; s < DATA_SETS; s++) {
-        const struct cgx_host_set *set = cgx_host_find(data_sets[s]);
+        const struct cgx_codec *set = cgx_codec_host_named(data_sets[s]);
 
         if (set == NULL) {
             skip(data_sets[s], "not on this processor");
@@ -144,7 +146,6 @@ int main(void)
         test_far_groups(set);
     }
     ok(cgx_codec_host_named("none") == NULL, "there is no set of another name");
-    ok(cgx_codec_host() == &cgx_host_find(NULL)->codec,
-       "the host codec is that of the fastest set");
+    ok(cgx_codec_host() == cgx_codec_host_named(NULL), "the host codec is that of the fastest set");
     return done_testing();
 }

@@ -90,7 +90,7 @@ static void test_clamp(void)
 }
 
 /* A sample of float32, with NaNs, through every set; one at a time as well, for the tails. */
-static void test_set(const struct cgx_host_set *set, enum cgx_dtype dtype)
+static void test_set(const struct cgx_codec *set, enum cgx_dtype dtype)
 {
     const struct cgx_host_kernels *kernels = &set->kernels;
     float *values = malloc((VALUES + 1) * sizeof *values);
@@ -114,7 +114,7 @@ static void test_set(const struct cgx_host_set *set, enum cgx_dtype dtype)
             one = one && single == element;
         }
     }
-    ok(wide && narrow && one, "%s: conversions of %s are those of the definition", set->codec.name,
+    ok(wide && narrow && one, "%s: conversions of %s are those of the definition", set->name,
        data_dtypes[dtype]);
     free(elements);
     free(values);
@@ -129,7 +129,7 @@ int main(void)
     test_clamp();
     for (int s = 0; s < DATA_SETS; s++)
         for (int dtype = CGX_FLOAT16; dtype <= CGX_BFLOAT16; dtype++) {
-            const struct cgx_host_set *set = cgx_host_find(data_sets[s]);
+            const struct cgx_codec *set = cgx_codec_host_named(data_sets[s]);
 
             if (set != NULL)
                 test_set(set, (enum cgx_dtype)dtype);

@@ -141,27 +141,34 @@ static void test_backend(void)
 
     data_fill(DATA_HEAVY_TAILED, 7, elements, ELEMENTS);
     memset(staging, 0, STAGING);
-    cgx_codec_host()->encode(&coding, pieces, PIECES, elements, staging);
-    cgx_codec_host()->measure(&coding, pieces, PIECES, sources, 2, elements, expected);
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, pieces, PIECES,
+                                                       .in = elements, .out = staging});
+    cgx_codec_run(cgx_codec_host(),
+                  &(struct cgx_work){CGX_MEASURE, &coding, pieces, PIECES, sources, 2,
+                                     .in = elements, .out = expected});
     buffer = device_clone(elements, sizeof elements);
     backend = open_backend(staging, &all, buffer);
     if (backend->ops->begin(backend) != CGX_OK)
         bail_out("no call begins");
     backend->ops->store(backend, 0, staging, SAMPLES_AT);
-    good = backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
-                                 samples) == CGX_OK &&
+    good = backend->ops->run(backend, 0,
+                             &(struct cgx_work){CGX_MEASURE, &coding, pieces, PIECES, sources, 2,
+                                                .in = buffer, .out = samples}) == CGX_OK &&
            backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
            backend->ops->wait(backend, 0) == CGX_OK;
     ok(good && memcmp(samples, expected, sizeof expected) == 0,
        "the device backend fetches the samples of the host codec");
-    ok(backend->ops->measure(backend, 0, &coding, pieces, 1, sources, 2, buffer, samples) ==
-               CGX_OK &&
+    ok(backend->ops->run(backend, 0,
+                         &(struct cgx_work){CGX_MEASURE, &coding, pieces, 1, sources, 2,
+                                            .in = buffer, .out = samples}) == CGX_OK &&
            backend->ops->wait(backend, 0) == CGX_OK,
        "exact pieces alone have no samples");
     /* The first piece's entry is not that which the device has. */
-    cgx_codec_host()->measure(&coding, pieces + 1, 2, sources, 2, elements, expected);
-    good = backend->ops->measure(backend, 0, &coding, pieces + 1, 2, sources, 2, buffer, samples) ==
-               CGX_OK &&
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, pieces + 1, 2, sources,
+                                                       2, .in = elements, .out = expected});
+    good = backend->ops->run(backend, 0,
+                             &(struct cgx_work){CGX_MEASURE, &coding, pieces + 1, 2, sources, 2,
+                                                .in = buffer, .out = samples}) == CGX_OK &&
            backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
            backend->ops->wait(backend, 0) == CGX_OK;
     ok(good && memcmp(samples, expected, sizeof expected) == 0, "then others are measured");
@@ -188,7 +195,8 @@ static void test_backend_raw(void)
     for (raw.raws = 0; raw.raws < 2; raw.raws++) {
         raw.first_raw = SOURCES - 1;
         memset(staging, 0, STAGING);
-        cgx_codec_host()->encode(&coding, pieces, PIECES, elements, staging);
+        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, pieces, PIECES,
+                                                           .in = elements, .out = staging});
         memcpy(staging + RAW_AT, staging, RAW_AT);
         for (int i = 0; i < PIECES; i++) {
             moved[i] = pieces[i];
@@ -197,13 +205,16 @@ static void test_backend_raw(void)
                 memcpy(staging + RAW_AT + moved[i].raw, elements + pieces[i].first,
                        pieces[i].count * sizeof *elements);
         }
-        cgx_codec_host()->reduce(&raw, moved, PIECES, sources, SOURCES, elements, expected);
+        cgx_codec_run(cgx_codec_host(),
+                      &(struct cgx_work){CGX_REDUCE, &raw, moved, PIECES, sources, SOURCES,
+                                         .in = elements, .out = expected});
         if (backend->ops->begin(backend) != CGX_OK)
             bail_out("no call begins");
         backend->ops->store(backend, 0, staging, STAGING);
         good = good &&
-               backend->ops->reduce(backend, 0, &raw, moved, PIECES, sources, SOURCES, buffer,
-                                    out) == CGX_OK &&
+               backend->ops->run(backend, 0,
+                                 &(struct cgx_work){CGX_REDUCE, &raw, moved, PIECES, sources,
+                                                    SOURCES, .in = buffer, .out = out}) == CGX_OK &&
                backend->ops->fetch(backend, 0, out, 65536) == CGX_OK &&
                backend->ops->wait(backend, 0) == CGX_OK && memcmp(out, expected, 65536) == 0;
         backend->ops->end(backend);
@@ -237,10 +248,13 @@ static void test_store_fails(void)
     device_fail(SOFTCUDA_COPY, 1, true);
     backend->ops->store(backend, 0, staging, SAMPLES_AT);
     device_fail(SOFTCUDA_COPY, 0, false);
-    measured = backend->ops->measure(backend, 0, &coding, pieces, PIECES, sources, 2, buffer,
-                                     (struct cgx_sample *)(void *)(staging + SAMPLES_AT));
-    reduced =
-        backend->ops->reduce(backend, 0, &coding, pieces, PIECES, sources, 2, buffer, staging);
+    measured = backend->ops->run(
+        backend, 0,
+        &(struct cgx_work){CGX_MEASURE, &coding, pieces, PIECES, sources, 2, .in = buffer,
+                           .out = (struct cgx_sample *)(void *)(staging + SAMPLES_AT)});
+    reduced = backend->ops->run(backend, 0,
+                                &(struct cgx_work){CGX_REDUCE, &coding, pieces, PIECES, sources, 2,
+                                                   .in = buffer, .out = staging});
     ok(measured == CGX_ERR_DEVICE && reduced == CGX_ERR_DEVICE, name);
     backend->ops->wait(backend, 0);
     device_fail(SOFTCUDA_COPY, 1, true);

@@ -113,7 +113,7 @@ static void make_elements(const struct scene *scene, uint64_t *state)
         if ((r >> 16) % 16 == 0)
             values[i + r % n] = strange_value(state);
     }
-    cgx_host_find(NULL)->kernels.narrow[dtype](values, scene->elements, buffer_in(scene, made));
+    cgx_codec_host()->kernels.narrow[dtype](values, scene->elements, buffer_in(scene, made));
 }
 
 static void make_pieces(struct scene *scene)
@@ -177,8 +177,10 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
         make_elements(scene, &state);
         if (cgx_is_raw(&coding, i))
             make_raw(scene, payload_in(made, i));
-        else if (cgx_codec_host()->encode(&coding, scene->pieces, plan->npieces,
-                                          buffer_in(scene, made), payload_in(made, i)) != CGX_OK)
+        else if (cgx_codec_run(cgx_codec_host(),
+                               &(struct cgx_work){CGX_ENCODE, &coding, scene->pieces, plan->npieces,
+                                                  .in = buffer_in(scene, made),
+                                                  .out = payload_in(made, i)}) != CGX_OK)
             bail_out("the host codec does not encode");
     }
     if (payloads > 1)
@@ -192,7 +194,7 @@ static enum cgx_status add_piece(const struct scene *scene, const struct cgx_pie
                                  const unsigned char *payload, unsigned char *buffer)
 {
     static float levels[ELEMENTS];
-    const struct cgx_host_kernels *kernels = &cgx_host_find(NULL)->kernels;
+    const struct cgx_host_kernels *kernels = &cgx_codec_host()->kernels;
     enum cgx_dtype dtype = scene->plan.coding.dtype;
     unsigned char *elements = buffer + piece->first * element_size(scene);
     struct cgx_coding coding = scene->plan.coding;
@@ -204,7 +206,8 @@ static enum cgx_status add_piece(const struct scene *scene, const struct cgx_pie
     if (piece->bits == CGX_BITS_EXACT)
         kernels->widen[dtype](payload + piece->offset, piece->count, levels);
     else
-        status = cgx_codec_host()->decode(&coding, &alone, 1, payload, levels);
+        status = cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &alone, 1,
+                                                                    .in = payload, .out = levels});
     kernels->widen[dtype](elements, piece->count, values);
     kernels->add(levels, piece->count, values);
     kernels->narrow[dtype](values, piece->count, elements);
@@ -218,15 +221,22 @@ static enum cgx_status run_on_host(const struct kernels_job *job, const struct s
 
     switch (job->kernel) {
     case CGX_KERNEL_ENCODE:
-        return codec->encode(job->coding, job->pieces, job->npieces, job->buffer, job->payload);
+        return cgx_codec_run(codec,
+                             &(struct cgx_work){CGX_ENCODE, job->coding, job->pieces, job->npieces,
+                                                .in = job->buffer, .out = job->payload});
     case CGX_KERNEL_REDUCE:
-        return codec->reduce(job->coding, job->pieces, job->npieces, job->sources, job->nsources,
-                             job->buffer, job->payload);
+        return cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, job->coding, job->pieces,
+                                                       job->npieces, job->sources, job->nsources,
+                                                       .in = job->buffer, .out = job->payload});
     case CGX_KERNEL_MEASURE:
-        return codec->measure(job->coding, job->pieces, job->npieces, job->sources, job->nsources,
-                              job->buffer, (struct cgx_sample *)(void *)job->payload);
+        return cgx_codec_run(codec,
+                             &(struct cgx_work){CGX_MEASURE, job->coding, job->pieces, job->npieces,
+                                                job->sources, job->nsources, .in = job->buffer,
+                                                .out = (struct cgx_sample *)(void *)job->payload});
     case CGX_KERNEL_DECODE:
-        return codec->decode(job->coding, job->pieces, job->npieces, job->payload, job->buffer);
+        return cgx_codec_run(codec,
+                             &(struct cgx_work){CGX_DECODE, job->coding, job->pieces, job->npieces,
+                                                .in = job->payload, .out = job->buffer});
     default:
         for (size_t i = 0; i < job->npieces && status == CGX_OK; i++)
             status = add_piece(scene, &job->pieces[i], job->payload, job->buffer);

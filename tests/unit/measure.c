@@ -134,8 +134,9 @@ static bool is_measured(const struct cgx_codec *codec, const struct cgx_coding *
     sum_sources(coding, piece, nsources, own);
     memset(samples, GUARD_BYTE, sizeof samples);
     memset(guard, GUARD_BYTE, sizeof guard);
-    if (codec->measure(coding, piece, 1, sources, nsources,
-                       own < nsources ? buffers[own] + 1 : NULL, samples) != CGX_OK)
+    if (cgx_codec_run(codec, &(struct cgx_work){CGX_MEASURE, coding, piece, 1, sources, nsources,
+                                                .in = own < nsources ? buffers[own] + 1 : NULL,
+                                                .out = samples}) != CGX_OK)
         return false;
     for (; cgx_sample_bucket(n, coding->sampling) * bucket_size < piece->count; n++) {
         size_t start = cgx_sample_bucket(n, coding->sampling) * bucket_size;
@@ -199,7 +200,8 @@ static void test_largest(const struct cgx_codec *codec, enum cgx_rounding roundi
         else
             data_fill((enum data_kind)kind, 5, values, 4096);
         expected = expected_sample(rounding, values, 4096);
-        codec->measure(&coding, &piece, 1, own, 1, values, &sample);
+        cgx_codec_run(codec, &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
+                                                .in = values, .out = &sample});
         same = same && memcmp(&sample, &expected, sizeof sample) == 0;
         if (kind == DATA_KINDS)
             same = same && sample.squares[rounding == CGX_ROUNDING_NEAREST ? 0 : 1] > 1u << 29;
@@ -223,7 +225,8 @@ static void test_pieces(void)
 
     data_fill(DATA_GAUSSIAN, 1, values, 4096);
     memset(samples, GUARD_BYTE, sizeof samples);
-    cgx_codec_host()->measure(&coding, pieces, 3, own, 1, values, samples);
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, pieces, 3, own, 1,
+                                                       .in = values, .out = samples});
     first = expected_sample(CGX_ROUNDING_NEAREST, values + 3 * COUNT, 64);
     ok(memcmp(&samples[1], &first, sizeof first) == 0 && samples[2].squares[0] == 0xA5A5A5A5,
        "exact pieces have no samples");
@@ -239,13 +242,17 @@ static void test_refused(void)
     bool refused;
 
     data_fill(DATA_GAUSSIAN, 1, values, piece.count);
-    cgx_codec_host()->encode(&coding, &piece, 1, values, payloads[0]);
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values,
+                                                       .out = payloads[0]});
     memcpy(payloads[0] + 0, &bad, sizeof bad); /* the first sample's */
-    refused =
-        cgx_codec_host()->measure(&coding, &piece, 1, payload, 1, NULL, samples) == CGX_ERR_FORMAT;
-    cgx_codec_host()->encode(&coding, &piece, 1, values, payloads[0]);
-    ok(refused &&
-           cgx_codec_host()->measure(&coding, &piece, 1, payload, 1, NULL, samples) == CGX_OK,
+    refused = cgx_codec_run(cgx_codec_host(),
+                            &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, payload, 1,
+                                               .in = NULL, .out = samples}) == CGX_ERR_FORMAT;
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values,
+                                                       .out = payloads[0]});
+    ok(refused && cgx_codec_run(cgx_codec_host(),
+                                &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, payload, 1,
+                                                   .in = NULL, .out = samples}) == CGX_OK,
        "a header that no encoder writes is refused");
 }
 
@@ -261,7 +268,8 @@ static void test_zeros(void)
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 64; j++)
             values[j] = i == 0 || (i == 1 && j == 63) ? -0.0f : 0.0f;
-        cgx_codec_host()->measure(&coding, &piece, 1, own, 1, values, &sample);
+        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
+                                                           .in = values, .out = &sample});
         same = same && memcmp(&sample, &zeros, sizeof zeros) == 0;
     }
     ok(same, "zeros of either sign are zeros");
@@ -293,12 +301,15 @@ static double error_ratio(enum data_kind kind, enum cgx_rounding rounding, unsig
     double measured = 0, actual = 0;
 
     data_fill(kind, bits, elements, COUNT);
-    cgx_codec_host()->measure(&coding, &piece, 1, own, 1, elements, samples);
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
+                                                       .in = elements, .out = samples});
     for (size_t i = 0; i < SAMPLES; i++)
         measured += weight_of(&samples[i]) * cgx_sample_error(&samples[i], rounding, bits);
     for (; coding.call < times; coding.call++) {
-        cgx_codec_host()->encode(&coding, &piece, 1, elements, payload);
-        cgx_codec_host()->decode(&coding, &piece, 1, payload, decoded);
+        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
+                                                           .in = elements, .out = payload});
+        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
+                                                           .in = payload, .out = decoded});
         for (size_t i = 0; i < SAMPLES; i++)
             for (size_t j = 0; j < 256; j++) {
                 size_t at = cgx_sample_bucket(i, everything) * 256 + j;

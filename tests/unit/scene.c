@@ -135,36 +135,17 @@ static bool fails(int what)
     return true;
 }
 
-static enum cgx_status faulty_encode(struct cgx_backend *backend, unsigned lane,
-                                     const struct cgx_coding *coding,
-                                     const struct cgx_piece *pieces, size_t npieces,
-                                     const void *buffer, unsigned char *payload)
+static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned lane,
+                                  const struct cgx_work *work)
 {
-    return fails(SCENE_ENCODE) ? CGX_ERR_DEVICE
-                               : cgx_backend_host()->ops->encode(backend, lane, coding, pieces,
-                                                                 npieces, buffer, payload);
-}
+    static const int faults[CGX_OPERATIONS] = {[CGX_ENCODE] = SCENE_ENCODE,
+                                               [CGX_REDUCE] = SCENE_REDUCE,
+                                               [CGX_DECODE] = SCENE_DECODE,
+                                               [CGX_MEASURE] = -1,
+                                               [CGX_SHOW] = -1};
 
-static enum cgx_status faulty_reduce(struct cgx_backend *backend, unsigned lane,
-                                     const struct cgx_coding *coding,
-                                     const struct cgx_piece *pieces, size_t npieces,
-                                     const unsigned char *const *sources, size_t nsources,
-                                     const void *buffer, unsigned char *payload)
-{
-    return fails(SCENE_REDUCE)
-               ? CGX_ERR_DEVICE
-               : cgx_backend_host()->ops->reduce(backend, lane, coding, pieces, npieces, sources,
-                                                 nsources, buffer, payload);
-}
-
-static enum cgx_status faulty_decode(struct cgx_backend *backend, unsigned lane,
-                                     const struct cgx_coding *coding,
-                                     const struct cgx_piece *pieces, size_t npieces,
-                                     const unsigned char *payload, void *buffer)
-{
-    return fails(SCENE_DECODE) ? CGX_ERR_DEVICE
-                               : cgx_backend_host()->ops->decode(backend, lane, coding, pieces,
-                                                                 npieces, payload, buffer);
+    return fails(faults[work->operation]) ? CGX_ERR_DEVICE
+                                          : cgx_backend_host()->ops->run(backend, lane, work);
 }
 
 static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned lane)
@@ -240,9 +221,7 @@ static void run_rank(void *context, unsigned rank)
     rank_now = rank;
     operations = messages = 0;
     mpi.Isend = counted_send;
-    ops.encode = faulty_encode;
-    ops.reduce = faulty_reduce;
-    ops.decode = faulty_decode;
+    ops.run = faulty_run;
     ops.wait = faulty_wait;
     if (scene->in_place)
         memcpy(scene->outputs[rank], scene->inputs[rank], bytes);
