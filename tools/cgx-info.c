@@ -72,7 +72,7 @@ static void print_build(void)
            "; MPI " EXPANDED(MPI_VERSION) "." EXPANDED(MPI_SUBVERSION) "\n");
     printf("CUDA header    %s\n", cgx_cuda_build());
     printf("hwloc header   %s\n", cgx_topo_build());
-    printf("kernels        %s\n", cgx_codec_host()->name);
+    printf("kernels        %s\n", cgx_codec_name(cgx_codec_host()));
     print_machine();
 }
 

@@ -20,7 +20,7 @@ static void print_heads(const struct cgx_settings *settings, const struct info_m
                         const char *link, double copy)
 {
     printf("host codec     %s kernels on one thread, float32, buckets of %u, rounding %s\n",
-           cgx_codec_host()->name, settings->bucket_size,
+           cgx_codec_name(cgx_codec_host()), settings->bucket_size,
            settings->rounding == CGX_ROUNDING_STOCHASTIC ? "stochastic" : "to nearest");
     printf("memcpy         %.2f GB/s\n", copy);
     printf("link           %s: %g Gbit/s, %g us of latency\n", link, model->bytes_per_ns * 8,

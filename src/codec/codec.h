@@ -82,6 +82,9 @@ struct cgx_work {
 /* The host codec with one set of kernels (host_kernels.h). */
 struct cgx_codec;
 
+/* That of the set: "avx2", say. */
+const char *cgx_codec_name(const struct cgx_codec *codec);
+
 /* Carries out WORK. The caller's floating-point modes change no byte and are left as they were,
  * exception flags included. Returns CGX_OK or, where stated, an error, which is not logged: the
  * caller knows whose payload it is. After an error the destination holds anything. */

@@ -7,6 +7,11 @@
 #include "codec/host_kernels.h"
 #include "util/float_state.h"
 
+const char *cgx_codec_name(const struct cgx_codec *codec)
+{
+    return codec->name;
+}
+
 enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work)
 {
     enum cgx_status status = CGX_ERR_INVALID;

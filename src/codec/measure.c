@@ -3,9 +3,11 @@
 
 #include "codec/measure.h"
 
+#include "codec/encoding.h"
+
 double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits)
 {
-    unsigned steps = (1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1);
+    unsigned steps = cgx_encoding_steps(bits, rounding);
     double u;
 
     if (!(sample->min <= sample->max))

@@ -53,14 +53,6 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
     return whole + (cgx_sample_bucket(whole, sampling) < buckets);
 }
 
-/* Squared steps of a grid at BITS; 0 where there is none. */
-CGX_QUANT double cgx_grid_squared(enum cgx_rounding rounding, unsigned bits)
-{
-    double steps = (double)((1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2u : 1u));
-
-    return steps * steps;
-}
-
 /* One measured bucket. With d = fma(x, 1/u, -(q + z)) the distance of an element from its level in
  * steps, and t = d * 1024 rounded to an integer, halves to even, SQUARES holds the sum of t^2: the
  * squared error in units of u^2 2^-20. For stochastic rounding it is the expected error: with d the

@@ -3,6 +3,7 @@
 
 #include "codec/peek.h"
 
+#include "codec/bucket.h"
 #include "codec/host_walk.h"
 
 /* Of the fastest set, whose codec is its first member. */
@@ -25,7 +26,7 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
         cgx_peek_elements(
             coding->dtype,
             cgx_walk_element(&walk, payload + piece->offset, index * coding->bucket_size),
-            cgx_peek_count(coding, piece, index), values);
+            cgx_bucket_elements(piece, coding->bucket_size, index), values);
         return CGX_OK;
     }
     bucket = cgx_walk_bucket(&walk, index);

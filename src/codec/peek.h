@@ -9,18 +9,9 @@
 
 #include "codec/codec.h"
 
-/* Elements of bucket INDEX of PIECE. */
-static inline size_t cgx_peek_count(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                                    size_t index)
-{
-    size_t rest = piece->count - index * coding->bucket_size;
-
-    return rest < coding->bucket_size ? rest : coding->bucket_size;
-}
-
 /* Decodes bucket INDEX of PIECE of PAYLOAD, which lies as the piece's offset says, into VALUES:
- * cgx_peek_count of them, NaN where it is poisoned. *STEP: u, the distance of levels; 0 where the
- * bucket is constant or not quantised. CGX_ERR_FORMAT if the header is none that an encoder
+ * cgx_bucket_elements of them, NaN where it is poisoned. *STEP: u, the distance of levels; 0 where
+ * the bucket is constant or not quantised. CGX_ERR_FORMAT if the header is none that an encoder
  * writes. */
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,

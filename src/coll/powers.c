@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "codec/bucket.h"
+#include "codec/encoding.h"
 #include "codec/peek.h"
 #include "coll/tally.h"
 
@@ -75,7 +77,7 @@ static double inputs_power(const struct inputs *inputs, const struct cgx_coding 
             continue;
         if (cgx_peek_bucket(coding, &there, index, inputs->sources[i], values, &step) != CGX_OK)
             return NAN;
-        sum += square_of(values, cgx_peek_count(coding, piece, index));
+        sum += square_of(values, cgx_bucket_elements(piece, coding->bucket_size, index));
     }
     return inputs->known ? sum * inputs->addends / (inputs->addends - 1) : NAN;
 }
@@ -112,13 +114,13 @@ static void add_bucket(const struct cgx_slice *slice, const struct inputs *input
                        const struct cgx_piece *piece, size_t index, struct cgx_finding *finding)
 {
     const struct cgx_coding *coding = &slice->coding;
-    size_t count = cgx_peek_count(coding, piece, index);
+    size_t count = cgx_bucket_elements(piece, coding->bucket_size, index);
     float values[CGX_BUCKET_SIZE_MAX], step;
     double weight;
 
     if (cgx_peek_bucket(coding, piece, index, slice->lane->staging, values, &step) != CGX_OK)
         return;
-    weight = (double)count * step * step * cgx_grid_squared(coding->rounding, piece->bits);
+    weight = (double)count * step * step * cgx_encoding_range(piece->bits, coding->rounding);
     add(finding, CGX_POWER_SUM, square_of(values, count), weight);
     add(finding, CGX_POWER_CHANGE,
         change_of(slice->coll->tally->kept, values, count,
@@ -142,9 +144,9 @@ void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
         struct cgx_sampling sampling = coll->tally->kept->sampling;
         struct cgx_finding *finding =
             &coll->tally->findings[cgx_plan_segment(coll->schedule->plan, piece->first)];
-        size_t samples = cgx_sample_count((piece->count + bucket_size - 1) / bucket_size, sampling);
+        size_t samples = cgx_sample_count(cgx_bucket_count(piece->count, bucket_size), sampling);
 
-        if (piece->bits == CGX_BITS_EXACT)
+        if (cgx_encoding_is_exact(piece->bits))
             continue;
         finding->owned +=
             cgx_tally_weight(coll->schedule->plan, piece, slice->lane->staging + piece->offset);

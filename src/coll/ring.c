@@ -5,8 +5,6 @@
  * member adding what it brings, and the sum travels round once more, verbatim. Sums are in cyclic
  * order. Each member quantises once more, so that the error is that of steps which grow along the
  * way. */
-#include <string.h>
-
 #include "coll/stage.h"
 
 /* The member BACK places before this one. */
@@ -39,18 +37,6 @@ static struct cgx_unit first_send(const struct cgx_stage *stage)
     return unit < stage->nunits ? stage->units[unit] : (struct cgx_unit){0};
 }
 
-/* What came is the first of the addends. */
-static void prepend_arrived(struct cgx_slice *slice, const struct cgx_stage *stage)
-{
-    const unsigned char **addends = slice->coll->scratch->addends;
-
-    cgx_stage_rebase(slice, stage->units[stage->self].message);
-    memmove(addends + 1, addends, slice->naddends * sizeof addends[0]);
-    addends[0] = slice->lane->staging + stage->incoming;
-    slice->naddends++;
-    slice->first_raw++;
-}
-
 static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
 {
     for (unsigned t = 0; t + 1 < stage->size; t++) {
@@ -65,7 +51,8 @@ static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_
         cgx_stage_store(slice, stage, stage->incoming,
                         CGX_MESSAGE_HEADER_BYTES + stage->units[in].bytes);
         if (in == stage->self) {
-            prepend_arrived(slice, stage);
+            cgx_operands_rebase(&slice->operands, stage->units[in].message);
+            cgx_operands_prepend(&slice->operands, slice->lane->staging + stage->incoming);
         } else {
             slice->coll->scratch->sources[0] = slice->lane->staging + stage->incoming;
             cgx_stage_sum(slice, stage, &stage->units[in], 1);

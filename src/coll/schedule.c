@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/schedule.h"
+
+#include "codec/encoding.h"
 #include "coll/carry.h"
 #include "coll/split.h"
 #include "coll/watch.h"
@@ -116,7 +118,7 @@ static bool rounds_twice(const struct cgx_plan *plan)
     if (plan->dtype == CGX_FLOAT32)
         return false;
     for (size_t i = 0; i < plan->nsegments; i++) {
-        if (plan->segments[i].bits == CGX_BITS_EXACT)
+        if (cgx_encoding_is_exact(plan->segments[i].bits))
             return true;
     }
     return false;

@@ -39,7 +39,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
         cgx_shared_close(&scratch->shared);
     free(scratch->transfers);
     free(scratch->sources);
-    free(scratch->addends);
+    free(scratch->operands);
     free(scratch->shown);
     cgx_exchange_free(scratch->exchange);
     *scratch = (struct cgx_scratch){.mates = scratch->mates};
@@ -90,10 +90,10 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
         had = get_lane(&grown.lanes[i], &grown.holds);
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
-    grown.addends = calloc(grown.holds.sources, sizeof *grown.addends);
+    grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
     grown.shown = calloc(grown.holds.shown, sizeof *grown.shown);
     grown.exchange = cgx_exchange_create(grown.holds.transfers);
-    if (!had || !grown.transfers || !grown.sources || !grown.addends || !grown.shown ||
+    if (!had || !grown.transfers || !grown.sources || !grown.operands || !grown.shown ||
         !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;

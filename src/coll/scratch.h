@@ -59,9 +59,9 @@ struct cgx_scratch {
     struct cgx_needs holds;
     struct cgx_lane lanes[CGX_LANES];
     struct cgx_transfer *transfers;
-    const unsigned char **sources; /* of the sum that is being formed */
-    const unsigned char **addends; /* as many */
-    struct cgx_shown *shown;       /* of the payload that is being formed */
+    const unsigned char **sources;  /* of the sum that is being formed */
+    const unsigned char **operands; /* as many */
+    struct cgx_shown *shown;        /* of the payload that is being formed */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* that work on the staging memory */
 };

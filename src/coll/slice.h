@@ -11,6 +11,7 @@
 #define CGX_COLL_SLICE_H
 
 #include "coll/coll.h"
+#include "coll/operands.h"
 
 /* What is measured while a lane's work is queued. */
 struct cgx_measuring {
@@ -38,11 +39,8 @@ struct cgx_slice {
     /* Where in the staging memory arrives what is to be summed inside the node, and between nodes,
      * and where samples come to. */
     size_t inner_incoming, cross_incoming, samples;
-    /* Addends of this rank's sum: the first so many of the scratch memory's. Each pointer is biased
-     * so that its first byte is that of staging offset ADDENDS_ORIGIN. NULL: the caller's input. */
-    size_t naddends, addends_origin;
-    size_t first_raw, raws; /* which of them are raw, or elements; those begin with a message */
-    size_t npulled;         /* messages that were pulled to be summed */
+    struct cgx_operands operands;
+    size_t npulled; /* messages that were pulled to be summed */
     /* Set by the stages. */
     bool consensus; /* it is declined since the call must not be compressed */
     bool lost;      /* this rank has no result, and not all ranks know */

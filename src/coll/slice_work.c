@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "codec/bucket.h"
+#include "codec/encoding.h"
 #include "coll/carry.h"
 #include "coll/powers.h"
 #include "coll/tally.h"
@@ -40,8 +42,8 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     if (!coll->tally || !coll->tally->findings)
         return;
     for (size_t i = 0; i < what->npieces; i++) {
-        if (what->pieces[i].bits != CGX_BITS_EXACT)
-            count += cgx_sample_count((what->pieces[i].count + bucket_size - 1) / bucket_size,
+        if (!cgx_encoding_is_exact(what->pieces[i].bits))
+            count += cgx_sample_count(cgx_bucket_count(what->pieces[i].count, bucket_size),
                                       coding->sampling);
     }
     slice->measuring = *what;
@@ -103,16 +105,13 @@ static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t ns
 static size_t list_headers(const struct cgx_slice *slice, const struct cgx_unit *part,
                            struct cgx_shown *ranges)
 {
-    unsigned bucket_size = slice->coding.bucket_size;
     size_t nranges = 0;
 
     for (size_t i = 0; i < part->npieces; i++) {
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
-        size_t buckets = (piece->count + bucket_size - 1) / bucket_size;
 
-        if (piece->bits != CGX_BITS_EXACT)
-            ranges[nranges++] =
-                (struct cgx_shown){piece->offset, buckets * CGX_BUCKET_HEADER_BYTES};
+        if (!cgx_encoding_is_exact(piece->bits))
+            ranges[nranges++] = cgx_bucket_headers(piece, slice->coding.bucket_size);
     }
     return nranges;
 }
@@ -224,8 +223,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size
     if (slice->standing != CGX_ABLE || unit->npieces == 0)
         return;
     coding.partial = partial;
-    coding.first_raw = (unsigned)(nsources - slice->naddends + slice->first_raw);
-    coding.raws = (unsigned)slice->raws;
+    coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
+    coding.raws = (unsigned)slice->operands.raws;
     for (size_t i = 0; i < unit->npieces; i++) {
         pieces[i] = slice->lane->pieces[unit->first_piece + i];
         pieces[i].offset -= unit->message;

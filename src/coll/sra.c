@@ -3,8 +3,6 @@
 
 /* SRA: every member sends its part of each unit to the unit's owner, who has them all to sum at
  * once, and then sends the sum to all. */
-#include <string.h>
-
 #include "coll/stage.h"
 
 /* The foreign units, which lie together. */
@@ -23,30 +21,6 @@ static struct cgx_unit first_send(const struct cgx_stage *stage)
         run.npieces = unit->first_piece + unit->npieces - run.first_piece;
     }
     return run;
-}
-
-/* The addends become one for each member, in order; at the place of this rank its own. */
-static void insert_arrived(struct cgx_slice *slice, const struct cgx_stage *stage)
-{
-    const struct cgx_unit *own = &stage->units[stage->self];
-    const unsigned char **addends = slice->coll->scratch->addends;
-    size_t extent = CGX_MESSAGE_HEADER_BYTES + own->bytes, brought = slice->naddends;
-    unsigned arrived = 0;
-
-    cgx_stage_rebase(slice, own->message);
-    memmove(addends + stage->self, addends, brought * sizeof addends[0]);
-    for (unsigned member = 0; member < stage->size; member++) {
-        size_t place = member < stage->self ? member : member + brought - 1;
-
-        if (member != stage->self)
-            addends[place] = slice->lane->staging + stage->incoming + arrived++ * extent;
-    }
-    slice->naddends = brought + arrived;
-    slice->first_raw += stage->self;
-    if (own->is_raw) {
-        slice->first_raw = 0;
-        slice->raws = slice->naddends;
-    }
 }
 
 static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
@@ -70,7 +44,9 @@ static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_
     if (status != CGX_OK || !own)
         return status;
     cgx_stage_store(slice, stage, stage->incoming, arrived * extent);
-    insert_arrived(slice, stage);
+    cgx_operands_rebase(&slice->operands, own->message);
+    cgx_operands_surround(&slice->operands, slice->lane->staging + stage->incoming, extent,
+                          stage->self, stage->size - 1 - stage->self, own->is_raw);
     return CGX_OK;
 }
 

@@ -14,18 +14,6 @@ unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *s
                            : nodes->members[nodes->first[slice->node] + member];
 }
 
-void cgx_stage_rebase(struct cgx_slice *slice, size_t origin)
-{
-    const unsigned char **addends = slice->coll->scratch->addends;
-    ptrdiff_t by = (ptrdiff_t)origin - (ptrdiff_t)slice->addends_origin;
-
-    for (size_t i = 0; i < slice->naddends; i++) {
-        if (addends[i] && i - slice->first_raw >= slice->raws)
-            addends[i] += by;
-    }
-    slice->addends_origin = origin;
-}
-
 void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
                      size_t bytes)
 {
@@ -35,12 +23,12 @@ void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, siz
 
 size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
 {
-    const struct cgx_scratch *scratch = slice->coll->scratch;
+    struct cgx_operands *operands = &slice->operands;
 
-    cgx_stage_rebase(slice, unit->message);
-    memcpy(scratch->sources + nsources, scratch->addends,
-           slice->naddends * sizeof scratch->addends[0]);
-    return nsources + slice->naddends;
+    cgx_operands_rebase(operands, unit->message);
+    memcpy(slice->coll->scratch->sources + nsources, operands->at,
+           operands->count * sizeof operands->at[0]);
+    return nsources + operands->count;
 }
 
 void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,

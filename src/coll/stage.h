@@ -20,9 +20,6 @@ struct cgx_stage {
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
 
-/* Rebases all encoded addends to staging offset ORIGIN; raw ones keep theirs. */
-void cgx_stage_rebase(struct cgx_slice *slice, size_t origin);
-
 /* Takes BYTES that have arrived at offset AT of the staging memory for the next sums. */
 void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
                      size_t bytes);
@@ -42,7 +39,7 @@ struct cgx_stage_ops {
      * them, of no pieces if there is none. */
     struct cgx_unit (*first_send)(const struct cgx_stage *stage);
 
-    /* On return the addends are all contributions to this rank's unit; before, they are what this
+    /* On return the operands are all contributions to this rank's unit; before, they are what this
      * rank brings. The first send is ready. */
     enum cgx_status (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage);
 

@@ -152,9 +152,7 @@ enum cgx_status cgx_stages_run(struct cgx_slice *slice)
     enum cgx_status status;
 
     cgx_slice_settle(slice, &first_send);
-    slice->coll->scratch->addends[0] = NULL;
-    slice->naddends = 1;
-    slice->first_raw = slice->raws = 0;
+    slice->operands = cgx_operands_start(slice->coll->scratch->operands);
     status = reduce_scatter(slice, &stages.inner, 0);
     if (status == CGX_OK && slice->owns)
         status = sum_shard(slice, &stages.cross);

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "codec/bucket.h"
+#include "codec/encoding.h"
+
 static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 {
     return slice->coll->schedule->plan;
@@ -18,7 +21,7 @@ void cgx_tally_begin(const struct cgx_coll *coll)
 
     if (coll->steps)
         memset(coll->steps, 0,
-               (plan->count + plan->bucket_size - 1) / plan->bucket_size * sizeof coll->steps[0]);
+               cgx_bucket_count(plan->count, plan->bucket_size) * sizeof coll->steps[0]);
     if (!coll->tally)
         return;
     for (size_t i = 0; i < nsegments; i++)
@@ -37,55 +40,25 @@ void cgx_tally_void(const struct cgx_coll *coll)
 
 /* ---- sums of n u^2 ---- */
 
-/* Elements of bucket INDEX of PIECE. */
-static size_t bucket_elements(const struct cgx_piece *piece, unsigned bucket_size, size_t index)
-{
-    size_t rest = piece->count - index * bucket_size;
-
-    return rest < bucket_size ? rest : bucket_size;
-}
-
-/* Of the piece's own quantisation. */
-static double piece_spread(const struct cgx_piece *piece, unsigned bucket_size,
-                           const unsigned char *headers)
-{
-    size_t buckets = (piece->count + bucket_size - 1) / bucket_size;
-    double sum = 0;
-
-    if (piece->bits == CGX_BITS_EXACT)
-        return 0;
-    for (size_t i = 0; i < buckets; i++) {
-        uint32_t header;
-        double u;
-
-        memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);
-        u = cgx_header_step(header);
-        sum += (double)bucket_elements(piece, bucket_size, i) * u * u;
-    }
-    return sum;
-}
-
 double cgx_tally_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
                         const unsigned char *headers)
 {
-    return piece_spread(piece, plan->bucket_size, headers) *
-           cgx_grid_squared(plan->rounding, piece->bits);
+    return cgx_encoding_is_exact(piece->bits)
+               ? 0
+               : cgx_bucket_energy(piece, plan->bucket_size, headers) *
+                     cgx_encoding_range(piece->bits, plan->rounding);
 }
 
 /* Adds the steps of PIECE to those of the buffer's buckets. */
 static void add_steps(const struct cgx_piece *piece, unsigned bucket_size,
                       const unsigned char *headers, float *steps)
 {
-    size_t buckets = (piece->count + bucket_size - 1) / bucket_size;
+    size_t buckets = cgx_bucket_count(piece->count, bucket_size);
 
-    if (piece->bits == CGX_BITS_EXACT)
+    if (cgx_encoding_is_exact(piece->bits))
         return;
-    for (size_t i = 0; i < buckets; i++) {
-        uint32_t header;
-
-        memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);
-        steps[piece->first / bucket_size + i] += cgx_header_step(header);
-    }
+    for (size_t i = 0; i < buckets; i++)
+        steps[piece->first / bucket_size + i] += cgx_bucket_scale(headers, i);
 }
 
 /* In a message it has the upper half of a float64: sums of squares of all float32. */
@@ -128,7 +101,7 @@ void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
         return;
     for (size_t i = 0; i < part->npieces; i++) {
         const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
-        double sum = piece_spread(piece, plan->bucket_size, staging + piece->offset);
+        double sum = cgx_bucket_energy(piece, plan->bucket_size, staging + piece->offset);
 
         for (size_t p = 0; p < nsources; p++)
             sum += sources[p] ? spread_at(sources[p] + (part->spreads - origin), i) : 0;
@@ -162,13 +135,12 @@ void cgx_tally_spreads(const struct cgx_slice *slice)
 static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding rounding,
                             unsigned bits, size_t count)
 {
-    unsigned steps = (1u << bits) - (rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1);
     double u;
 
     if (sample->min == sample->max)
         return 0;
-    u = cgx_step(sample->min, sample->max, steps);
-    return (double)count * u * u * cgx_grid_squared(rounding, bits);
+    u = (double)cgx_step(sample->min, sample->max, cgx_encoding_steps(bits, rounding));
+    return (double)count * u * u * cgx_encoding_range(bits, rounding);
 }
 
 /* Adds the errors of PIECE, of which there are SAMPLES; returns how many. */
@@ -176,15 +148,14 @@ static size_t add_errors(const struct cgx_plan *plan, const struct cgx_piece *pi
                          struct cgx_sampling sampling, const struct cgx_sample *samples,
                          struct cgx_finding *finding)
 {
-    size_t buckets = (piece->count + plan->bucket_size - 1) / plan->bucket_size;
-    size_t count = cgx_sample_count(buckets, sampling);
-    unsigned least = plan->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
+    size_t count = cgx_sample_count(cgx_bucket_count(piece->count, plan->bucket_size), sampling);
 
     for (size_t i = 0; i < count; i++) {
-        size_t elements = bucket_elements(piece, plan->bucket_size, cgx_sample_bucket(i, sampling));
+        size_t elements =
+            cgx_bucket_elements(piece, plan->bucket_size, cgx_sample_bucket(i, sampling));
 
         finding->sampled += sample_weight(&samples[i], plan->rounding, piece->bits, elements);
-        for (unsigned bits = least; bits <= CGX_WIDTHS; bits++)
+        for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)
             finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
     }
     return count;
@@ -202,7 +173,7 @@ void cgx_tally_errors(const struct cgx_slice *slice)
         struct cgx_finding *finding =
             &slice->coll->tally->findings[cgx_plan_segment(plan, piece->first)];
 
-        if (piece->bits == CGX_BITS_EXACT)
+        if (cgx_encoding_is_exact(piece->bits))
             continue;
         finding->quantised += cgx_tally_weight(plan, piece, measuring->payload + piece->offset);
         if (!measuring->failed)

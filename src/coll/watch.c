@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "codec/bucket.h"
+#include "codec/encoding.h"
 #include "codec/peek.h"
 #include "codec/squares.h"
 #include "util/float_state.h"
@@ -111,7 +113,7 @@ struct decoded {
 static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
                    const unsigned char *payload, struct decoded *bucket)
 {
-    bucket->count = cgx_peek_count(coding, piece, index);
+    bucket->count = cgx_bucket_elements(piece, coding->bucket_size, index);
     if (cgx_peek_bucket(coding, piece, index, payload, bucket->values, &bucket->step) != CGX_OK ||
         isnan(bucket->step))
         return false;
@@ -148,7 +150,7 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
                  const struct cgx_piece *piece, size_t index, struct sight *sight)
 {
     const struct cgx_coding *coding = &slice->coding;
-    const double variance = coding->rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;
+    const double variance = cgx_encoding_variance(coding->rounding);
     const struct members members = members_of(slice);
     double ranks = slice->coll->schedule->ranks, apart = 0, least = 0, squares = 0, common = 0,
            noise;
@@ -185,9 +187,9 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
 
 static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
-    return piece->bits == CGX_BITS_EXACT || piece->bits < LEAST_BITS
+    return cgx_encoding_is_exact(piece->bits) || piece->bits < LEAST_BITS
                ? 0
-               : (piece->count + slice->coding.bucket_size - 1) / slice->coding.bucket_size;
+               : cgx_bucket_count(piece->count, slice->coding.bucket_size);
 }
 
 /* Adds what the headers of PIECE, all of them, tell of its signs. The least element of a grid is on
@@ -196,18 +198,14 @@ static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *
 static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           struct sight *sight)
 {
-    const unsigned char *headers = slice->lane->staging + piece->offset;
     size_t buckets = buckets_of(slice, piece);
-    int unused = slice->coding.rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
+    int steps = (int)cgx_encoding_steps(piece->bits, slice->coding.rounding);
 
     for (size_t i = 0; i < buckets; i++) {
-        int zero, steps = (1 << piece->bits) - unused;
-        uint32_t header;
+        int32_t zero;
 
-        memcpy(&header, headers + i * CGX_BUCKET_HEADER_BYTES, sizeof header);
-        if (!cgx_header_is_grid(header))
+        if (!cgx_bucket_zero(slice->lane->staging + piece->offset, i, &zero))
             continue;
-        zero = cgx_header_zero(header);
         sight->buckets++;
         sight->signs |= zero < 0 ? SIGN_NEGATIVE : 0;
         sight->signs |= 8 * zero > -7 * steps ? SIGN_POSITIVE : 0;

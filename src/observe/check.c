@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/bucket.h"
 #include "codec/quant.h"
 #include "coll/split.h"
 #include "cuda/memory.h"
@@ -88,7 +89,7 @@ static bool take_input(struct cgx_check *check)
 static struct cgx_check *create(const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
-    size_t buckets = (plan->count + plan->bucket_size - 1) / plan->bucket_size;
+    size_t buckets = cgx_bucket_count(plan->count, plan->bucket_size);
     struct cgx_check *check = coll->standing != CGX_ABLE ? NULL : calloc(1, sizeof *check);
 
     if (!check)
@@ -193,7 +194,7 @@ static struct block block_at(const struct cgx_check *check, size_t first, size_t
 {
     struct block block = {.first = first, .count = end - first < BLOCK ? end - first : BLOCK};
 
-    block.buckets = (block.count + check->plan->bucket_size - 1) / check->plan->bucket_size;
+    block.buckets = cgx_bucket_count(block.count, check->plan->bucket_size);
     block.exact = memory;
     block.magnitude = block.exact + block.count;
     block.steps = block.magnitude + block.count;

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "codec/encoding.h"
+
 bool cgx_model_knows(const struct cgx_adapt_layer *layer, size_t segment)
 {
     return cgx_model_is_variable(&layer->plan->segments[segment]) && !isnan(layer->scale[segment]);
@@ -13,7 +15,7 @@ bool cgx_model_knows(const struct cgx_adapt_layer *layer, size_t segment)
 
 unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_segment *segment)
 {
-    return adapt->base == CGX_BITS_EXACT ? segment->most : adapt->base;
+    return cgx_encoding_is_exact(adapt->base) ? segment->most : adapt->base;
 }
 
 /* ---- errors ---- */
@@ -22,7 +24,8 @@ double cgx_model_range(const struct cgx_adapt_layer *layer, size_t segment)
 {
     const struct cgx_plan *plan = layer->plan;
 
-    return layer->spreads[segment] * cgx_grid_squared(plan->rounding, plan->segments[segment].bits);
+    return layer->spreads[segment] *
+           cgx_encoding_range(plan->segments[segment].bits, plan->rounding);
 }
 
 double cgx_model_error(const struct cgx_adapt_layer *layer, size_t segment, unsigned bits)
@@ -31,8 +34,8 @@ double cgx_model_error(const struct cgx_adapt_layer *layer, size_t segment, unsi
 
     if (!isnan(layer->known[segment][0]) && layer->reference[segment] > 0)
         return layer->known[segment][bits - 1] * layer->scale[segment];
-    return layer->scale[segment] / cgx_grid_squared(plan->rounding, bits) /
-           (plan->rounding == CGX_ROUNDING_STOCHASTIC ? 6 : 12);
+    return layer->scale[segment] / cgx_encoding_range(bits, plan->rounding) *
+           cgx_encoding_variance(plan->rounding);
 }
 
 /* ---- powers ---- */

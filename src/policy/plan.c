@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/bucket.h"
+#include "codec/encoding.h"
 #include "util/hash.h"
 
 static uint32_t hash_word(uint32_t hash, uint64_t word)
@@ -31,9 +33,7 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
 
 size_t cgx_plan_bucket_bytes(const struct cgx_plan *plan, unsigned bits)
 {
-    if (bits == CGX_BITS_EXACT)
-        return plan->bucket_size * cgx_dtype_size(plan->dtype);
-    return plan->bucket_size * bits / 8 + CGX_BUCKET_HEADER_BYTES;
+    return cgx_encoding_bucket_bytes(bits, plan->bucket_size, plan->dtype);
 }
 
 /* Sets what follows from the segments. */
@@ -42,7 +42,7 @@ static void finish(struct cgx_plan *plan)
     plan->bytes = 0;
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
-        size_t buckets = (segment->count + plan->bucket_size - 1) / plan->bucket_size;
+        size_t buckets = cgx_bucket_count(segment->count, plan->bucket_size);
 
         segment->before = plan->bytes;
         plan->bytes += buckets * cgx_plan_bucket_bytes(plan, segment->bits);
@@ -60,7 +60,9 @@ static uint8_t between(unsigned value, unsigned least, unsigned most)
 /* The least width that rounding allows. */
 static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
 {
-    return bits == 1 && settings->rounding == CGX_ROUNDING_STOCHASTIC ? 2 : bits;
+    unsigned least = cgx_encoding_least(settings->rounding);
+
+    return bits > least ? bits : least;
 }
 
 static struct cgx_segment fixed(unsigned bits)

@@ -1,0 +1,45 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the buckets of a piece say on the host without being decoded. DATA is where the piece lies,
+ * which is quantised: its bucket headers, then its codes (format.h). */
+#ifndef CGX_CODEC_BUCKET_H
+#define CGX_CODEC_BUCKET_H
+
+#include "codec/codec.h"
+
+/* Buckets of COUNT elements. */
+static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
+{
+    return (count + bucket_size - 1) / bucket_size;
+}
+
+/* Elements of bucket INDEX of PIECE, of whatever encoding. */
+static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
+                                         size_t index)
+{
+    size_t rest = piece->count - index * bucket_size;
+
+    return rest < bucket_size ? rest : bucket_size;
+}
+
+/* Where the headers of PIECE, which is quantised, are in its payload. */
+struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size);
+
+/* u of bucket INDEX: 0 where it is constant, NaN where it is poisoned. */
+float cgx_bucket_scale(const unsigned char *data, size_t index);
+
+/* Whether bucket INDEX has a grid; *ZERO is its zero point. */
+bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero);
+
+/* The quantisation energy of PIECE: the sum of n u^2 over its buckets, of n elements each; NaN if
+ * one is poisoned, 0 if PIECE is exact. */
+double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
+                         const unsigned char *data);
+
+/* Poisons bucket INDEX of PIECE, a sum, if the exact sum may be beyond the type's range, and
+ * returns whether it did. SCALES: of all that went into it before it was quantised. */
+bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
+                       float scales, unsigned char *data);
+
+#endif
