@@ -94,14 +94,14 @@ static void add_payload(const struct bench *bench)
         cgx_piece_layout(bench->piece.count, bits, BUCKET_SIZE, bench->coding.dtype);
 
     for (size_t k = 0; k < layout.buckets; k++) {
-        const unsigned char *codes[CGX_SLICES];
+        const unsigned char *codes[CGX_PLANES];
         uint32_t header;
 
         memcpy(&header, bench->payloads + k * sizeof header, sizeof header);
-        for (int i = 0; i < CGX_SLICES; i++)
+        for (int i = 0; i < CGX_PLANES; i++)
             codes[i] =
-                bench->payloads + layout.slice[i] + k * BUCKET_SIZE / 8 * cgx_slice_width(bits, i);
-        bench->set->kernels.decode_add(codes, BUCKET_SIZE, bits, cgx_header_step(header),
+                bench->payloads + layout.plane[i] + k * BUCKET_SIZE / 8 * cgx_plane_width(bits, i);
+        bench->set->kernels.decode_add(codes, BUCKET_SIZE, bits, cgx_header_scale(header),
                                        cgx_header_zero(header),
                                        bench->accumulators + k * BUCKET_SIZE);
     }

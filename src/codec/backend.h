@@ -3,31 +3,31 @@
 
 /* A codec at work for a collective. Payloads lie in staging memory on the host, where MPI finds
  * them; a device backend has a mirror of it beside the caller's buffers, and payloads go from one
- * to the other by fetch and store alone. Work is queued, in order, on lanes: while one lane's
+ * to the other by fetch and store alone. Work is queued, in order, on slots: while one slot's
  * payloads are on the wire, another's are encoded. */
 #ifndef CGX_CODEC_BACKEND_H
 #define CGX_CODEC_BACKEND_H
 
 #include "codec/codec.h"
 
-#define CGX_LANES 2
+#define CGX_SLOTS 2
 
 /* The staging memory that a backend works on, and the most that one operation is given. */
 struct cgx_area {
-    unsigned char *staging[CGX_LANES]; /* NULL: no such lane */
-    size_t bytes;                      /* of each lane */
+    unsigned char *staging[CGX_SLOTS]; /* NULL: no such slot */
+    size_t bytes;                      /* of each slot */
     size_t pieces;
     size_t shown; /* ranges of payloads */
     size_t sources;
-    bool offered;           /* mates may be to open what mirrors it */
+    bool offered;           /* local peers may be to open what mirrors it */
     bool shares_processors; /* who waits is to sleep: others wait for the processor that it has */
 };
 
-/* How payloads come from mates, the other ranks of the node, to the device of a rank. */
+/* How payloads come from local peers, the other ranks of the node, to the device of a rank. */
 enum cgx_pull {
     CGX_PULL_NONE,   /* the processor copies them to the own staging memory */
-    CGX_PULL_HOST,   /* the device copies them from mates' staging memory; not in a ring */
-    CGX_PULL_DEVICE, /* and this from mates' devices */
+    CGX_PULL_HOST,   /* the device copies them from local peers' staging memory; not in a ring */
+    CGX_PULL_DEVICE, /* and this from local peers' devices */
 };
 
 struct cgx_backend;
@@ -42,36 +42,36 @@ struct cgx_backend_ops {
     enum cgx_status (*begin)(struct cgx_backend *backend);
     void (*end)(struct cgx_backend *backend);
 
-    /* The payloads and samples of WORK are addresses in the lane's staging memory. It may have been
+    /* The payloads and samples of WORK are addresses in the slot's staging memory. It may have been
      * carried out on return, or be queued: then its pieces, ranges and sources have been copied,
      * but the elements must stay until wait. If it returns an error it has queued nothing. */
-    enum cgx_status (*run)(struct cgx_backend *backend, unsigned lane, const struct cgx_work *work);
+    enum cgx_status (*run)(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work);
 
     /* Brings BYTES of what was encoded, reduced or measured to the staging memory. */
-    enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned lane, unsigned char *data,
+    enum cgx_status (*fetch)(struct cgx_backend *backend, unsigned slot, unsigned char *data,
                              size_t bytes);
 
     /* Takes BYTES of the staging memory for the next reduce or decode, which returns the error if
      * this fails; a measure in between returns it too. */
-    void (*store)(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
+    void (*store)(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
                   size_t bytes);
 
-    /* As store, of BYTES at OFFSET of the staging memory of MATE or of its mirror, as the backend
+    /* As store, of BYTES at OFFSET of the staging memory of PEER or of its mirror, as the backend
      * is connected (cuda/peers.h), to where DATA is mirrored. They must stay there until wait,
      * which returns the error if this fails. */
-    void (*pull)(struct cgx_backend *backend, unsigned lane, unsigned mate, size_t offset,
+    void (*pull)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                  const unsigned char *data, size_t bytes);
 
-    /* As pull, but until the next decode on LANE the sums read what belongs to DATA where MATE has
+    /* As pull, but until the next decode on SLOT the sums read what belongs to DATA where PEER has
      * it, which must leave it there as long. False: it would take longer than pulling, and is not
      * done. */
-    bool (*borrow)(struct cgx_backend *backend, unsigned lane, unsigned mate, size_t offset,
+    bool (*borrow)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                    const unsigned char *data, size_t bytes);
 
-    /* Until all that is queued on LANE has been carried out. Only CGX_OK means that the payloads
+    /* Until all that is queued on SLOT has been carried out. Only CGX_OK means that the payloads
      * and elements are there; an error is that of any operation since the last wait, of a store
      * too that no operation has returned. */
-    enum cgx_status (*wait)(struct cgx_backend *backend, unsigned lane);
+    enum cgx_status (*wait)(struct cgx_backend *backend, unsigned slot);
 
     /* After an error: whether the caller's buffers cannot be reached any more, by other means
      * neither. */

@@ -25,7 +25,7 @@ struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned buck
 
 float cgx_bucket_scale(const unsigned char *data, size_t index)
 {
-    return cgx_header_step(header_at(data, index));
+    return cgx_header_scale(header_at(data, index));
 }
 
 bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero)
@@ -63,20 +63,20 @@ struct stored {
     unsigned char *data;
 };
 
-/* Where its codes lie in slice I of the piece, which has WIDTH bits of each. */
+/* Where its codes lie in plane I of the piece, which has WIDTH bits of each. */
 static unsigned char *codes_of(const struct stored *bucket, int i, unsigned *width)
 {
     size_t first = bucket->index * bucket->coding->bucket_size;
 
-    *width = cgx_slice_width(bucket->piece->bits, i);
-    return bucket->data + bucket->layout.slice[i] + first * *width / 8;
+    *width = cgx_plane_width(bucket->piece->bits, i);
+    return bucket->data + bucket->layout.plane[i] + first * *width / 8;
 }
 
 static unsigned code_at(const struct stored *bucket, size_t element)
 {
     unsigned code = 0, place = 0;
 
-    for (int i = 0; i < CGX_SLICES; i++) {
+    for (int i = 0; i < CGX_PLANES; i++) {
         unsigned width;
         const unsigned char *codes = codes_of(bucket, i, &width);
 
@@ -108,7 +108,7 @@ static bool may_overflow(const struct stored *bucket, float scales)
     bool float16 = bucket->coding->dtype == CGX_FLOAT16;
     size_t count = cgx_bucket_elements(bucket->piece, bucket->coding->bucket_size, bucket->index);
     uint32_t header = header_at(bucket->data, bucket->index);
-    float u = cgx_header_step(header), error = stochastic ? u : u / 2, zero;
+    float u = cgx_header_scale(header), error = stochastic ? u : u / 2, zero;
     unsigned least = UINT32_MAX, most = 0;
 
     if (header == CGX_BUCKET_CONSTANT) {
@@ -139,7 +139,7 @@ static void poison(const struct stored *bucket)
     size_t count = rest < bucket->coding->bucket_size ? rest : bucket->coding->bucket_size;
 
     memcpy(bucket->data + bucket->index * CGX_BUCKET_HEADER_BYTES, &header, sizeof header);
-    for (int i = 0; i < CGX_SLICES; i++) {
+    for (int i = 0; i < CGX_PLANES; i++) {
         unsigned width;
         unsigned char *codes = codes_of(bucket, i, &width);
 

@@ -15,7 +15,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 enum {
     MESSAGE_VERSION = 0,
     MESSAGE_FLAGS = 1,
-    MESSAGE_STEP = 2,
+    MESSAGE_SEQ = 2,
     MESSAGE_PLAN = 4,
     MESSAGE_BYTES = 8
 };
@@ -25,7 +25,7 @@ void cgx_message_write(const struct cgx_message *message,
 {
     header[MESSAGE_VERSION] = CGX_FORMAT_VERSION;
     header[MESSAGE_FLAGS] = message->flags;
-    memcpy(header + MESSAGE_STEP, &message->step, sizeof message->step);
+    memcpy(header + MESSAGE_SEQ, &message->seq, sizeof message->seq);
     memcpy(header + MESSAGE_PLAN, &message->plan, sizeof message->plan);
     memcpy(header + MESSAGE_BYTES, &message->bytes, sizeof message->bytes);
 }
@@ -37,7 +37,7 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
         (header[MESSAGE_FLAGS] & ~KNOWN_FLAGS) != 0)
         return CGX_ERR_FORMAT;
     message->flags = header[MESSAGE_FLAGS];
-    memcpy(&message->step, header + MESSAGE_STEP, sizeof message->step);
+    memcpy(&message->seq, header + MESSAGE_SEQ, sizeof message->seq);
     memcpy(&message->plan, header + MESSAGE_PLAN, sizeof message->plan);
     memcpy(&message->bytes, header + MESSAGE_BYTES, sizeof message->bytes);
     return CGX_OK;
@@ -60,10 +60,10 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_
         return layout;
     }
     layout.bytes = round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
-    for (int i = 0; i < CGX_SLICES; i++) {
-        layout.slice[i] = layout.bytes;
+    for (int i = 0; i < CGX_PLANES; i++) {
+        layout.plane[i] = layout.bytes;
         layout.bytes +=
-            round_up(layout.elements / 8 * cgx_slice_width(bits, i), CGX_PIECE_ALIGNMENT);
+            round_up(layout.elements / 8 * cgx_plane_width(bits, i), CGX_PIECE_ALIGNMENT);
     }
     return layout;
 }

@@ -5,9 +5,9 @@
  *
  * A message is a header of 16 bytes and a payload; a payload is a sequence of pieces, each at a
  * multiple of 16 bytes. A piece covers whole buckets of one width; the last bucket of a buffer may
- * be incomplete. A piece of width 1-8 holds one 32-bit header per bucket, then the codes as slices
- * of 4, 2 and 1 bits (8 bits: one slice of bytes). A piece of width 32 holds the elements as they
- * are in the buffer. */
+ * be incomplete. A piece of width 1-8 holds one 32-bit header per bucket, then the codes as bit
+ * planes of 4, 2 and 1 bits (8 bits: one plane of bytes). A piece of width 32 holds the elements as
+ * they are in the buffer. */
 #ifndef CGX_CODEC_FORMAT_H
 #define CGX_CODEC_FORMAT_H
 
@@ -45,7 +45,7 @@ enum cgx_message_flags {
 
 struct cgx_message {
     uint8_t flags;
-    uint16_t step;  /* position in the schedule of the call, modulo 2^16 */
+    uint16_t seq;   /* position in the schedule of the call, modulo 2^16 */
     uint32_t plan;  /* hash of the plan */
     uint64_t bytes; /* of the payload that follows */
 };
@@ -78,26 +78,26 @@ struct cgx_piece {
 
 #define CGX_BUCKET_SIZE_MIN 64
 #define CGX_BUCKET_SIZE_MAX 4096
-#define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its slices */
+#define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its planes */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
-#define CGX_SLICES 3
-#define CGX_SPREAD_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
-#define CGX_CARRIED_BYTES 2  /* of each bucket, behind those, where sums of sums need it */
+#define CGX_PLANES 3
+#define CGX_ENERGY_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
+#define CGX_BOUND_BYTES 2    /* of each bucket, behind those, where sums of sums need it */
 #define CGX_WATCHED_BYTES 16 /* of each part, behind all that, where a call is watched */
 
-/* Bits per element in slice I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such slice. */
-static inline unsigned cgx_slice_width(unsigned bits, int i)
+/* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */
+static inline unsigned cgx_plane_width(unsigned bits, int i)
 {
     return bits == 8 ? (i == 0 ? 8 : 0) : bits & (4u >> i);
 }
 
-/* Where the parts of a piece lie, in bytes from its start. A slice that the width lacks has the
+/* Where the parts of a piece lie, in bytes from its start. A plane that the width lacks has the
  * offset of the next part. */
 struct cgx_layout {
     size_t buckets;
-    size_t elements; /* of a slice: count, rounded up to a multiple of 64 */
+    size_t elements; /* of a plane: count, rounded up to a multiple of 64 */
     /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest */
-    size_t slice[CGX_SLICES];
+    size_t plane[CGX_PLANES];
     size_t bytes; /* of the whole piece, a multiple of 16 */
 };
 

@@ -15,28 +15,28 @@ static void end(struct cgx_backend *backend)
     (void)backend;
 }
 
-static enum cgx_status run(struct cgx_backend *backend, unsigned lane, const struct cgx_work *work)
+static enum cgx_status run(struct cgx_backend *backend, unsigned slot, const struct cgx_work *work)
 {
-    (void)backend, (void)lane;
+    (void)backend, (void)slot;
     return cgx_codec_run(cgx_codec_host(), work);
 }
 
-static enum cgx_status fetch(struct cgx_backend *backend, unsigned lane, unsigned char *data,
+static enum cgx_status fetch(struct cgx_backend *backend, unsigned slot, unsigned char *data,
                              size_t bytes)
 {
-    (void)backend, (void)lane, (void)data, (void)bytes;
+    (void)backend, (void)slot, (void)data, (void)bytes;
     return CGX_OK;
 }
 
-static void store(struct cgx_backend *backend, unsigned lane, const unsigned char *data,
+static void store(struct cgx_backend *backend, unsigned slot, const unsigned char *data,
                   size_t bytes)
 {
-    (void)backend, (void)lane, (void)data, (void)bytes;
+    (void)backend, (void)slot, (void)data, (void)bytes;
 }
 
-static enum cgx_status wait(struct cgx_backend *backend, unsigned lane)
+static enum cgx_status wait(struct cgx_backend *backend, unsigned slot)
 {
-    (void)backend, (void)lane;
+    (void)backend, (void)slot;
     return CGX_OK;
 }
 

@@ -35,7 +35,7 @@ struct cgx_random {
 };
 
 /* All counts are of elements, at least 1. Codes are those of one bucket: pointers to its part of
- * each slice, padded to a multiple of 64 elements; slices that the width lacks are not touched. */
+ * each plane, padded to a multiple of 64 elements; planes that the width lacks are not touched. */
 struct cgx_host_kernels {
     /* By enum cgx_dtype: elements to float32, exactly. */
     void (*widen[3])(const void *elements, size_t count, float *values);
@@ -48,15 +48,15 @@ struct cgx_host_kernels {
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
     void (*encode_nearest)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                           unsigned bits, unsigned char *const codes[CGX_SLICES]);
+                           unsigned bits, unsigned char *const codes[CGX_PLANES]);
     void (*encode_stochastic)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
                               unsigned bits, struct cgx_random random,
-                              unsigned char *const codes[CGX_SLICES]);
+                              unsigned char *const codes[CGX_PLANES]);
 
     /* Writes the levels u * (code + z), or adds them to VALUES. */
-    void (*decode)(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+    void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, cgx_float32 *values);
-    void (*decode_add)(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+    void (*decode_add)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                        float u, int32_t z, cgx_float32 *values);
 
     /* Of struct cgx_sample, the element of SQUARES for that grid; for stochastic rounding it does

@@ -147,7 +147,7 @@ static void unpack1(const unsigned char *slice, size_t count, unsigned shift, ui
 
 /* Elements FIRST to FIRST + COUNT - 1 of a bucket, and zeros up to a multiple of 64. */
 static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
-                 unsigned char *const slices[CGX_SLICES])
+                 unsigned char *const slices[CGX_PLANES])
 {
     size_t padded = padded_count(count);
 
@@ -162,7 +162,7 @@ static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
         pack1(codes, padded, bits & 6, slices[2] + first / 8);
 }
 
-static void unpack(const unsigned char *const slices[CGX_SLICES], size_t first, size_t count,
+static void unpack(const unsigned char *const slices[CGX_PLANES], size_t first, size_t count,
                    unsigned bits, uint8_t *codes)
 {
     size_t padded = padded_count(count);
@@ -180,7 +180,7 @@ static void unpack(const unsigned char *const slices[CGX_SLICES], size_t first, 
 /* ---- elements to codes and back ---- */
 
 static void encode_nearest(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                           unsigned bits, unsigned char *const codes[CGX_SLICES])
+                           unsigned bits, unsigned char *const codes[CGX_PLANES])
 {
     uint8_t block[BLOCK];
     float tail[CGX_CODES_MULTIPLE] = {0};
@@ -200,7 +200,7 @@ static void encode_nearest(const cgx_float32 *values, size_t count, struct cgx_g
 
 static void encode_stochastic(const cgx_float32 *values, size_t count, struct cgx_grid grid,
                               unsigned bits, struct cgx_random random,
-                              unsigned char *const codes[CGX_SLICES])
+                              unsigned char *const codes[CGX_PLANES])
 {
     uint8_t block[BLOCK];
     float tail[CGX_CODES_MULTIPLE] = {0};
@@ -219,7 +219,7 @@ static void encode_stochastic(const cgx_float32 *values, size_t count, struct cg
     }
 }
 
-static void decode(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, cgx_float32 *values)
 {
     uint8_t block[BLOCK];
@@ -233,7 +233,7 @@ static void decode(const unsigned char *const codes[CGX_SLICES], size_t count, u
     }
 }
 
-static void decode_add(const unsigned char *const codes[CGX_SLICES], size_t count, unsigned bits,
+static void decode_add(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                        float u, int32_t z, cgx_float32 *values)
 {
     uint8_t block[BLOCK];

@@ -22,7 +22,7 @@ static enum cgx_status reduce_bucket(struct reduction *reduction, const struct c
         return CGX_ERR_FORMAT;
     range = walk->kernels->range(sum->values, bucket->count);
     range.poison = range.poison ||
-                   cgx_may_overflow(range.min, range.max, sum->steps,
+                   cgx_may_overflow(range.min, range.max, sum->scales,
                                     walk->coding->rounding == CGX_ROUNDING_STOCHASTIC,
                                     walk->coding->dtype == CGX_FLOAT16 && !walk->coding->partial);
     cgx_walk_encode(walk, bucket, range, sum->values, reduction->payload);

@@ -28,9 +28,9 @@ struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
     if (bucket.count > walk->coding->bucket_size)
         bucket.count = walk->coding->bucket_size;
     bucket.header = piece->offset + index * CGX_BUCKET_HEADER_BYTES;
-    for (int i = 0; i < CGX_SLICES; i++)
+    for (int i = 0; i < CGX_PLANES; i++)
         bucket.codes[i] =
-            piece->offset + walk->layout.slice[i] + start / 8 * cgx_slice_width(piece->bits, i);
+            piece->offset + walk->layout.plane[i] + start / 8 * cgx_plane_width(piece->bits, i);
     bucket.constant = bucket.codes[piece->bits >= 4 ? 0 : piece->bits >= 2 ? 1 : 2];
     return bucket;
 }
@@ -46,8 +46,8 @@ static void clear_codes(const struct cgx_walk *walk, const struct cgx_bucket *bu
     size_t padded =
         (bucket->count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
 
-    for (int i = 0; i < CGX_SLICES; i++)
-        memset(payload + bucket->codes[i], 0, padded / 8 * cgx_slice_width(walk->piece->bits, i));
+    for (int i = 0; i < CGX_PLANES; i++)
+        memset(payload + bucket->codes[i], 0, padded / 8 * cgx_plane_width(walk->piece->bits, i));
 }
 
 void cgx_walk_pad(const struct cgx_walk *walk, unsigned char *payload)
@@ -56,9 +56,9 @@ void cgx_walk_pad(const struct cgx_walk *walk, unsigned char *payload)
     unsigned char *piece = payload + walk->piece->offset;
     size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
 
-    for (int i = 0; i < CGX_SLICES; i++) {
-        memset(piece + end, 0, layout->slice[i] - end);
-        end = layout->slice[i] + layout->elements / 8 * cgx_slice_width(walk->piece->bits, i);
+    for (int i = 0; i < CGX_PLANES; i++) {
+        memset(piece + end, 0, layout->plane[i] - end);
+        end = layout->plane[i] + layout->elements / 8 * cgx_plane_width(walk->piece->bits, i);
     }
     memset(piece + end, 0, layout->bytes - end);
 }
@@ -89,10 +89,10 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
 {
     const struct cgx_coding *coding = walk->coding;
     unsigned bits = walk->piece->bits;
-    unsigned char *codes[CGX_SLICES];
+    unsigned char *codes[CGX_PLANES];
     struct cgx_grid grid;
 
-    for (int i = 0; i < CGX_SLICES; i++)
+    for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (range.poison) {
         encode_poison(walk, bucket, payload);
@@ -117,7 +117,7 @@ enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned c
     uint32_t header;
 
     memcpy(&header, payload + bucket->header, sizeof header);
-    scale->u = cgx_header_step(header);
+    scale->u = cgx_header_scale(header);
     scale->z = cgx_header_zero(header);
     if (cgx_header_is_grid(header)) {
         scale->kind = CGX_SCALE_GRID;
@@ -144,9 +144,9 @@ void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucke
                      const struct cgx_scale *scale, const unsigned char *payload,
                      cgx_float32 *values)
 {
-    const unsigned char *codes[CGX_SLICES];
+    const unsigned char *codes[CGX_PLANES];
 
-    for (int i = 0; i < CGX_SLICES; i++)
+    for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (scale->kind == CGX_SCALE_CONSTANT)
         fill(values, bucket->count, scale->constant);
@@ -186,12 +186,12 @@ void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, si
 static enum cgx_status add_payload(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                                    const unsigned char *source, bool is_first, struct cgx_sum *sum)
 {
-    const unsigned char *codes[CGX_SLICES];
+    const unsigned char *codes[CGX_PLANES];
     struct cgx_scale scale;
 
     if (cgx_walk_scale(bucket, source, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
-    sum->steps += scale.u;
+    sum->scales += scale.u;
     if (is_first || scale.kind == CGX_SCALE_CONSTANT) {
         float *values = is_first ? sum->values : sum->addend;
 
@@ -199,7 +199,7 @@ static enum cgx_status add_payload(const struct cgx_walk *walk, const struct cgx
         if (!is_first)
             walk->kernels->add(values, bucket->count, sum->values);
     } else {
-        for (int i = 0; i < CGX_SLICES; i++)
+        for (int i = 0; i < CGX_PLANES; i++)
             codes[i] = source + bucket->codes[i];
         walk->kernels->decode_add(codes, bucket->count, walk->piece->bits, scale.u, scale.z,
                                   sum->values);
@@ -210,7 +210,7 @@ static enum cgx_status add_payload(const struct cgx_walk *walk, const struct cgx
 enum cgx_status cgx_walk_sum(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                              struct cgx_sum *sum)
 {
-    sum->steps = 0;
+    sum->scales = 0;
     for (size_t p = 0; p < sum->work->nsources; p++) {
         const unsigned char *elements = cgx_walk_unquantised(walk, sum, p, bucket->first);
 

@@ -21,7 +21,7 @@ struct cgx_bucket {
     size_t first; /* element of the caller's buffer */
     size_t count;
     size_t header;
-    size_t codes[CGX_SLICES];
+    size_t codes[CGX_PLANES];
     size_t constant; /* the first code there is */
 };
 
@@ -38,7 +38,7 @@ typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64))
 /* What is summed, and the sum of one bucket. */
 struct cgx_sum {
     const struct cgx_work *work;
-    float steps; /* of the sources so far */
+    float scales; /* of the sources so far */
     cgx_bucket_values values;
     cgx_bucket_values addend;
 };

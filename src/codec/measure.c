@@ -14,6 +14,6 @@ double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding round
         return NAN;
     if (steps == 0)
         return INFINITY;
-    u = (double)cgx_step(sample->min, sample->max, steps);
+    u = (double)cgx_grid_scale(sample->min, sample->max, steps);
     return u * u * sample->squares[bits - 1] * 0x1p-20;
 }

@@ -14,13 +14,13 @@ static const struct cgx_host_kernels *kernels(void)
 
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
-                                float *step)
+                                float *scale)
 {
     struct cgx_walk walk = {.kernels = kernels(), .coding = coding};
     struct cgx_bucket bucket;
-    struct cgx_scale scale;
+    struct cgx_scale read;
 
-    *step = 0;
+    *scale = 0;
     cgx_walk_piece(&walk, piece);
     if (cgx_walk_is_exact(&walk)) {
         cgx_peek_elements(
@@ -30,10 +30,10 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
         return CGX_OK;
     }
     bucket = cgx_walk_bucket(&walk, index);
-    if (cgx_walk_scale(&bucket, payload, &scale) != CGX_OK)
+    if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)
         return CGX_ERR_FORMAT;
-    *step = scale.u;
-    cgx_walk_levels(&walk, &bucket, &scale, payload, values);
+    *scale = read.u;
+    cgx_walk_levels(&walk, &bucket, &read, payload, values);
     return CGX_OK;
 }
 
@@ -47,8 +47,8 @@ size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *p
     cgx_walk_piece(&walk, piece);
     bucket = cgx_walk_bucket(&walk, index);
     padded = (bucket.count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
-    for (int i = 0; i < CGX_SLICES; i++) {
-        unsigned width = cgx_slice_width(piece->bits, i);
+    for (int i = 0; i < CGX_PLANES; i++) {
+        unsigned width = cgx_plane_width(piece->bits, i);
 
         if (width > 0)
             runs[count++] =

@@ -10,14 +10,14 @@
 #include "codec/codec.h"
 
 /* Decodes bucket INDEX of PIECE of PAYLOAD, which lies as the piece's offset says, into VALUES:
- * cgx_bucket_elements of them, NaN where it is poisoned. *STEP: u, the distance of levels; 0 where
+ * cgx_bucket_elements of them, NaN where it is poisoned. *SCALE: u, the distance of levels; 0 where
  * the bucket is constant or not quantised. CGX_ERR_FORMAT if the header is none that an encoder
  * writes. */
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
-                                float *step);
+                                float *scale);
 
-/* Where the codes of bucket INDEX of PIECE are, which is quantised, in up to CGX_SLICES runs, and
+/* Where the codes of bucket INDEX of PIECE are, which is quantised, in up to CGX_PLANES runs, and
  * how many these are. With the header of the bucket they are what cgx_peek_bucket reads. */
 size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
                       struct cgx_shown *runs);

@@ -129,7 +129,7 @@ CGX_QUANT float cgx_fma(float x, float y, float z)
 }
 
 /* Nearest: u covers the range with 2^bits - 1 steps. MAX > MIN, both below 2^125 in magnitude. */
-CGX_QUANT float cgx_step(float min, float max, uint32_t steps)
+CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
 {
     float magnitude = -min > max ? -min : max;
     float u = (max - min) * cgx_reciprocal((float)steps);
@@ -143,7 +143,7 @@ CGX_QUANT struct cgx_grid cgx_grid_nearest(float min, float max, unsigned bits)
 {
     struct cgx_grid grid;
 
-    grid.u = cgx_step(min, max, (1u << bits) - 1);
+    grid.u = cgx_grid_scale(min, max, (1u << bits) - 1);
     grid.inv = cgx_reciprocal(grid.u);
     grid.z = cgx_round_product(min, grid.inv);
     return grid;
@@ -155,7 +155,7 @@ CGX_QUANT struct cgx_grid cgx_grid_stochastic(float min, float max, unsigned bit
 {
     struct cgx_grid grid;
 
-    grid.u = cgx_step(min, max, (1u << bits) - 2);
+    grid.u = cgx_grid_scale(min, max, (1u << bits) - 2);
     grid.inv = cgx_reciprocal(grid.u);
     grid.z = (int32_t)floorf(min * grid.inv);
     return grid;
@@ -227,7 +227,7 @@ CGX_QUANT int cgx_is_regular(float value)
     return (cgx_float_bits(value) & 0x7FFFFFFFu) < CGX_MAGNITUDE_LIMIT_BITS;
 }
 
-CGX_QUANT float cgx_header_step(uint32_t header)
+CGX_QUANT float cgx_header_scale(uint32_t header)
 {
     return cgx_bits_float(header & 0xFFFF0000u);
 }

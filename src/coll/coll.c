@@ -5,8 +5,8 @@
 
 #include <math.h>
 
+#include "coll/feedback.h"
 #include "coll/stages.h"
-#include "coll/tally.h"
 #include "coll/watch.h"
 #include "util/trace.h"
 
@@ -43,13 +43,13 @@ static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice
 {
     *begun = cgx_trace_now();
     cgx_slice_begin(coll, number, slice);
-    /* The lane's last slice may still be decoded from what is about to be overwritten; a backend
+    /* The slot's last slice may still be decoded from what is about to be overwritten; a backend
      * that does both keeps the order itself. */
     if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder &&
-        coll->decoder->ops->wait(coll->decoder, slice->lane_number) != CGX_OK)
+        coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
         cgx_slice_decline(slice, CGX_DECLINED);
     if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder)
-        cgx_trace_span(CGX_TRACE_WAIT_DECODER, *begun, number, slice->lane_number);
+        cgx_trace_span(CGX_TRACE_WAIT_DECODER, *begun, number, slice->slot_number);
     cgx_stages_start(slice);
 }
 
@@ -68,7 +68,7 @@ static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
 }
 
 /* Whether this rank lacks what others may act on after the last slice: they do a call of one slice
- * exactly where they find a consensus, and choose widths by the spreads. It must not meet them in
+ * exactly where they find a consensus, and choose widths by the energies. It must not meet them in
  * another collective. What it lacks of other slices it tells in the next. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
@@ -76,7 +76,7 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 
     if (slice->number + 1 < slices)
         return false;
-    return (slice->lost && coll->tally) ||
+    return (slice->lost && coll->feedback) ||
            (slice->missed && slices == 1 && coll->consensus > 0 && coll->schedule->watched);
 }
 
@@ -96,7 +96,7 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
     if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
-    cgx_tally_spreads(slice);
+    cgx_feedback_energies(slice);
     known->consensus = forbids(coll, slice);
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
     if (known->consensus)
@@ -110,11 +110,11 @@ static enum cgx_status drain(const struct cgx_coll *coll)
 {
     enum cgx_status status = CGX_OK;
 
-    for (unsigned lane = 0; lane < coll->schedule->needs.lanes; lane++) {
-        if (coll->encoder->ops->wait(coll->encoder, lane) != CGX_OK)
+    for (unsigned slot = 0; slot < coll->schedule->needs.slots; slot++) {
+        if (coll->encoder->ops->wait(coll->encoder, slot) != CGX_OK)
             status = CGX_ERR_DEVICE;
         if (coll->decoder != coll->encoder &&
-            coll->decoder->ops->wait(coll->decoder, lane) != CGX_OK)
+            coll->decoder->ops->wait(coll->decoder, slot) != CGX_OK)
             status = CGX_ERR_DEVICE;
     }
     return status;
@@ -128,13 +128,13 @@ static void trace(const struct cgx_slice *slice, int64_t begun)
                                                   .bytes = slice->sent,
                                                   .slice = slice->number,
                                                   .kind = CGX_TRACE_SLICE,
-                                                  .row = (uint8_t)(1 + slice->lane_number)});
+                                                  .row = (uint8_t)(1 + slice->slot_number)});
 }
 
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
 {
-    struct cgx_slice slices[CGX_LANES];
-    int64_t begun[CGX_LANES] = {0}, ended;
+    struct cgx_slice slices[CGX_SLOTS];
+    int64_t begun[CGX_SLOTS] = {0}, ended;
     enum cgx_outcome outcome = CGX_OUTCOME_DONE;
     struct knowledge known = {0};
     bool used = coll->standing == CGX_ABLE;
@@ -142,23 +142,23 @@ enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
 
     coll->sent = 0;
     coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
-    cgx_tally_begin(coll);
+    cgx_feedback_begin(coll);
     backends = begin(coll);
     start(coll, 0, &slices[0], &begun[0]);
     for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->schedule->slices; n++) {
-        struct cgx_slice *slice = &slices[n % CGX_LANES];
+        struct cgx_slice *slice = &slices[n % CGX_SLOTS];
 
         if (n + 1 < coll->schedule->slices)
-            start(coll, n + 1, &slices[(n + 1) % CGX_LANES], &begun[(n + 1) % CGX_LANES]);
+            start(coll, n + 1, &slices[(n + 1) % CGX_SLOTS], &begun[(n + 1) % CGX_SLOTS]);
         /* What not all ranks know becomes known to them in the next slice. */
         if (known.lost || known.consensus)
             cgx_slice_decline(slice, CGX_DECLINED);
         slice->consensus = known.consensus;
         outcome = serve(coll, slice, &known);
-        trace(slice, begun[n % CGX_LANES]);
+        trace(slice, begun[n % CGX_SLOTS]);
     }
     if (outcome != CGX_OUTCOME_DONE)
-        cgx_tally_void(coll);
+        cgx_feedback_void(coll);
     ended = cgx_trace_now();
     if (used && drain(coll) != CGX_OK)
         known.lost = true;

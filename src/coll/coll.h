@@ -18,11 +18,11 @@
 #include "policy/finding.h"
 
 /* What a call shows of the segments of an adaptive plan. */
-struct cgx_tally {
+struct cgx_feedback {
     /* By segment: the sum of n u^2 over the buckets of n elements of all quantisations of the call,
      * the same on all ranks; NaN where a bucket was poisoned, and everywhere where all ranks know
      * that they have no result. */
-    double *spreads;
+    double *energies;
     /* By segment, what this rank finds. NULL: it does not look. */
     struct cgx_finding *findings;
     struct cgx_sampling sampling; /* where it looks for errors */
@@ -65,11 +65,11 @@ struct cgx_coll {
     void *output;
     enum cgx_standing standing; /* of this rank; where it is not able its buffers and backends are
                                  * not used */
-    struct cgx_tally *tally;    /* NULL: the plan is not adaptive */
-    /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the steps of what
-     * this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks these
-     * are the steps of all quantisations of the bucket. */
-    float *steps;
+    struct cgx_feedback *feedback; /* NULL: the plan is not adaptive */
+    /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the scales of
+     * what this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks
+     * these are the scales of all quantisations of the bucket. */
+    float *scales;
     /* Where the distance is below this the call is not compressed, nor where all elements have one
      * sign; the same on all ranks. 0, or a schedule that is not watched: all calls are. */
     float consensus;
@@ -86,7 +86,7 @@ enum cgx_outcome {
                                 * all */
     CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */
     /* MPI failed, or this rank lost what others may have seen in the last slice, or have in their
-     * TALLY: COMM and SCRATCH may never be used again. */
+     * FEEDBACK: COMM and SCRATCH may never be used again. */
     CGX_OUTCOME_BROKEN,
 };
 

@@ -17,7 +17,7 @@
 
 struct cgx_shm;
 struct cgx_shm_message;
-struct cgx_unit;
+struct cgx_block;
 
 /* One message to or from a peer; its size is known to both sides. A sender may leave out the end
  * (fragments then go short or empty, but they go), which the receiver sees in FILLED. */
@@ -25,16 +25,16 @@ struct cgx_transfer {
     int peer;
     enum { CGX_TRANSFER_SEND, CGX_TRANSFER_RECEIVE } direction;
     unsigned char *data;
-    size_t bytes;                /* of the message as scheduled */
-    size_t filled;               /* send: bytes to be sent; receive: set to the bytes that came */
-    const struct cgx_unit *unit; /* received; for who pulls it */
+    size_t bytes;                  /* of the message as scheduled */
+    size_t filled;                 /* send: bytes to be sent; receive: set to the bytes that came */
+    const struct cgx_block *block; /* received; for who pulls it */
     /* State of the exchange. */
     size_t posted; /* bytes of the message whose fragments have been posted */
     bool pending;  /* it goes through shared memory, and is not complete */
     bool pulled;   /* copied from the sender's device; the sender is not yet acknowledged */
 };
 
-/* Takes the messages of mates, whose payloads are in the memory of their devices. */
+/* Takes the messages of local peers, whose payloads are in the memory of their devices. */
 struct cgx_puller {
     void *state;
     /* Begins to take MESSAGE, of which FILLED bytes are expected, to where it belongs. */

@@ -8,7 +8,7 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "codec/peek.h"
-#include "coll/tally.h"
+#include "coll/feedback.h"
 
 /* The payloads of contributions, with what is ORIGIN bytes into the staging memory at their start.
  */
@@ -25,7 +25,7 @@ unsigned cgx_powers_addends(const struct cgx_schedule *schedule)
     return schedule->nodes->nodes > 1 ? schedule->nodes->nodes : schedule->ranks;
 }
 
-/* Between nodes, sources that mates have brought are none. */
+/* Between nodes, sources that local peers have brought are none. */
 static bool counts(const struct inputs *inputs, size_t source)
 {
     return !inputs->begin ||
@@ -37,7 +37,7 @@ static struct inputs inputs_of(const struct cgx_slice *slice, const unsigned cha
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     bool is_cross = schedule->nodes->nodes > 1;
-    const unsigned char *staging = slice->lane->staging;
+    const unsigned char *staging = slice->slot->staging;
     struct inputs inputs = {.sources = sources,
                             .nsources = nsources,
                             .origin = origin,
@@ -68,14 +68,14 @@ static double inputs_power(const struct inputs *inputs, const struct cgx_coding 
                            const struct cgx_piece *piece, size_t index)
 {
     struct cgx_piece there = *piece;
-    float values[CGX_BUCKET_SIZE_MAX], step;
+    float values[CGX_BUCKET_SIZE_MAX], scale;
     double sum = 0;
 
     there.offset -= inputs->origin;
     for (size_t i = 0; inputs->known && i < inputs->nsources; i++) {
         if (!counts(inputs, i))
             continue;
-        if (cgx_peek_bucket(coding, &there, index, inputs->sources[i], values, &step) != CGX_OK)
+        if (cgx_peek_bucket(coding, &there, index, inputs->sources[i], values, &scale) != CGX_OK)
             return NAN;
         sum += square_of(values, cgx_bucket_elements(piece, coding->bucket_size, index));
     }
@@ -115,21 +115,21 @@ static void add_bucket(const struct cgx_slice *slice, const struct inputs *input
 {
     const struct cgx_coding *coding = &slice->coding;
     size_t count = cgx_bucket_elements(piece, coding->bucket_size, index);
-    float values[CGX_BUCKET_SIZE_MAX], step;
+    float values[CGX_BUCKET_SIZE_MAX], scale;
     double weight;
 
-    if (cgx_peek_bucket(coding, piece, index, slice->lane->staging, values, &step) != CGX_OK)
+    if (cgx_peek_bucket(coding, piece, index, slice->slot->staging, values, &scale) != CGX_OK)
         return;
-    weight = (double)count * step * step * cgx_encoding_range(piece->bits, coding->rounding);
+    weight = (double)count * scale * scale * cgx_encoding_range(piece->bits, coding->rounding);
     add(finding, CGX_POWER_SUM, square_of(values, count), weight);
     add(finding, CGX_POWER_CHANGE,
-        change_of(slice->coll->tally->kept, values, count,
+        change_of(slice->coll->feedback->kept, values, count,
                   piece->first / coding->bucket_size + index),
         weight);
     add(finding, CGX_POWER_INPUTS, inputs_power(inputs, coding, piece, index), weight);
 }
 
-void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
+void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_block *part,
                     const unsigned char *const *sources, size_t nsources, size_t origin)
 {
     const struct cgx_coll *coll = slice->coll;
@@ -137,19 +137,19 @@ void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
     unsigned bucket_size = slice->coding.bucket_size;
     bool is_here = coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
 
-    if (!coll->tally || !coll->tally->kept)
+    if (!coll->feedback || !coll->feedback->kept)
         return;
     for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
-        struct cgx_sampling sampling = coll->tally->kept->sampling;
+        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
+        struct cgx_sampling sampling = coll->feedback->kept->sampling;
         struct cgx_finding *finding =
-            &coll->tally->findings[cgx_plan_segment(coll->schedule->plan, piece->first)];
+            &coll->feedback->findings[cgx_plan_segment(coll->schedule->plan, piece->first)];
         size_t samples = cgx_sample_count(cgx_bucket_count(piece->count, bucket_size), sampling);
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
         finding->owned +=
-            cgx_tally_weight(coll->schedule->plan, piece, slice->lane->staging + piece->offset);
+            cgx_feedback_weight(coll->schedule->plan, piece, slice->slot->staging + piece->offset);
         for (size_t s = 0; is_here && s < samples; s++)
             add_bucket(slice, &inputs, piece, cgx_sample_bucket(s, sampling), finding);
     }

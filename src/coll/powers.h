@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Powers of contributions, of sums and of their change, for struct cgx_tally: found by the rank
+/* Powers of contributions, of sums and of their change, for struct cgx_feedback: found by the rank
  * that owns a sum, in payloads that are on the host. Its own contribution is none of these: the
  * power of all P is taken for P / (P - 1) times that of the others. Between nodes the contributions
  * are sums of nodes. What a ring brings together is no contribution, and of what goes from device
@@ -15,8 +15,9 @@
 /* P: how many contributions the sums of SCHEDULE have. */
 unsigned cgx_powers_addends(const struct cgx_schedule *schedule);
 
-/* To be called for the own part when its sum is complete, with the arguments of cgx_tally_seal. */
-void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_unit *part,
+/* To be called for the own part when its sum is complete, with the arguments of cgx_feedback_seal.
+ */
+void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_block *part,
                     const unsigned char *const *sources, size_t nsources, size_t origin);
 
 #endif

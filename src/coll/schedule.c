@@ -4,7 +4,7 @@
 #include "coll/schedule.h"
 
 #include "codec/encoding.h"
-#include "coll/carry.h"
+#include "coll/overflow.h"
 #include "coll/split.h"
 #include "coll/watch.h"
 #include "util/hash.h"
@@ -33,11 +33,11 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
 
     part.pieces = part.buckets < plan->nsegments ? part.buckets : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + widest + part.pieces * ROUNDING +
-                 cgx_split_spreads(plan, part.pieces);
+                 cgx_split_energies(plan, part.pieces);
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
                      part.buckets * plan->bucket_size * cgx_dtype_size(plan->dtype);
-    if (schedule->carries)
-        part.bytes += cgx_split_carried((struct cgx_range){0, part.buckets});
+    if (schedule->bounded)
+        part.bytes += cgx_split_bounds((struct cgx_range){0, part.buckets});
     if (schedule->watched)
         part.bytes += CGX_WATCHED_BYTES;
     return part;
@@ -51,11 +51,11 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     size_t chunks = cgx_schedule_chunks(schedule), samples;
     size_t pieces = schedule->plan->nsegments + chunks;
     struct part part = largest_part(schedule, slices);
-    /* Twice: a sum lists the pieces of its units again. */
-    struct cgx_needs needs = {.lanes = slices > 1 ? CGX_LANES : 1,
+    /* Twice: a sum lists the pieces of its blocks again. */
+    struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
                               .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
-                              .units = chunks + 2 * schedule->shards,
+                              .blocks = chunks + 2 * schedule->shards,
                               .sources = nodes + most,
                               .transfers = 2 * larger(nodes, most)};
 
@@ -93,9 +93,9 @@ static void choose_slices(struct cgx_schedule *schedule, size_t staging)
     for (size_t slices = 1;;) {
         schedule->slices = (unsigned)slices;
         schedule->needs = needs_of(schedule, slices);
-        if (schedule->needs.lanes * schedule->needs.staging <= staging || slices >= most)
+        if (schedule->needs.slots * schedule->needs.staging <= staging || slices >= most)
             return;
-        slices = slices == 1 ? CGX_LANES * schedule->needs.staging / staging + 1
+        slices = slices == 1 ? CGX_SLOTS * schedule->needs.staging / staging + 1
                              : slices + slices / 8 + 1;
         if (slices > most)
             slices = most;
@@ -106,7 +106,7 @@ static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
     const uint64_t words[] = {schedule->plan->hash, schedule->nodes->hash, schedule->ranks,
                               schedule->shards,     schedule->inner,       schedule->cross,
-                              schedule->raw,        schedule->carries,     schedule->watched,
+                              schedule->raw,        schedule->bounded,     schedule->watched,
                               schedule->slices};
 
     return cgx_hash(CGX_HASH_START, words, sizeof words);
@@ -143,7 +143,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     if (schedule.raw)
         schedule.inner = CGX_REDUCTION_SRA;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
-    schedule.carries = cgx_carry_needed(&schedule);
+    schedule.bounded = cgx_overflow_needed(&schedule);
     schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
     busiest = pipelined(&schedule);
     choose_slices(&schedule, staging < busiest ? staging : busiest);

@@ -33,7 +33,7 @@ struct cgx_schedule {
     unsigned shards;
     enum cgx_reduction inner, cross;
     bool raw;     /* members of a node get elements as they are, to sum them */
-    bool carries; /* payloads carry the steps of the sums in them (carry.h) */
+    bool bounded; /* payloads have overflow bounds (overflow.h) */
     bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
     unsigned slices;
     uint32_t hash; /* of all of this: in every message */

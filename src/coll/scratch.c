@@ -16,7 +16,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Of each lane. */
+/* Of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
     return (scratch->holds.staging + PAGE - 1) / PAGE * PAGE;
@@ -26,12 +26,12 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
 {
     bool unpinned = cgx_cuda_backends_free(scratch->devices);
 
-    for (unsigned i = 0; i < CGX_LANES; i++) {
+    for (unsigned i = 0; i < CGX_SLOTS; i++) {
         if (unpinned && !scratch->shared.memory)
-            cgx_pages_unmap(scratch->lanes[i].staging, staging_bytes(scratch));
-        free(scratch->lanes[i].pieces);
-        free(scratch->lanes[i].units);
-        free(scratch->lanes[i].pulled);
+            cgx_pages_unmap(scratch->slots[i].staging, staging_bytes(scratch));
+        free(scratch->slots[i].pieces);
+        free(scratch->slots[i].blocks);
+        free(scratch->slots[i].pulled);
     }
     if (unpinned)
         cgx_shared_free(&scratch->shared);
@@ -42,42 +42,42 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->operands);
     free(scratch->shown);
     cgx_exchange_free(scratch->exchange);
-    *scratch = (struct cgx_scratch){.mates = scratch->mates};
+    *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
 }
 
-/* Staging memory for all lanes: of a segment, or where there is none, of this process alone. */
+/* Staging memory for all slots: of a segment, or where there is none, of this process alone. */
 static bool get_staging(struct cgx_scratch *scratch)
 {
-    size_t bytes = staging_bytes(scratch), lanes = scratch->holds.lanes;
+    size_t bytes = staging_bytes(scratch), slots = scratch->holds.slots;
 
-    if (scratch->mates > 1)
-        cgx_shared_create(scratch->mates, lanes * bytes, &scratch->shared);
-    for (size_t i = 0; i < lanes; i++) {
-        scratch->lanes[i].staging = scratch->shared.memory
+    if (scratch->local_peers > 1)
+        cgx_shared_create(scratch->local_peers, slots * bytes, &scratch->shared);
+    for (size_t i = 0; i < slots; i++) {
+        scratch->slots[i].staging = scratch->shared.memory
                                         ? scratch->shared.memory + scratch->shared.front + i * bytes
                                         : cgx_pages_map(bytes, -1);
-        if (!scratch->lanes[i].staging)
+        if (!scratch->slots[i].staging)
             return false;
     }
     return true;
 }
 
-static bool get_lane(struct cgx_lane *lane, const struct cgx_needs *needs)
+static bool get_lane(struct cgx_slot *slot, const struct cgx_needs *needs)
 {
-    lane->pieces = calloc(needs->pieces, sizeof *lane->pieces);
-    lane->units = calloc(needs->units, sizeof *lane->units);
-    lane->pulled = calloc(needs->sources, sizeof *lane->pulled);
-    return lane->pieces && lane->units && lane->pulled;
+    slot->pieces = calloc(needs->pieces, sizeof *slot->pieces);
+    slot->blocks = calloc(needs->blocks, sizeof *slot->blocks);
+    slot->pulled = calloc(needs->sources, sizeof *slot->pulled);
+    return slot->pieces && slot->blocks && slot->pulled;
 }
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
 {
     const struct cgx_needs *holds = &scratch->holds;
-    struct cgx_scratch grown = {.mates = scratch->mates,
-                                .holds = {.lanes = larger(holds->lanes, needs->lanes),
+    struct cgx_scratch grown = {.local_peers = scratch->local_peers,
+                                .holds = {.slots = larger(holds->slots, needs->slots),
                                           .staging = larger(holds->staging, needs->staging),
                                           .pieces = larger(holds->pieces, needs->pieces),
-                                          .units = larger(holds->units, needs->units),
+                                          .blocks = larger(holds->blocks, needs->blocks),
                                           .shown = larger(holds->shown, needs->shown),
                                           .sources = larger(holds->sources, needs->sources),
                                           .transfers = larger(holds->transfers, needs->transfers)}};
@@ -86,8 +86,8 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     if (memcmp(&grown.holds, holds, sizeof *holds) == 0)
         return CGX_OK;
     had = get_staging(&grown);
-    for (unsigned i = 0; had && i < CGX_LANES && i < grown.holds.lanes; i++)
-        had = get_lane(&grown.lanes[i], &grown.holds);
+    for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.holds.slots; i++)
+        had = get_lane(&grown.slots[i], &grown.holds);
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
@@ -110,7 +110,7 @@ struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
                             .shown = scratch->holds.shown,
                             .sources = scratch->holds.sources};
 
-    for (unsigned i = 0; i < CGX_LANES; i++)
-        area.staging[i] = scratch->lanes[i].staging;
+    for (unsigned i = 0; i < CGX_SLOTS; i++)
+        area.staging[i] = scratch->slots[i].staging;
     return area;
 }

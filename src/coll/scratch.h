@@ -12,10 +12,10 @@
 #include "cuda/backend.h"
 
 struct cgx_needs {
-    size_t lanes;   /* 1 or CGX_LANES */
-    size_t staging; /* bytes of each lane */
-    size_t pieces;  /* of each lane */
-    size_t units;   /* of each lane */
+    size_t slots;   /* 1 or CGX_SLOTS */
+    size_t staging; /* bytes of each slot */
+    size_t pieces;  /* of each slot */
+    size_t blocks;  /* of each slot */
     size_t shown;   /* ranges of a payload that the host is shown */
     size_t sources; /* the most that one sum has */
     size_t transfers;
@@ -23,41 +23,41 @@ struct cgx_needs {
 
 /* Pieces that lie one after the other in the staging memory, with a place for a message's header in
  * front: a chunk's part of a slice, or several of them, each with its own such place. */
-struct cgx_unit {
+struct cgx_block {
     size_t message; /* offset of the header, a multiple of 16; the payload follows it */
     size_t bytes;   /* of the payload */
     size_t first_piece;
     size_t npieces;
     bool is_raw; /* the elements of a shard as they are, with no headers in between */
     /* Of a part: what follows its pieces, to the end of the payload. */
-    size_t spreads; /* offset of the spreads ... */
-    size_t carried; /* ... and of what is carried for its buckets, the first of which is ... */
+    size_t energies; /* offset of the energies ... */
+    size_t bounds;   /* ... and of the overflow bounds of its buckets, the first of which is ... */
     size_t first_bucket;
     size_t watched; /* ... and of what its owner has seen (watch.h); the end: there is nothing */
 };
 
-/* A message of a mate that its payload did not come to the host with. */
+/* A message of a local peer that its payload did not come to the host with. */
 struct cgx_pulled {
     const unsigned char *at; /* where it belongs in the staging memory */
     size_t bytes;
-    const unsigned char *seen; /* in that of the mate */
+    const unsigned char *seen; /* in that of the local peer */
 };
 
 /* What one slice works in, while another has its own. */
-struct cgx_lane {
+struct cgx_slot {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_unit *units;    /* parts by chunk, then shards, then raw ones */
+    struct cgx_block *blocks;  /* parts by chunk, then shards, then raw ones */
     struct cgx_pulled *pulled; /* as many as sources */
 };
 
 /* Zero-initialised, it holds nothing. */
 struct cgx_scratch {
     /* To be set: with how many ranks a node may share staging memory; below 2: with none. */
-    unsigned mates;
+    unsigned local_peers;
     struct cgx_shared shared; /* that the staging memory lies in, if it can be shared */
     struct cgx_needs holds;
-    struct cgx_lane lanes[CGX_LANES];
+    struct cgx_slot slots[CGX_SLOTS];
     struct cgx_transfer *transfers;
     const unsigned char **sources;  /* of the sum that is being formed */
     const unsigned char **operands; /* as many */

@@ -21,19 +21,20 @@
 #define PAGE 4096
 #define NAME "cgxpmpi"
 
-/* What a rank tells one mate. Numbers count the messages between the two, from 1. Each part has
- * cache lines of its own, those that are fetched in pairs included. */
+/* What a rank tells one local peer. Numbers count the messages between the two, from 1. Each part
+ * has cache lines of its own, those that are fetched in pairs included. */
 struct box {
     _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
     uint64_t offset, bytes;
-    _Alignas(128) _Atomic uint64_t taken; /* number of the message that was taken from the mate */
+    _Alignas(
+        128) _Atomic uint64_t taken; /* number of the message that was taken from the local peer */
 };
 
 /* In front of a segment. */
 struct front {
     uint64_t cookie;
     uint64_t staging;   /* offset of the staging memory */
-    struct box boxes[]; /* by mate */
+    struct box boxes[]; /* by local peer */
 };
 
 /* ---- segments ---- */
@@ -51,10 +52,10 @@ static bool is_within_limit(size_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
-enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_shared *segment)
+enum cgx_status cgx_shared_create(unsigned local_peers, size_t bytes, struct cgx_shared *segment)
 {
-    struct cgx_shared made = {.front =
-                                  whole_pages(sizeof(struct front) + mates * sizeof(struct box))};
+    struct cgx_shared made = {
+        .front = whole_pages(sizeof(struct front) + local_peers * sizeof(struct box))};
 
     made.bytes = made.front + whole_pages(bytes);
     if (!is_within_limit(made.bytes))
@@ -101,9 +102,9 @@ struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment)
                                      .bytes = segment->bytes};
 }
 
-/* ---- mates ---- */
+/* ---- local peers ---- */
 
-struct mate {
+struct peer {
     const struct front *front; /* of its segment; NULL: not attached */
     size_t bytes;
     uint64_t cookie;
@@ -112,39 +113,39 @@ struct mate {
 
 struct cgx_shm {
     const struct cgx_nodes *nodes;
-    unsigned node, self; /* which mate this rank is */
-    unsigned nmates;
+    unsigned node, self; /* which local peer this rank is */
+    unsigned npeers;
     struct front *own;
-    struct mate mates[];
+    struct peer local_peers[];
 };
 
 struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank)
 {
-    unsigned node = nodes->node[rank], nmates = nodes->first[node + 1] - nodes->first[node];
-    struct cgx_shm *shm = calloc(1, sizeof *shm + nmates * sizeof shm->mates[0]);
+    unsigned node = nodes->node[rank], npeers = nodes->first[node + 1] - nodes->first[node];
+    struct cgx_shm *shm = calloc(1, sizeof *shm + npeers * sizeof shm->local_peers[0]);
 
     if (!shm)
         return NULL;
     shm->nodes = nodes;
     shm->node = node;
     shm->self = nodes->local[rank];
-    shm->nmates = nmates;
+    shm->npeers = npeers;
     return shm;
 }
 
-static void detach(struct mate *mate)
+static void detach(struct peer *peer)
 {
-    if (mate->front)
-        munmap((void *)mate->front, mate->bytes);
-    mate->front = NULL;
+    if (peer->front)
+        munmap((void *)peer->front, peer->bytes);
+    peer->front = NULL;
 }
 
 void cgx_shm_free(struct cgx_shm *shm)
 {
     if (!shm)
         return;
-    for (unsigned i = 0; i < shm->nmates; i++)
-        detach(&shm->mates[i]);
+    for (unsigned i = 0; i < shm->npeers; i++)
+        detach(&shm->local_peers[i]);
     free(shm);
 }
 
@@ -169,12 +170,12 @@ static int open_offer(const struct cgx_shared_offer *offer)
     return file;
 }
 
-static enum cgx_status attach(struct mate *mate, const struct cgx_shared_offer *offer)
+static enum cgx_status attach(struct peer *peer, const struct cgx_shared_offer *offer)
 {
     void *memory;
     int file;
 
-    detach(mate);
+    detach(peer);
     file = open_offer(offer);
     if (file < 0)
         return CGX_ERR_INVALID;
@@ -182,10 +183,10 @@ static enum cgx_status attach(struct mate *mate, const struct cgx_shared_offer *
     close(file);
     if (memory == MAP_FAILED)
         return CGX_ERR_INVALID;
-    mate->front = memory;
-    mate->bytes = offer->bytes;
-    mate->cookie = offer->cookie;
-    return mate->front->cookie == offer->cookie ? CGX_OK : CGX_ERR_INVALID;
+    peer->front = memory;
+    peer->bytes = offer->bytes;
+    peer->cookie = offer->cookie;
+    return peer->front->cookie == offer->cookie ? CGX_OK : CGX_ERR_INVALID;
 }
 
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
@@ -194,21 +195,21 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
     const unsigned *ranks = shm->nodes->members + shm->nodes->first[shm->node];
 
     shm->own = (struct front *)(void *)segment->memory;
-    for (unsigned i = 0; i < shm->nmates; i++) {
+    for (unsigned i = 0; i < shm->npeers; i++) {
         const struct cgx_shared_offer *offer = &offers[ranks[i]];
-        struct mate *mate = &shm->mates[i];
+        struct peer *peer = &shm->local_peers[i];
 
-        if (i == shm->self || (mate->front && mate->cookie == offer->cookie))
+        if (i == shm->self || (peer->front && peer->cookie == offer->cookie))
             continue;
-        if (offer->bytes == 0 || attach(mate, offer) != CGX_OK)
+        if (offer->bytes == 0 || attach(peer, offer) != CGX_OK)
             return CGX_ERR_INVALID;
     }
     return shm->own ? CGX_OK : CGX_ERR_INVALID;
 }
 
-struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned mate)
+struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
 {
-    const struct mate *found = &shm->mates[mate];
+    const struct peer *found = &shm->local_peers[peer];
 
     if (!found->front)
         return (struct cgx_shm_segment){0};
@@ -232,32 +233,32 @@ void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t b
 
     box->offset = (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->own);
     box->bytes = bytes;
-    atomic_store_explicit(&box->ready, ++shm->mates[number].sent, memory_order_release);
+    atomic_store_explicit(&box->ready, ++shm->local_peers[number].sent, memory_order_release);
 }
 
 bool cgx_shm_was_taken(const struct cgx_shm *shm, unsigned rank)
 {
-    const struct mate *mate = &shm->mates[shm->nodes->local[rank]];
+    const struct peer *peer = &shm->local_peers[shm->nodes->local[rank]];
 
-    return atomic_load_explicit(&mate->front->boxes[shm->self].taken, memory_order_acquire) ==
-           mate->sent;
+    return atomic_load_explicit(&peer->front->boxes[shm->self].taken, memory_order_acquire) ==
+           peer->sent;
 }
 
 bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_message *message)
 {
-    const struct mate *mate = &shm->mates[shm->nodes->local[rank]];
-    const struct box *box = &mate->front->boxes[shm->self];
+    const struct peer *peer = &shm->local_peers[shm->nodes->local[rank]];
+    const struct box *box = &peer->front->boxes[shm->self];
     uint64_t offset, bytes;
 
-    if (atomic_load_explicit(&box->ready, memory_order_acquire) != mate->received + 1)
+    if (atomic_load_explicit(&box->ready, memory_order_acquire) != peer->received + 1)
         return false;
     offset = box->offset;
     bytes = box->bytes;
-    if (offset < mate->front->staging || offset > mate->bytes || bytes > mate->bytes - offset)
-        offset = mate->front->staging, bytes = 0;
-    *message = (struct cgx_shm_message){.data = (const unsigned char *)mate->front + offset,
+    if (offset < peer->front->staging || offset > peer->bytes || bytes > peer->bytes - offset)
+        offset = peer->front->staging, bytes = 0;
+    *message = (struct cgx_shm_message){.data = (const unsigned char *)peer->front + offset,
                                         .bytes = (size_t)bytes,
-                                        .offset = (size_t)(offset - mate->front->staging)};
+                                        .offset = (size_t)(offset - peer->front->staging)};
     return true;
 }
 
@@ -265,6 +266,6 @@ void cgx_shm_take(struct cgx_shm *shm, unsigned rank)
 {
     unsigned number = shm->nodes->local[rank];
 
-    atomic_store_explicit(&shm->own->boxes[number].taken, ++shm->mates[number].received,
+    atomic_store_explicit(&shm->own->boxes[number].taken, ++shm->local_peers[number].received,
                           memory_order_release);
 }

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Messages between ranks of one node through memory that they share. A rank's staging memory lies
- * in a segment that its mates, the ranks of its node, can read; in front of it, it tells each of
- * them what is ready and what it has taken. A message is copied once, by who gets it, and a rank
+ * in a segment that its local peers, the ranks of its node, can read; in front of it, it tells each
+ * of them what is ready and what it has taken. A message is copied once, by who gets it, and a rank
  * writes into its own segment alone.
  *
- * A segment is an anonymous file (memfd_create) that mates open through /proc: it has no name that
- * could stay behind, no part in the size of /dev/shm, and only the same user can open it. */
+ * A segment is an anonymous file (memfd_create) that local peers open through /proc: it has no name
+ * that could stay behind, no part in the size of /dev/shm, and only the same user can open it. */
 #ifndef CGX_COLL_SHM_H
 #define CGX_COLL_SHM_H
 
@@ -30,9 +30,9 @@ struct cgx_shared {
 
 /* A segment of BYTES of staging memory, zeros, for a node of MATES ranks. CGX_ERR_NOMEM: the system
  * has none to give. */
-enum cgx_status cgx_shared_create(unsigned mates, size_t bytes, struct cgx_shared *segment);
+enum cgx_status cgx_shared_create(unsigned local_peers, size_t bytes, struct cgx_shared *segment);
 
-/* Once mates have attached to it. */
+/* Once local peers have attached to it. */
 void cgx_shared_close(struct cgx_shared *segment);
 void cgx_shared_free(struct cgx_shared *segment);
 
@@ -50,25 +50,25 @@ struct cgx_shm;
 struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank);
 void cgx_shm_free(struct cgx_shm *shm);
 
-/* Attaches to the segments that this rank's mates offer, as far as they have changed; OFFERS are
- * those of all ranks, and SEGMENT the own. To be called by all mates between messages.
+/* Attaches to the segments that this rank's local peers offer, as far as they have changed; OFFERS
+ * are those of all ranks, and SEGMENT the own. To be called by all local peers between messages.
  * CGX_ERR_INVALID: not all of them can be had, as of processes that do not see each other in /proc;
  * then SHM may no longer be used by any. */
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
                                const struct cgx_shared_offer *offers);
 
-/* The segment of MATE as it is mapped here, for reading, until cgx_shm_attach or cgx_shm_free. */
+/* The segment of PEER as it is mapped here, for reading, until cgx_shm_attach or cgx_shm_free. */
 struct cgx_shm_segment {
     const unsigned char *memory; /* NULL: none is attached; whole pages, a cookie at the start */
     size_t bytes;
     size_t front;
     uint64_t cookie;
 };
-struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned mate);
+struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer);
 
 /* ---- messages: one at a time from a rank to another ---- */
 
-/* Whether RANK is a mate. */
+/* Whether RANK is a local peer. */
 bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank);
 
 /* Offers BYTES at DATA, in the own segment, to RANK. They must stay until it has taken them. */

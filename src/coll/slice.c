@@ -10,19 +10,19 @@
 static void lay_part(struct cgx_slice *slice, unsigned chunk)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    struct cgx_lane *lane = slice->lane;
+    struct cgx_slot *slot = slice->slot;
     struct cgx_range range = cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk,
                                             schedule->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
-    struct cgx_unit *part = &lane->units[chunk];
+    struct cgx_block *part = &slot->blocks[chunk];
 
     part->message = slice->end;
     part->first_piece = slice->pieces;
     part->first_bucket = range.first;
-    part->npieces = cgx_split_pieces(schedule->plan, range, payload, lane->pieces + slice->pieces,
-                                     &part->spreads);
-    part->carried = part->spreads + cgx_split_spreads(schedule->plan, part->npieces);
-    part->watched = part->carried + (schedule->carries ? cgx_split_carried(range) : 0);
+    part->npieces = cgx_split_pieces(schedule->plan, range, payload, slot->pieces + slice->pieces,
+                                     &part->energies);
+    part->bounds = part->energies + cgx_split_energies(schedule->plan, part->npieces);
+    part->watched = part->bounds + (schedule->bounded ? cgx_split_bounds(range) : 0);
     slice->end = part->watched;
     if (schedule->watched && slice->number == 0 && part->npieces > 0)
         slice->end += CGX_WATCHED_BYTES;
@@ -35,9 +35,9 @@ static void lay_shard(struct cgx_slice *slice, unsigned shard)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     unsigned nodes = schedule->nodes->nodes;
-    struct cgx_unit *whole = &slice->lane->units[cgx_schedule_chunks(schedule) + shard];
+    struct cgx_block *whole = &slice->slot->blocks[cgx_schedule_chunks(schedule) + shard];
 
-    *whole = (struct cgx_unit){.message = slice->end, .first_piece = slice->pieces};
+    *whole = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
     for (unsigned node = 0; node < nodes; node++) {
         if (node != slice->node)
             lay_part(slice, shard * nodes + node);
@@ -48,12 +48,12 @@ static void lay_shard(struct cgx_slice *slice, unsigned shard)
 }
 
 /* The most bytes of a message with one of UNITS. */
-static size_t longest(const struct cgx_unit *units, size_t count)
+static size_t longest(const struct cgx_block *blocks, size_t count)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < count; i++)
-        most = units[i].bytes > most ? units[i].bytes : most;
+        most = blocks[i].bytes > most ? blocks[i].bytes : most;
     return CGX_MESSAGE_HEADER_BYTES + most;
 }
 
@@ -65,7 +65,7 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
 
     slice->inner_incoming = slice->cross_incoming = slice->samples = at;
-    /* In a ring parts of other units arrive too. */
+    /* In a ring parts of other blocks arrive too. */
     if (slice->owns || schedule->inner == CGX_REDUCTION_RING)
         slice->cross_incoming +=
             cgx_schedule_kept(schedule->inner, members) *
@@ -80,7 +80,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
 {
     const struct cgx_schedule *schedule = coll->schedule;
     const struct cgx_plan *plan = schedule->plan;
-    struct cgx_lane *lane = &coll->scratch->lanes[number % CGX_LANES];
+    struct cgx_slot *slot = &coll->scratch->slots[number % CGX_SLOTS];
     unsigned node = schedule->nodes->node[coll->rank];
     unsigned members = schedule->nodes->first[node + 1] - schedule->nodes->first[node];
 
@@ -89,17 +89,17 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
         .node = node,
         .local = schedule->nodes->local[coll->rank],
         .owns = schedule->nodes->local[coll->rank]<
-                    schedule->shards, .lane_number = number % CGX_LANES, .lane = lane,
-                    .parts = lane->units, .shards = lane->units + cgx_schedule_chunks(schedule),
-                    .raw_shards = lane->units + cgx_schedule_chunks(schedule) + schedule->shards,
+                    schedule->shards, .slot_number = number % CGX_SLOTS, .slot = slot,
+                    .parts = slot->blocks, .shards = slot->blocks + cgx_schedule_chunks(schedule),
+                    .raw_shards = slot->blocks + cgx_schedule_chunks(schedule) + schedule->shards,
                     .coding = {.dtype = plan->dtype,
                                .bucket_size = plan->bucket_size,
                                .rounding = plan->rounding,
                                .seed = coll->seed,
                                .call = coll->call,
                                .stream = coll->rank,
-                               .sampling =
-                                   coll->tally ? coll->tally->sampling : (struct cgx_sampling){0}},
+                               .sampling = coll->feedback ? coll->feedback->sampling
+                                                          : (struct cgx_sampling){0}},
                     .number = number, .pull = members> 1
                     ? coll->pull
                     : CGX_PULL_NONE,
@@ -126,62 +126,62 @@ static uint8_t flags_of(const struct cgx_slice *slice)
 }
 
 void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
-                    const struct cgx_unit *unit, unsigned step)
+                    const struct cgx_block *block, unsigned seq)
 {
-    unsigned char *data = slice->lane->staging + unit->message;
+    unsigned char *data = slice->slot->staging + block->message;
     bool present = slice->standing == CGX_ABLE && !slice->lost;
     const struct cgx_message header = {.flags = flags_of(slice),
-                                       .step = (uint16_t)step,
+                                       .seq = (uint16_t)seq,
                                        .plan = slice->coll->schedule->hash,
-                                       .bytes = present ? unit->bytes : 0};
+                                       .bytes = present ? block->bytes : 0};
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
 
     cgx_message_write(&header, data);
     transfer->direction = CGX_TRANSFER_SEND;
     transfer->peer = (int)peer;
     transfer->data = data;
-    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + unit->bytes;
+    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
     transfer->filled = CGX_MESSAGE_HEADER_BYTES + header.bytes;
     slice->sent += transfer->filled;
 }
 
 void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
-                       const struct cgx_unit *unit, size_t at)
+                       const struct cgx_block *block, size_t at)
 {
     struct cgx_transfer *transfer = &slice->coll->scratch->transfers[index];
 
     transfer->direction = CGX_TRANSFER_RECEIVE;
-    transfer->unit = unit;
+    transfer->block = block;
     transfer->peer = (int)peer;
-    transfer->data = slice->lane->staging + at;
-    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + unit->bytes;
+    transfer->data = slice->slot->staging + at;
+    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
 }
 
-/* True if HEADER and length are those of message STEP, with its payload or flagged. */
+/* True if HEADER and length are those of message SEQ, with its payload or flagged. */
 static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
-                        unsigned step, struct cgx_message *header)
+                        unsigned seq, struct cgx_message *header)
 {
     size_t payload = transfer->filled - CGX_MESSAGE_HEADER_BYTES;
 
     if (transfer->filled < CGX_MESSAGE_HEADER_BYTES ||
-        cgx_message_read(transfer->data, header) != CGX_OK || header->step != (uint16_t)step ||
+        cgx_message_read(transfer->data, header) != CGX_OK || header->seq != (uint16_t)seq ||
         header->plan != slice->coll->schedule->hash)
         return false;
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
-static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, unsigned step,
+static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, unsigned seq,
                  bool early)
 {
     struct cgx_message header = {0};
-    bool expected = is_expected(slice, transfer, step, &header);
+    bool expected = is_expected(slice, transfer, seq, &header);
     bool fails = !expected || (header.flags & CGX_MESSAGE_LOST) != 0;
 
     if (!expected)
         cgx_log(CGX_LOG_ERROR,
                 "a message of rank %d of the communicator is not what the plan says (%zu of %zu "
                 "bytes, step %u for %u, plan %08x for %08x)",
-                transfer->peer, transfer->filled, transfer->bytes, header.step, step & 0xFFFFu,
+                transfer->peer, transfer->filled, transfer->bytes, header.seq, seq & 0xFFFFu,
                 (unsigned)header.plan, (unsigned)slice->coll->schedule->hash);
     else if (header.flags & CGX_MESSAGE_UNRECOVERABLE)
         cgx_slice_decline(slice, CGX_UNRECOVERABLE);
@@ -195,7 +195,7 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer, u
         slice->lost = slice->missed = true;
 }
 
-enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step, bool early)
+enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned seq, bool early)
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_transfer *transfers = coll->scratch->transfers;
@@ -211,7 +211,7 @@ enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsign
 
     for (size_t i = 0; status == CGX_OK && i < count; i++) {
         if (transfers[i].direction == CGX_TRANSFER_RECEIVE)
-            take(slice, &transfers[i], step, early);
+            take(slice, &transfers[i], seq, early);
     }
     if (slice->unpulled && early)
         cgx_slice_give_up(slice);

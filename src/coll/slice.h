@@ -5,7 +5,8 @@
  * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
  * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
  * what arrives to be summed, and what is measured. slice.c has the messages, slice_work.c what the
- * backends do, slice_raw.c what mates get as it is, slice_pull.c what the device copies from mates.
+ * backends do, slice_raw.c what local peers get as it is, slice_pull.c what the device copies from
+ * local peers.
  */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
@@ -13,7 +14,7 @@
 #include "coll/coll.h"
 #include "coll/operands.h"
 
-/* What is measured while a lane's work is queued. */
+/* What is measured while a slot's work is queued. */
 struct cgx_measuring {
     const struct cgx_piece *pieces;
     size_t npieces;               /* 0: nothing is */
@@ -27,10 +28,10 @@ struct cgx_slice {
     enum cgx_standing standing; /* set by the stages: of all ranks, as far as this one knows; by
                                  * the end all do */
     bool owns;                  /* this rank owns a shard, and a chunk of it */
-    enum cgx_pull pull;         /* NONE where there are no mates */
-    unsigned lane_number;
-    struct cgx_lane *lane;
-    const struct cgx_unit *parts, *shards, *raw_shards;
+    enum cgx_pull pull;         /* NONE where there are no local peers */
+    unsigned slot_number;
+    struct cgx_slot *slot;
+    const struct cgx_block *parts, *shards, *raw_shards;
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
@@ -46,21 +47,21 @@ struct cgx_slice {
     bool lost;      /* this rank has no result, and not all ranks know */
     bool missed;    /* this rank lacks even what the owners have seen */
     bool changed;   /* the host has written into what a device backend has of the own part */
-    bool unpulled;  /* what mates have sent could not be copied */
+    bool unpulled;  /* what local peers have sent could not be copied */
     size_t sent;    /* bytes */
 };
 
 /* The own part; the slice's rank owns one. */
-static inline const struct cgx_unit *cgx_slice_own(const struct cgx_slice *slice)
+static inline const struct cgx_block *cgx_slice_own(const struct cgx_slice *slice)
 {
     return &slice->parts[slice->local * slice->coll->schedule->nodes->nodes + slice->node];
 }
 
-/* Whether PART lies in UNIT. */
-static inline bool cgx_slice_has(const struct cgx_unit *unit, const struct cgx_unit *part)
+/* Whether PART lies in BLOCK. */
+static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx_block *part)
 {
-    return part->message >= unit->message &&
-           part->message < unit->message + CGX_MESSAGE_HEADER_BYTES + unit->bytes;
+    return part->message >= block->message &&
+           part->message < block->message + CGX_MESSAGE_HEADER_BYTES + block->bytes;
 }
 
 /* ---- messages ---- */
@@ -68,20 +69,19 @@ static inline bool cgx_slice_has(const struct cgx_unit *unit, const struct cgx_u
 /* Lays the parts of slice NUMBER out. */
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice);
 
-/* Makes the message of UNIT transfer INDEX. Sending writes the header: its flags say what SLICE
- * knows, and then there is no payload. STEP counts the messages between a pair of ranks. */
+/* Makes the message of BLOCK transfer INDEX. Sending writes the header: its flags say what SLICE
+ * knows, and then there is no payload. SEQ counts the messages between a pair of ranks. */
 void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
-                    const struct cgx_unit *unit, unsigned step);
+                    const struct cgx_block *block, unsigned seq);
 
-/* The message of UNIT is to come to offset AT of the staging memory, or where it belongs. */
+/* The message of BLOCK is to come to offset AT of the staging memory, or where it belongs. */
 void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
-                       const struct cgx_unit *unit, size_t at);
+                       const struct cgx_block *block, size_t at);
 
-/* Moves transfers 0 to COUNT - 1 and takes note of the flags of what came, which has number STEP,
+/* Moves transfers 0 to COUNT - 1 and takes note of the flags of what came, which has number SEQ,
  * and of what is not what the schedule says (logged): then this rank declines while all ranks will
  * still come to know (EARLY), and has lost its result afterwards. */
-enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
-                                   bool early);
+enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned seq, bool early);
 
 /* ---- work for the backends ----
  *
@@ -96,49 +96,49 @@ static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_standing 
 /* The encoder of this rank has failed. */
 void cgx_slice_give_up(struct cgx_slice *slice);
 
-/* To whom what is formed is sent: payloads to mates alone may stay on the device. */
-enum cgx_reach { CGX_REACH_MATES, CGX_REACH_ALL };
+/* To whom what is formed is sent: payloads to local peers alone may stay on the device. */
+enum cgx_reach { CGX_REACH_NODE, CGX_REACH_ALL };
 
-/* Encodes the pieces of UNIT from the input. */
-void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach);
+/* Encodes the pieces of BLOCK from the input. */
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach);
 
 /* Takes BYTES that have arrived at offset AT of the host for the next sums. */
 void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes);
 
-/* Sums NSOURCES of the scratch memory's sources into UNIT, and waits; each source has what is at
- * UNIT's message at its start. PARTIAL: the sum will be added to others. */
-void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
+/* Sums NSOURCES of the scratch memory's sources into BLOCK, and waits; each source has what is at
+ * BLOCK's message at its start. PARTIAL: the sum will be added to others. */
+void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
                       bool partial, enum cgx_reach reach);
 
-/* Until what was encoded of UNIT is in the staging memory and may be sent. */
-void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit);
+/* Until what was encoded of BLOCK is in the staging memory and may be sent. */
+void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block);
 
 /* Decodes all parts into the output. An error is this rank's alone. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
 
-/* ---- where mates get elements as they are ---- */
+/* ---- where local peers get elements as they are ---- */
 
 /* Lays the raw shards out, those to be sent behind the parts. Returns the end of them. */
 size_t cgx_slice_lay_raw(struct cgx_slice *slice);
 
 /* Lists the pieces of RUN, which is all raw shards that are sent, as what is to be encoded. */
-void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_unit *run,
+void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
                         struct cgx_piece *pieces);
 
-/* ---- where the device copies payloads from mates ---- */
+/* ---- where the device copies payloads from local peers ---- */
 
 /* Whether hosts need the bucket headers of what goes from device to device. */
 bool cgx_slice_needs_headers(const struct cgx_slice *slice);
 
-/* Takes the messages of mates. */
+/* Takes the messages of local peers. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
 
 /* Where the host sees a SOURCE of the sum that was just formed; of what goes from device to device,
- * as much as the mate has brought there. */
+ * as much as the local peer has brought there. */
 const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source);
 
-/* Before mates get the own shard: brings to the device what it lacks of it. If that fails where
- * they copy it from there, this rank and they have no result. */
+/* Before local peers get the own shard: brings to the device what it lacks of it. If that fails
+ * where they copy it from there, this rank and they have no result. */
 void cgx_slice_publish(struct cgx_slice *slice);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads that the device copies from mates. The host takes of a message its header and, of what
- * is complete, what stands behind the pieces of parts. What is to be summed it sees where the mate
- * has it: in staging memory that the mate writes into no more before it has got the sum. */
+/* Payloads that the device copies from local peers. The host takes of a message its header and, of
+ * what is complete, what stands behind the pieces of parts. What is to be summed it sees where the
+ * local peer has it: in staging memory that the local peer writes into no more before it has got
+ * the sum. */
 #include "coll/slice.h"
 
 #include <string.h>
@@ -14,13 +15,13 @@ bool cgx_slice_needs_headers(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
 
-    return schedule->plan->adaptive || schedule->carries || slice->coll->steps;
+    return schedule->plan->adaptive || schedule->bounded || slice->coll->scales;
 }
 
 const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source)
 {
     for (size_t i = 0; i < slice->npulled; i++) {
-        const struct cgx_pulled *pulled = &slice->lane->pulled[i];
+        const struct cgx_pulled *pulled = &slice->slot->pulled[i];
 
         if (source >= pulled->at && source < pulled->at + pulled->bytes)
             return pulled->seen + (source - pulled->at);
@@ -34,25 +35,25 @@ static void note(struct cgx_slice *slice, const unsigned char *at,
 {
     size_t i = 0;
 
-    while (i < slice->npulled && slice->lane->pulled[i].at != at)
+    while (i < slice->npulled && slice->slot->pulled[i].at != at)
         i++;
-    slice->lane->pulled[i] =
+    slice->slot->pulled[i] =
         (struct cgx_pulled){.at = at, .bytes = message->bytes, .seen = message->data};
     if (i == slice->npulled)
         slice->npulled++;
 }
 
-/* What stands behind the pieces of the parts within the message of UNIT. */
-static void copy_tails(const struct cgx_slice *slice, const struct cgx_unit *unit,
+/* What stands behind the pieces of the parts within the message of BLOCK. */
+static void copy_tails(const struct cgx_slice *slice, const struct cgx_block *block,
                        const unsigned char *from, unsigned char *to)
 {
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
-        const struct cgx_unit *part = &slice->parts[chunk];
+        const struct cgx_block *part = &slice->parts[chunk];
         size_t end = part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
-        size_t tail = part->spreads - unit->message;
+        size_t tail = part->energies - block->message;
 
-        if (cgx_slice_has(unit, part))
-            memcpy(to + tail, from + tail, end - part->spreads);
+        if (cgx_slice_has(block, part))
+            memcpy(to + tail, from + tail, end - part->energies);
     }
 }
 
@@ -62,22 +63,22 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
     const unsigned header = CGX_MESSAGE_HEADER_BYTES;
-    unsigned mate = slice->coll->schedule->nodes->local[transfer->peer];
+    unsigned peer = slice->coll->schedule->nodes->local[transfer->peer];
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
     /* Anything but the whole is refused, or a flag says that there is no payload. */
     if (slice->standing != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
         return;
-    if (transfer->data >= slice->lane->staging + slice->inner_incoming) {
+    if (transfer->data >= slice->slot->staging + slice->inner_incoming) {
         note(slice, transfer->data, message);
-        if (encoder->ops->borrow(encoder, slice->lane_number, mate, message->offset, transfer->data,
+        if (encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                                  message->bytes))
             return;
     } else {
-        copy_tails(slice, transfer->unit, message->data, transfer->data);
+        copy_tails(slice, transfer->block, message->data, transfer->data);
     }
-    encoder->ops->pull(encoder, slice->lane_number, mate, message->offset + header,
+    encoder->ops->pull(encoder, slice->slot_number, peer, message->offset + header,
                        transfer->data + header, transfer->filled - header);
 }
 
@@ -87,7 +88,7 @@ static void settle(void *state)
     struct cgx_backend *encoder = slice->coll->encoder;
 
     if (slice->coll->standing == CGX_ABLE &&
-        encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+        encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         slice->unpulled = true;
 }
 
@@ -99,18 +100,18 @@ struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
 void cgx_slice_publish(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
-    const struct cgx_unit *own = cgx_slice_own(slice);
-    const struct cgx_unit *shard = &slice->shards[slice->local];
-    unsigned char *staging = slice->lane->staging;
+    const struct cgx_block *own = cgx_slice_own(slice);
+    const struct cgx_block *shard = &slice->shards[slice->local];
+    unsigned char *staging = slice->slot->staging;
     size_t end =
         slice->changed ? own->message + CGX_MESSAGE_HEADER_BYTES + own->bytes : own->message;
 
     if (slice->pull == CGX_PULL_NONE || slice->standing != CGX_ABLE || slice->lost ||
         end == shard->message)
         return;
-    encoder->ops->store(encoder, slice->lane_number, staging + shard->message,
+    encoder->ops->store(encoder, slice->slot_number, staging + shard->message,
                         end - shard->message);
-    /* From the host mates may copy at once. */
-    if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+    /* From the host local peers may copy at once. */
+    if (slice->pull == CGX_PULL_DEVICE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         slice->lost = true;
 }

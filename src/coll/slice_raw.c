@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Where nothing is compressed inside nodes: a mate is sent the elements of its shard as they are,
- * and sums them with what comes from other nodes. A piece is at the same place, from the start of
- * the message, in all messages with its shard. */
+/* Where nothing is compressed inside nodes: a local peer is sent the elements of its shard as they
+ * are, and sums them with what comes from other nodes. A piece is at the same place, from the start
+ * of the message, in all messages with its shard. */
 #include "coll/slice.h"
 
 static size_t raw_bytes(const struct cgx_slice *slice, const struct cgx_piece *piece)
@@ -15,19 +15,19 @@ static size_t raw_bytes(const struct cgx_slice *slice, const struct cgx_piece *p
 
 static void lay_shard(struct cgx_slice *slice, unsigned shard, size_t message)
 {
-    const struct cgx_unit *encoded = &slice->shards[shard];
-    struct cgx_unit *unit = &slice->lane->units[cgx_schedule_chunks(slice->coll->schedule) +
-                                                slice->coll->schedule->shards + shard];
+    const struct cgx_block *encoded = &slice->shards[shard];
+    struct cgx_block *block = &slice->slot->blocks[cgx_schedule_chunks(slice->coll->schedule) +
+                                                   slice->coll->schedule->shards + shard];
 
-    *unit = *encoded;
-    unit->message = message;
-    unit->bytes = 0;
-    unit->is_raw = true;
+    *block = *encoded;
+    block->message = message;
+    block->bytes = 0;
+    block->is_raw = true;
     for (size_t i = 0; i < encoded->npieces; i++) {
-        struct cgx_piece *piece = &slice->lane->pieces[encoded->first_piece + i];
+        struct cgx_piece *piece = &slice->slot->pieces[encoded->first_piece + i];
 
-        piece->raw = CGX_MESSAGE_HEADER_BYTES + unit->bytes;
-        unit->bytes += raw_bytes(slice, piece);
+        piece->raw = CGX_MESSAGE_HEADER_BYTES + block->bytes;
+        block->bytes += raw_bytes(slice, piece);
     }
 }
 
@@ -45,21 +45,21 @@ size_t cgx_slice_lay_raw(struct cgx_slice *slice)
     return end;
 }
 
-void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_unit *run,
+void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
                         struct cgx_piece *pieces)
 {
     size_t listed = 0;
 
     for (unsigned shard = 0; listed < run->npieces; shard++) {
-        const struct cgx_unit *unit = &slice->raw_shards[shard];
+        const struct cgx_block *block = &slice->raw_shards[shard];
 
         if (shard == slice->local)
             continue;
-        for (size_t i = 0; i < unit->npieces; i++) {
-            struct cgx_piece piece = slice->lane->pieces[unit->first_piece + i];
+        for (size_t i = 0; i < block->npieces; i++) {
+            struct cgx_piece piece = slice->slot->pieces[block->first_piece + i];
 
             piece.bits = CGX_BITS_EXACT;
-            piece.offset = unit->message + piece.raw;
+            piece.offset = block->message + piece.raw;
             pieces[listed++] = piece;
         }
     }

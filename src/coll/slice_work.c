@@ -7,9 +7,9 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "coll/carry.h"
+#include "coll/feedback.h"
+#include "coll/overflow.h"
 #include "coll/powers.h"
-#include "coll/tally.h"
 #include "coll/watch.h"
 #include "util/float_state.h"
 #include "util/trace.h"
@@ -25,7 +25,7 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    return encoder->ops->run(encoder, slice->lane_number, work);
+    return encoder->ops->run(encoder, slice->slot_number, work);
 }
 
 /* Queues the measuring of what is about to be quantised, if it is asked for. If that fails the call
@@ -35,11 +35,11 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
-    unsigned char *samples = slice->lane->staging + slice->samples;
+    unsigned char *samples = slice->slot->staging + slice->samples;
     unsigned bucket_size = slice->coding.bucket_size;
     size_t count = 0;
 
-    if (!coll->tally || !coll->tally->findings)
+    if (!coll->feedback || !coll->feedback->findings)
         return;
     for (size_t i = 0; i < what->npieces; i++) {
         if (!cgx_encoding_is_exact(what->pieces[i].bits))
@@ -51,7 +51,7 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
         encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, what->pieces, what->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
                                               .out = samples}) != CGX_OK ||
-        encoder->ops->fetch(encoder, slice->lane_number, samples,
+        encoder->ops->fetch(encoder, slice->slot_number, samples,
                             count * sizeof(struct cgx_sample)) != CGX_OK;
 }
 
@@ -70,45 +70,45 @@ static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *c
     return left;
 }
 
-/* Completes the parts within UNIT, which are sums of NSOURCES payloads and of elements, by what
+/* Completes the parts within BLOCK, which are sums of NSOURCES payloads and of elements, by what
  * stands behind their pieces. */
-static void seal(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
+static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
                  bool partial)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     const unsigned char *const *sources = slice->coll->scratch->sources;
     union cgx_float_state caller;
 
-    if (slice->standing != CGX_ABLE || unit->npieces == 0)
+    if (slice->standing != CGX_ABLE || block->npieces == 0)
         return;
     cgx_float_enter(&caller);
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(schedule); chunk++) {
-        const struct cgx_unit *part = &slice->parts[chunk];
+        const struct cgx_block *part = &slice->parts[chunk];
 
-        if (!cgx_slice_has(unit, part))
+        if (!cgx_slice_has(block, part))
             continue;
         /* Between the parts of a shard there is no header. */
-        if (part->message > unit->message)
-            memset(slice->lane->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
-        if (schedule->carries)
-            cgx_carry_seal(slice, part, sources, nsources, unit->message, !partial,
-                           &slice->changed);
-        cgx_tally_seal(slice, part, sources, nsources, unit->message);
+        if (part->message > block->message)
+            memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
+        if (schedule->bounded)
+            cgx_overflow_seal(slice, part, sources, nsources, block->message, !partial,
+                              &slice->changed);
+        cgx_feedback_seal(slice, part, sources, nsources, block->message);
         if (!partial)
-            cgx_powers_add(slice, part, sources, nsources, unit->message);
-        cgx_watch_seal(slice, part, sources, nsources, unit->message, !partial);
+            cgx_powers_add(slice, part, sources, nsources, block->message);
+        cgx_watch_seal(slice, part, sources, nsources, block->message, !partial);
     }
     cgx_float_leave(&caller);
 }
 
 /* Lists the bucket headers of PART; returns how many ranges these are. */
-static size_t list_headers(const struct cgx_slice *slice, const struct cgx_unit *part,
+static size_t list_headers(const struct cgx_slice *slice, const struct cgx_block *part,
                            struct cgx_shown *ranges)
 {
     size_t nranges = 0;
 
     for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
 
         if (!cgx_encoding_is_exact(piece->bits))
             ranges[nranges++] = cgx_bucket_headers(piece, slice->coding.bucket_size);
@@ -116,18 +116,18 @@ static size_t list_headers(const struct cgx_slice *slice, const struct cgx_unit 
     return nranges;
 }
 
-/* Brings of the payload of UNIT what hosts look at. */
-static enum cgx_status show(struct cgx_slice *slice, const struct cgx_unit *unit)
+/* Brings of the payload of BLOCK what hosts look at. */
+static enum cgx_status show(struct cgx_slice *slice, const struct cgx_block *block)
 {
     struct cgx_shown *ranges = slice->coll->scratch->shown;
     bool headers = cgx_slice_needs_headers(slice);
     size_t nranges = 0;
 
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
-        const struct cgx_unit *part = &slice->parts[chunk];
+        const struct cgx_block *part = &slice->parts[chunk];
         bool looks = cgx_watch_looks(slice, part);
 
-        if (!cgx_slice_has(unit, part))
+        if (!cgx_slice_has(block, part))
             continue;
         if (headers || looks)
             nranges += list_headers(slice, part, ranges + nranges);
@@ -135,46 +135,46 @@ static enum cgx_status show(struct cgx_slice *slice, const struct cgx_unit *unit
             nranges += cgx_watch_shown(slice, part, ranges + nranges);
     }
     return encoder_run(slice,
-                       &(struct cgx_work){CGX_SHOW, &slice->coding, .in = slice->lane->staging,
+                       &(struct cgx_work){CGX_SHOW, &slice->coding, .in = slice->slot->staging,
                                           .ranges = ranges, .nranges = nranges});
 }
 
-/* Brings what was queued of UNIT to the host, as far as it is needed there. */
-static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_unit *unit,
+/* Brings what was queued of BLOCK to the host, as far as it is needed there. */
+static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *block,
                              enum cgx_reach reach)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
     if (slice->pull != CGX_PULL_DEVICE || reach == CGX_REACH_ALL)
-        return encoder->ops->fetch(encoder, slice->lane_number,
-                                   slice->lane->staging + unit->message + CGX_MESSAGE_HEADER_BYTES,
-                                   unit->bytes);
-    return show(slice, unit);
+        return encoder->ops->fetch(encoder, slice->slot_number,
+                                   slice->slot->staging + block->message + CGX_MESSAGE_HEADER_BYTES,
+                                   block->bytes);
+    return show(slice, block);
 }
 
-void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_unit *unit, enum cgx_reach reach)
+void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
-    unsigned char *staging = slice->lane->staging;
-    struct cgx_piece *raw = slice->lane->pieces + slice->pieces;
+    unsigned char *staging = slice->slot->staging;
+    struct cgx_piece *raw = slice->slot->pieces + slice->pieces;
     const struct cgx_measuring what = {
-        .pieces = unit->is_raw ? raw : slice->lane->pieces + unit->first_piece,
-        .npieces = unit->npieces,
+        .pieces = block->is_raw ? raw : slice->slot->pieces + block->first_piece,
+        .npieces = block->npieces,
         .payload = staging};
     int64_t begun = cgx_trace_now();
 
-    if (slice->standing != CGX_ABLE || unit->npieces == 0)
+    if (slice->standing != CGX_ABLE || block->npieces == 0)
         return;
-    if (unit->is_raw)
-        cgx_slice_list_raw(slice, unit, raw);
+    if (block->is_raw)
+        cgx_slice_list_raw(slice, block, raw);
     coll->scratch->sources[0] = NULL;
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, what.pieces, what.npieces,
                                               .in = coll->input, .out = staging}) == CGX_OK &&
-        fetch(slice, unit, reach) == CGX_OK)
+        fetch(slice, block, reach) == CGX_OK)
         measure(slice, &slice->coding, &what, 1);
     else
         cgx_slice_give_up(slice);
-    cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->lane_number);
+    cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
 }
 
 static void wait_for_work(struct cgx_slice *slice)
@@ -184,22 +184,22 @@ static void wait_for_work(struct cgx_slice *slice)
 
     /* Declined since it was started: what was queued then still writes where headers go. */
     if (slice->coll->standing == CGX_ABLE &&
-        encoder->ops->wait(encoder, slice->lane_number) != CGX_OK)
+        encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
     cgx_float_enter(&caller);
     if (slice->standing == CGX_ABLE)
-        cgx_tally_errors(slice);
+        cgx_feedback_errors(slice);
     cgx_float_leave(&caller);
     slice->measuring.npieces = 0;
 }
 
-void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_unit *unit)
+void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block)
 {
     int64_t begun = cgx_trace_now();
 
     wait_for_work(slice);
-    seal(slice, unit, 0, true);
-    cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->lane_number);
+    seal(slice, block, 0, true);
+    cgx_trace_span(CGX_TRACE_WAIT_ENCODER, begun, slice->number, slice->slot_number);
 }
 
 void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
@@ -207,57 +207,57 @@ void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
     struct cgx_backend *encoder = slice->coll->encoder;
 
     if (slice->standing == CGX_ABLE)
-        encoder->ops->store(encoder, slice->lane_number, slice->lane->staging + at, bytes);
+        encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, bytes);
 }
 
-void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources,
+void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
                       bool partial, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
-    unsigned char *payload = slice->lane->staging + unit->message;
+    unsigned char *payload = slice->slot->staging + block->message;
     struct cgx_coding coding = slice->coding;
-    /* The pieces once more, with offsets from the unit's start: all sources share them. */
-    struct cgx_piece *pieces = slice->lane->pieces + slice->pieces;
+    /* The pieces once more, with offsets from the block's start: all sources share them. */
+    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
     int64_t begun = cgx_trace_now();
 
-    if (slice->standing != CGX_ABLE || unit->npieces == 0)
+    if (slice->standing != CGX_ABLE || block->npieces == 0)
         return;
     coding.partial = partial;
     coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
     coding.raws = (unsigned)slice->operands.raws;
-    for (size_t i = 0; i < unit->npieces; i++) {
-        pieces[i] = slice->lane->pieces[unit->first_piece + i];
-        pieces[i].offset -= unit->message;
+    for (size_t i = 0; i < block->npieces; i++) {
+        pieces[i] = slice->slot->pieces[block->first_piece + i];
+        pieces[i].offset -= block->message;
     }
-    measure(slice, &coding, &(struct cgx_measuring){pieces, unit->npieces, payload, false},
+    measure(slice, &coding, &(struct cgx_measuring){pieces, block->npieces, payload, false},
             nsources);
-    if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, unit->npieces,
+    if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
                                               .out = payload}) != CGX_OK ||
-        fetch(slice, unit, reach) != CGX_OK)
+        fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
     wait_for_work(slice);
-    seal(slice, unit, leave_payloads(slice, &coding, nsources), partial);
-    cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->lane_number);
+    seal(slice, block, leave_payloads(slice, &coding, nsources), partial);
+    cgx_trace_span(CGX_TRACE_SUM, begun, slice->number, slice->slot_number);
 }
 
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *decoder = coll->decoder;
-    unsigned char *staging = slice->lane->staging;
+    unsigned char *staging = slice->slot->staging;
     /* The own part, which is the last, was made by the encoder. */
     bool has_own = slice->owns && decoder == coll->encoder && !slice->changed;
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
     if (slice->pull == CGX_PULL_NONE)
-        decoder->ops->store(decoder, slice->lane_number, staging,
+        decoder->ops->store(decoder, slice->slot_number, staging,
                             has_own ? cgx_slice_own(slice)->message : slice->end);
     status =
-        decoder->ops->run(decoder, slice->lane_number,
-                          &(struct cgx_work){CGX_DECODE, &slice->coding, slice->lane->pieces,
+        decoder->ops->run(decoder, slice->slot_number,
+                          &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
                                              slice->pieces, .in = staging, .out = coll->output});
-    cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->lane_number);
+    cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot_number);
     return status;
 }

@@ -72,14 +72,14 @@ static size_t aligned(size_t bytes)
     return round_up_division(bytes, CGX_PIECE_ALIGNMENT) * CGX_PIECE_ALIGNMENT;
 }
 
-size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces)
+size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces)
 {
-    return plan->adaptive ? aligned(npieces * CGX_SPREAD_BYTES) : 0;
+    return plan->adaptive ? aligned(npieces * CGX_ENERGY_BYTES) : 0;
 }
 
-size_t cgx_split_carried(struct cgx_range range)
+size_t cgx_split_bounds(struct cgx_range range)
 {
-    return aligned((range.end - range.first) * CGX_CARRIED_BYTES);
+    return aligned((range.end - range.first) * CGX_BOUND_BYTES);
 }
 
 size_t cgx_split_least_bucket(const struct cgx_plan *plan)

@@ -25,11 +25,11 @@ struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, un
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end);
 
-/* Bytes behind the pieces of a payload: the spread of each, where the plan is adaptive ... */
-size_t cgx_split_spreads(const struct cgx_plan *plan, size_t npieces);
+/* Bytes behind the pieces of a payload: the energy of each, where the plan is adaptive ... */
+size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces);
 
-/* ... and what is carried for each bucket, where sums of sums need it. */
-size_t cgx_split_carried(struct cgx_range range);
+/* ... and the overflow bounds of buckets, where sums of sums need them. */
+size_t cgx_split_bounds(struct cgx_range range);
 
 /* Bytes of the smallest bucket that the plan's segments may come to have. */
 size_t cgx_split_least_bucket(const struct cgx_plan *plan);

@@ -21,19 +21,19 @@ void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, siz
         cgx_slice_store(slice, at, bytes);
 }
 
-size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources)
+size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources)
 {
     struct cgx_operands *operands = &slice->operands;
 
-    cgx_operands_rebase(operands, unit->message);
+    cgx_operands_rebase(operands, block->message);
     memcpy(slice->coll->scratch->sources + nsources, operands->at,
            operands->count * sizeof operands->at[0]);
     return nsources + operands->count;
 }
 
 void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
-                   const struct cgx_unit *unit, size_t nsources)
+                   const struct cgx_block *block, size_t nsources)
 {
-    cgx_slice_reduce(slice, unit, cgx_stage_list(slice, unit, nsources), true,
-                     stage->is_cross ? CGX_REACH_ALL : CGX_REACH_MATES);
+    cgx_slice_reduce(slice, block, cgx_stage_list(slice, block, nsources), true,
+                     stage->is_cross ? CGX_REACH_ALL : CGX_REACH_NODE);
 }

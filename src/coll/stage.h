@@ -11,10 +11,10 @@ struct cgx_stage {
     bool is_cross;       /* between nodes */
     bool is_first;       /* what this rank brings are elements, which the start has encoded */
     unsigned size, self; /* members, and which one this rank is */
-    unsigned nunits;     /* of the first so many members */
-    const struct cgx_unit *units;
+    unsigned nblocks;    /* of the first so many members */
+    const struct cgx_block *blocks;
     size_t incoming; /* where what is to be summed arrives, in the staging memory */
-    unsigned step;   /* number of its first message; there are up to SIZE - 1 between neighbours */
+    unsigned seq;    /* number of its first message; there are up to SIZE - 1 between neighbours */
 };
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
@@ -24,26 +24,26 @@ unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *s
 void cgx_stage_store(struct cgx_slice *slice, const struct cgx_stage *stage, size_t at,
                      size_t bytes);
 
-/* Forms in UNIT, which may be a run of units, the sum of what this rank brings and of NSOURCES
+/* Forms in BLOCK, which may be a run of blocks, the sum of what this rank brings and of NSOURCES
  * more, which are the first of the scratch memory's sources, for STAGE. */
 void cgx_stage_sum(struct cgx_slice *slice, const struct cgx_stage *stage,
-                   const struct cgx_unit *unit, size_t nsources);
+                   const struct cgx_block *block, size_t nsources);
 
-/* How many sources a sum has that is formed in UNIT: the first NSOURCES of the scratch memory's,
+/* How many sources a sum has that is formed in BLOCK: the first NSOURCES of the scratch memory's,
  * and what this rank brings, which comes behind them. */
-size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_unit *unit, size_t nsources);
+size_t cgx_stage_list(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources);
 
 /* An algorithm. */
 struct cgx_stage_ops {
-    /* The units that this rank sends first, encoded before the stage starts: a unit or a run of
+    /* The blocks that this rank sends first, encoded before the stage starts: a block or a run of
      * them, of no pieces if there is none. */
-    struct cgx_unit (*first_send)(const struct cgx_stage *stage);
+    struct cgx_block (*first_send)(const struct cgx_stage *stage);
 
-    /* On return the operands are all contributions to this rank's unit; before, they are what this
+    /* On return the operands are all contributions to this rank's block; before, they are what this
      * rank brings. The first send is ready. */
     enum cgx_status (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage);
 
-    /* Sends the own unit to all and gets the others. */
+    /* Sends the own block to all and gets the others. */
     enum cgx_status (*allgather)(struct cgx_slice *slice, const struct cgx_stage *stage);
 };
 

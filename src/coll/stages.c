@@ -16,8 +16,8 @@ static struct cgx_stage inner_stage(const struct cgx_slice *slice)
     return (struct cgx_stage){.is_first = true,
                               .size = nodes->first[slice->node + 1] - nodes->first[slice->node],
                               .self = slice->local,
-                              .nunits = schedule->shards,
-                              .units = schedule->raw ? slice->raw_shards : slice->shards,
+                              .nblocks = schedule->shards,
+                              .blocks = schedule->raw ? slice->raw_shards : slice->shards,
                               .incoming = slice->inner_incoming};
 }
 
@@ -30,8 +30,8 @@ static struct cgx_stage cross_stage(const struct cgx_slice *slice, const struct 
                               .is_first = inner->size == 1,
                               .size = nodes->nodes,
                               .self = slice->node,
-                              .nunits = nodes->nodes,
-                              .units = slice->parts + (size_t)slice->local * nodes->nodes,
+                              .nblocks = nodes->nodes,
+                              .blocks = slice->parts + (size_t)slice->local * nodes->nodes,
                               .incoming = slice->cross_incoming};
 }
 
@@ -59,19 +59,19 @@ static struct stages stages_of(const struct cgx_slice *slice)
 }
 
 /* What is encoded from the input, in the first stage. */
-static struct cgx_unit first_send_of(const struct cgx_slice *slice, const struct stages *stages)
+static struct cgx_block first_send_of(const struct cgx_slice *slice, const struct stages *stages)
 {
     if (stages->inner.size > 1)
         return ops_of(slice, &stages->inner)->first_send(&stages->inner);
     if (stages->cross.size > 1)
         return ops_of(slice, &stages->cross)->first_send(&stages->cross);
-    return (struct cgx_unit){0};
+    return (struct cgx_block){0};
 }
 
 /* ---- a slice ---- */
 
 /* Numbers of messages in a slice: what stages of up to so many members need, twice. */
-static unsigned step_of(const struct cgx_slice *slice, unsigned stages_before)
+static unsigned seq_of(const struct cgx_slice *slice, unsigned stages_before)
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
     const unsigned before[] = {0, nodes->most, nodes->most + nodes->nodes,
@@ -89,9 +89,9 @@ static enum cgx_status reduce_scatter(struct cgx_slice *slice, struct cgx_stage 
 
     if (stage->size < 2)
         return CGX_OK;
-    stage->step = step_of(slice, number);
+    stage->seq = seq_of(slice, number);
     if (!stage->is_first) {
-        struct cgx_unit first_send = ops->first_send(stage);
+        struct cgx_block first_send = ops->first_send(stage);
 
         cgx_stage_sum(slice, stage, &first_send, 0);
     }
@@ -99,7 +99,7 @@ static enum cgx_status reduce_scatter(struct cgx_slice *slice, struct cgx_stage 
     status = ops->reduce_scatter(slice, stage);
     cgx_trace_span(stage->is_cross ? CGX_TRACE_REDUCE_SCATTER_BETWEEN
                                    : CGX_TRACE_REDUCE_SCATTER_INSIDE,
-                   begun, slice->number, slice->lane_number);
+                   begun, slice->number, slice->slot_number);
     return status;
 }
 
@@ -111,26 +111,26 @@ static enum cgx_status allgather(struct cgx_slice *slice, struct cgx_stage *stag
     if (stage->size < 2)
         return CGX_OK;
     if (!stage->is_cross)
-        stage->units = slice->shards;
-    stage->step = step_of(slice, number);
+        stage->blocks = slice->shards;
+    stage->seq = seq_of(slice, number);
     status = ops_of(slice, stage)->allgather(slice, stage);
     cgx_trace_span(stage->is_cross ? CGX_TRACE_ALLGATHER_BETWEEN : CGX_TRACE_ALLGATHER_INSIDE,
-                   begun, slice->number, slice->lane_number);
+                   begun, slice->number, slice->slot_number);
     return status;
 }
 
 /* Of an owner: from what its node brings to its shard to the sum of the shard. */
 static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cross)
 {
-    const struct cgx_unit *own = cgx_slice_own(slice);
-    /* What is carried may change the sum on the host. */
-    bool stays = cross->size == 1 && !slice->coll->schedule->carries;
+    const struct cgx_block *own = cgx_slice_own(slice);
+    /* Overflow bounds may change the sum on the host. */
+    bool stays = cross->size == 1 && !slice->coll->schedule->bounded;
     enum cgx_status status = reduce_scatter(slice, cross, 1);
 
     if (status != CGX_OK)
         return status;
     cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
-                     stays ? CGX_REACH_MATES : CGX_REACH_ALL);
+                     stays ? CGX_REACH_NODE : CGX_REACH_ALL);
     status = allgather(slice, cross, 2);
     if (status == CGX_OK)
         cgx_slice_publish(slice);
@@ -140,15 +140,15 @@ static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cros
 void cgx_stages_start(struct cgx_slice *slice)
 {
     struct stages stages = stages_of(slice);
-    struct cgx_unit first_send = first_send_of(slice, &stages);
+    struct cgx_block first_send = first_send_of(slice, &stages);
 
-    cgx_slice_encode(slice, &first_send, stages.inner.size > 1 ? CGX_REACH_MATES : CGX_REACH_ALL);
+    cgx_slice_encode(slice, &first_send, stages.inner.size > 1 ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
 enum cgx_status cgx_stages_run(struct cgx_slice *slice)
 {
     struct stages stages = stages_of(slice);
-    struct cgx_unit first_send = first_send_of(slice, &stages);
+    struct cgx_block first_send = first_send_of(slice, &stages);
     enum cgx_status status;
 
     cgx_slice_settle(slice, &first_send);

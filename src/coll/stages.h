@@ -8,7 +8,7 @@
  * node of its own, or all are on one, there is one stage, and this is torch_cgx's
  * scatter-reduce-allgather.
  *
- * A stage has members that own a unit each, or none: shards inside a node, parts between nodes.
+ * A stage has members that own a block each, or none: shards inside a node, parts between nodes.
  * Sums are in float32, in rank order inside a node and then node by node. */
 #ifndef CGX_COLL_STAGES_H
 #define CGX_COLL_STAGES_H

@@ -58,7 +58,7 @@ bool cgx_watch_possible(const struct cgx_schedule *schedule)
 }
 
 /* Whether PART has room for what is seen. */
-static bool has_room(const struct cgx_unit *part)
+static bool has_room(const struct cgx_block *part)
 {
     return part->watched < part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
 }
@@ -104,7 +104,7 @@ static const unsigned char *payload_of(const struct sources *sources, struct mem
 /* Decoded, and how many elements are not on the level zero. */
 struct decoded {
     float values[CGX_BUCKET_SIZE_MAX];
-    float step;
+    float scale;
     size_t count, nonzero;
     double magnitude, squares; /* of the sum: of |s| and of s^2 */
 };
@@ -114,8 +114,8 @@ static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piec
                    const unsigned char *payload, struct decoded *bucket)
 {
     bucket->count = cgx_bucket_elements(piece, coding->bucket_size, index);
-    if (cgx_peek_bucket(coding, piece, index, payload, bucket->values, &bucket->step) != CGX_OK ||
-        isnan(bucket->step))
+    if (cgx_peek_bucket(coding, piece, index, payload, bucket->values, &bucket->scale) != CGX_OK ||
+        isnan(bucket->scale))
         return false;
     bucket->nonzero = cgx_squares_nonzero(bucket->values, bucket->count);
     return true;
@@ -124,7 +124,7 @@ static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piec
 /* Of all elements, times the variance in steps. */
 static double noise_of(const struct decoded *bucket)
 {
-    return (double)bucket->nonzero * (double)bucket->step * (double)bucket->step;
+    return (double)bucket->nonzero * (double)bucket->scale * (double)bucket->scale;
 }
 
 /* What the squared distance was before BUCKET and SUM were quantised, if it is SQUARED now and
@@ -134,10 +134,10 @@ static double noise_of(const struct decoded *bucket)
 static double before_crossings(double squared, const struct decoded *bucket,
                                const struct decoded *sum, double share)
 {
-    double step = share * (double)sum->step, before;
+    double step = share * (double)sum->scale, before;
 
-    if (step < (double)bucket->step)
-        step = (double)bucket->step;
+    if (step < (double)bucket->scale)
+        step = (double)bucket->scale;
     if (squared == 0 || step == 0 || sum->magnitude == 0)
         return squared;
     before = CAUTION * squared / step * (squared / step) * sum->squares /
@@ -157,7 +157,7 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
     struct cgx_piece in_source = *piece;
     struct decoded sum, bucket;
 
-    if (!decode(coding, piece, index, slice->lane->staging, &sum))
+    if (!decode(coding, piece, index, slice->slot->staging, &sum))
         return;
     sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
     in_source.offset -= sources->origin;
@@ -204,7 +204,7 @@ static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece 
     for (size_t i = 0; i < buckets; i++) {
         int32_t zero;
 
-        if (!cgx_bucket_zero(slice->lane->staging + piece->offset, i, &zero))
+        if (!cgx_bucket_zero(slice->slot->staging + piece->offset, i, &zero))
             continue;
         sight->buckets++;
         sight->signs |= zero < 0 ? SIGN_NEGATIVE : 0;
@@ -214,7 +214,7 @@ static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece 
 
 /* Sample NUMBER of SAMPLES of the BUCKETS of PART: somewhere in its share of them, so that rows of
  * a matrix do not alias, and not in the next call's place. */
-static size_t place_of(const struct cgx_slice *slice, const struct cgx_unit *part, size_t number,
+static size_t place_of(const struct cgx_slice *slice, const struct cgx_block *part, size_t number,
                        size_t samples, size_t buckets)
 {
     const uint64_t words[] = {part->first_bucket, number, slice->coll->call};
@@ -236,18 +236,19 @@ static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
 /* The samples of a part, one after the other. */
 struct samples {
     const struct cgx_slice *slice;
-    const struct cgx_unit *part;
+    const struct cgx_block *part;
     size_t buckets, count; /* of the part, and of samples */
     size_t number;         /* samples before */
     size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
 };
 
-static const struct cgx_piece *pieces_of(const struct cgx_slice *slice, const struct cgx_unit *part)
+static const struct cgx_piece *pieces_of(const struct cgx_slice *slice,
+                                         const struct cgx_block *part)
 {
-    return slice->lane->pieces + part->first_piece;
+    return slice->slot->pieces + part->first_piece;
 }
 
-static struct samples samples_in(const struct cgx_slice *slice, const struct cgx_unit *part)
+static struct samples samples_in(const struct cgx_slice *slice, const struct cgx_block *part)
 {
     struct samples samples = {.slice = slice, .part = part};
 
@@ -273,7 +274,7 @@ static const struct cgx_piece *next_sample(struct samples *samples, size_t *inde
     return &pieces[samples->piece];
 }
 
-static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx_unit *part,
+static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx_block *part,
                                  const struct sources *sources)
 {
     struct samples samples = samples_in(slice, part);
@@ -290,7 +291,7 @@ static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx
 
 /* ---- what hosts look at of payloads that stay on devices ---- */
 
-bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_unit *part)
+bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part)
 {
     return slice->coll->schedule->nodes->nodes == 1 && slice->coll->consensus > 0 && has_room(part);
 }
@@ -299,10 +300,10 @@ size_t cgx_watch_most_shown(unsigned chunks)
 {
     size_t least = (LEAST_ELEMENTS - 1) / CGX_BUCKET_SIZE_MIN + 1;
 
-    return CGX_SLICES * (MOST > least * chunks ? MOST : least * chunks);
+    return CGX_PLANES * (MOST > least * chunks ? MOST : least * chunks);
 }
 
-size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_unit *part,
+size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
                        struct cgx_shown *shown)
 {
     struct samples samples = samples_in(slice, part);
@@ -333,7 +334,7 @@ static double from_upper_half(uint32_t half)
     return value;
 }
 
-void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
+void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const unsigned char *const *sources, size_t nsources, size_t origin, bool last)
 {
     const struct cgx_coll *coll = slice->coll;
@@ -350,7 +351,7 @@ void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
         words[SIGHT_SIGNS] = sight.signs;
         words[SIGHT_BUCKETS] = sight.buckets;
     }
-    memcpy(slice->lane->staging + part->watched, words, sizeof words);
+    memcpy(slice->slot->staging + part->watched, words, sizeof words);
 }
 
 /* ---- the verdict ---- */
@@ -381,7 +382,7 @@ struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
 
         if (!has_room(&slice->parts[chunk]))
             continue;
-        memcpy(words, slice->lane->staging + slice->parts[chunk].watched, sizeof words);
+        memcpy(words, slice->slot->staging + slice->parts[chunk].watched, sizeof words);
         all.apart += from_upper_half(words[SIGHT_APART]);
         all.mean += from_upper_half(words[SIGHT_MEAN]);
         all.signs |= words[SIGHT_SIGNS];

@@ -13,12 +13,12 @@
  *     apart = sum_m L_m (P - 1) / (P - L_m) * (|x_m - s L_m / P|^2 - noise_m)
  *     mean  = sum_m |s L_m / P|^2
  *
- * apart / mean is the mean over ranks of |x_r - s/P|^2 / |s/P|^2, as far as the mates of a node are
- * apart independently of each other. The noise is that of quantising: u^2/12 (stochastic: u^2/6) of
- * each element that is not on the level zero, in x_m with the weight (1 - L_m / P)^2, in the sum
- * and all other payloads with (L_m / P)^2. That overestimates it where x_m and s L_m / P differ by
- * less than a step: errors of nearest rounding are then alike. The distance of a bucket is
- * therefore no less than what the elements on different levels tell of it.
+ * apart / mean is the mean over ranks of |x_r - s/P|^2 / |s/P|^2, as far as the local peers of a
+ * node are apart independently of each other. The noise is that of quantising: u^2/12 (stochastic:
+ * u^2/6) of each element that is not on the level zero, in x_m with the weight (1 - L_m / P)^2, in
+ * the sum and all other payloads with (L_m / P)^2. That overestimates it where x_m and s L_m / P
+ * differ by less than a step: errors of nearest rounding are then alike. The distance of a bucket
+ * is therefore no less than what the elements on different levels tell of it.
  *
  * What is exact, or has fewer than 3 bits, is not looked at. */
 #ifndef CGX_COLL_WATCH_H
@@ -35,16 +35,16 @@ bool cgx_watch_sees(const struct cgx_plan *plan);
 
 /* Where payloads go from device to device: whether the owner of PART looks at it. Then the host
  * must see the bucket headers and the codes that cgx_watch_shown lists, in the sum and in what
- * mates send to be summed. There are up to cgx_watch_most_shown of these in all parts of a slice of
- * CHUNKS. */
-bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_unit *part);
+ * local peers send to be summed. There are up to cgx_watch_most_shown of these in all parts of a
+ * slice of CHUNKS. */
+bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part);
 size_t cgx_watch_most_shown(unsigned chunks);
-size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_unit *part,
+size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
                        struct cgx_shown *shown);
 
-/* To be called for every quantisation, as cgx_tally_seal, after all else that changes PART. Writes
- * what was seen of it; nothing if this is not the LAST sum. */
-void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
+/* To be called for every quantisation, as cgx_feedback_seal, after all else that changes PART.
+ * Writes what was seen of it; nothing if this is not the LAST sum. */
+void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const unsigned char *const *sources, size_t nsources, size_t origin, bool last);
 
 /* What all owners have seen, whose parts of the first slice have arrived. */

@@ -9,7 +9,7 @@
 #include "mpi/config.h"
 #include "util/log.h"
 
-unsigned cgx_connect_mates(const struct cgx_comm *state)
+unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 {
     enum cgx_transport transport = cgx_config()->inner_transport;
 
@@ -20,7 +20,7 @@ unsigned cgx_connect_mates(const struct cgx_comm *state)
 
 /* ---- what a rank has, and what all have ---- */
 
-/* What a rank has for its mates. */
+/* What a rank has for its local peers. */
 struct means {
     struct cgx_shared_offer memory;
     struct cgx_cuda_offer mirror;
@@ -30,7 +30,7 @@ struct means {
 struct found {
     int memory;        /* staging memory that can be shared */
     int device;        /* see below */
-    int memory_is_old; /* mates have it already */
+    int memory_is_old; /* local peers have it already */
     int device_is_old;
 };
 
@@ -56,10 +56,10 @@ static bool may_open(const struct cgx_comm *state)
 
 bool cgx_connect_may_offer(const struct cgx_comm *state)
 {
-    return cgx_connect_mates(state) > 1 && may_open(state);
+    return cgx_connect_local_peers(state) > 1 && may_open(state);
 }
 
-/* Offers the memory of DEVICE, if there is one, to mates. */
+/* Offers the memory of DEVICE, if there is one, to local peers. */
 static int offer_device(const struct cgx_comm *state, struct cgx_backend *device,
                         struct cgx_cuda_offer *offer)
 {
@@ -77,7 +77,7 @@ static uint64_t memory_cookie(const struct cgx_comm *state)
     return state->scratch.shared.memory ? state->scratch.shared.cookie : 0;
 }
 
-/* Of the memory on a device that mates may use in calls with DEVICE or with others. */
+/* Of the memory on a device that local peers may use in calls with DEVICE or with others. */
 static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *mine)
 {
     return mine->mirror.cookie ? mine->mirror.cookie : cgx_cuda_offered(state->scratch.devices);
@@ -104,24 +104,24 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
 {
     const struct cgx_nodes *nodes = state->nodes;
     unsigned node = nodes->node[state->rank];
-    unsigned first = nodes->first[node], nmates = nodes->first[node + 1] - first;
-    struct cgx_cuda_mate *mates = calloc(nmates, sizeof *mates);
+    unsigned first = nodes->first[node], npeers = nodes->first[node + 1] - first;
+    struct cgx_cuda_peer *local_peers = calloc(npeers, sizeof *local_peers);
     enum cgx_status status;
 
-    if (!mates)
+    if (!local_peers)
         return CGX_ERR_NOMEM;
-    for (unsigned i = 0; i < nmates; i++) {
+    for (unsigned i = 0; i < npeers; i++) {
         const struct cgx_shm_segment segment = cgx_shm_segment(state->shm, i);
 
         if (offers)
-            mates[i].mirror = offers[nodes->members[first + i]].mirror;
-        mates[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
-                                                     .bytes = segment.bytes,
-                                                     .front = segment.front,
-                                                     .cookie = segment.cookie};
+            local_peers[i].mirror = offers[nodes->members[first + i]].mirror;
+        local_peers[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
+                                                           .bytes = segment.bytes,
+                                                           .front = segment.front,
+                                                           .cookie = segment.cookie};
     }
-    status = cgx_cuda_connect(device, pull, mates, nmates, nodes->local[state->rank]);
-    free(mates);
+    status = cgx_cuda_connect(device, pull, local_peers, npeers, nodes->local[state->rank]);
+    free(local_peers);
     return status;
 }
 
@@ -151,7 +151,7 @@ static void give_up_memory(struct cgx_comm *state)
     cgx_shm_free(state->shm);
     state->shm = NULL;
     state->shm_refused = true;
-    state->scratch.mates = 0;
+    state->scratch.local_peers = 0;
     if (state->rank == 0)
         cgx_log(asked != CGX_TRANSPORT_AUTO ? CGX_LOG_WARN : CGX_LOG_INFO,
                 "ranks of a node cannot share memory here: their messages go through MPI");
@@ -205,9 +205,9 @@ static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
     return code;
 }
 
-/* Has DEVICE copy from what mates share, for calls whose payloads do not go from device to device.
- * No other rank needs to know. In a ring a rank passes on what it got, and so must have it in its
- * own staging memory. */
+/* Has DEVICE copy from what local peers share, for calls whose payloads do not go from device to
+ * device. No other rank needs to know. In a ring a rank passes on what it got, and so must have it
+ * in its own staging memory. */
 static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 {
     if (!device || !cgx_cuda_is_device(device) || !state->shm || state->segments_refused ||
@@ -228,7 +228,7 @@ int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_ba
     int code;
 
     *by_device = false;
-    if (cgx_connect_mates(state) < 2)
+    if (cgx_connect_local_peers(state) < 2)
         return CGX_MPI_SUCCESS;
     if (!state->shm)
         state->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);

@@ -26,10 +26,10 @@ static size_t larger(size_t a, size_t b)
 
 static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_needs *b)
 {
-    return (struct cgx_needs){.lanes = larger(a->lanes, b->lanes),
+    return (struct cgx_needs){.slots = larger(a->slots, b->slots),
                               .staging = larger(a->staging, b->staging),
                               .pieces = larger(a->pieces, b->pieces),
-                              .units = larger(a->units, b->units),
+                              .blocks = larger(a->blocks, b->blocks),
                               .shown = larger(a->shown, b->shown),
                               .sources = larger(a->sources, b->sources),
                               .transfers = larger(a->transfers, b->transfers)};
@@ -37,8 +37,8 @@ static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_need
 
 static bool fits(const struct cgx_needs *needs, const struct cgx_needs *held)
 {
-    return needs->lanes <= held->lanes && needs->staging <= held->staging &&
-           needs->pieces <= held->pieces && needs->units <= held->units &&
+    return needs->slots <= held->slots && needs->staging <= held->staging &&
+           needs->pieces <= held->pieces && needs->blocks <= held->blocks &&
            needs->shown <= held->shown && needs->sources <= held->sources &&
            needs->transfers <= held->transfers;
 }
@@ -55,15 +55,15 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
     const struct cgx_planned *planned;
 
     if (!recurring->kind->agreed || is_apart_for_long(recurring->kind) ||
-        cgx_plan_most_bytes(&recurring->say, count) > state->held.plan)
+        cgx_plan_most_bytes(&recurring->override, count) > state->held.plan)
         return false;
     planned = cgx_planned_find(state, recurring);
     return planned && fits(&planned->schedule.needs, &state->held.needs);
 }
 
-bool cgx_decide_guards(const struct cgx_say *say)
+bool cgx_decide_guards(const struct cgx_override *override)
 {
-    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 && !say->unguarded;
+    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 && !override->unguarded;
 }
 
 /* ---- what this rank has ---- */
@@ -75,14 +75,15 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
 {
     uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
     const struct cgx_planned *planned = cgx_planned_get(state, recurring, dtype);
-    const struct cgx_say nothing = {.exact = false};
+    const struct cgx_override nothing = {.exact = false};
     struct cgx_planned larger_one;
 
     if (!planned)
         return false;
-    wanted->plan = larger(state->held.plan, cgx_plan_most_bytes(&recurring->say, (size_t)most));
+    wanted->plan =
+        larger(state->held.plan, cgx_plan_most_bytes(&recurring->override, (size_t)most));
     wanted->needs = most_of(&planned->schedule.needs, &state->held.needs);
-    if (state->held.needs.lanes == 0 || fits(&wanted->needs, &state->held.needs))
+    if (state->held.needs.slots == 0 || fits(&wanted->needs, &state->held.needs))
         return true;
     if (!cgx_planned_make(state, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
         return false;
@@ -100,7 +101,7 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
         offer->refusal = CGX_REASON_ONE_NODE;
     if (offer->refusal)
         return;
-    state->scratch.mates = cgx_connect_mates(state);
+    state->scratch.local_peers = cgx_connect_local_peers(state);
     if (!find_wanted(state, recurring, offer->dtype, wanted) ||
         !cgx_planned_reserve(state, wanted->plan) ||
         cgx_scratch_reserve(&state->scratch, &wanted->needs) != CGX_OK) {

@@ -14,7 +14,7 @@
 #include "policy/consensus.h"
 
 /* Whether calls are looked at for a consensus before they are compressed. */
-bool cgx_decide_guards(const struct cgx_say *say);
+bool cgx_decide_guards(const struct cgx_override *override);
 
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring);

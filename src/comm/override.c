@@ -13,24 +13,25 @@ static enum cgx_dtype dtype_of(enum cgx_type_class type)
                                        : CGX_FLOAT16;
 }
 
-struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position,
-                            enum cgx_reason *reason)
+struct cgx_override cgx_comm_override(const struct cgx_comm *state, uint64_t key, size_t position,
+                                      enum cgx_reason *reason)
 {
     const struct cgx_rules_call call = {.count = key >> 4,
                                         .dtype = dtype_of((enum cgx_type_class)(key & 15)),
                                         .communicator = state->name,
                                         .position =
                                             position == CGX_POSITION_NONE ? UINT64_MAX : position};
-    struct cgx_say say = {0};
+    struct cgx_override override = {0};
 
     if (state->hints || cgx_config_rules())
-        say = cgx_say(state->hints, cgx_config_rules(), &call);
-    *reason = !say.exact ? CGX_REASON_NONE : say.rule ? CGX_REASON_RULE : CGX_REASON_HINT;
-    if (cgx_config()->bits == CGX_BITS_EXACT && say.least == 0 && !say.layers && !say.exact) {
-        say.exact = true;
+        override = cgx_override_merge(state->hints, cgx_config_rules(), &call);
+    *reason = !override.exact ? CGX_REASON_NONE : override.rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+    if (cgx_config()->bits == CGX_BITS_EXACT && override.least == 0 && !override.layers &&
+        !override.exact) {
+        override.exact = true;
         *reason = CGX_REASON_BITS;
     }
-    return say;
+    return override;
 }
 
 /* The value of KEY in INFO, or NULL. */
@@ -67,7 +68,7 @@ void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cg
 
 void cgx_comm_tell_step(struct cgx_comm *state)
 {
-    size_t step = cgx_step_said(state->hints, cgx_config_rules(), state->name);
+    size_t step = cgx_override_step(state->hints, cgx_config_rules(), state->name);
 
     if (!state->recurrence || step == state->step_told)
         return;

@@ -10,8 +10,8 @@
 
 /* Merges settings, rules and hints for a call with KEY at POSITION of the step (CGX_POSITION_NONE:
  * not known). EXACT is set if none of them gives a width; *REASON: who says so. */
-struct cgx_say cgx_comm_say(const struct cgx_comm *state, uint64_t key, size_t position,
-                            enum cgx_reason *reason);
+struct cgx_override cgx_comm_override(const struct cgx_comm *state, uint64_t key, size_t position,
+                                      enum cgx_reason *reason);
 
 /* Takes what INFO says; ranks are to compare it. */
 void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cgx_comm *state);

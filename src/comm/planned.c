@@ -58,10 +58,10 @@ static void set(struct cgx_planned *planned, const struct cgx_comm *state, struc
 }
 
 bool cgx_planned_make(const struct cgx_comm *state, uint64_t call, enum cgx_dtype dtype,
-                      const struct cgx_say *say, struct cgx_planned *planned)
+                      const struct cgx_override *override, struct cgx_planned *planned)
 {
     struct cgx_plan *plan =
-        cgx_plan_create(cgx_config(), say, dtype, (size_t)cgx_recurrence_count(call));
+        cgx_plan_create(cgx_config(), override, dtype, (size_t)cgx_recurrence_count(call));
     struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
 
     if (!widest) {
@@ -82,9 +82,9 @@ static const struct cgx_planned *make_spare(const struct cgx_comm *state,
     size_t count = (size_t)cgx_recurrence_count(recurring->call);
     struct cgx_plan *plan, *widest;
 
-    if (cgx_plan_most_bytes(&recurring->say, count) > table->reserved)
+    if (cgx_plan_most_bytes(&recurring->override, count) > table->reserved)
         return NULL;
-    plan = cgx_plan_create_in(table->reserve, cgx_config(), &recurring->say, dtype, count);
+    plan = cgx_plan_create_in(table->reserve, cgx_config(), &recurring->override, dtype, count);
     widest = (void *)((unsigned char *)table->reserve + table->reserved);
     memcpy(widest, plan, cgx_plan_bytes(plan));
     cgx_plan_widen(widest);
@@ -96,14 +96,14 @@ const struct cgx_planned *
 cgx_planned_get(struct cgx_comm *state, const struct cgx_recurring *recurring, enum cgx_dtype dtype)
 {
     struct cgx_planned_calls *table = state->planned;
-    const struct cgx_lru_key key = {recurring->call, recurring->say.rule};
+    const struct cgx_lru_key key = {recurring->call, recurring->override.rule};
     bool is_new;
     struct cgx_planned *kept = &table->kept[cgx_lru_find(&table->lru, key, &is_new)];
 
     if (!is_new && kept->plan && kept->plan->dtype == dtype)
         return kept;
     forget(kept);
-    return cgx_planned_make(state, recurring->call, dtype, &recurring->say, kept)
+    return cgx_planned_make(state, recurring->call, dtype, &recurring->override, kept)
                ? kept
                : make_spare(state, recurring, dtype);
 }

@@ -54,7 +54,7 @@ static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
     struct cgx_recurring found = {
         .call = call, .position = position, .kind = &state->kinds[cgx_recurrence_type(call)]};
 
-    found.say = cgx_comm_say(state, call, position, &found.reason);
+    found.override = cgx_comm_override(state, call, position, &found.reason);
     return found;
 }
 
@@ -64,7 +64,7 @@ static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *
     const struct cgx_call_key key = {.call = recurring->call,
                                      .position = recurring->position,
                                      .generation = cgx_recurrence_generation(state->recurrence),
-                                     .rule = recurring->say.rule};
+                                     .rule = recurring->override.rule};
 
     return recurring->kind->agreed && cgx_agreed_calls_peek(state->agreed_calls, &key);
 }
@@ -222,7 +222,7 @@ int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
 }
 
 bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
-                        const struct cgx_schedule **schedule, struct cgx_tally *tally)
+                        const struct cgx_schedule **schedule, struct cgx_feedback *feedback)
 {
     const struct cgx_positions *layers = state->positions;
     struct cgx_adapt_layer *layer;
@@ -237,9 +237,9 @@ bool cgx_positions_find(const struct cgx_comm *state, size_t position, const str
         return false;
     *schedule = &layers->schedules[position];
     measures = cgx_adapt_measures(layers->adapt);
-    tally->spreads = layer->spreads;
-    tally->findings = measures ? layer->findings : NULL;
-    tally->kept = measures ? &layer->kept : NULL;
-    tally->sampling = cgx_adapt_sampling(layers->adapt);
+    feedback->energies = layer->energies;
+    feedback->findings = measures ? layer->findings : NULL;
+    feedback->kept = measures ? &layer->kept : NULL;
+    feedback->sampling = cgx_adapt_sampling(layers->adapt);
     return true;
 }

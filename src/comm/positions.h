@@ -16,9 +16,9 @@
 int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state);
 
 /* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SCHEDULE is its, and
- * TALLY where the call's findings go. False: there is none. */
+ * FEEDBACK where the call's findings go. False: there is none. */
 bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
-                        const struct cgx_schedule **schedule, struct cgx_tally *tally);
+                        const struct cgx_schedule **schedule, struct cgx_feedback *feedback);
 
 /* NULL is allowed. */
 void cgx_positions_free(struct cgx_positions *layers);

@@ -70,12 +70,12 @@ struct cgx_comm {
     unsigned positions_wait;         /* steps until a rank may have memory for them */
     bool established;                /* its sums recur, which has been said */
     bool said_consensus;             /* rank 0 has warned of one */
-    bool shm_refused;                /* mates cannot share memory */
+    bool shm_refused;                /* local peers cannot share memory */
     bool mirrors_refused;            /* nor open the memory of each other's devices */
-    bool segments_refused;           /* this rank's devices cannot read what mates share */
+    bool segments_refused;           /* this rank's devices cannot read what local peers share */
     struct cgx_scratch scratch;
     struct cgx_shm *shm;     /* NULL: all messages go by MPI */
-    uint64_t shm_cookie;     /* of the segment that mates are attached to */
+    uint64_t shm_cookie;     /* of the segment that local peers are attached to */
     uint64_t mirror_cookie;  /* of the device memory that was offered them last; 0: none */
     uint32_t calls;          /* compressed so far */
     struct cgx_stats *stats; /* NULL: none are kept */
@@ -86,7 +86,7 @@ struct cgx_recurring {
     uint64_t call; /* cgx_recurrence_key */
     size_t position;
     bool recurs;
-    struct cgx_say say;
+    struct cgx_override override;
     enum cgx_reason reason;        /* why the call is exact, or CGX_REASON_NONE and ... */
     struct cgx_agreed_call *entry; /* ... what ranks have agreed of it */
     struct cgx_kind *kind;

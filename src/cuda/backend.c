@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Kernels run on one stream, copies to the device on a second and from it on a third; events order
- * them. A lane is waited for before its payloads are sent or overwritten, so that what an operation
- * left in its table was used when the next of its kind on that lane comes. */
+ * them. A slot is waited for before its payloads are sent or overwritten, so that what an operation
+ * left in its table was used when the next of its kind on that slot comes. */
 #include "cuda/backend.h"
 
 #include <string.h>
@@ -46,9 +46,9 @@ static enum cgx_status begin(struct cgx_backend *backend)
         status = cgx_cuda_order(mine->work.compute, mine->work.caller);
     if (status == CGX_OK)
         status = cgx_green_order(mine->work.compute);
-    for (unsigned i = 0; i < CGX_LANES; i++) {
-        mine->work.lanes[i].pulled = false;
-        mine->work.lanes[i].nborrowed = 0;
+    for (unsigned i = 0; i < CGX_SLOTS; i++) {
+        mine->work.slots[i].pulled = false;
+        mine->work.slots[i].nborrowed = 0;
     }
     mine->work.begun = status == CGX_OK;
     if (status != CGX_OK)
@@ -64,7 +64,7 @@ static void end(struct cgx_backend *backend)
 
 /* ---- kernels ---- */
 
-static enum cgx_status launch(struct cgx_backend *backend, unsigned lane,
+static enum cgx_status launch(struct cgx_backend *backend, unsigned slot,
                               const struct cgx_work *request)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
@@ -72,7 +72,7 @@ static enum cgx_status launch(struct cgx_backend *backend, unsigned lane,
 
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_launch(work, &work->lanes[lane], request);
+    status = cgx_cuda_launch(work, &work->slots[slot], request);
     cgx_cuda_leave();
     return status;
 }
@@ -83,7 +83,7 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
                              size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
-    struct cgx_cuda_lane *lane = &work->lanes[number];
+    struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status;
 
     if (bytes == 0)
@@ -91,27 +91,27 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     status = cgx_cuda_work_enter(work);
     if (status != CGX_OK)
         return status;
-    if (lane->computed.pending)
-        status = cgx_cuda_order(work->down, lane->computed.event);
+    if (slot->computed.pending)
+        status = cgx_cuda_order(work->down, slot->computed.event);
     if (status == CGX_OK)
         status = cgx_cuda_status(
-            cgx_cuda()->cuMemcpyDtoHAsync(data, cgx_cuda_mirrored(lane, data), bytes, work->down),
+            cgx_cuda()->cuMemcpyDtoHAsync(data, cgx_cuda_mirrored(slot, data), bytes, work->down),
             "cuMemcpyDtoHAsync");
     if (status == CGX_OK)
-        status = cgx_cuda_record(&lane->fetched, work->down);
+        status = cgx_cuda_record(&slot->fetched, work->down);
     /* Who waits for the copy waits for what it came after. */
     if (status == CGX_OK)
-        lane->computed.pending = false;
+        slot->computed.pending = false;
     cgx_cuda_leave();
     return status;
 }
 
-/* Brings BYTES to where DATA is mirrored. What mates have sent can be had in no other way: it is
- * tried twice. */
-static void bring(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
+/* Brings BYTES to where DATA is mirrored. What local peers have sent can be had in no other way: it
+ * is tried twice. */
+static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                   const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
 {
-    CUdeviceptr to = cgx_cuda_mirrored(lane, data);
+    CUdeviceptr to = cgx_cuda_mirrored(slot, data);
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status == CGX_OK) {
@@ -119,11 +119,11 @@ static void bring(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
         if (status != CGX_OK)
             status = cgx_cuda_copy(work, to, from, bytes);
         if (status == CGX_OK)
-            status = cgx_cuda_record(&lane->stored, work->up);
+            status = cgx_cuda_record(&slot->stored, work->up);
         cgx_cuda_leave();
     }
     if (status != CGX_OK)
-        lane->store_failed = true;
+        slot->store_failed = true;
 }
 
 static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
@@ -132,40 +132,40 @@ static void store(struct cgx_backend *backend, unsigned number, const unsigned c
     struct cgx_cuda_work *work = &self(backend)->work;
 
     if (bytes > 0)
-        bring(work, &work->lanes[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
+        bring(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
 }
 
-static void pull(struct cgx_backend *backend, unsigned number, unsigned mate, size_t offset,
+static void pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
                  const unsigned char *data, size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
-    struct cgx_cuda_lane *lane = &work->lanes[number];
+    struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
 
-    lane->pulled = true;
-    if (cgx_cuda_peer_at(work, mate, offset, bytes, &from))
-        bring(work, lane, &from, data, bytes);
+    slot->pulled = true;
+    if (cgx_cuda_peer_at(work, peer, offset, bytes, &from))
+        bring(work, slot, &from, data, bytes);
     else
-        lane->store_failed = true;
+        slot->store_failed = true;
 }
 
-static bool borrow(struct cgx_backend *backend, unsigned number, unsigned mate, size_t offset,
+static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
                    const unsigned char *data, size_t bytes)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
-    struct cgx_cuda_lane *lane = &work->lanes[number];
+    struct cgx_cuda_slot *slot = &work->slots[number];
     struct cgx_cuda_place from;
     size_t i = 0;
 
-    if (!cgx_cuda_peer_at(work, mate, offset, bytes, &from) || !from.linked)
+    if (!cgx_cuda_peer_at(work, peer, offset, bytes, &from) || !from.linked)
         return false;
-    while (i < lane->nborrowed && lane->borrowed[i].data != data)
+    while (i < slot->nborrowed && slot->borrowed[i].data != data)
         i++;
     if (i == work->sources)
         return false;
-    lane->borrowed[i] = (struct cgx_cuda_borrowed){data, bytes, from.device};
-    if (i == lane->nborrowed)
-        lane->nborrowed++;
+    slot->borrowed[i] = (struct cgx_cuda_borrowed){data, bytes, from.device};
+    if (i == slot->nborrowed)
+        slot->nborrowed++;
     return true;
 }
 
@@ -178,9 +178,9 @@ static enum cgx_status settle(struct cgx_cuda_mark *mark)
     return cgx_cuda_status(cgx_cuda()->cuEventSynchronize(mark->event), "cuEventSynchronize");
 }
 
-static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_lane *lane)
+static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
 {
-    struct cgx_cuda_mark *marks[] = {&lane->stored, &lane->computed, &lane->fetched};
+    struct cgx_cuda_mark *marks[] = {&slot->stored, &slot->computed, &slot->fetched};
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
@@ -197,19 +197,19 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
 static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
 {
     struct cgx_cuda_work *work = &self(backend)->work;
-    struct cgx_cuda_lane *lane = &work->lanes[number];
+    struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = CGX_OK;
 
-    if (lane->stored.pending || lane->computed.pending || lane->fetched.pending)
-        status = settle_all(work, lane);
+    if (slot->stored.pending || slot->computed.pending || slot->fetched.pending)
+        status = settle_all(work, slot);
     for (int i = 0; i < CGX_OPERATIONS; i++) {
-        if (*lane->tables[i].status != 0 && status == CGX_OK)
+        if (*slot->tables[i].status != 0 && status == CGX_OK)
             status = CGX_ERR_FORMAT;
-        *lane->tables[i].status = 0;
+        *slot->tables[i].status = 0;
     }
-    if (lane->store_failed && status == CGX_OK)
+    if (slot->store_failed && status == CGX_OK)
         status = CGX_ERR_DEVICE;
-    lane->store_failed = false;
+    slot->store_failed = false;
     return status;
 }
 
@@ -226,18 +226,18 @@ static bool lost(struct cgx_backend *backend)
 }
 
 /* Decoding must not fail on one rank alone. */
-static enum cgx_status run(struct cgx_backend *backend, unsigned lane,
+static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
                            const struct cgx_work *request)
 {
-    enum cgx_status status = launch(backend, lane, request);
+    enum cgx_status status = launch(backend, slot, request);
 
     if (request->operation != CGX_DECODE)
         return status;
-    self(backend)->work.lanes[lane].nborrowed = 0;
+    self(backend)->work.slots[slot].nborrowed = 0;
     if (status == CGX_OK)
         return CGX_OK;
-    status = wait(backend, lane);
-    return status == CGX_OK ? cgx_cuda_decode_on_host(&self(backend)->work, lane, request) : status;
+    status = wait(backend, slot);
+    return status == CGX_OK ? cgx_cuda_decode_on_host(&self(backend)->work, slot, request) : status;
 }
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,

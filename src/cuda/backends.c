@@ -33,7 +33,7 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
     return CGX_OK;
 }
 
-/* What was opened of mates goes first, while the context is there. */
+/* What was opened of local peers goes first, while the context is there. */
 static bool release(struct cgx_cuda_backends *backend)
 {
     bool entered = cgx_cuda_work_enter(&backend->work) == CGX_OK, unpinned;

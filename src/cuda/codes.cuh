@@ -186,7 +186,7 @@ CGX_DEVICE bool read_scale(const struct cgx_tile *tile, const struct cgx_place *
 {
     uint32_t bits = tile->bits, group = place->at / CGX_GROUP - place->thread;
 
-    scale->u = cgx_header_step(header);
+    scale->u = cgx_header_scale(header);
     scale->shift = header_shift(header);
     scale->is_grid = cgx_header_is_grid(header);
     scale->value = cgx_bits_float(CGX_NAN_FLOAT32);

@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Device memory that other processes may open (CUDA IPC). CUDA leaves undefined what becomes of it
- * if it is freed before the last of them has closed it, and nothing tells a rank that its mates
- * have: so memory that was offered to them is kept when its backend goes, and serves the next one
- * of the same context that needs as much. It is freed as the process exits after MPI_Finalize
- * (cgx_cuda_finalize), when every mate has closed what it had.
+ * if it is freed before the last of them has closed it, and nothing tells a rank that its local
+ * peers have: so memory that was offered to them is kept when its backend goes, and serves the next
+ * one of the same context that needs as much. It is freed as the process exits after MPI_Finalize
+ * (cgx_cuda_finalize), when every local peer has closed what it had.
  *
- * A mate may open such memory again while it still has it open for a communicator that is about to
- * go. Drivers count that: "If the memory handle has already been opened by the current context, the
- * reference count on the handle is incremented by 1 and the existing device pointer is returned"
- * (cuIpcOpenMemHandle; the manuals say so since CUDA 11). From one that refuses instead, ranks
- * learn that they cannot connect (comm/connect.c). An offer of before is known by its cookie, which
- * is another one each time that memory is offered. */
+ * A local peer may open such memory again while it still has it open for a communicator that is
+ * about to go. Drivers count that: "If the memory handle has already been opened by the current
+ * context, the reference count on the handle is incremented by 1 and the existing device pointer is
+ * returned" (cuIpcOpenMemHandle; the manuals say so since CUDA 11). From one that refuses instead,
+ * ranks learn that they cannot connect (comm/connect.c). An offer of before is known by its cookie,
+ * which is another one each time that memory is offered. */
 #ifndef CGX_CUDA_EXPORTED_H
 #define CGX_CUDA_EXPORTED_H
 

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 
 /* What was pulled is nowhere but in the mirror. */
-static enum cgx_status fetch_piece(const struct cgx_cuda_lane *lane, const struct cgx_work *request,
+static enum cgx_status fetch_piece(const struct cgx_cuda_slot *slot, const struct cgx_work *request,
                                    const struct cgx_piece *piece)
 {
     struct cgx_layout layout = cgx_piece_layout(
         piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
     unsigned char *data =
-        lane->host + ((const unsigned char *)request->in - lane->host) + piece->offset;
+        slot->host + ((const unsigned char *)request->in - slot->host) + piece->offset;
 
     return cgx_cuda_status(
-        cgx_cuda()->cuMemcpyDtoH(data, cgx_cuda_mirrored(lane, data), layout.bytes),
+        cgx_cuda()->cuMemcpyDtoH(data, cgx_cuda_mirrored(slot, data), layout.bytes),
         "cuMemcpyDtoH");
 }
 
@@ -49,14 +49,14 @@ static enum cgx_status decode_piece(const struct cgx_work *request, struct cgx_p
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
                                         const struct cgx_work *request)
 {
-    const struct cgx_cuda_lane *lane = &work->lanes[number];
+    const struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
         return status;
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
-        if (lane->pulled)
-            status = fetch_piece(lane, request, &request->pieces[i]);
+        if (slot->pulled)
+            status = fetch_piece(slot, request, &request->pieces[i]);
         if (status == CGX_OK)
             status = decode_piece(request, request->pieces[i]);
     }

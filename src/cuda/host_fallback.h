@@ -7,8 +7,8 @@
 
 #include "cuda/launch.h"
 
-/* Decodes as REQUEST says. Nothing is queued on LANE. */
-enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned lane,
+/* Decodes as REQUEST says. Nothing is queued on SLOT. */
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
                                         const struct cgx_work *request);
 
 #endif

@@ -208,7 +208,7 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
                 load_source(tile, place, global_memory(payloads[i]), bits, &sources[i]);
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
-            float u = cgx_header_step(sources[i].header);
+            float u = cgx_header_scale(sources[i].header);
 
             if (!is_small_grid(sources[i].header))
                 return first + i;

@@ -92,20 +92,20 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t at, const struct cgx
 }
 
 /* Where the device finds a SOURCE of a sum. */
-static CUdeviceptr source_at(const struct cgx_cuda_lane *lane, const unsigned char *source)
+static CUdeviceptr source_at(const struct cgx_cuda_slot *slot, const unsigned char *source)
 {
-    for (size_t i = 0; source && i < lane->nborrowed; i++) {
-        const struct cgx_cuda_borrowed *borrowed = &lane->borrowed[i];
+    for (size_t i = 0; source && i < slot->nborrowed; i++) {
+        const struct cgx_cuda_borrowed *borrowed = &slot->borrowed[i];
 
         if (source >= borrowed->data && source < borrowed->data + borrowed->bytes)
             return borrowed->there + (CUdeviceptr)(source - borrowed->data);
     }
-    return source ? cgx_cuda_mirrored(lane, source) : 0;
+    return source ? cgx_cuda_mirrored(slot, source) : 0;
 }
 
 /* Writes the table of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
  * if they are there from the last time. */
-static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table *table,
+static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, unsigned *tiles)
 {
     size_t at = sources_bytes(request), bytes;
@@ -113,7 +113,7 @@ static size_t fill_table(const struct cgx_cuda_lane *lane, struct cgx_cuda_table
     uint64_t total;
 
     for (size_t i = 0; i < request->nsources; i++) {
-        CUdeviceptr address = source_at(lane, request->sources[i]);
+        CUdeviceptr address = source_at(slot, request->sources[i]);
         int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
         changed |= put(table, i * sizeof source, &source, sizeof source);
@@ -156,15 +156,15 @@ static const unsigned char *staged_of(const struct cgx_work *request)
 }
 
 /* The elements; of show, where the device finds the staging memory itself. */
-static const void *elements_of(const struct cgx_cuda_lane *lane, const struct cgx_work *request)
+static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
 {
     if (request->operation == CGX_SHOW)
-        return (const void *)(uintptr_t)(lane->there +
-                                         (CUdeviceptr)(staged_of(request) - lane->host));
+        return (const void *)(uintptr_t)(slot->there +
+                                         (CUdeviceptr)(staged_of(request) - slot->host));
     return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
-static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_lane *lane,
+static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                               const struct cgx_cuda_table *table, const struct cgx_work *request,
                               unsigned tiles)
 {
@@ -172,8 +172,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
         .sources = (const void *)(uintptr_t)table->device,
-        .buffer = (void *)(uintptr_t)elements_of(lane, request),
-        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(lane, staged_of(request)),
+        .buffer = (void *)(uintptr_t)elements_of(slot, request),
+        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,
@@ -191,22 +191,22 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
                            "cuLaunchKernel");
 }
 
-enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane *lane,
+enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request)
 {
-    struct cgx_cuda_table *table = &lane->tables[request->operation];
+    struct cgx_cuda_table *table = &slot->tables[request->operation];
     enum cgx_status status = CGX_OK;
     size_t changed;
     unsigned tiles;
 
-    if (lane->store_failed) {
+    if (slot->store_failed) {
         /* What is measured is not what is sent: the next operation must know too. */
-        lane->store_failed = request->operation == CGX_MEASURE;
+        slot->store_failed = request->operation == CGX_MEASURE;
         return entries_of(request) == 0 ? CGX_OK : CGX_ERR_DEVICE;
     }
     if (entries_of(request) == 0)
         return CGX_OK;
-    changed = fill_table(lane, table, request, &tiles);
+    changed = fill_table(slot, table, request, &tiles);
     if (changed != 0)
         table->uploaded = 0;
     if (tiles == 0)
@@ -218,14 +218,14 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_lane
         if (status == CGX_OK)
             table->uploaded = changed;
     }
-    if (status == CGX_OK && lane->stored.pending)
-        status = cgx_cuda_order(work->compute, lane->stored.event);
+    if (status == CGX_OK && slot->stored.pending)
+        status = cgx_cuda_order(work->compute, slot->stored.event);
     if (status == CGX_OK)
-        status = launch(work, lane, table, request, tiles);
+        status = launch(work, slot, table, request, tiles);
     if (status == CGX_OK)
-        status = cgx_cuda_record(&lane->computed, work->compute);
+        status = cgx_cuda_record(&slot->computed, work->compute);
     /* Who waits for the kernel waits for what it came after. */
     if (status == CGX_OK)
-        lane->stored.pending = false;
+        slot->stored.pending = false;
     return status;
 }

@@ -56,9 +56,10 @@ uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
 }
 
 enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
-                                 const struct cgx_cuda_mate *mates, unsigned nmates, unsigned self)
+                                 const struct cgx_cuda_peer *local_peers, unsigned npeers,
+                                 unsigned self)
 {
-    (void)backend, (void)pull, (void)mates, (void)nmates, (void)self;
+    (void)backend, (void)pull, (void)local_peers, (void)npeers, (void)self;
     return CGX_ERR_INVALID;
 }
 

@@ -26,7 +26,7 @@ struct cgx_cuda_peers {
     } peers[];
 };
 
-/* ---- what mates open ---- */
+/* ---- what local peers open ---- */
 
 /* The cookie lies in front of the mirror: who opens what is no longer this memory sees it. */
 static enum cgx_status mark(struct cgx_cuda_work *work)
@@ -46,16 +46,16 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     return CGX_OK;
 }
 
-/* Kernels are to write what hosts are shown into the staging memory of every lane. */
+/* Kernels are to write what hosts are shown into the staging memory of every slot. */
 static enum cgx_status look_at_lanes(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;
 
-    for (unsigned i = 0; i < CGX_LANES; i++) {
-        const struct cgx_cuda_lane *lane = &work->lanes[i];
+    for (unsigned i = 0; i < CGX_SLOTS; i++) {
+        const struct cgx_cuda_slot *slot = &work->slots[i];
 
-        if (lane->host && !lane->there && status != CGX_ERR_DEVICE)
-            status = lane->elsewhere ? CGX_ERR_INVALID : CGX_ERR_DEVICE;
+        if (slot->host && !slot->there && status != CGX_ERR_DEVICE)
+            status = slot->elsewhere ? CGX_ERR_INVALID : CGX_ERR_DEVICE;
     }
     return status;
 }
@@ -91,7 +91,7 @@ uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
     return all ? all->work.cookie : 0;
 }
 
-/* ---- what was opened of mates ---- */
+/* ---- what was opened of local peers ---- */
 
 /* Memory that may still be pinned is never unmapped: what came to its address later would be taken
  * for it. */
@@ -192,7 +192,8 @@ static bool register_segment(const struct cgx_cuda_work *work,
 }
 
 enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull,
-                                 const struct cgx_cuda_mate *mates, unsigned nmates, unsigned self)
+                                 const struct cgx_cuda_peer *local_peers, unsigned npeers,
+                                 unsigned self)
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     bool opened = true;
@@ -200,17 +201,18 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
     if (!work || cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_cuda_work_disconnect(work, true);
-    work->peers = calloc(1, sizeof *work->peers + nmates * sizeof work->peers->peers[0]);
+    work->peers = calloc(1, sizeof *work->peers + npeers * sizeof work->peers->peers[0]);
     if (work->peers) {
         work->peers->pull = pull;
-        work->peers->count = nmates;
+        work->peers->count = npeers;
     }
-    for (unsigned i = 0; work->peers && opened && i < nmates; i++) {
+    for (unsigned i = 0; work->peers && opened && i < npeers; i++) {
         struct peer *peer = &work->peers->peers[i];
 
         if (i != self)
-            opened = pull == CGX_PULL_DEVICE ? open_mirror(work, &mates[i].mirror, peer)
-                                             : register_segment(work, &mates[i].segment, peer);
+            opened = pull == CGX_PULL_DEVICE
+                         ? open_mirror(work, &local_peers[i].mirror, peer)
+                         : register_segment(work, &local_peers[i].segment, peer);
     }
     if (!opened)
         cgx_cuda_work_disconnect(work, true);
@@ -241,11 +243,11 @@ bool cgx_cuda_is_device(const struct cgx_backend *backend)
     return cgx_cuda_work_of(backend) != NULL;
 }
 
-bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset, size_t bytes,
-                      struct cgx_cuda_place *place)
+bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t offset,
+                      size_t bytes, struct cgx_cuda_place *place)
 {
     const struct cgx_cuda_peers *peers = work->peers;
-    const struct peer *peer = peers && mate < peers->count ? &peers->peers[mate] : NULL;
+    const struct peer *peer = peers && number < peers->count ? &peers->peers[number] : NULL;
 
     if (!peer || (!peer->memory && !peer->segment) || offset > peer->bytes ||
         bytes > peer->bytes - offset)

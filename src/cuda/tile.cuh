@@ -15,7 +15,7 @@
 /* What the threads of a block have in common. Offsets are bytes from the start of a payload. */
 struct cgx_tile {
     uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
-    uint64_t slices[CGX_SLICES]; /* offsets of the first element's codes */
+    uint64_t slices[CGX_PLANES]; /* offsets of the first element's codes */
     uint64_t first;              /* element of the buffer */
     uint64_t raw;                /* offset of the first element in a raw source */
     uint32_t count;              /* elements, at most CGX_KERNEL_TILE, or cgx_kernel_measured */

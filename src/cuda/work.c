@@ -13,7 +13,7 @@
 #include "cuda/pin.h"
 #include "util/pages.h"
 
-/* Kernels of a lane write their status here; a cache line keeps the processor's others out. */
+/* Kernels of a slot write their status here; a cache line keeps the processor's others out. */
 #define STATUS_BYTES 64
 #define PAGE 4096
 #define ALIGNMENT 256 /* of parts of device memory */
@@ -91,16 +91,16 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work, bool shares_pr
         status = create_stream(&work->up);
     if (status == CGX_OK)
         status = create_stream(&work->down);
-    for (unsigned i = 0; status == CGX_OK && i < CGX_LANES; i++) {
-        struct cgx_cuda_lane *lane = &work->lanes[i];
+    for (unsigned i = 0; status == CGX_OK && i < CGX_SLOTS; i++) {
+        struct cgx_cuda_slot *slot = &work->slots[i];
 
-        if (!lane->host)
+        if (!slot->host)
             break;
-        status = create_event(&lane->stored.event, flags);
+        status = create_event(&slot->stored.event, flags);
         if (status == CGX_OK)
-            status = create_event(&lane->computed.event, flags);
+            status = create_event(&slot->computed.event, flags);
         if (status == CGX_OK)
-            status = create_event(&lane->fetched.event, flags);
+            status = create_event(&slot->fetched.event, flags);
     }
     return status;
 }
@@ -134,21 +134,21 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
 
 /* The host's side of the tables, and where the kernels report. It must be pinned: kernels write
  * it. */
-static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes)
+static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
     size_t each = STATUS_BYTES + work->table_bytes;
     CUdeviceptr there;
     enum cgx_status status;
 
-    work->control_bytes = round_up(lanes * CGX_OPERATIONS * each, PAGE);
+    work->control_bytes = round_up(slots * CGX_OPERATIONS * each, PAGE);
     status = get_control(work);
     if (status != CGX_OK)
         return status;
     status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
                              "cuMemHostGetDevicePointer");
-    for (unsigned i = 0; status == CGX_OK && i < lanes * CGX_OPERATIONS; i++) {
-        struct cgx_cuda_table *table = &work->lanes[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];
+    for (unsigned i = 0; status == CGX_OK && i < slots * CGX_OPERATIONS; i++) {
+        struct cgx_cuda_table *table = &work->slots[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];
 
         table->status = (uint32_t *)(void *)(work->control + i * each);
         table->reported = there + i * each;
@@ -157,17 +157,17 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned lanes
     return status;
 }
 
-static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned lanes)
+static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned slots)
 {
-    for (unsigned i = 0; i < lanes; i++) {
-        work->lanes[i].borrowed = calloc(work->sources, sizeof *work->lanes[i].borrowed);
-        if (!work->lanes[i].borrowed)
+    for (unsigned i = 0; i < slots; i++) {
+        work->slots[i].borrowed = calloc(work->sources, sizeof *work->slots[i].borrowed);
+        if (!work->slots[i].borrowed)
             return CGX_ERR_NOMEM;
     }
     return CGX_OK;
 }
 
-/* Memory of BYTES, which mates may open if OFFERED. */
+/* Memory of BYTES, which local peers may open if OFFERED. */
 static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool offered)
 {
     enum cgx_status status;
@@ -192,46 +192,46 @@ static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool
 }
 
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
-                                     unsigned lanes)
+                                     unsigned slots)
 {
     size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
-    size_t bytes = CGX_CUDA_MIRRORS + lanes * (mirror + CGX_OPERATIONS * table);
+    size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
     enum cgx_status status = get_memory(work, bytes, area->offered);
 
     if (status != CGX_OK)
         return status;
-    work->mirrors = lanes * mirror;
+    work->mirrors = slots * mirror;
     next = work->memory + CGX_CUDA_MIRRORS;
-    for (unsigned i = 0; i < lanes; i++, next += mirror)
-        work->lanes[i].mirror = next;
-    for (unsigned i = 0; i < lanes; i++) {
+    for (unsigned i = 0; i < slots; i++, next += mirror)
+        work->slots[i].mirror = next;
+    for (unsigned i = 0; i < slots; i++) {
         for (int j = 0; j < CGX_OPERATIONS; j++, next += table)
-            work->lanes[i].tables[j].device = next;
+            work->slots[i].tables[j].device = next;
     }
     return CGX_OK;
 }
 
 /* Staging memory that cannot be pinned, or that another context has pinned, is copied all the
  * same. Pinning takes the pages, so this is the last moment to say where they should come from. */
-static void pin_staging(struct cgx_cuda_lane *lane, size_t bytes)
+static void pin_staging(struct cgx_cuda_slot *slot, size_t bytes)
 {
     CUresult code;
 
     bytes = round_up(bytes, PAGE);
-    cgx_cuda_bind_numa(lane->host, bytes);
-    code = cgx_cuda_pin(lane->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
-    lane->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
-    lane->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    if (!lane->registered ||
-        cgx_cuda()->cuMemHostGetDevicePointer(&lane->there, lane->host, 0) != CUDA_SUCCESS)
-        lane->there = 0;
+    cgx_cuda_bind_numa(slot->host, bytes);
+    code = cgx_cuda_pin(slot->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
+    slot->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
+    slot->elsewhere = code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (!slot->registered ||
+        cgx_cuda()->cuMemHostGetDevicePointer(&slot->there, slot->host, 0) != CUDA_SUCCESS)
+        slot->there = 0;
 }
 
 enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *area,
                                      struct cgx_cuda_work *work)
 {
-    unsigned lanes = 0;
+    unsigned slots = 0;
     enum cgx_status status;
 
     memset(work, 0, sizeof *work);
@@ -241,29 +241,29 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
                                         area->shown * sizeof(struct cgx_kernel_range)),
                                  STATUS_BYTES);
     work->sources = area->sources;
-    for (; lanes < CGX_LANES && area->staging[lanes]; lanes++)
-        work->lanes[lanes].host = area->staging[lanes];
-    status = create_lists(work, lanes);
+    for (; slots < CGX_SLOTS && area->staging[slots]; slots++)
+        work->slots[slots].host = area->staging[slots];
+    status = create_lists(work, slots);
     if (status == CGX_OK)
         status = cgx_cuda_module_load(&work->module);
     if (status == CGX_OK)
         status = create_streams(work, area->shares_processors);
     if (status == CGX_OK)
-        status = create_control(work, lanes);
+        status = create_control(work, slots);
     if (status == CGX_OK)
-        status = create_memory(work, area, lanes);
+        status = create_memory(work, area, slots);
     if (status != CGX_OK) {
         cgx_cuda_work_release(work);
         return status;
     }
-    for (unsigned i = 0; i < lanes; i++)
-        pin_staging(&work->lanes[i], area->bytes);
+    for (unsigned i = 0; i < slots; i++)
+        pin_staging(&work->slots[i], area->bytes);
     return CGX_OK;
 }
 
-static void destroy_events(struct cgx_cuda_lane *lane)
+static void destroy_events(struct cgx_cuda_slot *slot)
 {
-    CUevent events[] = {lane->stored.event, lane->computed.event, lane->fetched.event};
+    CUevent events[] = {slot->stored.event, slot->computed.event, slot->fetched.event};
 
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
         if (events[i])
@@ -286,10 +286,10 @@ static bool destroy_all(struct cgx_cuda_work *work)
     CUstream streams[] = {work->compute, work->up, work->down};
     bool unpinned = true;
 
-    for (unsigned i = 0; i < CGX_LANES; i++) {
-        destroy_events(&work->lanes[i]);
-        if (work->lanes[i].registered)
-            unpinned &= unpin(work->lanes[i].host);
+    for (unsigned i = 0; i < CGX_SLOTS; i++) {
+        destroy_events(&work->slots[i]);
+        if (work->slots[i].registered)
+            unpinned &= unpin(work->slots[i].host);
     }
     if (work->exported)
         cgx_exported_give(work->exported, true);
@@ -321,8 +321,8 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         unpinned = work->memory && cgx_cuda_work_is_gone(work);
         cgx_exported_give(work->exported, false);
     }
-    for (unsigned i = 0; i < CGX_LANES; i++)
-        free(work->lanes[i].borrowed);
+    for (unsigned i = 0; i < CGX_SLOTS; i++)
+        free(work->slots[i].borrowed);
     if (unpinned && !work->control_allocated)
         cgx_pages_unmap(work->control, work->control_bytes);
     memset(work, 0, sizeof *work);

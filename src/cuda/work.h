@@ -10,7 +10,7 @@
 #include "cuda/context.h"
 #include "cuda/module.h"
 
-/* Arguments of one kind of operation on one lane, beyond those passed by value: addresses of
+/* Arguments of one kind of operation on one slot, beyond those passed by value: addresses of
  * sources, then pieces or ranges. */
 struct cgx_cuda_table {
     unsigned char *host;
@@ -29,14 +29,14 @@ struct cgx_cuda_mark {
     bool pending; /* what is before it was not waited for */
 };
 
-/* What sums read in the memory of a mate. */
+/* What sums read in the memory of a local peer. */
 struct cgx_cuda_borrowed {
     const unsigned char *data; /* where it belongs in the staging memory */
     size_t bytes;
     CUdeviceptr there;
 };
 
-struct cgx_cuda_lane {
+struct cgx_cuda_slot {
     unsigned char *host; /* the staging memory ... */
     CUdeviceptr mirror;  /* ... and its like on the device */
     CUdeviceptr there;   /* where the device finds the staging memory itself, or 0 */
@@ -60,17 +60,17 @@ struct cgx_cuda_work {
     CUdeviceptr memory;            /* a cookie, mirrors and tables */
     size_t mirrors;                /* bytes of the mirrors */
     unsigned long long id;         /* of this memory: it goes with the context */
-    struct cgx_exported *exported; /* the memory, where mates may open it; else NULL */
+    struct cgx_exported *exported; /* the memory, where local peers may open it; else NULL */
     unsigned char *control;        /* pinned: the host's side of tables and status */
     size_t control_bytes;
     bool control_registered; /* by this backend, or ... */
     bool control_allocated;  /* ... it is the driver's own, and goes with the context */
-    struct cgx_cuda_lane lanes[CGX_LANES];
+    struct cgx_cuda_slot slots[CGX_SLOTS];
     uint64_t cookie;              /* of the memory, where other processes may open it; else 0 */
     struct cgx_cuda_peers *peers; /* whose memory was opened here; NULL: nobody's */
 };
 
-/* Where the mirrors begin in the memory; they lie one behind the other like the lanes of staging
+/* Where the mirrors begin in the memory; they lie one behind the other like the slots of staging
  * memory that others can reach. */
 #define CGX_CUDA_MIRRORS 256
 
@@ -96,19 +96,19 @@ enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
 /* Whether the context is gone, and with it all that was made in it. */
 bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
 
-/* What was opened of mates has been closed. False: the staging memory may still be pinned and must
- * never be freed. */
+/* What was opened of local peers has been closed. False: the staging memory may still be pinned and
+ * must never be freed. */
 bool cgx_cuda_work_release(struct cgx_cuda_work *work);
 
-/* ---- what mates have (peers.h) ---- */
+/* ---- what local peers have (peers.h) ---- */
 
 /* Closes it in the context of WORK, which is current if ENTERED. */
 void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered);
 
-/* Sets *PLACE to where BYTES at OFFSET of the staging memory of MATE are to be had, as the backend
- * is connected. False: nowhere. */
-bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned mate, size_t offset, size_t bytes,
-                      struct cgx_cuda_place *place);
+/* Sets *PLACE to where BYTES at OFFSET of the staging memory of local peer NUMBER are to be had, as
+ * the backend is connected. False: nowhere. */
+bool cgx_cuda_peer_at(const struct cgx_cuda_work *work, unsigned number, size_t offset,
+                      size_t bytes, struct cgx_cuda_place *place);
 
 /* ---- backends ---- */
 

@@ -32,8 +32,8 @@ struct cgx_check {
     const struct cgx_plan *plan;
     void *copy;        /* of the input, or NULL: it stays as it is */
     const char *input; /* host memory */
-    float *steps;
-    /* Of a block: elements, magnitudes, steps of the buckets; and the sums of all ranks'. */
+    float *scales;
+    /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
     double *own, *sums;
     void *result;
     bool lost; /* this rank has no result */
@@ -48,7 +48,7 @@ struct cgx_check {
 static void free_check(struct cgx_check *check)
 {
     free(check->copy);
-    free(check->steps);
+    free(check->scales);
     free(check->own);
     free(check->sums);
     free(check->result);
@@ -97,11 +97,11 @@ static struct cgx_check *create(const struct cgx_coll *coll)
     check->coll = coll;
     check->plan = plan;
     check->hash = CGX_HASH_START;
-    check->steps = calloc(buckets, sizeof *check->steps);
+    check->scales = calloc(buckets, sizeof *check->scales);
     check->own = malloc((2 * BLOCK + BLOCK_BUCKETS) * sizeof *check->own);
     check->sums = malloc((2 * BLOCK + BLOCK_BUCKETS) * sizeof *check->sums);
     check->result = malloc(BLOCK * sizeof(float));
-    if (check->steps && check->own && check->sums && check->result && take_input(check))
+    if (check->scales && check->own && check->sums && check->result && take_input(check))
         return check;
     free_check(check);
     return NULL;
@@ -120,7 +120,7 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
     code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, &all, 1, coll->mpi->INT, coll->mpi->MIN,
                                 coll->comm);
     if (code == CGX_MPI_SUCCESS && all) {
-        coll->steps = made->steps;
+        coll->scales = made->scales;
         *check = made;
         return code;
     }
@@ -163,11 +163,11 @@ static double half_ulp(enum cgx_dtype dtype, double value)
     return ldexp(0.5, exponent < least[dtype] ? least[dtype] : exponent);
 }
 
-static double bound_of(const struct cgx_check *check, double exact, double magnitude, double steps)
+static double bound_of(const struct cgx_check *check, double exact, double magnitude, double scales)
 {
     double share = check->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
-    double bound =
-        share * (1 + 0x1p-8) * steps + check->coll->schedule->ranks * 0x1p-24 * (magnitude + steps);
+    double bound = share * (1 + 0x1p-8) * scales +
+                   check->coll->schedule->ranks * 0x1p-24 * (magnitude + scales);
 
     return bound + half_ulp(check->plan->dtype, fabs(exact) + bound);
 }
@@ -186,7 +186,7 @@ struct block {
     size_t first;
     size_t count;
     size_t buckets;
-    double *exact, *magnitude, *steps;
+    double *exact, *magnitude, *scales;
 };
 
 static struct block block_at(const struct cgx_check *check, size_t first, size_t end,
@@ -197,7 +197,7 @@ static struct block block_at(const struct cgx_check *check, size_t first, size_t
     block.buckets = cgx_bucket_count(block.count, check->plan->bucket_size);
     block.exact = memory;
     block.magnitude = block.exact + block.count;
-    block.steps = block.magnitude + block.count;
+    block.scales = block.magnitude + block.count;
     return block;
 }
 
@@ -214,7 +214,7 @@ static void fill(struct cgx_check *check, const struct block *block)
         block->magnitude[i] = fabs(value);
     }
     for (size_t i = 0; i < block->buckets; i++)
-        block->steps[i] = check->steps[block->first / plan->bucket_size + i];
+        block->scales[i] = check->scales[block->first / plan->bucket_size + i];
     if (!check->lost &&
         !fetch(check->result, (const char *)check->coll->output + block->first * size,
                block->count * size))
@@ -229,8 +229,8 @@ static double limit_of(enum cgx_dtype dtype)
     return dtype == CGX_FLOAT16 ? overflow_of(dtype) : 0x1p125;
 }
 
-/* Steps are not known, and elements need not be finite. That is right near an overflow alone: steps
- * are at most twice the largest magnitude. */
+/* Scales are not known, and elements need not be finite. That is right near an overflow alone:
+ * scales are at most twice the largest magnitude. */
 static void compare_poisoned(struct cgx_check *check, const struct block *block, size_t first,
                              size_t end)
 {
@@ -251,12 +251,12 @@ static void compare_poisoned(struct cgx_check *check, const struct block *block,
 }
 
 static void compare_bucket(struct cgx_check *check, const struct block *block, size_t first,
-                           size_t end, double steps)
+                           size_t end, double scales)
 {
     for (size_t i = first; i < end; i++) {
         double result = load(check->plan->dtype, check->result, i), exact = block->exact[i];
         double error = fabs(result - exact);
-        double bound = bound_of(check, exact, block->magnitude[i], steps);
+        double bound = bound_of(check, exact, block->magnitude[i], scales);
         bool overflows = !(fabs(exact) < overflow_of(check->plan->dtype));
         bool may = !(block->magnitude[i] < limit_of(check->plan->dtype)) && !isfinite(result);
 
@@ -279,10 +279,10 @@ static void compare(struct cgx_check *check, const struct block *block)
         size_t first = b * bucket_size;
         size_t end = first + bucket_size < block->count ? first + bucket_size : block->count;
 
-        if (isnan(block->steps[b]))
+        if (isnan(block->scales[b]))
             compare_poisoned(check, block, first, end);
         else
-            compare_bucket(check, block, first, end, block->steps[b]);
+            compare_bucket(check, block, first, end, block->scales[b]);
     }
 }
 

@@ -68,9 +68,9 @@ static const struct about {
     [CGX_REASON_DEVICE] = {"device", "the device of a buffer, or its memory, cannot be used",
                            "see the lines before this one"},
     [CGX_REASON_DEVICE_LOST] = {"device_lost", "the device of a buffer is lost", NULL},
-    [CGX_REASON_PEERS] = {"peers",
-                          "mates cannot reach the memory that its buffers have come to lie in",
-                          "set CGX_INNER_COMMUNICATOR_TYPE=SHM"},
+    [CGX_REASON_PEERS] =
+        {"peers", "local peers cannot reach the memory that its buffers have come to lie in",
+         "set CGX_INNER_COMMUNICATOR_TYPE=SHM"},
     [CGX_REASON_OTHER_RANK] = {"other_rank", "another rank declines",
                                "set CGX_LOG=debug, and that rank says why"},
 };

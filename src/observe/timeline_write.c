@@ -7,8 +7,8 @@
 
 #include "observe/timeline.h"
 
-/* Rows of a thread: its calls, and its lanes. */
-#define ROWS (1 + CGX_LANES)
+/* Rows of a thread: its calls, and its slots. */
+#define ROWS (1 + CGX_SLOTS)
 
 static const char *const names[CGX_TRACE_KINDS] = {
     [CGX_TRACE_CALL] = "compressed call",
@@ -136,7 +136,7 @@ static void put_event(FILE *out, const struct cgx_timeline_rank *rank,
     if (event->kind == CGX_TRACE_CALL || event->kind == CGX_TRACE_EXACT)
         put_call(out, event);
     else if (event->row > 0)
-        fprintf(out, "\"slice\": %" PRIu32 ", \"lane\": %u", event->slice, event->row - 1u);
+        fprintf(out, "\"slice\": %" PRIu32 ", \"slot\": %u", event->slice, event->row - 1u);
     if (event->kind == CGX_TRACE_SLICE)
         fprintf(out, ", \"bytes sent\": %" PRIu64, event->bytes);
     fputs("}}", out);

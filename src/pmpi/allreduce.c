@@ -40,9 +40,9 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
         return found;
     }
     if (found.recurs || state->hints || cgx_config_rules())
-        found.say = cgx_comm_say(state, found.call, found.position, &found.reason);
-    found.recurs |= found.say.recurs == CGX_RECURS_ALWAYS;
-    if (!found.recurs && !found.say.exact)
+        found.override = cgx_comm_override(state, found.call, found.position, &found.reason);
+    found.recurs |= found.override.recurs == CGX_RECURS_ALWAYS;
+    if (!found.recurs && !found.override.exact)
         found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
     if (!found.reason)
         found.entry = cgx_agreed_calls_find(
@@ -50,7 +50,7 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
             &(struct cgx_call_key){.call = found.call,
                                    .position = found.position,
                                    .generation = cgx_recurrence_generation(state->recurrence),
-                                   .rule = found.say.rule});
+                                   .rule = found.override.rule});
     return found;
 }
 
@@ -153,7 +153,7 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
 
 static struct cgx_stats_key stats_key(const struct cgx_recurring *recurring)
 {
-    return (struct cgx_stats_key){recurring->position, recurring->call, recurring->say.rule};
+    return (struct cgx_stats_key){recurring->position, recurring->call, recurring->override.rule};
 }
 
 /* The threshold of the consensus that is looked for in the call; 0: none is. Where ranks have not
@@ -163,7 +163,7 @@ static float watched_for(const struct cgx_comm *state, const struct cgx_recurrin
     union cgx_float_state caller;
     double threshold;
 
-    if (recurring->say.unguarded || !cgx_call_watched(recurring->entry))
+    if (recurring->override.unguarded || !cgx_call_watched(recurring->entry))
         return 0;
     cgx_float_enter(&caller);
     threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
@@ -180,7 +180,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
     struct cgx_offer offer = cgx_eligible_offer(call);
     unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
-    struct cgx_tally tally;
+    struct cgx_feedback feedback;
     struct cgx_coll coll = {.mpi = mpi,
                             .comm = state->own,
                             .rank = (unsigned)state->rank,
@@ -198,10 +198,10 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
         return cgx_errors_raise(mpi, call->comm, "out of memory");
     }
     coll.schedule = &planned->schedule;
-    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &tally))
-        coll.tally = &tally;
+    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &feedback))
+        coll.feedback = &feedback;
     cgx_offer_get_backends(state, &offer);
-    /* Sums that are formed flat have no mates. */
+    /* Sums that are formed flat have no local peers. */
     if (planned->schedule.nodes->most > 1)
         coll.pull = cgx_connect_pull(recurring->kind, cgx_offer_backend(&offer));
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
@@ -288,7 +288,7 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, struct 
     if (entry->state != CGX_CALL_COMPRESSED) {
         if (!is_due(recurring))
             return leave_exact(mpi, call, state, recurring);
-        if (cgx_decide_guards(&recurring->say) && !entry->sampled) {
+        if (cgx_decide_guards(&recurring->override) && !entry->sampled) {
             cgx_stats_exact(state->stats, stats_key(recurring));
             return look(mpi, call, state, recurring, reason_of(entry));
         }

@@ -74,7 +74,7 @@ static void give_rows(struct cgx_adapt_layer *layer, unsigned char **memory)
     layer->known = take(memory, n, sizeof layer->known[0]);
     layer->findings = take(memory, n, sizeof layer->findings[0]);
     layer->found = take(memory, n, sizeof layer->found[0]);
-    layer->spreads = take(memory, n, sizeof(double));
+    layer->energies = take(memory, n, sizeof(double));
     layer->passed = take(memory, n, sizeof(double));
     layer->times = take(memory, n, sizeof(double));
     layer->reference = take(memory, n, sizeof(double));
@@ -83,7 +83,7 @@ static void give_rows(struct cgx_adapt_layer *layer, unsigned char **memory)
     for (size_t s = 0; s < n; s++) {
         for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
             layer->known[s][i] = NAN;
-        layer->spreads[s] = layer->scale[s] = NAN;
+        layer->energies[s] = layer->scale[s] = NAN;
     }
 }
 
@@ -179,16 +179,16 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt)
 
 /* ---- what a step has shown ---- */
 
-/* Follows the spreads of the step that has gone by; a poisoned segment keeps its last scale. True
+/* Follows the energies of the step that has gone by; a poisoned segment keeps its last scale. True
  * if the layer was in the step. */
-static bool follow_spreads(struct cgx_adapt_layer *layer)
+static bool follow_energies(struct cgx_adapt_layer *layer)
 {
     bool was_in = false;
 
     for (size_t i = 0; i < layer->plan->nsegments; i++) {
         double now = cgx_model_range(layer, i);
 
-        layer->spreads[i] = NAN;
+        layer->energies[i] = NAN;
         was_in = was_in || isfinite(now);
         if (!cgx_model_is_variable(&layer->plan->segments[i]) || !isfinite(now))
             continue;
@@ -292,7 +292,7 @@ static bool follow_step(struct cgx_adapt *adapt, bool measured)
             continue;
         if (measured)
             add_findings(layer);
-        layer->kept.compares = follow_spreads(layer) && measured;
+        layer->kept.compares = follow_energies(layer) && measured;
         outgrown = outgrown || is_outgrown(layer);
     }
     return outgrown;

@@ -4,8 +4,8 @@
 /* Widths layer by layer (CGX, Middleware '22, section 4): the fewest bytes whose squared error is
  * within a budget. The errors of all widths are measured in the last steps of each period, and what
  * all ranks found is added up at its end; between measurements it is scaled by what messages show
- * of the segments (struct cgx_tally), and where that says that the budget is exceeded, widths are
- * chosen anew at once.
+ * of the segments (struct cgx_feedback), and where that says that the budget is exceeded, widths
+ * are chosen anew at once.
  *
  * CGX_BUDGET_ERROR: the budget is alpha times the error that the base width would have.
  * CGX_BUDGET_NOISE: alpha times the noise of the sums, and a small part of their power. With P
@@ -47,7 +47,7 @@
  * widths are chosen at once. */
 #define CGX_ADAPT_EXCEEDED 1.1
 
-/* Growth of a segment's spread, since it was measured, after which the next step is measured. */
+/* Growth of a segment's energy, since it was measured, after which the next step is measured. */
 #define CGX_ADAPT_OUTGROWN 1e6
 
 /* Part of the budget that a choice spends: what was measured is a sample of a step that is over. */
@@ -65,20 +65,20 @@
 struct cgx_adapt_layer {
     struct cgx_plan *plan; /* NULL: the position has none; owned */
     unsigned
-        addends;     /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing */
-    double *spreads; /* for struct cgx_tally, as are ... */
+        addends; /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing */
+    double *energies;             /* for struct cgx_feedback, as are ... */
     struct cgx_finding *findings; /* ... these of a call ... */
     struct cgx_kept kept;         /* ... and this */
     struct cgx_finding *found;    /* of all steps measured since the last choice, and ... */
-    double *passed; /* ... the sum of spreads in these, as if with steps of 1 bit ... */
+    double *passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
     double *times;  /* ... and how many had finite ones */
     double (*measured)[CGX_ADAPT_ROW]; /* what that comes to */
     double (*summed)[CGX_ADAPT_ROW];   /* for all ranks */
     /* The mean of the steps when it was last finite; errors that are NaN: never. Without the
      * payloads' own errors, and the noise N in the place of CGX_POWER_INPUTS. */
     double (*known)[CGX_ADAPT_ROW];
-    double *reference; /* the mean spread then */
-    double *latest;    /* the last spread that was finite, as those in PASSED */
+    double *reference; /* the mean energy then */
+    double *latest;    /* the last energy that was finite, as those in PASSED */
     double
         *scale; /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is known */
 };
@@ -114,8 +114,8 @@ bool cgx_adapt_measures(const struct cgx_adapt *adapt);
 /* Which buckets are, then: the shorter the measurement, the more. */
 struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt);
 
-/* A step has gone by; layers whose spreads are as this left them were not in it. What ranks have to
- * do now, before the next: */
+/* A step has gone by; layers whose energies are as this left them were not in it. What ranks have
+ * to do now, before the next: */
 enum cgx_adapt_due {
     CGX_ADAPT_NOTHING,
     CGX_ADAPT_MEASURED, /* add all ranks' MEASURED up into the root's SUMMED, then as for scaled */

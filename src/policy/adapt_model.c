@@ -24,7 +24,7 @@ double cgx_model_range(const struct cgx_adapt_layer *layer, size_t segment)
 {
     const struct cgx_plan *plan = layer->plan;
 
-    return layer->spreads[segment] *
+    return layer->energies[segment] *
            cgx_encoding_range(plan->segments[segment].bits, plan->rounding);
 }
 

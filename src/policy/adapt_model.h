@@ -18,7 +18,7 @@ bool cgx_model_knows(const struct cgx_adapt_layer *layer, size_t segment);
 /* The width that the error of SEGMENT is compared with. */
 unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_segment *segment);
 
-/* What the spread of SEGMENT would be if its steps were its ranges. */
+/* What the energy of SEGMENT would be if its steps were its ranges. */
 double cgx_model_range(const struct cgx_adapt_layer *layer, size_t segment);
 
 /* The error of SEGMENT at BITS. Where nothing was measured that could be scaled, of elements spread

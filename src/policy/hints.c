@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/override_parse.h"
 #include "policy/rules.h"
-#include "policy/say_parse.h"
 #include "util/hash.h"
 #include "util/parse.h"
 
@@ -240,42 +240,42 @@ bool cgx_hints_enable(const struct cgx_hints *hints)
     return hints == NULL || hints->enable != CGX_SAID_OFF;
 }
 
-struct cgx_say cgx_say(const struct cgx_hints *hints, const struct cgx_rules *rules,
-                       const struct cgx_rules_call *call)
+struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call)
 {
-    struct cgx_say say = cgx_rules_say(rules, call);
+    struct cgx_override override = cgx_rules_override(rules, call);
 
-    if (hints != NULL && !say.exact) {
-        if (say.least == 0 && hints->least == CGX_BITS_EXACT) {
-            say.exact = true;
-        } else if (say.least == 0) {
-            say.least = hints->least;
-            say.most = hints->most;
+    if (hints != NULL && !override.exact) {
+        if (override.least == 0 && hints->least == CGX_BITS_EXACT) {
+            override.exact = true;
+        } else if (override.least == 0) {
+            override.least = hints->least;
+            override.most = hints->most;
         }
-        if (say.layers == NULL)
-            say.layers = find_list(hints, call->count);
+        if (override.layers == NULL)
+            override.layers = find_list(hints, call->count);
     }
-    if (hints != NULL && say.recurs == CGX_RECURS_FOUND)
-        say.recurs = hints->recurs;
-    if (hints != NULL && !say.guarded)
-        say.unguarded = say.unguarded || hints->consensus == CGX_SAID_OFF;
-    if (say.recurs == CGX_RECURS_NEVER)
-        say.exact = true;
+    if (hints != NULL && override.recurs == CGX_RECURS_FOUND)
+        override.recurs = hints->recurs;
+    if (hints != NULL && !override.guarded)
+        override.unguarded = override.unguarded || hints->consensus == CGX_SAID_OFF;
+    if (override.recurs == CGX_RECURS_NEVER)
+        override.exact = true;
     /* A program that switches compression off knows that its data must not change. */
     if (!cgx_hints_enable(hints))
-        say.exact = true;
-    if (say.exact) {
-        say.least = say.most = 0;
-        say.layers = NULL;
-        say.guarded = say.unguarded = false;
-        if (say.recurs == CGX_RECURS_ALWAYS)
-            say.recurs = CGX_RECURS_FOUND;
+        override.exact = true;
+    if (override.exact) {
+        override.least = override.most = 0;
+        override.layers = NULL;
+        override.guarded = override.unguarded = false;
+        if (override.recurs == CGX_RECURS_ALWAYS)
+            override.recurs = CGX_RECURS_FOUND;
     }
-    return say;
+    return override;
 }
 
-size_t cgx_step_said(const struct cgx_hints *hints, const struct cgx_rules *rules,
-                     const char *communicator)
+size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                         const char *communicator)
 {
     size_t calls = cgx_rules_step(rules, communicator);
 

@@ -73,17 +73,17 @@ static struct cgx_segment fixed(unsigned bits)
 
 /* The widths of what nothing more is said about. */
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
-                                         const struct cgx_say *say)
+                                         const struct cgx_override *override)
 {
     unsigned base = (unsigned)settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
-    bool said = say && say->least > 0;
+    bool said = override && override->least > 0;
 
-    if (say && say->exact)
+    if (override && override->exact)
         return fixed(CGX_BITS_EXACT);
     if (said) {
-        least = allowed(settings, say->least);
-        most = allowed(settings, say->most);
+        least = allowed(settings, override->least);
+        most = allowed(settings, override->most);
     }
     if (!said && (!settings->adaptive || base == CGX_BITS_EXACT))
         return fixed(base);
@@ -121,19 +121,19 @@ static void append_run(struct run *runs, size_t *nruns, struct run layer)
         runs[(*nruns)++] = layer;
 }
 
-static size_t collect_runs(const struct cgx_settings *settings, const struct cgx_say *say,
+static size_t collect_runs(const struct cgx_settings *settings, const struct cgx_override *override,
                            size_t count, struct run *runs)
 {
-    struct cgx_segment widths = default_widths(settings, say);
+    struct cgx_segment widths = default_widths(settings, override);
     unsigned bucket_size = settings->bucket_size;
     size_t nruns = 0, element = 0;
 
-    if (!say || !say->layers) {
+    if (!override || !override->layers) {
         runs[0] = (struct run){0, (count + bucket_size - 1) / bucket_size, widths};
         return 1;
     }
-    for (size_t i = 0; i < say->layers->nlayers; i++) {
-        const struct cgx_layer_size *layer = &say->layers->layers[i];
+    for (size_t i = 0; i < override->layers->nlayers; i++) {
+        const struct cgx_layer_size *layer = &override->layers->layers[i];
         size_t end = element + layer->count;
 
         append_run(runs, &nruns,
@@ -183,28 +183,29 @@ static size_t plan_bytes(size_t nsegments)
     return sizeof(struct cgx_plan) + nsegments * sizeof(struct cgx_segment);
 }
 
-static size_t layers_of(const struct cgx_say *say)
+static size_t layers_of(const struct cgx_override *override)
 {
-    return say && say->layers ? say->layers->nlayers : 1;
+    return override && override->layers ? override->layers->nlayers : 1;
 }
 
 /* At the most, of COUNT elements. */
-static size_t segments_of(const struct cgx_say *say, size_t count)
+static size_t segments_of(const struct cgx_override *override, size_t count)
 {
-    return count / CGX_SEGMENT_ELEMENTS + layers_of(say) + 2;
+    return count / CGX_SEGMENT_ELEMENTS + layers_of(override) + 2;
 }
 
-size_t cgx_plan_most_bytes(const struct cgx_say *say, size_t count)
+size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
 {
-    return plan_bytes(segments_of(say, count)) + layers_of(say) * sizeof(struct run);
+    return plan_bytes(segments_of(override, count)) + layers_of(override) * sizeof(struct run);
 }
 
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
-                                    const struct cgx_say *say, enum cgx_dtype dtype, size_t count)
+                                    const struct cgx_override *override, enum cgx_dtype dtype,
+                                    size_t count)
 {
     size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
     struct cgx_plan *plan = memory;
-    struct run *runs = (void *)((unsigned char *)memory + plan_bytes(segments_of(say, count)));
+    struct run *runs = (void *)((unsigned char *)memory + plan_bytes(segments_of(override, count)));
     size_t nruns;
 
     plan->dtype = dtype;
@@ -213,7 +214,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->adaptive = false;
     plan->count = count;
     plan->nsegments = 0;
-    nruns = collect_runs(settings, say, count, runs);
+    nruns = collect_runs(settings, override, count, runs);
     for (size_t i = 0; i < nruns; i++)
         append_segments(plan, &runs[i], count - tail);
     if (tail > 0) {
@@ -227,12 +228,13 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     return plan;
 }
 
-struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
-                                 enum cgx_dtype dtype, size_t count)
+struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings,
+                                 const struct cgx_override *override, enum cgx_dtype dtype,
+                                 size_t count)
 {
-    void *memory = malloc(cgx_plan_most_bytes(say, count));
+    void *memory = malloc(cgx_plan_most_bytes(override, count));
 
-    return memory ? cgx_plan_create_in(memory, settings, say, dtype, count) : NULL;
+    return memory ? cgx_plan_create_in(memory, settings, override, dtype, count) : NULL;
 }
 
 size_t cgx_plan_bytes(const struct cgx_plan *plan)

@@ -36,18 +36,21 @@ struct cgx_plan {
     struct cgx_segment segments[]; /* in order, without gaps */
 };
 
-/* The plan before anything was measured: base widths, what SAY says (NULL: nothing), and an exact
- * tail where incomplete buckets are skipped. A bucket on the boundary of two layers of SAY belongs
- * to the one that is sent with more bits. NULL if memory is short; free with cgx_plan_free. */
-struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings, const struct cgx_say *say,
-                                 enum cgx_dtype dtype, size_t count);
+/* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), and an
+ * exact tail where incomplete buckets are skipped. A bucket on the boundary of two layers of
+ * OVERRIDE belongs to the one that is sent with more bits. NULL if memory is short; free with
+ * cgx_plan_free. */
+struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings,
+                                 const struct cgx_override *override, enum cgx_dtype dtype,
+                                 size_t count);
 
 /* Bytes of memory that a plan is made in, for at most COUNT elements. */
-size_t cgx_plan_most_bytes(const struct cgx_say *say, size_t count);
+size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count);
 
 /* The same as cgx_plan_create, in MEMORY of so many bytes, aligned as malloc's. */
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
-                                    const struct cgx_say *say, enum cgx_dtype dtype, size_t count);
+                                    const struct cgx_override *override, enum cgx_dtype dtype,
+                                    size_t count);
 
 /* Bytes of PLAN and its segments. */
 size_t cgx_plan_bytes(const struct cgx_plan *plan);

@@ -5,8 +5,8 @@
 #ifndef CGX_POLICY_RULE_H
 #define CGX_POLICY_RULE_H
 
+#include "policy/override_parse.h"
 #include "policy/rules.h"
-#include "policy/say_parse.h"
 
 struct cgx_rule_range {
     uint64_t first, last;

@@ -184,27 +184,28 @@ static bool holds(const struct cgx_rule *rule, const struct cgx_rules_call *call
            is_of(rule, call->communicator);
 }
 
-struct cgx_say cgx_rules_say(const struct cgx_rules *rules, const struct cgx_rules_call *call)
+struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call)
 {
-    struct cgx_say say = {.exact = false};
+    struct cgx_override override = {.exact = false};
 
     for (size_t i = 0; rules != NULL && i < rules->nrules; i++) {
         const struct cgx_rule *rule = &rules->rules[i];
 
         if (!rule->of_calls || !holds(rule, call))
             continue;
-        say.exact = rule->exact;
-        say.least = rule->least;
-        say.most = rule->most;
-        say.recurs = rule->recurs;
-        say.guarded = rule->consensus == CGX_SAID_ON;
-        say.unguarded = rule->consensus == CGX_SAID_OFF;
+        override.exact = rule->exact;
+        override.least = rule->least;
+        override.most = rule->most;
+        override.recurs = rule->recurs;
+        override.guarded = rule->consensus == CGX_SAID_ON;
+        override.unguarded = rule->consensus == CGX_SAID_OFF;
         if (rule->layers != NULL && rule->layers->total == call->count)
-            say.layers = rule->layers;
-        say.rule = (unsigned)i + 1;
+            override.layers = rule->layers;
+        override.rule = (unsigned)i + 1;
         break;
     }
-    return say;
+    return override;
 }
 
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)

@@ -50,7 +50,7 @@ enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
 #define CGX_SAY_STEP_MOST 4096
 
 /* What is said of a call. All zero: nothing is. */
-struct cgx_say {
+struct cgx_override {
     bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
     enum cgx_recurs recurs;
     bool guarded, unguarded;             /* consensus is on; off; neither: not said */
@@ -88,7 +88,8 @@ struct cgx_rules_call {
 
 /* What RULES (NULL: none) say of CALL. A rule whose layers do not add up to the call's count says
  * all but them. Valid until RULES are freed. */
-struct cgx_say cgx_rules_say(const struct cgx_rules *rules, const struct cgx_rules_call *call);
+struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call);
 
 /* Calls of a step of the communicator of that name, as the first rule has it that says so; 0: none
  * does. */
@@ -127,11 +128,11 @@ bool cgx_hints_enable(const struct cgx_hints *hints);
 
 /* What HINTS and RULES, either of which may be NULL, say together: a rule's word counts where both
  * have one, for the user knows more than the program. */
-struct cgx_say cgx_say(const struct cgx_hints *hints, const struct cgx_rules *rules,
-                       const struct cgx_rules_call *call);
+struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call);
 
 /* Calls of a step of the communicator of that name; 0: neither says. */
-size_t cgx_step_said(const struct cgx_hints *hints, const struct cgx_rules *rules,
-                     const char *communicator);
+size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                         const char *communicator);
 
 #endif

@@ -79,17 +79,18 @@ bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank)
 {
     uint64_t taken[CGX_CLAIM_WORDS] = {0};
     uint32_t here = claims[rank].machine, limit = CGX_CLAIM_UNLIMITED;
-    size_t mates = 0, placed = 0;
+    size_t local_peers = 0, placed = 0;
 
     for (size_t i = 0; i < ranks; i++) {
         if (claims[i].machine != here)
             continue;
-        mates++;
+        local_peers++;
         limit = claims[i].limit < limit ? claims[i].limit : limit;
     }
-    if (here == 0 || limit < mates)
+    if (here == 0 || limit < local_peers)
         return false;
-    for (uint32_t count = 1; count <= CGX_CLAIM_WORDS * WORD_BITS && placed < mates; count++) {
+    for (uint32_t count = 1; count <= CGX_CLAIM_WORDS * WORD_BITS && placed < local_peers;
+         count++) {
         for (size_t i = 0; i < ranks; i++) {
             if (claims[i].machine != here || claims[i].count != count)
                 continue;
@@ -98,5 +99,5 @@ bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank)
             placed++;
         }
     }
-    return placed == mates;
+    return placed == local_peers;
 }

@@ -21,10 +21,10 @@ enum cgx_trace_kind {
     CGX_TRACE_CALL,  /* a compressed call */
     CGX_TRACE_EXACT, /* an exact one that might have been compressed */
     CGX_TRACE_DRAIN, /* until all that a call has queued is done */
-    CGX_TRACE_SLICE, /* from its first work to its last; the slices of a lane follow each other */
+    CGX_TRACE_SLICE, /* from its first work to its last; the slices of a slot follow each other */
     CGX_TRACE_ENCODE,
     CGX_TRACE_WAIT_ENCODER,
-    CGX_TRACE_WAIT_DECODER, /* of the lane's slice before */
+    CGX_TRACE_WAIT_DECODER, /* of the slot's slice before */
     CGX_TRACE_REDUCE_SCATTER_INSIDE,
     CGX_TRACE_REDUCE_SCATTER_BETWEEN,
     CGX_TRACE_SUM,
@@ -41,7 +41,7 @@ struct cgx_trace_event {
     uint32_t slice;     /* its number; of a compressed call: how many */
     uint16_t thread;    /* in the order in which they came */
     uint8_t kind;       /* enum cgx_trace_kind */
-    uint8_t row;        /* of the thread: 0 for calls, 1 + lane for what is done in one */
+    uint8_t row;        /* of the thread: 0 for calls, 1 + slot for what is done in one */
     /* Of a call, with meanings of whoever records calls. */
     uint8_t type, bits, outcome;
 };
@@ -70,11 +70,11 @@ static inline int64_t cgx_trace_now(void)
 
 /* What began at BEGIN ends now; nothing if BEGIN is 0. */
 static inline void cgx_trace_span(enum cgx_trace_kind kind, int64_t begin, unsigned slice,
-                                  unsigned lane)
+                                  unsigned slot)
 {
     if (begin != 0)
         cgx_trace_record((struct cgx_trace_event){
-            .begin = begin, .slice = slice, .kind = (uint8_t)kind, .row = (uint8_t)(1 + lane)});
+            .begin = begin, .slice = slice, .kind = (uint8_t)kind, .row = (uint8_t)(1 + slot)});
 }
 
 #endif

@@ -46,7 +46,7 @@ struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
     if (schedule.slices != 1)
         bail_out("%u slices, not 1", schedule.slices);
     schedule.slices = slices;
-    schedule.needs.lanes = slices > 1 ? CGX_LANES : 1;
+    schedule.needs.slots = slices > 1 ? CGX_SLOTS : 1;
     cgx_coll_follow(&schedule, plan);
     return schedule;
 }

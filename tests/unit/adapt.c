@@ -189,7 +189,7 @@ static void test_out_of_reach(void)
 static void test_missed(void)
 {
     struct cgx_adapt *adapt = create(), *other = create();
-    double *spreads = adapt->layers[2].spreads;
+    double *energies = adapt->layers[2].energies;
     bool same = true;
     unsigned before;
 
@@ -198,7 +198,7 @@ static void test_missed(void)
         adapt->layers[0].findings[s].errors[3] = 1e30; /* stale */
     /* The second step has the last buffer alone, the third both. */
     for (size_t s = 0; s < SEGMENTS; s++) {
-        spreads[s] = 12 * error_of(various[s], 4);
+        energies[s] = 12 * error_of(various[s], 4);
         adapt->layers[2].findings[s] = finding_of(various[s]);
     }
     same = cgx_adapt_step(adapt) == CGX_ADAPT_NOTHING;
@@ -213,7 +213,7 @@ static void test_missed(void)
         enum cgx_adapt_due due;
 
         for (size_t s = 0; s < SEGMENTS; s++) {
-            spreads[s] = 12 * error_of(various[s], bits_in(adapt, 2, s));
+            energies[s] = 12 * error_of(various[s], bits_in(adapt, 2, s));
             adapt->layers[2].findings[s] = finding_of(various[s]);
         }
         due = cgx_adapt_step(adapt);
@@ -227,7 +227,7 @@ static void test_missed(void)
     adapt = create();
     for (unsigned i = 0; i < CGX_ADAPT_FIRST; i++) {
         for (size_t s = 0; s < SEGMENTS; s++) {
-            adapt->layers[2].spreads[s] = 12 * error_of(various[s], 4);
+            adapt->layers[2].energies[s] = 12 * error_of(various[s], 4);
             adapt->layers[2].findings[s] = finding_of(various[s]);
         }
         carry_out(adapt, cgx_adapt_step(adapt));

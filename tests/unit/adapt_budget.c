@@ -20,7 +20,7 @@ static enum cgx_adapt_due step_with(struct cgx_adapt *adapt, const double *range
             double error = error_of(ranges[s], layer->plan->segments[s].bits);
             double part = inputs / (inputs * 3 / 4 + sum);
 
-            layer->spreads[s] = 12 * error;
+            layer->energies[s] = 12 * error;
             if (!cgx_adapt_measures(adapt))
                 continue;
             *finding = finding_of(ranges[s]);

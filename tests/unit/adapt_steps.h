@@ -24,9 +24,9 @@ static const struct cgx_settings settings = {.bits = 4,
 static inline struct cgx_adapt *create(void)
 {
     const size_t count = (size_t)SEGMENTS * CGX_SEGMENT_ELEMENTS;
-    const struct cgx_say say = {.least = 6, .most = 6};
+    const struct cgx_override override = {.least = 6, .most = 6};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, count);
-    struct cgx_plan *fixed = cgx_plan_create(&settings, &say, CGX_FLOAT32, count);
+    struct cgx_plan *fixed = cgx_plan_create(&settings, &override, CGX_FLOAT32, count);
     const struct cgx_plan *plans[] = {plan, fixed, plan};
     struct cgx_adapt *adapt = cgx_adapt_create(&settings, plans, 3);
 
@@ -62,7 +62,7 @@ static inline enum cgx_adapt_due step(struct cgx_adapt *adapt, const double *ran
         struct cgx_adapt_layer *layer = &adapt->layers[i];
 
         for (size_t s = 0; layer->plan && s < SEGMENTS; s++) {
-            layer->spreads[s] = 12 * error_of(ranges[s], layer->plan->segments[s].bits);
+            layer->energies[s] = 12 * error_of(ranges[s], layer->plan->segments[s].bits);
             if (cgx_adapt_measures(adapt))
                 layer->findings[s] = finding_of(ranges[s]);
         }

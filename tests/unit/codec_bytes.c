@@ -24,7 +24,7 @@ static void test_message(void)
     cgx_message_write(&message, header);
     ok(memcmp(header, golden, 16) == 0, "a message header has its bytes");
     ok(cgx_message_read(golden, &read) == CGX_OK && read.flags == message.flags &&
-           read.step == message.step && read.plan == message.plan && read.bytes == message.bytes,
+           read.seq == message.seq && read.plan == message.plan && read.bytes == message.bytes,
        "a message header is read back");
     for (unsigned version = 0; version < 256; version++) {
         header[0] = (unsigned char)version;
@@ -45,13 +45,13 @@ static void test_layout(void)
     struct cgx_layout layout = cgx_piece_layout(1000, 7, 512, CGX_FLOAT32);
     bool alike = true, aligned = true;
 
-    ok(layout.buckets == 2 && layout.elements == 1024 && layout.slice[0] == 16 &&
-           layout.slice[1] == 16 + 512 && layout.slice[2] == 16 + 512 + 256 &&
+    ok(layout.buckets == 2 && layout.elements == 1024 && layout.plane[0] == 16 &&
+           layout.plane[1] == 16 + 512 && layout.plane[2] == 16 + 512 + 256 &&
            layout.bytes == 16 + 512 + 256 + 128,
        "1000 elements at 7 bits lie where they should");
     layout = cgx_piece_layout(64 * 5, 2, 64, CGX_FLOAT16);
-    ok(layout.buckets == 5 && layout.slice[0] == 32 && layout.slice[1] == 32 &&
-           layout.slice[2] == 32 + 80 && layout.bytes == 32 + 80,
+    ok(layout.buckets == 5 && layout.plane[0] == 32 && layout.plane[1] == 32 &&
+           layout.plane[2] == 32 + 80 && layout.bytes == 32 + 80,
        "a slice that the width lacks has the offset of the next part");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (unsigned bits = 1; bits <= 32; bits += bits < 8 ? 1 : 24)
@@ -60,8 +60,8 @@ static void test_layout(void)
                     layout = cgx_piece_layout(counts[i], bits, bucket, (enum cgx_dtype)dtype);
                     alike = alike && layout.bytes == reference_bytes(counts[i], bits, bucket,
                                                                      (enum cgx_dtype)dtype);
-                    aligned = aligned && layout.slice[0] % 16 == 0 && layout.slice[1] % 16 == 0 &&
-                              layout.slice[2] % 16 == 0 && layout.bytes % 16 == 0;
+                    aligned = aligned && layout.plane[0] % 16 == 0 && layout.plane[1] % 16 == 0 &&
+                              layout.plane[2] % 16 == 0 && layout.bytes % 16 == 0;
                 }
     ok(alike, "the bytes of a piece are those of the specification");
     ok(aligned, "every part is at a multiple of 16 bytes");

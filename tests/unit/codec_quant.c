@@ -124,7 +124,7 @@ static void check_grid(float min, float max, unsigned bits, bool nearest,
     double slack = grid.u * 0x1p-8;
     uint32_t header = cgx_grid_header(grid);
 
-    checks->step = checks->step && cgx_header_is_grid(header) && cgx_header_step(header) == grid.u;
+    checks->step = checks->step && cgx_header_is_grid(header) && cgx_header_scale(header) == grid.u;
     checks->bound = checks->bound && grid.u <= most;
     checks->zero_point = checks->zero_point && cgx_header_zero(header) == grid.z;
     if (min <= 0 && max >= 0) {

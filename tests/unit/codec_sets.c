@@ -113,7 +113,7 @@ static void test_far_groups(const struct cgx_codec *set)
 {
     const struct cgx_coding coding = {.seed = 1, .call = 2, .stream = 3};
     const struct cgx_grid grid = cgx_grid_stochastic(-3, 3, 8);
-    unsigned char *codes[CGX_SLICES] = {payloads[0], NULL, NULL};
+    unsigned char *codes[CGX_PLANES] = {payloads[0], NULL, NULL};
     bool same = true;
 
     data_fill(DATA_UNIFORM, 1, values, 128);

@@ -89,7 +89,7 @@ static void test_pieces(const struct cgx_codec *codec)
 {
     const struct cgx_piece whole = {.count = COUNT, .bits = 4};
     struct cgx_piece parts[COUNT / 512];
-    size_t codes = cgx_piece_layout(COUNT, 4, 512, CGX_FLOAT32).slice[0], bytes;
+    size_t codes = cgx_piece_layout(COUNT, 4, 512, CGX_FLOAT32).plane[0], bytes;
     unsigned char *other = aligned_alloc(16, sizeof payload);
     bool same = true;
 

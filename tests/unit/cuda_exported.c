@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory that mates may open outlives its backend, and serves the next one. */
+/* Memory that local peers may open outlives its backend, and serves the next one. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,7 +145,7 @@ static void check_nothing_left(void)
 int main(void)
 {
     if (!device_open(0) || !device_is_soft()) {
-        skip("memory that mates may open", "no software driver");
+        skip("memory that local peers may open", "no software driver");
         return done_testing();
     }
     atexit(check_nothing_left);

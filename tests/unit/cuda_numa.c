@@ -23,7 +23,7 @@ enum { BYTES = 70000, PAGE = 4096, AREA = 5 * PAGE + 100, AREA_PAGES = 6 * PAGE 
 /* The last of so many wishes. */
 static struct {
     unsigned count;
-    unsigned char *memory[CGX_LANES];
+    unsigned char *memory[CGX_SLOTS];
     size_t bytes;
     unsigned numa_node;
     bool pinned; /* one of them was already */
@@ -44,7 +44,7 @@ enum cgx_status __wrap_cgx_topo_bind(void *memory, size_t bytes, unsigned numa_n
 /* The library calls this instead of its own. */
 enum cgx_status __wrap_cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
 {
-    wishes.memory[wishes.count++ % CGX_LANES] = memory;
+    wishes.memory[wishes.count++ % CGX_SLOTS] = memory;
     wishes.bytes = bytes;
     wishes.numa_node = numa_node;
     wishes.pinned = wishes.pinned || is_pinned(memory);
@@ -56,10 +56,10 @@ static void test_backend(int device, unsigned expected)
     struct cgx_area area = {.bytes = AREA, .pieces = 1, .sources = 1};
     struct cgx_cuda_backends *all = NULL;
     struct cgx_backend *backend;
-    void *buffer = device_alloc(BYTES), *memory[CGX_LANES];
+    void *buffer = device_alloc(BYTES), *memory[CGX_SLOTS];
     const struct cgx_pointer where = cgx_cuda_pointer(buffer);
 
-    for (int i = 0; i < CGX_LANES; i++) {
+    for (int i = 0; i < CGX_SLOTS; i++) {
         if (posix_memalign(&memory[i], PAGE, AREA_PAGES) != 0)
             bail_out("no memory");
         area.staging[i] = memory[i];
@@ -69,14 +69,14 @@ static void test_backend(int device, unsigned expected)
         bail_out("no backend");
     ok(wishes.count == expected, "device %d: %u of the backend's lanes are bound", device,
        expected);
-    if (expected == CGX_LANES)
+    if (expected == CGX_SLOTS)
         ok(wishes.memory[0] == memory[0] && wishes.memory[1] == memory[1] &&
                wishes.bytes == AREA_PAGES && wishes.numa_node == (unsigned)device && !wishes.pinned,
            "device %d: all of their pages, to node %d, before they are pinned", device, device);
     ok(is_pinned(memory[0]) && is_pinned(memory[1]), "device %d: lanes are pinned", device);
     if (!cgx_cuda_backends_free(all))
         bail_out("the staging memory is still pinned");
-    for (int i = 0; i < CGX_LANES; i++)
+    for (int i = 0; i < CGX_SLOTS; i++)
         free(memory[i]);
     device_free(buffer);
 }
@@ -120,7 +120,7 @@ int main(int argc, char *argv[])
         if (!device_open(device))
             bail_out("no device %d", device);
         /* The first refusal is the last wish. */
-        test_backend(device, near ? CGX_LANES : refuses && device == 0);
+        test_backend(device, near ? CGX_SLOTS : refuses && device == 0);
         test_staged(device, near);
     }
     return done_testing();

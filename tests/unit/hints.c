@@ -36,7 +36,7 @@ static struct cgx_hints *hints_of(const char *enable, const char *bits, const ch
 /* What HINTS and the rules of TEXT, or NULL, say of a call of COUNT elements, but its layers'
  * list, which is gone: NLAYERS of them, of LAYER_BITS the first. */
 static struct {
-    struct cgx_say say;
+    struct cgx_override override;
     size_t nlayers;
     unsigned layer_bits;
 } said;
@@ -48,15 +48,15 @@ static void ask(const struct cgx_hints *hints, const char *text, uint64_t count)
 
     if (text != NULL && !(rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error)))
         bail_out("%s: %s", text, error.message);
-    said.say = cgx_say(hints, rules, &call);
-    said.nlayers = said.say.layers == NULL ? 0 : said.say.layers->nlayers;
-    said.layer_bits = said.nlayers == 0 ? 0 : said.say.layers->layers[0].bits;
+    said.override = cgx_override_merge(hints, rules, &call);
+    said.nlayers = said.override.layers == NULL ? 0 : said.override.layers->nlayers;
+    said.layer_bits = said.nlayers == 0 ? 0 : said.override.layers->layers[0].bits;
     cgx_rules_free(rules);
 }
 
 static bool says_widths(unsigned least, unsigned most)
 {
-    return !said.say.exact && said.say.least == least && said.say.most == most;
+    return !said.override.exact && said.override.least == least && said.override.most == most;
 }
 
 static bool enables(const char *value)
@@ -85,7 +85,7 @@ static void test_enable(void)
     ok(enables("1") && enables("true") && enables(""), "1 and true switch it on");
     ok(cgx_hints_enable(NULL), "it is on where nothing is said");
     ask(hints, "-> bits=3", 5);
-    ok(said.say.exact && said.nlayers == 0, "off is exact, whatever else is said");
+    ok(said.override.exact && said.nlayers == 0, "off is exact, whatever else is said");
     cgx_hints_free(hints);
 }
 
@@ -100,10 +100,10 @@ static void test_bits(void)
     ok(says_widths(5, 5), "one width is fixed, and takes the place of what was said before");
     hints = add(hints, NULL, "32", NULL);
     ask(hints, NULL, 7);
-    ok(said.say.exact && said.say.least == 0, "32 bits are exact");
+    ok(said.override.exact && said.override.least == 0, "32 bits are exact");
     hints = add(hints, NULL, "exact", "7:4");
     ask(hints, NULL, 7);
-    ok(said.say.exact && said.nlayers == 0, "an exact call has no layers");
+    ok(said.override.exact && said.nlayers == 0, "an exact call has no layers");
     cgx_hints_free(hints);
 }
 
@@ -112,7 +112,7 @@ static void test_layers(void)
     struct cgx_hints *hints = hints_of(NULL, NULL, "4096,1048576:8,512:32; 10:exact,\t10 ");
 
     ask(hints, NULL, 4096 + 1048576 + 512);
-    ok(said.nlayers == 3 && said.layer_bits == 0 && said.say.layers != NULL,
+    ok(said.nlayers == 3 && said.layer_bits == 0 && said.override.layers != NULL,
        "a list is for buffers of as many elements as it adds up to");
     ask(hints, NULL, 20);
     ok(said.nlayers == 2 && said.layer_bits == CGX_BITS_EXACT, "there may be several lists");
@@ -163,9 +163,9 @@ static void test_together(void)
     struct cgx_hints *hints = hints_of(NULL, "5", "10,10:3");
 
     ask(NULL, NULL, 20);
-    ok(says_widths(0, 0) && said.say.rule == 0, "neither says nothing");
+    ok(says_widths(0, 0) && said.override.rule == 0, "neither says nothing");
     ask(hints, "-> bits=2:7", 20);
-    ok(says_widths(2, 7) && said.nlayers == 2 && said.say.rule == 1,
+    ok(says_widths(2, 7) && said.nlayers == 2 && said.override.rule == 1,
        "a rule's widths count, with the hints' layers");
     ask(hints, "-> layers=7:2,7,6", 20);
     ok(says_widths(5, 5) && said.nlayers == 3 && said.layer_bits == 2,
@@ -174,9 +174,10 @@ static void test_together(void)
     ok(says_widths(5, 5) && said.nlayers == 2 && said.layer_bits == 0,
        "a rule's layers for another count leave those of the hints");
     ask(hints, "count=20 -> exact", 20);
-    ok(said.say.exact && said.say.least == 0 && said.nlayers == 0, "an exact rule counts");
+    ok(said.override.exact && said.override.least == 0 && said.nlayers == 0,
+       "an exact rule counts");
     ask(hints, "count=21 -> exact", 20);
-    ok(says_widths(5, 5) && said.say.rule == 0, "a rule for other calls does not");
+    ok(says_widths(5, 5) && said.override.rule == 0, "a rule for other calls does not");
     hints = add(hints, NULL, "exact", NULL);
     ask(hints, "-> bits=4", 20);
     ok(says_widths(4, 4) && said.nlayers == 2, "a rule's widths count where the hints say exact");

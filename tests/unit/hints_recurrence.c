@@ -34,52 +34,56 @@ static struct cgx_rules *rules_of(const char *text)
 }
 
 /* What HINTS and the rules of TEXT say of a call of 20 elements. */
-static struct cgx_say ask(const struct cgx_hints *hints, const char *text)
+static struct cgx_override ask(const struct cgx_hints *hints, const char *text)
 {
     struct cgx_rules_call call = {.count = 20, .communicator = "", .position = UINT64_MAX};
     struct cgx_rules *rules = rules_of(text);
-    struct cgx_say say = cgx_say(hints, rules, &call);
+    struct cgx_override override = cgx_override_merge(hints, rules, &call);
 
     cgx_rules_free(rules);
-    return say;
+    return override;
 }
 
-static bool says_nothing(const struct cgx_say *say)
+static bool says_nothing(const struct cgx_override *override)
 {
-    return !say->exact && say->recurs == CGX_RECURS_FOUND && !say->guarded && !say->unguarded &&
-           say->least == 0 && say->most == 0 && say->layers == NULL;
+    return !override->exact && override->recurs == CGX_RECURS_FOUND && !override->guarded &&
+           !override->unguarded && override->least == 0 && override->most == 0 &&
+           override->layers == NULL;
 }
 
 /* What KEY=VALUE alone says. */
-static struct cgx_say say_of(enum cgx_hint key, const char *value)
+static struct cgx_override say_of(enum cgx_hint key, const char *value)
 {
     struct cgx_hints *hints = add(NULL, key, value);
-    struct cgx_say say = ask(hints, "");
+    struct cgx_override override = ask(hints, "");
 
     cgx_hints_free(hints);
-    return say;
+    return override;
 }
 
 static void test_recurs(void)
 {
     struct cgx_hints *hints = add(NULL, CGX_HINT_RECURS, " Always ");
-    struct cgx_say say = ask(hints, "");
+    struct cgx_override override = ask(hints, "");
 
-    ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact && say.least == 0 && !say.unguarded,
+    ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
+           !override.unguarded,
        "cgx_recurs=always says that alone");
-    say = say_of(CGX_HINT_RECURS, "never");
-    ok(say.recurs == CGX_RECURS_NEVER && say.exact, "what never recurs is exact");
-    say = ask(hints, "-> recurs=never bits=4");
-    ok(say.recurs == CGX_RECURS_NEVER && say.exact && say.least == 0, "a rule's never counts");
+    override = say_of(CGX_HINT_RECURS, "never");
+    ok(override.recurs == CGX_RECURS_NEVER && override.exact, "what never recurs is exact");
+    override = ask(hints, "-> recurs=never bits=4");
+    ok(override.recurs == CGX_RECURS_NEVER && override.exact && override.least == 0,
+       "a rule's never counts");
     hints = add(hints, CGX_HINT_RECURS, "never");
-    say = ask(hints, "-> recurs=always");
-    ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact, "so does its always");
-    say = ask(hints, "-> bits=4");
-    ok(say.recurs == CGX_RECURS_NEVER && say.exact, "a rule that says neither leaves the hint's");
+    override = ask(hints, "-> recurs=always");
+    ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact, "so does its always");
+    override = ask(hints, "-> bits=4");
+    ok(override.recurs == CGX_RECURS_NEVER && override.exact,
+       "a rule that says neither leaves the hint's");
     hints = add(hints, CGX_HINT_BITS, "5");
     hints = add(hints, CGX_HINT_RECURS, "");
-    say = ask(hints, "");
-    ok(say.recurs == CGX_RECURS_FOUND && say.least == 5 && !say.exact,
+    override = ask(hints, "");
+    ok(override.recurs == CGX_RECURS_FOUND && override.least == 5 && !override.exact,
        "an empty value takes it back, and leaves the rest");
     cgx_hints_free(hints);
 }
@@ -87,57 +91,61 @@ static void test_recurs(void)
 static void test_exact(void)
 {
     struct cgx_hints *hints = add(NULL, CGX_HINT_RECURS, "always");
-    struct cgx_say say = ask(hints, "-> exact");
+    struct cgx_override override = ask(hints, "-> exact");
 
     hints = add(hints, CGX_HINT_CONSENSUS, "off");
-    ok(say.exact && say.recurs == CGX_RECURS_FOUND && !say.unguarded, "an exact rule counts");
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND && !override.unguarded,
+       "an exact rule counts");
     hints = add(hints, CGX_HINT_BITS, "exact");
-    say = ask(hints, "");
-    ok(say.exact && say.recurs == CGX_RECURS_FOUND && !say.unguarded, "so do exact hints");
-    say = ask(hints, "-> bits=4");
-    ok(!say.exact && say.recurs == CGX_RECURS_ALWAYS && say.unguarded && say.least == 4,
+    override = ask(hints, "");
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND && !override.unguarded,
+       "so do exact hints");
+    override = ask(hints, "-> bits=4");
+    ok(!override.exact && override.recurs == CGX_RECURS_ALWAYS && override.unguarded &&
+           override.least == 4,
        "a rule's widths bring the hints back");
     hints = add(hints, CGX_HINT_ENABLE, "0");
-    say = ask(hints, "-> recurs=always");
-    ok(say.exact && say.recurs == CGX_RECURS_FOUND, "no rule compresses what is switched off");
+    override = ask(hints, "-> recurs=always");
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND,
+       "no rule compresses what is switched off");
     cgx_hints_free(hints);
 }
 
 static void test_consensus(void)
 {
     struct cgx_hints *hints = add(NULL, CGX_HINT_CONSENSUS, "off");
-    struct cgx_say say = ask(hints, "");
+    struct cgx_override override = ask(hints, "");
 
-    ok(say.unguarded && !say.guarded && !say.exact && say.recurs == CGX_RECURS_FOUND &&
-           say.least == 0,
+    ok(override.unguarded && !override.guarded && !override.exact &&
+           override.recurs == CGX_RECURS_FOUND && override.least == 0,
        "cgx_consensus=off says that alone");
-    say = ask(hints, "-> consensus=on");
-    ok(say.guarded && !say.unguarded, "a rule's on counts");
+    override = ask(hints, "-> consensus=on");
+    ok(override.guarded && !override.unguarded, "a rule's on counts");
     hints = add(hints, CGX_HINT_CONSENSUS, "ON");
-    say = ask(hints, "-> consensus=off");
-    ok(say.unguarded && !say.guarded, "so does its off");
-    say = ask(hints, "");
-    ok(says_nothing(&say), "on is as CGX_CONSENSUS says");
+    override = ask(hints, "-> consensus=off");
+    ok(override.unguarded && !override.guarded, "so does its off");
+    override = ask(hints, "");
+    ok(says_nothing(&override), "on is as CGX_CONSENSUS says");
     cgx_hints_free(hints);
-    say = say_of(CGX_HINT_CONSENSUS, " ");
-    ok(says_nothing(&say), "an empty value says nothing");
+    override = say_of(CGX_HINT_CONSENSUS, " ");
+    ok(says_nothing(&override), "an empty value says nothing");
 }
 
 static void test_step(void)
 {
     struct cgx_hints *hints = add(NULL, CGX_HINT_STEP, " 24 ");
     struct cgx_rules *rules = rules_of("comm=a -> step=7\ncomm=b -> bits=3");
-    struct cgx_say say = ask(hints, "");
+    struct cgx_override override = ask(hints, "");
 
-    ok(cgx_step_said(hints, NULL, "a") == 24 && cgx_step_said(hints, rules, "b") == 24 &&
-           says_nothing(&say),
+    ok(cgx_override_step(hints, NULL, "a") == 24 && cgx_override_step(hints, rules, "b") == 24 &&
+           says_nothing(&override),
        "cgx_step is of the communicator, and says nothing of a call");
-    ok(cgx_step_said(hints, rules, "a") == 7 && cgx_step_said(NULL, rules, "a") == 7,
+    ok(cgx_override_step(hints, rules, "a") == 7 && cgx_override_step(NULL, rules, "a") == 7,
        "a rule's step counts");
-    ok(cgx_step_said(NULL, rules, "b") == 0 && cgx_step_said(NULL, NULL, "") == 0,
+    ok(cgx_override_step(NULL, rules, "b") == 0 && cgx_override_step(NULL, NULL, "") == 0,
        "where neither says, none is said");
     hints = add(hints, CGX_HINT_STEP, "");
-    ok(cgx_step_said(hints, NULL, "") == 0, "an empty value takes it back");
+    ok(cgx_override_step(hints, NULL, "") == 0, "an empty value takes it back");
     cgx_hints_free(hints);
     cgx_rules_free(rules);
 }

@@ -46,8 +46,8 @@ static size_t constant_at(const struct scene *scene, size_t piece, size_t bucket
         cgx_piece_layout(p->count, p->bits, bucket_size, scene->plan.coding.dtype);
     int slice = p->bits >= 4 ? 0 : p->bits >= 2 ? 1 : 2;
 
-    return p->offset + layout.slice[slice] +
-           bucket * bucket_size / 8 * cgx_slice_width(p->bits, slice);
+    return p->offset + layout.plane[slice] +
+           bucket * bucket_size / 8 * cgx_plane_width(p->bits, slice);
 }
 
 static void set_bucket(const struct scene *scene, size_t source, size_t piece, size_t bucket,

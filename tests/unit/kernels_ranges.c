@@ -79,11 +79,11 @@ static void add_bucket(const struct cgx_piece *piece, unsigned bucket_size, size
 
     count = (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
     add(&scene, piece->offset + index * CGX_BUCKET_HEADER_BYTES, CGX_BUCKET_HEADER_BYTES);
-    for (int i = 0; i < CGX_SLICES; i++) {
-        unsigned bits = cgx_slice_width(piece->bits, i);
+    for (int i = 0; i < CGX_PLANES; i++) {
+        unsigned bits = cgx_plane_width(piece->bits, i);
 
         if (bits != 0)
-            add(&scene, piece->offset + layout.slice[i] + start / 8 * bits, count / 8 * bits);
+            add(&scene, piece->offset + layout.plane[i] + start / 8 * bits, count / 8 * bits);
     }
 }
 

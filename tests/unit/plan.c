@@ -49,28 +49,28 @@ static void test_adaptive(void)
 static void test_said_widths(void)
 {
     struct cgx_settings fixed = settings;
-    struct cgx_say say = {.least = 5, .most = 7};
-    struct cgx_plan *plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, 2048);
+    struct cgx_override override = {.least = 5, .most = 7};
+    struct cgx_plan *plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, 2048);
 
     ok(segment_is(plan, 0, 2048, 5, 5, 7), "a range that is said counts, and the base is within");
     cgx_plan_free(plan);
     fixed.adaptive = false;
-    plan = cgx_plan_create(&fixed, &say, CGX_FLOAT32, 150000);
+    plan = cgx_plan_create(&fixed, &override, CGX_FLOAT32, 150000);
     ok(plan->nsegments == 1 && !plan->adaptive && segment_is(plan, 0, 150000, 5, 5, 5),
        "where nothing is adaptive it is one width for all");
     cgx_plan_free(plan);
-    say = (struct cgx_say){.least = 1, .most = 1};
+    override = (struct cgx_override){.least = 1, .most = 1};
     fixed.rounding = CGX_ROUNDING_STOCHASTIC;
-    plan = cgx_plan_create(&fixed, &say, CGX_FLOAT32, 2048);
+    plan = cgx_plan_create(&fixed, &override, CGX_FLOAT32, 2048);
     ok(segment_is(plan, 0, 2048, 2, 2, 2), "1 bit means 2 where rounding is stochastic");
     cgx_plan_free(plan);
 }
 
-/* Whether SAY, without widths and layers, changes nothing under WITH. */
-static bool changes_nothing(const struct cgx_settings *with, const struct cgx_say *say)
+/* Whether OVERRIDE, without widths and layers, changes nothing under WITH. */
+static bool changes_nothing(const struct cgx_settings *with, const struct cgx_override *override)
 {
     struct cgx_plan *plain = cgx_plan_create(with, NULL, CGX_FLOAT32, 150000);
-    struct cgx_plan *plan = cgx_plan_create(with, say, CGX_FLOAT32, 150000);
+    struct cgx_plan *plan = cgx_plan_create(with, override, CGX_FLOAT32, 150000);
     bool same = plan->hash == plain->hash && plan->adaptive == plain->adaptive &&
                 plan->nsegments == plain->nsegments &&
                 segment_is(plan, 0, plain->segments[0].count, plain->segments[0].least,
@@ -83,9 +83,9 @@ static bool changes_nothing(const struct cgx_settings *with, const struct cgx_sa
 
 static void test_no_widths(void)
 {
-    static const struct cgx_say says[] = {{.recurs = CGX_RECURS_ALWAYS, .rule = 3},
-                                          {.unguarded = true, .rule = 1},
-                                          {.guarded = true, .recurs = CGX_RECURS_ALWAYS}};
+    static const struct cgx_override says[] = {{.recurs = CGX_RECURS_ALWAYS, .rule = 3},
+                                               {.unguarded = true, .rule = 1},
+                                               {.guarded = true, .recurs = CGX_RECURS_ALWAYS}};
     struct cgx_settings fixed = settings;
     bool same = true;
 
@@ -114,8 +114,8 @@ static void test_layers(void)
     static const struct cgx_layer_size odd[] = {{100, 32}, {1000, 0}, {10, 32}, {5, 2}, {2000, 2}};
     static const struct cgx_layer_size tiny[] = {{1, 3}, {1, 8}, {1, 3}, {600, 5}};
     struct cgx_layer_list *list = list_of(aligned, 3);
-    struct cgx_say say = {.layers = list};
-    struct cgx_plan *plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, list->total);
+    struct cgx_override override = {.layers = list};
+    struct cgx_plan *plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
 
     ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32, 32, 32) &&
            segment_is(plan, 1, 65536, 3, 4, 8) && segment_is(plan, 2, 70144 - 65536, 3, 4, 8) &&
@@ -125,8 +125,8 @@ static void test_layers(void)
     free(list);
 
     /* Elements 0-99 exact, 100-1099 adaptive, 1100-1109 exact, 1110-3114 2 bits. */
-    say.layers = list = list_of(odd, 5);
-    plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, list->total);
+    override.layers = list = list_of(odd, 5);
+    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
     ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32, 32, 32) &&
            segment_is(plan, 1, 512, 3, 4, 8) && segment_is(plan, 2, 512, 32, 32, 32) &&
            segment_is(plan, 3, 3115 - 1536, 2, 2, 2),
@@ -134,8 +134,8 @@ static void test_layers(void)
     cgx_plan_free(plan);
     free(list);
 
-    say.layers = list = list_of(tiny, 4);
-    plan = cgx_plan_create(&settings, &say, CGX_FLOAT32, list->total);
+    override.layers = list = list_of(tiny, 4);
+    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
     ok(covers(plan) && plan->nsegments == 2 && segment_is(plan, 0, 512, 8, 8, 8) &&
            segment_is(plan, 1, 603 - 512, 5, 5, 5),
        "layers within one bucket do not make segments of their own");

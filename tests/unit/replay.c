@@ -166,7 +166,7 @@ static void run_calls(void *context, unsigned rank)
     actor->sent = 0;
     for (size_t i = 0; i < replay->ncounts; first += replay->counts[i++]) {
         struct cgx_adapt_layer *layer = actor->adapt ? &actor->adapt->layers[i] : NULL;
-        struct cgx_tally tally = {0};
+        struct cgx_feedback feedback = {0};
         struct cgx_coll coll = {
             .mpi = &loopback_mpi,
             .rank = rank,
@@ -182,11 +182,11 @@ static void run_calls(void *context, unsigned rank)
         };
 
         if (layer && layer->plan) {
-            tally.spreads = layer->spreads;
-            tally.findings = cgx_adapt_measures(actor->adapt) ? layer->findings : NULL;
-            tally.kept = tally.findings ? &layer->kept : NULL;
-            tally.sampling = cgx_adapt_sampling(actor->adapt);
-            coll.tally = &tally;
+            feedback.energies = layer->energies;
+            feedback.findings = cgx_adapt_measures(actor->adapt) ? layer->findings : NULL;
+            feedback.kept = feedback.findings ? &layer->kept : NULL;
+            feedback.sampling = cgx_adapt_sampling(actor->adapt);
+            coll.feedback = &feedback;
         }
         actor->failed = cgx_coll_run(&coll) != CGX_OUTCOME_DONE || actor->failed;
         actor->sent += coll.sent;

@@ -46,18 +46,18 @@ static struct cgx_rules_call call_of(uint64_t count)
     return (struct cgx_rules_call){.count = count, .communicator = "", .position = UINT64_MAX};
 }
 
-static struct cgx_say say_of(const struct cgx_rules *rules, uint64_t count)
+static struct cgx_override say_of(const struct cgx_rules *rules, uint64_t count)
 {
     struct cgx_rules_call call = call_of(count);
 
-    return cgx_rules_say(rules, &call);
+    return cgx_rules_override(rules, &call);
 }
 
 /* Whether the one rule of TEXT is for CALL. */
 static bool is_for(const char *text, struct cgx_rules_call call)
 {
     struct cgx_rules *rules = parse(text);
-    bool found = cgx_rules_say(rules, &call).rule == 1;
+    bool found = cgx_rules_override(rules, &call).rule == 1;
 
     cgx_rules_free(rules);
     return found;
@@ -137,20 +137,22 @@ static void test_actions(void)
     struct cgx_rules *rules = parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
                                     "count=4 -> bits=32\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n"
                                     "-> bits=2");
-    struct cgx_say say = say_of(rules, 1);
+    struct cgx_override override = say_of(rules, 1);
 
-    ok(say.exact && say.least == 0 && say.most == 0 && say.layers == NULL, "exact is exact");
-    say = say_of(rules, 2);
-    ok(!say.exact && say.least == 5 && say.most == 5, "one width is fixed");
-    say = say_of(rules, 3);
-    ok(!say.exact && say.least == 3 && say.most == 6, "two widths are a choice");
+    ok(override.exact && override.least == 0 && override.most == 0 && override.layers == NULL,
+       "exact is exact");
+    override = say_of(rules, 2);
+    ok(!override.exact && override.least == 5 && override.most == 5, "one width is fixed");
+    override = say_of(rules, 3);
+    ok(!override.exact && override.least == 3 && override.most == 6, "two widths are a choice");
     ok(say_of(rules, 4).exact && say_of(rules, 5).exact, "bits=32 and bits=exact are exact");
     ok(say_of(rules, 5).rule == 5, "words may be in upper or lower case");
     ok(say_of(rules, 3).rule == 3 && say_of(rules, 9).rule == 6,
        "the first rule that holds counts");
     cgx_rules_free(rules);
-    say = say_of(NULL, 1);
-    ok(!say.exact && say.least == 0 && say.most == 0 && say.layers == NULL && say.rule == 0,
+    override = say_of(NULL, 1);
+    ok(!override.exact && override.least == 0 && override.most == 0 && override.layers == NULL &&
+           override.rule == 0,
        "no rules say nothing");
     rules = parse("count=7 -> exact");
     ok(say_of(rules, 8).rule == 0 && !say_of(rules, 8).exact, "nothing is said of other calls");
@@ -162,20 +164,23 @@ static void test_recurrence(void)
     struct cgx_rules *rules =
         parse("count=1 -> recurs=always\ncount=2 -> recurs=NEVER bits=3\ncount=3 -> consensus=off\n"
               "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3");
-    struct cgx_say say = say_of(rules, 1);
+    struct cgx_override override = say_of(rules, 1);
 
-    ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact && say.least == 0 && say.layers == NULL &&
-           !say.guarded && !say.unguarded && say.rule == 1,
+    ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
+           override.layers == NULL && !override.guarded && !override.unguarded &&
+           override.rule == 1,
        "recurs=always says that alone");
-    say = say_of(rules, 2);
-    ok(say.recurs == CGX_RECURS_NEVER && say.least == 3, "recurs=never is told apart");
-    say = say_of(rules, 3);
-    ok(say.unguarded && !say.guarded && say.recurs == CGX_RECURS_FOUND && say.least == 0,
+    override = say_of(rules, 2);
+    ok(override.recurs == CGX_RECURS_NEVER && override.least == 3, "recurs=never is told apart");
+    override = say_of(rules, 3);
+    ok(override.unguarded && !override.guarded && override.recurs == CGX_RECURS_FOUND &&
+           override.least == 0,
        "consensus=off says that alone");
-    say = say_of(rules, 4);
-    ok(say.guarded && !say.unguarded && say.layers != NULL, "consensus=on is told apart");
-    say = say_of(rules, 5);
-    ok(say.recurs == CGX_RECURS_FOUND && !say.guarded && !say.unguarded,
+    override = say_of(rules, 4);
+    ok(override.guarded && !override.unguarded && override.layers != NULL,
+       "consensus=on is told apart");
+    override = say_of(rules, 5);
+    ok(override.recurs == CGX_RECURS_FOUND && !override.guarded && !override.unguarded,
        "a rule that says neither leaves both as found");
     cgx_rules_free(rules);
 }
@@ -203,7 +208,7 @@ static void test_layers(void)
 {
     struct cgx_rules *rules = parse("-> bits=3:6 layers=4096:32,1000,500:2, 4:exact");
     const struct cgx_layer_list *list = say_of(rules, 5600).layers;
-    struct cgx_say other = say_of(rules, 5601);
+    struct cgx_override other = say_of(rules, 5601);
 
     ok(list != NULL && list->total == 5600 && list->nlayers == 4 && list->layers[0].count == 4096 &&
            list->layers[0].bits == CGX_BITS_EXACT && list->layers[1].count == 1000 &&

@@ -170,7 +170,7 @@ static void test_mutations(void)
         if (rules != NULL) {
             struct cgx_rules_call call = {.count = draw(&state), .communicator = ""};
 
-            wrong += cgx_rules_say(rules, &call).rule > 6;
+            wrong += cgx_rules_override(rules, &call).rule > 6;
             wrong += cgx_rules_step(rules, "") > 4096;
             taken++;
         } else {

@@ -82,8 +82,8 @@ void scene_prepare(struct scene *scene)
     for (unsigned r = 0; r < scene->ranks; r++) {
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
-        scene->steps[r] = need(calloc(buckets(scene), sizeof(float)));
-        scene->spreads[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
+        scene->scales[r] = need(calloc(buckets(scene), sizeof(float)));
+        scene->energies[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
     }
 }
 
@@ -92,8 +92,8 @@ void scene_free(struct scene *scene)
     for (unsigned r = 0; r < scene->ranks; r++) {
         free(scene->inputs[r]);
         free(scene->outputs[r]);
-        free(scene->steps[r]);
-        free(scene->spreads[r]);
+        free(scene->scales[r]);
+        free(scene->energies[r]);
     }
     cgx_plan_free(scene->plan);
     cgx_nodes_free(scene->nodes);
@@ -135,7 +135,7 @@ static bool fails(int what)
     return true;
 }
 
-static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned lane,
+static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned slot,
                                   const struct cgx_work *work)
 {
     static const int faults[CGX_OPERATIONS] = {[CGX_ENCODE] = SCENE_ENCODE,
@@ -145,12 +145,12 @@ static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned lane,
                                                [CGX_SHOW] = -1};
 
     return fails(faults[work->operation]) ? CGX_ERR_DEVICE
-                                          : cgx_backend_host()->ops->run(backend, lane, work);
+                                          : cgx_backend_host()->ops->run(backend, slot, work);
 }
 
-static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned lane)
+static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned slot)
 {
-    return fails(SCENE_WAIT) ? CGX_ERR_DEVICE : cgx_backend_host()->ops->wait(backend, lane);
+    return fails(SCENE_WAIT) ? CGX_ERR_DEVICE : cgx_backend_host()->ops->wait(backend, slot);
 }
 
 static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, int to, int tag,
@@ -177,7 +177,7 @@ static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, in
 
 /* ---- the call ---- */
 
-/* Shares memory with all mates. */
+/* Shares memory with all local peers. */
 static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
                                const struct cgx_scratch *scratch)
 {
@@ -199,7 +199,7 @@ static void run_rank(void *context, unsigned rank)
     struct cgx_backend backend = {.ops = &ops};
     struct cgx_scratch scratch = {0};
     struct cgx_mpi mpi = loopback_mpi;
-    struct cgx_tally tally = {.spreads = scene->spreads[rank]};
+    struct cgx_feedback feedback = {.energies = scene->energies[rank]};
     struct cgx_coll coll = {.mpi = &mpi,
                             .rank = rank,
                             .pace = {.fragment = scene->fragment},
@@ -214,9 +214,9 @@ static void run_rank(void *context, unsigned rank)
                             .standing = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
                                         : (int)rank == scene->declined    ? CGX_DECLINED
                                                                           : CGX_ABLE,
-                            .tally = scene->adaptive ? &tally : NULL,
+                            .feedback = scene->adaptive ? &feedback : NULL,
                             .consensus = scene->consensus,
-                            .steps = scene->steps[rank]};
+                            .scales = scene->scales[rank]};
 
     rank_now = rank;
     operations = messages = 0;
@@ -227,7 +227,7 @@ static void run_rank(void *context, unsigned rank)
         memcpy(scene->outputs[rank], scene->inputs[rank], bytes);
     else
         memset(scene->outputs[rank], 0xA5, bytes);
-    scratch.mates = scene->shm ? scene->nodes->most : 0;
+    scratch.local_peers = scene->shm ? scene->nodes->most : 0;
     if (cgx_scratch_reserve(&scratch, &scene->schedule.needs) != CGX_OK)
         abort();
     if (scene->shm)
@@ -278,11 +278,11 @@ double scene_exact(const struct scene *scene, size_t index)
     return sum;
 }
 
-double scene_steps(const struct scene *scene, size_t index)
+double scene_scales(const struct scene *scene, size_t index)
 {
     double sum = 0;
 
     for (unsigned r = 0; r < scene->ranks; r++)
-        sum += (double)scene->steps[r][index / scene->bucket_size];
+        sum += (double)scene->scales[r][index / scene->bucket_size];
     return sum;
 }

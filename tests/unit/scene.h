@@ -44,8 +44,8 @@ struct scene {
     struct cgx_plan *plan;
     struct cgx_schedule schedule;
     unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
-    float *steps[SCENE_MOST_RANKS];
-    double *spreads[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */
+    float *scales[SCENE_MOST_RANKS];
+    double *energies[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
     struct cgx_seen seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */
@@ -72,7 +72,7 @@ bool scene_agrees(const struct scene *scene);
 
 double scene_exact(const struct scene *scene, size_t index);
 
-/* The sum of the steps of all quantisations of the bucket that holds INDEX. */
-double scene_steps(const struct scene *scene, size_t index);
+/* the sum of the scales of all quantisations of the bucket that holds INDEX. */
+double scene_scales(const struct scene *scene, size_t index);
 
 #endif

@@ -156,46 +156,46 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduct
     return cgx_coll_schedule(plan, &scheme, staging);
 }
 
-static bool carries(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,
-                    enum cgx_reduction reduction, unsigned ranks, unsigned per_node)
+static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,
+                       enum cgx_reduction reduction, unsigned ranks, unsigned per_node)
 {
     const struct cgx_settings settings = {.bits = bits, .bucket_size = 512, .rounding = rounding};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, dtype, 1 << 16);
     struct cgx_schedule schedule = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
 
     cgx_plan_free(plan);
-    return schedule.carries;
+    return schedule.bounded;
 }
 
-static void test_carried(void)
+static void test_bounded(void)
 {
     enum cgx_reduction sra = CGX_REDUCTION_SRA, ring = CGX_REDUCTION_RING;
 
-    ok(!carries(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 46, 1) &&
-           carries(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 47, 1) &&
-           carries(CGX_FLOAT32, 1, CGX_ROUNDING_NEAREST, ring, 5, 1) &&
-           !carries(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 15, 1) &&
-           carries(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 16, 1),
-       "steps are carried where many could hide an overflow");
-    ok(carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 3, 1) &&
-           carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2) &&
-           !carries(CGX_BFLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2),
+    ok(!is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 46, 1) &&
+           is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_NEAREST, ring, 47, 1) &&
+           is_bounded(CGX_FLOAT32, 1, CGX_ROUNDING_NEAREST, ring, 5, 1) &&
+           !is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 15, 1) &&
+           is_bounded(CGX_FLOAT32, 4, CGX_ROUNDING_STOCHASTIC, ring, 16, 1),
+       "there are overflow bounds where many scales could hide an overflow");
+    ok(is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 3, 1) &&
+           is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2) &&
+           !is_bounded(CGX_BFLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 4, 2),
        "and for float16");
-    ok(!carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 1) &&
-           !carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 64) &&
-           !carries(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 2, 1),
+    ok(!is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 1) &&
+           !is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, sra, 64, 64) &&
+           !is_bounded(CGX_FLOAT16, 8, CGX_ROUNDING_NEAREST, ring, 2, 1),
        "but not where there are no sums of sums");
 }
 
 /* The base width is used until widths are chosen. */
-static void test_carried_at_first(void)
+static void test_bounded_at_first(void)
 {
     const struct cgx_settings settings = {
         .bits = 1, .bucket_size = 64, .adaptive = true, .adaptive_bits = 3u << 16 | 8};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 1 << 16);
     struct cgx_plan *widest = cgx_plan_widest(plan);
 
-    ok(shape_of(widest, CGX_REDUCTION_RING, 5, 1, (size_t)1 << 30).carries,
+    ok(shape_of(widest, CGX_REDUCTION_RING, 5, 1, (size_t)1 << 30).bounded,
        "for a base width that is below those to be chosen too");
     cgx_plan_free(widest);
     cgx_plan_free(plan);
@@ -247,10 +247,10 @@ static void test_shape(void)
         struct cgx_schedule sra = shape_of(plan, CGX_REDUCTION_SRA, 4, per_node, (size_t)1 << 20);
         struct cgx_schedule ring = shape_of(plan, CGX_REDUCTION_RING, 4, per_node, (size_t)1 << 20);
 
-        ok(sra.slices > 1 && sra.needs.lanes * sra.needs.staging <= (size_t)1 << 20 &&
-               ring.needs.lanes * ring.needs.staging <= (size_t)1 << 20,
+        ok(sra.slices > 1 && sra.needs.slots * sra.needs.staging <= (size_t)1 << 20 &&
+               ring.needs.slots * ring.needs.staging <= (size_t)1 << 20,
            "what does not is cut so that it does (%u and %u slices)", sra.slices, ring.slices);
-        ok(sra.needs.lanes * sra.needs.staging > (size_t)3 << 18,
+        ok(sra.needs.slots * sra.needs.staging > (size_t)3 << 18,
            "and not much finer than it must be");
         ok(one.hash != sra.hash && sra.hash != ring.hash, "the hash tells schedules apart");
         one = sra;
@@ -265,8 +265,8 @@ int main(void)
     test_cover();
     test_balance();
     test_shape();
-    test_carried();
-    test_carried_at_first();
+    test_bounded();
+    test_bounded_at_first();
     test_huge();
     test_exact_segments();
     return done_testing();

@@ -66,7 +66,7 @@ static bool is_within_bound(const struct scene *scene)
 
     for (size_t i = 0; i < scene->count; i++) {
         double exact = scene_exact(scene, i), magnitude = 0;
-        double bound = share * (1 + 0x1p-8) * scene_steps(scene, i);
+        double bound = share * (1 + 0x1p-8) * scene_scales(scene, i);
 
         for (unsigned r = 0; r < scene->ranks; r++)
             magnitude += fabs((double)scene_input(scene, r, i));

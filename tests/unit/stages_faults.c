@@ -100,7 +100,7 @@ static bool is_consistent(const struct scene *scene)
     if (all_are(scene, CGX_OUTCOME_HALFWAY))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
-        /* One that cannot know what others have seen of their data, or of its spreads, is broken.
+        /* One that cannot know what others have seen of their data, or of its energies, is broken.
          */
         if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
             ((scene->schedule.watched || scene->adaptive) &&
@@ -116,21 +116,21 @@ static bool is_consistent(const struct scene *scene)
     return true;
 }
 
-/* Whether all ranks that go on have the same spreads, by which they choose widths. */
-static bool have_same_spreads(const struct scene *scene)
+/* Whether all ranks that go on have the same energies, by which they choose widths. */
+static bool have_same_energies(const struct scene *scene)
 {
     const double *known = NULL;
 
     for (unsigned r = 0; scene->adaptive && r < scene->ranks; r++) {
-        const double *spreads = scene->spreads[r];
+        const double *energies = scene->energies[r];
 
         if (scene->outcomes[r] == CGX_OUTCOME_BROKEN)
             continue;
         for (size_t s = 0; known && s < scene->plan->nsegments; s++) {
-            if (isnan(known[s]) ? !isnan(spreads[s]) : known[s] != spreads[s])
+            if (isnan(known[s]) ? !isnan(energies[s]) : known[s] != energies[s])
                 return false;
         }
-        known = spreads;
+        known = energies;
     }
     return true;
 }
@@ -159,7 +159,7 @@ static void test_faults(int what, const char *name)
                     /* The first message of a rank comes early enough for all to know. */
                     if ((what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_DECLINED)
                                                            : is_consistent(&scene)) &&
-                        have_same_spreads(&scene))
+                        have_same_energies(&scene))
                         continue;
                     consistent = false;
                     diag("way %u, rank %u, fault %u: outcomes %d %d %d", way, r, nth,
@@ -258,7 +258,7 @@ static double steps_of_sources(const struct scene *scene, size_t index)
     double sum = 0;
 
     for (unsigned r = 0; r < scene->ranks; r++) {
-        float steps = scene->steps[r][index / scene->bucket_size];
+        float steps = scene->scales[r][index / scene->bucket_size];
 
         sum += isnan(steps) ? 0 : (double)steps;
     }

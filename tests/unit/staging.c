@@ -72,7 +72,7 @@ static const struct {
 static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t buffer)
 {
     struct cgx_layer_list *list = malloc(sizeof *list + LAYERS * sizeof list->layers[0]);
-    const struct cgx_say say = {.layers = list};
+    const struct cgx_override override = {.layers = list};
     struct cgx_plan *plan;
 
     list->nlayers = LAYERS;
@@ -80,7 +80,8 @@ static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t bu
     buffers[buffer].fill(list, settings->bucket_size);
     for (size_t i = 0; i < list->nlayers; i++)
         list->total += list->layers[i].count;
-    plan = cgx_plan_create(settings, &say, buffer % 2 ? CGX_FLOAT16 : CGX_FLOAT32, list->total);
+    plan =
+        cgx_plan_create(settings, &override, buffer % 2 ? CGX_FLOAT16 : CGX_FLOAT32, list->total);
     free(list);
     return plan;
 }
@@ -116,7 +117,7 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
     size_t samples = 0;
 
     for (size_t i = first; i < first + npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[i];
+        const struct cgx_piece *piece = &slice->slot->pieces[i];
 
         if (piece->bits != CGX_BITS_EXACT)
             samples +=
@@ -126,7 +127,7 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
 }
 
 /* What a rank measures at once: with SRA all that it sends in a stage, or its part; in a ring one
- * unit. */
+ * block. */
 static size_t most_samples(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
@@ -141,8 +142,8 @@ static size_t most_samples(const struct cgx_slice *slice)
         most = sent > most ? sent : most;
     }
     for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++) {
-        const struct cgx_unit *unit = &slice->lane->units[i];
-        size_t samples = samples_of(slice, unit->first_piece, unit->npieces);
+        const struct cgx_block *block = &slice->slot->blocks[i];
+        size_t samples = samples_of(slice, block->first_piece, block->npieces);
 
         if (i >= cgx_schedule_chunks(schedule) && schedule->nodes->most == 1)
             continue; /* a shard is never measured as a whole */
@@ -154,9 +155,9 @@ static size_t most_samples(const struct cgx_slice *slice)
 /* Raises NEEDS to what all slices of RANK need. */
 static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct cgx_needs *needs)
 {
-    static struct cgx_unit units[2 * RANKS];
+    static struct cgx_block blocks[2 * RANKS];
     static struct cgx_piece pieces[PIECES];
-    struct cgx_scratch scratch = {.lanes = {{NULL, pieces, units}, {NULL, pieces, units}}};
+    struct cgx_scratch scratch = {.slots = {{NULL, pieces, blocks}, {NULL, pieces, blocks}}};
     const struct cgx_coll coll = {.schedule = schedule, .rank = rank, .scratch = &scratch};
 
     for (unsigned number = 0; number < schedule->slices; number++) {
@@ -168,7 +169,7 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
         if (schedule->plan->adaptive)
             staging += most_samples(&slice) * sizeof(struct cgx_sample);
         for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++)
-            again = units[i].npieces > again ? units[i].npieces : again;
+            again = blocks[i].npieces > again ? blocks[i].npieces : again;
         needs->staging = staging > needs->staging ? staging : needs->staging;
         needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
         needs->shown = slice.pieces > needs->shown ? slice.pieces : needs->shown;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/tally.h"
+#include "coll/feedback.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,34 +14,34 @@ static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
     return slice->coll->schedule->plan;
 }
 
-void cgx_tally_begin(const struct cgx_coll *coll)
+void cgx_feedback_begin(const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     size_t nsegments = plan->nsegments;
 
-    if (coll->steps)
-        memset(coll->steps, 0,
-               cgx_bucket_count(plan->count, plan->bucket_size) * sizeof coll->steps[0]);
-    if (!coll->tally)
+    if (coll->scales)
+        memset(coll->scales, 0,
+               cgx_bucket_count(plan->count, plan->bucket_size) * sizeof coll->scales[0]);
+    if (!coll->feedback)
         return;
     for (size_t i = 0; i < nsegments; i++)
-        coll->tally->spreads[i] = 0;
-    if (coll->tally->findings)
-        memset(coll->tally->findings, 0, nsegments * sizeof coll->tally->findings[0]);
-    if (coll->tally->kept)
-        coll->tally->kept->at = 0;
+        coll->feedback->energies[i] = 0;
+    if (coll->feedback->findings)
+        memset(coll->feedback->findings, 0, nsegments * sizeof coll->feedback->findings[0]);
+    if (coll->feedback->kept)
+        coll->feedback->kept->at = 0;
 }
 
-void cgx_tally_void(const struct cgx_coll *coll)
+void cgx_feedback_void(const struct cgx_coll *coll)
 {
-    for (size_t i = 0; coll->tally && i < coll->schedule->plan->nsegments; i++)
-        coll->tally->spreads[i] = NAN;
+    for (size_t i = 0; coll->feedback && i < coll->schedule->plan->nsegments; i++)
+        coll->feedback->energies[i] = NAN;
 }
 
 /* ---- sums of n u^2 ---- */
 
-double cgx_tally_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
-                        const unsigned char *headers)
+double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
+                           const unsigned char *headers)
 {
     return cgx_encoding_is_exact(piece->bits)
                ? 0
@@ -49,82 +49,82 @@ double cgx_tally_weight(const struct cgx_plan *plan, const struct cgx_piece *pie
                      cgx_encoding_range(piece->bits, plan->rounding);
 }
 
-/* Adds the steps of PIECE to those of the buffer's buckets. */
-static void add_steps(const struct cgx_piece *piece, unsigned bucket_size,
-                      const unsigned char *headers, float *steps)
+/* Adds the scales of PIECE to those of the buffer's buckets. */
+static void add_scales(const struct cgx_piece *piece, unsigned bucket_size,
+                       const unsigned char *headers, float *scales)
 {
     size_t buckets = cgx_bucket_count(piece->count, bucket_size);
 
     if (cgx_encoding_is_exact(piece->bits))
         return;
     for (size_t i = 0; i < buckets; i++)
-        steps[piece->first / bucket_size + i] += cgx_bucket_scale(headers, i);
+        scales[piece->first / bucket_size + i] += cgx_bucket_scale(headers, i);
 }
 
 /* In a message it has the upper half of a float64: sums of squares of all float32. */
-static double spread_at(const unsigned char *spreads, size_t index)
+static double energy_at(const unsigned char *energies, size_t index)
 {
     uint32_t half;
     uint64_t bits;
-    double spread;
+    double energy;
 
-    memcpy(&half, spreads + index * sizeof half, sizeof half);
+    memcpy(&half, energies + index * sizeof half, sizeof half);
     bits = (uint64_t)half << 32;
-    memcpy(&spread, &bits, sizeof spread);
-    return spread;
+    memcpy(&energy, &bits, sizeof energy);
+    return energy;
 }
 
-static void write_spread(double spread, unsigned char *spreads, size_t index)
+static void write_energy(double energy, unsigned char *energies, size_t index)
 {
     uint64_t bits;
     uint32_t half;
 
-    memcpy(&bits, &spread, sizeof bits);
+    memcpy(&bits, &energy, sizeof bits);
     half = (uint32_t)(bits >> 32);
-    memcpy(spreads + index * sizeof half, &half, sizeof half);
+    memcpy(energies + index * sizeof half, &half, sizeof half);
 }
 
-void cgx_tally_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
-                    const unsigned char *const *sources, size_t nsources, size_t origin)
+void cgx_feedback_seal(const struct cgx_slice *slice, const struct cgx_block *part,
+                       const unsigned char *const *sources, size_t nsources, size_t origin)
 {
     const struct cgx_plan *plan = plan_of(slice);
-    unsigned char *staging = slice->lane->staging;
-    unsigned char *spreads = staging + part->spreads;
-    size_t used = part->npieces * CGX_SPREAD_BYTES;
+    unsigned char *staging = slice->slot->staging;
+    unsigned char *energies = staging + part->energies;
+    size_t used = part->npieces * CGX_ENERGY_BYTES;
 
-    for (size_t i = 0; slice->coll->steps && i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+    for (size_t i = 0; slice->coll->scales && i < part->npieces; i++) {
+        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
 
-        add_steps(piece, plan->bucket_size, staging + piece->offset, slice->coll->steps);
+        add_scales(piece, plan->bucket_size, staging + piece->offset, slice->coll->scales);
     }
     if (!plan->adaptive)
         return;
     for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
         double sum = cgx_bucket_energy(piece, plan->bucket_size, staging + piece->offset);
 
         for (size_t p = 0; p < nsources; p++)
-            sum += sources[p] ? spread_at(sources[p] + (part->spreads - origin), i) : 0;
-        write_spread(sum, spreads, i);
+            sum += sources[p] ? energy_at(sources[p] + (part->energies - origin), i) : 0;
+        write_energy(sum, energies, i);
     }
-    memset(spreads + used, 0, part->carried - part->spreads - used);
+    memset(energies + used, 0, part->bounds - part->energies - used);
 }
 
-void cgx_tally_spreads(const struct cgx_slice *slice)
+void cgx_feedback_energies(const struct cgx_slice *slice)
 {
     const struct cgx_coll *coll = slice->coll;
 
-    if (!coll->tally)
+    if (!coll->feedback)
         return;
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(coll->schedule); chunk++) {
-        const struct cgx_unit *part = &slice->parts[chunk];
+        const struct cgx_block *part = &slice->parts[chunk];
 
         for (size_t i = 0; i < part->npieces; i++) {
-            size_t first = slice->lane->pieces[part->first_piece + i].first;
+            size_t first = slice->slot->pieces[part->first_piece + i].first;
 
             /* What did not come is not known. */
-            coll->tally->spreads[cgx_plan_segment(plan_of(slice), first)] +=
-                slice->lost ? NAN : spread_at(slice->lane->staging + part->spreads, i);
+            coll->feedback->energies[cgx_plan_segment(plan_of(slice), first)] +=
+                slice->lost ? NAN : energy_at(slice->slot->staging + part->energies, i);
         }
     }
 }
@@ -139,7 +139,7 @@ static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding r
 
     if (sample->min == sample->max)
         return 0;
-    u = (double)cgx_step(sample->min, sample->max, cgx_encoding_steps(bits, rounding));
+    u = (double)cgx_grid_scale(sample->min, sample->max, cgx_encoding_steps(bits, rounding));
     return (double)count * u * u * cgx_encoding_range(bits, rounding);
 }
 
@@ -161,21 +161,21 @@ static size_t add_errors(const struct cgx_plan *plan, const struct cgx_piece *pi
     return count;
 }
 
-void cgx_tally_errors(const struct cgx_slice *slice)
+void cgx_feedback_errors(const struct cgx_slice *slice)
 {
     const struct cgx_plan *plan = plan_of(slice);
     const struct cgx_measuring *measuring = &slice->measuring;
     const struct cgx_sample *samples =
-        (const struct cgx_sample *)(const void *)(slice->lane->staging + slice->samples);
+        (const struct cgx_sample *)(const void *)(slice->slot->staging + slice->samples);
 
     for (size_t i = 0; i < measuring->npieces; i++) {
         const struct cgx_piece *piece = &measuring->pieces[i];
         struct cgx_finding *finding =
-            &slice->coll->tally->findings[cgx_plan_segment(plan, piece->first)];
+            &slice->coll->feedback->findings[cgx_plan_segment(plan, piece->first)];
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
-        finding->quantised += cgx_tally_weight(plan, piece, measuring->payload + piece->offset);
+        finding->quantised += cgx_feedback_weight(plan, piece, measuring->payload + piece->offset);
         if (!measuring->failed)
             samples += add_errors(plan, piece, slice->coding.sampling, samples, finding);
     }

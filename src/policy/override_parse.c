@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/say_parse.h"
+#include "policy/override_parse.h"
 
 #include <stdarg.h>
 #include <stdio.h>

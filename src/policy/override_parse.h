@@ -4,8 +4,8 @@
 /* Reads what rules and hints have in common, a line at a time. What
  * returns bool fills the scan's error where it returns false, with the column where it went wrong;
  * results are set only where it returns true. */
-#ifndef CGX_POLICY_SAY_PARSE_H
-#define CGX_POLICY_SAY_PARSE_H
+#ifndef CGX_POLICY_OVERRIDE_PARSE_H
+#define CGX_POLICY_OVERRIDE_PARSE_H
 
 #include "policy/rules.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/carry.h"
+#include "coll/overflow.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static bool hides_nothing(const struct cgx_plan *plan, const struct cgx_segment 
     return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps);
 }
 
-bool cgx_carry_needed(const struct cgx_schedule *schedule)
+bool cgx_overflow_needed(const struct cgx_schedule *schedule)
 {
     const struct cgx_plan *plan = schedule->plan;
 
@@ -48,30 +48,30 @@ bool cgx_carry_needed(const struct cgx_schedule *schedule)
     return false;
 }
 
-/* ---- what is carried ---- */
+/* ---- bounds ---- */
 
-/* STEPS, not negative, as a bfloat16 that is not below it; infinity remains. */
-static void write_carried(float steps, unsigned char *carried, size_t index)
+/* BOUND, not negative, as a bfloat16 that is not below it; infinity remains. */
+static void write_bound(float bound, unsigned char *bounds, size_t index)
 {
     uint32_t bits;
     uint16_t half;
 
-    memcpy(&bits, &steps, sizeof bits);
+    memcpy(&bits, &bound, sizeof bits);
     half = (uint16_t)((bits + 0xFFFFu) >> 16);
-    memcpy(carried + index * sizeof half, &half, sizeof half);
+    memcpy(bounds + index * sizeof half, &half, sizeof half);
 }
 
-static float carried_at(const unsigned char *carried, size_t index)
+static float bound_at(const unsigned char *bounds, size_t index)
 {
     uint16_t half;
 
-    memcpy(&half, carried + index * sizeof half, sizeof half);
+    memcpy(&half, bounds + index * sizeof half, sizeof half);
     return cgx_from_bfloat16(half);
 }
 
 /* A bucket of PIECE of PART. */
 struct bucket {
-    const struct cgx_unit *part;
+    const struct cgx_block *part;
     const struct cgx_piece *piece;
     size_t in_piece, in_part;
 };
@@ -82,58 +82,58 @@ struct sources {
     size_t origin;
 };
 
-/* The steps of all that went into BUCKET before it was quantised; *HIDDEN: those of them that the
+/* The scales of all that went into BUCKET before it was quantised; *HIDDEN: those of them that the
  * headers of its sources do not tell. */
-static float steps_before(const struct bucket *bucket, const struct sources *sources, float *hidden)
+static float scales_before(const struct bucket *bucket, const struct sources *sources,
+                           float *hidden)
 {
-    float steps = 0;
+    float scales = 0;
 
     *hidden = 0;
     for (size_t i = 0; i < sources->count; i++) {
         const unsigned char *source = sources->payloads[i];
-        float carried;
+        float bound;
 
         if (!source)
             continue;
-        carried = carried_at(source + (bucket->part->carried - sources->origin), bucket->in_part);
-        *hidden += carried;
-        steps +=
+        bound = bound_at(source + (bucket->part->bounds - sources->origin), bucket->in_part);
+        *hidden += bound;
+        scales +=
             cgx_bucket_scale(source + (bucket->piece->offset - sources->origin), bucket->in_piece);
-        steps += carried;
+        scales += bound;
     }
-    return steps;
+    return scales;
 }
 
 /* ---- a part ---- */
 
-void cgx_carry_seal(const struct cgx_slice *slice, const struct cgx_unit *part,
-                    const unsigned char *const *sources, size_t nsources, size_t origin, bool last,
-                    bool *changed)
+void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *part,
+                       const unsigned char *const *sources, size_t nsources, size_t origin,
+                       bool last, bool *changed)
 {
     const struct sources from = {sources, nsources, origin};
     const struct cgx_coding *coding = &slice->coding;
-    unsigned char *staging = slice->lane->staging;
+    unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
 
-    memset(staging + part->carried, 0, part->watched - part->carried);
+    memset(staging + part->bounds, 0, part->watched - part->bounds);
     for (size_t i = 0; nsources > 0 && i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->lane->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
         size_t before = piece->first / coding->bucket_size - part->first_bucket;
-
         size_t buckets = cgx_bucket_count(piece->count, coding->bucket_size);
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
         bucket.piece = piece;
         for (size_t k = 0; k < buckets; k++) {
-            float steps, hidden;
+            float scales, hidden;
 
             bucket.in_piece = k;
             bucket.in_part = before + k;
-            steps = steps_before(&bucket, &from, &hidden);
-            write_carried(steps, staging + part->carried, bucket.in_part);
+            scales = scales_before(&bucket, &from, &hidden);
+            write_bound(scales, staging + part->bounds, bucket.in_part);
             if (last && hidden > 0)
-                *changed |= cgx_bucket_poison(coding, piece, k, steps, staging + piece->offset);
+                *changed |= cgx_bucket_poison(coding, piece, k, scales, staging + piece->offset);
         }
     }
 }
