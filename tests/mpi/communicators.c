@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/bound.h"
 #include "lib/check.h"
@@ -214,19 +213,13 @@ static void test_all(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } parts[] = {{"split", test_split},     {"churn", test_churn},
-                 {"memory", test_memory},   {"attributes", test_attributes},
-                 {"handler", test_handler}, {"many", test_many},
-                 {"all", test_all}};
+    static const struct check_part parts[] = {
+        {"split", test_split},     {"churn", test_churn},
+        {"memory", test_memory},   {"attributes", test_attributes},
+        {"handler", test_handler}, {"many", test_many},
+        {"all", test_all}};
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
-            parts[i].test();
-    }
+    check_begin(&argc, &argv);
+    check_parts(parts, sizeof parts / sizeof parts[0], argv[1]);
     return check_end();
 }

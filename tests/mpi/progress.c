@@ -97,8 +97,7 @@ int main(int argc, char **argv)
 {
     char *out = malloc(LARGE), *in = malloc(LARGE);
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     test_pending(out, in);
     test_blocking(out, in);
     test_wildcard();

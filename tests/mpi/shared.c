@@ -281,23 +281,16 @@ static void test_kill(const char *directory)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"sums", test_sums},
-                 {"hurry", test_hurry},
-                 {"messages", test_messages},
-                 {"leaks", test_leaks},
-                 {"wait", test_waits}};
+    static const struct check_part parts[] = {{"sums", test_sums},
+                                              {"hurry", test_hurry},
+                                              {"messages", test_messages},
+                                              {"leaks", test_leaks},
+                                              {"wait", test_waits}};
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     scheme = scheme_from_environment(ELEMENT_FLOAT32);
     per_node = scheme.per_node > 0 ? scheme.per_node : check_size;
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0)
-            tests[i].test();
-    }
+    check_parts(parts, sizeof parts / sizeof parts[0], argc > 1 ? argv[1] : "");
     if (argc > 2 && strcmp(argv[1], "kill") == 0)
         test_kill(argv[2]);
     if (argc > 2 && strcmp(argv[2], "leave") == 0) {

@@ -243,8 +243,7 @@ static void test_limit(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "limit") == 0)
             test_limit();
