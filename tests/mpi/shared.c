@@ -42,13 +42,9 @@ int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destina
 static bool is_right(MPI_Comm comm, size_t count, uint64_t seed)
 {
     struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, count, SUM_SEPARATE};
-    float *result = check_memory(count * sizeof(float));
-    bool right = sum_reduce(&sum, comm, result);
+    struct judged judged = bound_judge(&sum, comm);
 
-    right = check_same(result, count * sizeof(float), comm) && right;
-    right = bound_compressed(&scheme, sum.kind, seed, count, result, comm) && right;
-    free(result);
-    return right;
+    return judged.right && judged.same && judged.compressed;
 }
 
 /* ---- results ---- */
