@@ -5,9 +5,9 @@
  * communicator with the hint cgx_bits is what is compared with. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/steps.h"
 
 /* Steps of at least six calls that go by before layers are made, the last of them compressed, and
@@ -18,30 +18,20 @@
 /* After so many steps there is a plan. */
 #define PLANNED (WARM + FIRST)
 
-static void hint(struct steps *steps, const char *key, const char *value)
-{
-    MPI_Info info;
-
-    MPI_Info_create(&info);
-    MPI_Info_set(info, key, value);
-    MPI_Comm_set_info(steps->comm, info);
-    MPI_Info_free(&info);
-}
-
 /* The same program, but its calls have BITS. */
 static struct steps uniform(const struct steps *steps, const char *bits)
 {
     struct steps other;
 
     steps_begin(&other, MPI_COMM_WORLD, steps->parts, steps->nparts);
-    hint(&other, "cgx_bits", bits);
+    comms_hint(other.comm, "cgx_bits", bits);
     return other;
 }
 
 /* Of the calls of a step only one is large: that repeats as the layers of one pass may. */
 static void tell_step(struct steps *steps)
 {
-    hint(steps, "cgx_step", "1");
+    comms_hint(steps->comm, "cgx_step", "1");
 }
 
 /* ---- the budget ---- */
@@ -182,7 +172,7 @@ static void test_layers(void)
     base = uniform(&steps, "4");
     tell_step(&steps);
     tell_step(&base);
-    hint(&steps, "cgx_layers", "70000,500:exact,1000,60000,777:32,30000");
+    comms_hint(steps.comm, "cgx_layers", "70000,500:exact,1000,60000,777:32,30000");
     right = steps_take_all(&steps, WARM);
     right &= steps_take_all(&base, PLANNED + 1);
     for (int i = WARM; i < PLANNED + 1; i++) {
@@ -259,18 +249,11 @@ static void test_messages(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"budget", test_budgets}, {"budgets", test_more_budgets},
-                 {"fused", test_fused},    {"layers", test_layers},
-                 {"twice", test_twice},    {"messages", test_messages}};
+    static const struct check_part parts[] = {
+        {"budget", test_budgets}, {"budgets", test_more_budgets}, {"fused", test_fused},
+        {"layers", test_layers},  {"twice", test_twice},          {"messages", test_messages}};
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-        if (argc < 2 || strcmp(argv[1], tests[i].name) == 0)
-            tests[i].test();
-    }
+    check_begin(&argc, &argv);
+    check_parts(parts, sizeof parts / sizeof parts[0], argv[1]);
     return check_end();
 }

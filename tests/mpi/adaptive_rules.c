@@ -18,6 +18,7 @@
 
 #include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/steps.h"
 
 /* Six buffers of values of one scale, the last of three tensors. */
@@ -123,32 +124,20 @@ static void test_refused(void)
 
 /* ---- hints ---- */
 
-static int hint(MPI_Comm comm, const char *key, const char *value)
-{
-    MPI_Info info;
-    int code;
-
-    MPI_Info_create(&info);
-    MPI_Info_set(info, key, value);
-    code = MPI_Comm_set_info(comm, info);
-    MPI_Info_free(&info);
-    return code;
-}
-
 static void test_said_first(void)
 {
     struct steps steps;
     bool right;
 
     begin(&steps);
-    hint(steps.comm, "cgx_bits", "7");
+    comms_hint(steps.comm, "cgx_bits", "7");
     right = steps_take_all(&steps, 5);
     check(right && all_as(&steps, "7"), "on a communicator never used: counts");
     steps_end(&steps);
     begin(&steps);
-    hint(steps.comm, "cgx_enable", "0");
+    comms_hint(steps.comm, "cgx_enable", "0");
     check(all_exact(&steps, 5), "cgx_enable=0 at once: exact");
-    hint(steps.comm, "cgx_enable", "true");
+    comms_hint(steps.comm, "cgx_enable", "true");
     right = steps_take_all(&steps, 8);
     check(right && all_as(&steps, "3:6"), "cgx_enable=true later: compressed");
     steps_end(&steps);
@@ -163,23 +152,23 @@ static void test_said_later(void)
     begin(&steps);
     right = steps_take_all(&steps, 8);
     check(right && all_as(&steps, "3:6"), "without a hint: compressed");
-    hint(steps.comm, "cgx_enable", "0");
+    comms_hint(steps.comm, "cgx_enable", "0");
     check(all_exact(&steps, 3), "cgx_enable=0 in mid-run: exact");
-    hint(steps.comm, "cgx_enable", "1");
+    comms_hint(steps.comm, "cgx_enable", "1");
     right = steps_take_all(&steps, 8);
     check(right && all_as(&steps, "3:6"), "cgx_enable=1: compressed again");
-    hint(steps.comm, "cgx_bits", "8");
+    comms_hint(steps.comm, "cgx_bits", "8");
     right = steps_take(&steps);
     check(right && all_as(&steps, "8"), "cgx_bits=8 in mid-run: the next call has 8 bits");
-    hint(steps.comm, "cgx_bits", "exact");
+    comms_hint(steps.comm, "cgx_bits", "exact");
     check(all_exact(&steps, 2), "cgx_bits=exact: exact");
-    hint(steps.comm, "cgx_bits", "6:7");
+    comms_hint(steps.comm, "cgx_bits", "6:7");
     right = steps_take_all(&steps, 8);
     check(right && all_as(&steps, "6:7"), "cgx_bits=6:7: widths between these");
-    hint(steps.comm, "other_key", "1");
+    comms_hint(steps.comm, "other_key", "1");
     right = steps_take(&steps);
     check(right && all_as(&steps, "6:7"), "another key: what was said before stays");
-    hint(steps.comm, "cgx_bits", " ");
+    comms_hint(steps.comm, "cgx_bits", " ");
     right = steps_take_all(&steps, 8);
     collectives = steps.collectives;
     check(right && all_as(&steps, "3:6"), "an empty value: taken back");
@@ -193,7 +182,7 @@ static void test_layers(void)
     bool right;
 
     begin(&steps);
-    hint(steps.comm, "cgx_layers", "4096:6; 8000:8, 300:exact, 12000:2;8000,192:exact");
+    comms_hint(steps.comm, "cgx_layers", "4096:6; 8000:8, 300:exact, 12000:2;8000,192:exact");
     right = steps_take_all(&steps, 8);
     check(right, "cgx_layers: right");
     check(is_as(&steps, 0, "6"), "cgx_layers: for a whole buffer");
@@ -203,7 +192,7 @@ static void test_layers(void)
           "cgx_layers: not for buffers of other sizes");
     check(!steps.found[1].ordered && !steps.found[2].ordered,
           "cgx_layers: buffers of equal size share a list");
-    hint(steps.comm, "cgx_layers", "5000,77");
+    comms_hint(steps.comm, "cgx_layers", "5000,77");
     right = steps_take_all(&steps, 8);
     check(right && all_as(&steps, "3:6"), "cgx_layers that fit no buffer: as without");
     steps_end(&steps);
@@ -225,6 +214,14 @@ static void test_null(void)
     steps_end(&steps);
 }
 
+static void test_hints(void)
+{
+    test_said_first();
+    test_said_later();
+    test_layers();
+    test_null();
+}
+
 /* Values that mean nothing. */
 static void test_junk(void)
 {
@@ -241,10 +238,10 @@ static void test_junk(void)
 
         begin(&steps);
         right = i % 2 || steps_take_all(&steps, 4);
-        hint(steps.comm, junk[i][0], junk[i][1]);
+        comms_hint(steps.comm, junk[i][0], junk[i][1]);
         right &= all_exact(&steps, 3);
         check(right, "%s=%s: exact", junk[i][0], junk[i][1]);
-        hint(steps.comm, junk[i][0], strcmp(junk[i][0], "cgx_enable") == 0 ? "1" : "");
+        comms_hint(steps.comm, junk[i][0], strcmp(junk[i][0], "cgx_enable") == 0 ? "1" : "");
         right = steps_take_all(&steps, 5);
         check(right && all_as(&steps, "3:6"), "%s=%s: a good value mends it", junk[i][0],
               junk[i][1]);
@@ -268,7 +265,7 @@ static void test_differ(void)
 
         begin(&steps);
         right = i % 2 || steps_take_all(&steps, 4);
-        hint(steps.comm, value ? values[i][0] : "other_key", value ? value : "1");
+        comms_hint(steps.comm, value ? values[i][0] : "other_key", value ? value : "1");
         right &= all_exact(&steps, 3);
         check(right, "%s is %s on one rank and %s on another: exact", values[i][0], values[i][1],
               values[i][2] ? values[i][2] : "not there");
@@ -283,36 +280,28 @@ static void test_both(void)
     bool right;
 
     begin(&steps);
-    hint(steps.comm, "cgx_bits", "8");
+    comms_hint(steps.comm, "cgx_bits", "8");
     right = steps_take_all(&steps, 5);
     check(right && is_as(&steps, 1, "5") && is_as(&steps, 2, "5"), "the rule counts");
     check(is_as(&steps, 0, "8") && is_as(&steps, 4, "8"), "the hint counts for other calls");
-    hint(steps.comm, "cgx_enable", "0");
+    comms_hint(steps.comm, "cgx_enable", "0");
     check(all_exact(&steps, 2), "cgx_enable=0 counts for all");
     steps_end(&steps);
 }
 
 int main(int argc, char **argv)
 {
+    static const struct check_part parts[] = {{"refused", test_refused},
+                                              {"hints", test_hints},
+                                              {"junk", test_junk},
+                                              {"differ", test_differ},
+                                              {"both", test_both}};
     const char *mode = argc > 1 ? argv[1] : "";
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (strcmp(mode, "rules") == 0) {
+    check_begin(&argc, &argv);
+    if (strcmp(mode, "rules") == 0)
         test_rules(argc - 2, argv + 2);
-    } else if (strcmp(mode, "refused") == 0) {
-        test_refused();
-    } else if (strcmp(mode, "hints") == 0) {
-        test_said_first();
-        test_said_later();
-        test_layers();
-        test_null();
-    } else if (strcmp(mode, "junk") == 0) {
-        test_junk();
-    } else if (strcmp(mode, "differ") == 0) {
-        test_differ();
-    } else if (strcmp(mode, "both") == 0) {
-        test_both();
-    }
+    else
+        check_parts(parts, sizeof parts / sizeof parts[0], mode);
     return check_end();
 }

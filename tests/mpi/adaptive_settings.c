@@ -86,8 +86,7 @@ int main(int argc, char **argv)
     enum element type = ELEMENT_FLOAT32;
     bool large = argc > 1 && strcmp(argv[1], "large") == 0;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1)
         element_parse(argv[1], &type);
     if (element_datatype(type) != MPI_DATATYPE_NULL)

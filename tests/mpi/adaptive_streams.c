@@ -302,7 +302,7 @@ int main(int argc, char **argv)
     int level;
 
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-    check_begin();
+    check_begin(&argc, &argv);
     if (threads) {
         test_threads(level);
         return check_end();

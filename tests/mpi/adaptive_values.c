@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/steps.h"
 
 #define PARTS 8
@@ -28,16 +29,12 @@ static bool take(int n)
 static bool begin(void)
 {
     struct steps_part parts[PARTS];
-    MPI_Info info;
 
     for (size_t i = 0; i < PARTS; i++)
         parts[i] = (struct steps_part){16384 + i, DATA_GAUSSIAN, pow(0.6, (double)i), 0, false};
     steps_begin(&steps, MPI_COMM_WORLD, parts, PARTS);
     steps_begin(&base, MPI_COMM_WORLD, parts, PARTS);
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "cgx_bits", "4");
-    MPI_Comm_set_info(base.comm, info);
-    MPI_Info_free(&info);
+    comms_hint(base.comm, "cgx_bits", "4");
     return take(PLANNED);
 }
 
@@ -149,8 +146,7 @@ static void test_odd(const char *name, enum data_kind kind, double scale)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc < 2) {
         test_growth(100);
         test_growth(1000);

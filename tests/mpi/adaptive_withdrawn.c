@@ -6,6 +6,7 @@
 #include "comm/comm.h"
 #include "comm/state.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/steps.h"
 #include "pmpi/eligible.h"
 
@@ -29,16 +30,6 @@ struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call)
     return offer;
 }
 
-static void hint(MPI_Comm comm, const char *key, const char *value)
-{
-    MPI_Info info;
-
-    MPI_Info_create(&info);
-    MPI_Info_set(info, key, value);
-    MPI_Comm_set_info(comm, info);
-    MPI_Info_free(&info);
-}
-
 /* STEPS, and the same at 4 bits; one part of large values has nearly all of the error. */
 static void begin(struct steps *steps, struct steps *base)
 {
@@ -49,7 +40,7 @@ static void begin(struct steps *steps, struct steps *base)
         parts[i] = (struct steps_part){16384 + 501 * i, DATA_GAUSSIAN, scales[i], 0, false};
     steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
     steps_begin(base, MPI_COMM_WORLD, parts, PARTS);
-    hint(base->comm, "cgx_bits", "4");
+    comms_hint(base->comm, "cgx_bits", "4");
 }
 
 static bool take_both(struct steps *steps, struct steps *base, int n)
@@ -139,7 +130,7 @@ static void test_hint(void)
 
     begin(&steps, &base);
     right = take_both(&steps, &base, WARM + FIRST + 1);
-    hint(steps.comm, "cgx_layers", "17887:exact");
+    comms_hint(steps.comm, "cgx_layers", "17887:exact");
     right = are_within(&steps, &base, FIRST + 5, &worst) && right;
     check(steps.found[LARGE].ordered, "a hint: the large layer has 32 bits");
     check_within("a hint", right, worst);
@@ -149,8 +140,7 @@ static void test_hint(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     test_refused("refused", false);
     test_refused("forgotten", true);
     test_hint();

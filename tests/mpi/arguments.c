@@ -93,8 +93,7 @@ int main(int argc, char **argv)
 {
     float *buffer = calloc(8192, sizeof(float));
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     test_empty();
     test_errors(buffer, buffer + 4096);

@@ -37,8 +37,7 @@ int main(int argc, char **argv)
     uint64_t before;
     size_t bytes = 0;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1)
         element_parse(argv[1], &type);
     for (size_t i = 0; i < COUNTS; i++)

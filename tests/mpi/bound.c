@@ -100,8 +100,7 @@ int main(int argc, char **argv)
     size_t ncounts = 0;
     struct scheme scheme;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1 && !element_parse(argv[1], &type)) {
         fprintf(stderr, "%s is no type\n", argv[1]);
         MPI_Abort(MPI_COMM_WORLD, 2);

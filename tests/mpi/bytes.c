@@ -36,8 +36,7 @@ static void test_count(size_t count)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1) {
         test_count((size_t)atol(argv[1]));
         return check_end();

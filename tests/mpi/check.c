@@ -32,8 +32,7 @@ int main(int argc, char **argv)
     const struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, 8192, SUM_SEPARATE};
     float *result;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     changed = argc > 1 ? atoi(argv[1]) : 0;
     result = check_memory(sum.count * sizeof *result);
     check(sum_reduce(&sum, MPI_COMM_WORLD, result), "the call succeeds");

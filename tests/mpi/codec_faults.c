@@ -11,6 +11,7 @@
 
 #include "codec/codec.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 
 /* ---- the codec, with a fault in one operation ---- */
 
@@ -81,11 +82,9 @@ static enum end reduce_once(MPI_Comm comm)
 static enum end faulty_call(enum cgx_operation operation, unsigned nth, long send, int faulty,
                             bool *recovers)
 {
-    MPI_Comm comm;
+    MPI_Comm comm = comms_new();
     enum end end;
 
-    MPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     *recovers = reduce_once(comm) == COMPRESSED;
     if (check_rank == faulty) {
         failing = operation;
@@ -140,8 +139,7 @@ static void test_spoilt_message(long send, int faulty)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     ring = getenv("CGX_INNER_REDUCTION_TYPE") &&
            strcmp(getenv("CGX_INNER_REDUCTION_TYPE"), "RING") == 0;

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/bound.h"
 #include "lib/check.h"
@@ -17,19 +16,14 @@
 /* Whether a sum on COMM is right; *COMPRESSED is set if it sent anything. */
 static bool sum_is_right(MPI_Comm comm, size_t count, uint64_t seed, bool *compressed)
 {
-    struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
     struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, count,
                       (enum sum_shape)(seed % SUM_SHAPES)};
-    float *result = check_memory(count * sizeof(float));
     uint64_t before = traffic_messages();
-    bool good = sum_reduce(&sum, comm, result);
+    struct judged judged = bound_judge(&sum, comm);
 
     if (traffic_messages() > before)
         *compressed = true;
-    good = check_same(result, count * sizeof(float), comm) && good;
-    good = bound_holds(&scheme, sum.kind, seed, count, result, comm) && good;
-    free(result);
-    return good;
+    return judged.right && judged.same;
 }
 
 static void test_split(void)
@@ -214,19 +208,13 @@ static void test_all(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } parts[] = {{"split", test_split},     {"churn", test_churn},
-                 {"memory", test_memory},   {"attributes", test_attributes},
-                 {"handler", test_handler}, {"many", test_many},
-                 {"all", test_all}};
+    static const struct check_part parts[] = {
+        {"split", test_split},     {"churn", test_churn},
+        {"memory", test_memory},   {"attributes", test_attributes},
+        {"handler", test_handler}, {"many", test_many},
+        {"all", test_all}};
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
-            parts[i].test();
-    }
+    check_begin(&argc, &argv);
+    check_parts(parts, sizeof parts / sizeof parts[0], argv[1]);
     return check_end();
 }

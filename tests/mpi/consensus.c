@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/data.h"
 #include "lib/device.h"
+#include "lib/placed.h"
 #include "lib/traffic.h"
 
 enum { STEPS = 30, CALLS = 3 };
@@ -76,13 +78,9 @@ static int steps(MPI_Comm comm, enum input input, int begin, int end, int calls)
 static MPI_Comm told(void)
 {
     MPI_Comm comm;
-    MPI_Info info;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "cgx_step", "3");
-    MPI_Comm_set_info(comm, info);
-    MPI_Info_free(&info);
+    comms_hint(comm, "cgx_step", "3");
     return comm;
 }
 
@@ -129,10 +127,9 @@ static void test_freed(enum input input, const char *name)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1) {
-        if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+        if (!place_begin("device buffers", false))
             return check_end();
         on_device = device_alloc(counts[1] * sizeof(float));
     }

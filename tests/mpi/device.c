@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/placed.h"
 
@@ -75,9 +75,8 @@ int main(int argc, char **argv)
     struct placed objects = {.type = ELEMENT_FLOAT32};
     MPI_Comm comms[2];
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false))
         return check_end();
     if (strcmp(type, "opaque16") == 0) {
         objects.type = ELEMENT_FLOAT16;
@@ -87,12 +86,10 @@ int main(int argc, char **argv)
     } else {
         element_parse(type, &objects.type);
     }
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 2);
     test_calls(&objects, comms);
     if (argc > 2)
         test_large(&objects, comms);
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_free(&comms[i]);
+    comms_free(comms, 2);
     return check_end();
 }

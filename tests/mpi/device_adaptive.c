@@ -11,6 +11,7 @@
 
 #include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/steps.h"
 
@@ -23,15 +24,11 @@ static void begin(struct steps *steps, enum element type, enum place place)
         {9000, DATA_SPARSE, 1, 0.5, false},    {5000, DATA_GAUSSIAN, 0.03, 0, false},
         {1024, DATA_GAUSSIAN, 1, 0, true},     {7001, DATA_GAUSSIAN, 4, 0, true},
         {4097, DATA_GAUSSIAN, 0.01, 0, false}, {6000, DATA_SCALES, 0.01, 0, false}};
-    MPI_Info info;
 
     steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
     steps->type = type;
     steps->place = place;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "cgx_layers", "5000,1024:exact,7001");
-    MPI_Comm_set_info(steps->comm, info);
-    MPI_Info_free(&info);
+    comms_hint(steps->comm, "cgx_layers", "5000,1024:exact,7001");
 }
 
 /* ---- the same bytes ---- */
@@ -159,15 +156,11 @@ static void test_refused(void)
     struct steps steps, base;
     bool right, exact = true;
     double worst = 0;
-    MPI_Info info;
 
     steps_begin(&steps, MPI_COMM_WORLD, parts, CALLS);
     steps_begin(&base, MPI_COMM_WORLD, parts, CALLS);
     steps.place = PLACE_DEVICE;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "cgx_bits", "4");
-    MPI_Comm_set_info(base.comm, info);
-    MPI_Info_free(&info);
+    comms_hint(base.comm, "cgx_bits", "4");
     steps.around = fail;
     fault.kind = SOFTCUDA_LAUNCH;
     right = steps_take_all(&steps, 8) && steps_take_all(&base, 8);
@@ -198,9 +191,8 @@ int main(int argc, char **argv)
     const char *what = argc > 2 ? argv[2] : "";
     enum element type = ELEMENT_FLOAT32;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false))
         return check_end();
     if (strcmp(mode, "mixed") == 0) {
         test_mixed();

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/data.h"
 #include "lib/device.h"
+#include "lib/placed.h"
 
 enum {
     WARM = 3,        /* calls until all is as in later ones */
@@ -145,13 +145,9 @@ int main(int argc, char **argv)
     void *send, *receive;
     float *input;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_everywhere(device_open(check_rank), MPI_COMM_WORLD) || !device_is_soft()) {
-        if (check_rank == 0)
-            skip("calls of the driver", "no software driver");
+    check_begin(&argc, &argv);
+    if (!place_begin("calls of the driver", true))
         return check_end();
-    }
     input = check_memory(count * sizeof *input);
     data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, check_rank, count, input);
     send = device_clone(input, count * sizeof *input);

@@ -13,6 +13,7 @@
 
 #include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/placed.h"
 #include "lib/traffic.h"
@@ -272,17 +273,15 @@ int main(int argc, char **argv)
     int provided;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    check_begin();
+    check_begin(&argc, &argv);
     if (!check_has(device_open(0), "device buffers", "no CUDA driver, or no device"))
         return check_end();
-    for (int i = 0; i < 4; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 4);
     test_devices();
     test_slices();
     test_own();
     test_communicators();
     test_threads(provided == MPI_THREAD_MULTIPLE);
-    for (int i = 0; i < 4; i++)
-        MPI_Comm_free(&comms[i]);
+    comms_free(comms, 4);
     return check_end();
 }

@@ -16,8 +16,10 @@
 #include "coll/slice.h"
 #include "cuda/driver.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/device_sum.h"
+#include "lib/placed.h"
 
 enum { COUNT = 2048 + 77, CALLS = 2 };
 
@@ -201,7 +203,7 @@ static bool is_good(const struct tally *tally)
 static bool fail_once(unsigned nth, int faulty, struct tally *tally)
 {
     unsigned long long live = device_live();
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool hit = false, right, compressed = false, was_good = is_good(tally);
 
     fault.left = check_rank == faulty ? nth : 0;
@@ -294,7 +296,7 @@ static void judge(struct tally *tally, int faulty, MPI_Comm comm, int code, bool
 static bool fail_for_good(unsigned nth, int call, int faulty, struct tally *tally)
 {
     unsigned long long live = device_live();
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool hit, compressed = false, in_place = nth % 2 == 0, was_good = is_good(tally);
     int code;
 
@@ -349,7 +351,7 @@ static void test_for_good(enum softcuda_kind kind, const char *name, int call, i
 static void test_kernels(int faulty)
 {
     unsigned long long live = device_live();
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool exact = true;
 
     can_load = check_rank != faulty;
@@ -370,13 +372,9 @@ int main(int argc, char **argv)
 
     slices = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     stride = slices > 1 ? 2 : 1;
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_everywhere(device_open(check_rank) && device_is_soft(), MPI_COMM_WORLD)) {
-        if (check_rank == 0)
-            skip(mode, "no software driver");
+    check_begin(&argc, &argv);
+    if (!place_begin(mode, true))
         return check_end();
-    }
     device_set_capture_mode(1); /* not the default */
     device_sum_begin(&sum, COUNT);
     for (int faulty = 0; faulty < check_size; faulty += check_size - 1) {

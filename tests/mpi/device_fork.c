@@ -16,6 +16,7 @@
 
 #include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/placed.h"
 
@@ -199,20 +200,17 @@ static void test_forks(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1 && strcmp(argv[1], "host") == 0)
         place = PLACE_HOST;
-    else if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    else if (!place_begin("device buffers", false))
         return check_end();
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 2);
     sent = place_make(place, gradient, sizeof gradient);
     received = place_make(place, gradient, sizeof gradient);
     test_forks();
     place_free(place, sent);
     place_free(place, received);
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_free(&comms[i]);
+    comms_free(comms, 2);
     return check_end();
 }

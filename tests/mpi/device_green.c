@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/data.h"
 #include "lib/device.h"
 #include "lib/placed.h"
@@ -157,18 +157,15 @@ int main(int argc, char **argv)
 {
     unsigned long long before;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device") ||
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false) ||
         !check_has(device_find(functions, sizeof functions / sizeof functions[0]), "green contexts",
                    "the driver is older than CUDA 12.4"))
         return check_end();
     before = device_is_soft() ? device_live() : 0;
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 2);
     test_green();
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_free(&comms[i]);
+    comms_free(comms, 2);
     check(!device_is_soft() || device_live() == before, "nothing is lost with green contexts");
     return check_end();
 }
@@ -177,8 +174,7 @@ int main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     check_has(false, "green contexts", "built with a CUDA older than 12.4");
     return check_end();
 }

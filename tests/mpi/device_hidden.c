@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/device.h"
 #include "lib/elements.h"
+#include "lib/placed.h"
 
 enum { COUNT = 16384, BUCKET = 64 };
 #define LIMIT 65520 /* rounds to infinity */
@@ -56,10 +56,9 @@ int main(int argc, char **argv)
     bool same = true;
     MPI_Comm other;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     type = element_datatype(ELEMENT_FLOAT16);
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device") ||
+    if (!place_begin("device buffers", false) ||
         !check_has(type != MPI_DATATYPE_NULL, "float16", "this MPI has none"))
         return check_end();
     MPI_Comm_dup(MPI_COMM_WORLD, &other);

@@ -16,10 +16,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/device_sum.h"
+#include "lib/placed.h"
 
 enum { COUNT = 4096 + 5 };
 
@@ -52,7 +53,7 @@ static char *make_bad(enum bad bad)
 /* GOOD calls, then one with a bad buffer on rank FAULTY. */
 static void test_buffer(enum bad bad, int good, bool send, int faulty)
 {
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool compressed, right = device_sum_right(&sum, good, comm, &compressed);
     struct device_sum spoilt = sum;
     char *buffer = NULL;
@@ -107,7 +108,7 @@ static void test_count(MPI_Comm comm, const char *when)
 
 static void test_counts(void)
 {
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
 
     test_count(comm, "at first,");
     test_count(comm, "later,");
@@ -121,7 +122,7 @@ static void test_counts(void)
 static void test_memory(int faulty)
 {
     unsigned long long live = device_count().live, asked = 0;
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool exact = true, compressed;
 
     for (int i = 1; i <= 14; i++) {
@@ -154,7 +155,7 @@ static void test_memory(int faulty)
 static void test_pins(int faulty, unsigned pinned)
 {
     unsigned long long live = device_count().live;
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool right, compressed;
 
     device_fail(SOFTCUDA_PIN, check_rank == faulty ? pinned + 1 : 0, true);
@@ -180,7 +181,7 @@ static void renew(void)
 static void test_reset(int first)
 {
     unsigned long long live = device_count().live;
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool compressed, right = device_sum_right(&sum, 2, comm, &compressed);
 
     check(right && compressed, "calls in the first contexts");
@@ -198,7 +199,7 @@ static void test_reset(int first)
 static void test_last(void)
 {
     unsigned long long live = device_count().live;
-    MPI_Comm comm = device_sum_comm();
+    MPI_Comm comm = comms_new();
     bool compressed, right = device_sum_right(&sum, 2, comm, &compressed);
 
     device_reset(check_rank);
@@ -206,7 +207,7 @@ static void test_last(void)
     device_open(check_rank);
     device_sum_renew(&sum);
     check(device_count().live == live, "a communicator may be freed after its contexts");
-    comm = device_sum_comm();
+    comm = comms_new();
     right &= device_sum_right(&sum, 2, comm, &compressed);
     check(right && compressed, "calls on another are compressed");
     MPI_Comm_free(&comm);
@@ -218,13 +219,9 @@ int main(int argc, char **argv)
     bool soft =
         strcmp(mode, "memory") == 0 || strcmp(mode, "pins") == 0 || strcmp(mode, "reset") == 0;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_everywhere(device_open(check_rank), MPI_COMM_WORLD) || (soft && !device_is_soft())) {
-        if (check_rank == 0)
-            skip(mode, soft ? "no software driver" : "no CUDA driver, or no device");
+    check_begin(&argc, &argv);
+    if (!place_begin(mode, soft))
         return check_end();
-    }
     device_sum_begin(&sum, COUNT);
     if (strcmp(mode, "memory") == 0) {
         test_memory(0);

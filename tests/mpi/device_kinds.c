@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/bound.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 #include "lib/placed.h"
 #include "lib/traffic.h"
@@ -196,14 +196,12 @@ int main(int argc, char **argv)
 {
     const char *buffers = getenv("CGX_BUFFERS");
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     all_buffers = buffers && strcmp(buffers, "all") == 0;
     host_buffers = buffers && strcmp(buffers, "host") == 0;
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    if (!place_begin("device buffers", false))
         return check_end();
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 2);
     if (argc > 1 && strcmp(argv[1], "steps") == 0) {
         test_steps();
     } else if (argc > 1) {
@@ -213,7 +211,6 @@ int main(int argc, char **argv)
         if (!all_buffers)
             test_leaving();
     }
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_free(&comms[i]);
+    comms_free(comms, 2);
     return check_end();
 }

@@ -21,8 +21,7 @@ int main(int argc, char **argv)
     const struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
     static float result[COUNT], exact[COUNT];
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1)
         check(!device_open(0), "there is no device");
     for (int shape = 0; shape < SUM_SHAPES; shape++) {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/data.h"
 #include "lib/device.h"
 #include "lib/placed.h"
@@ -128,12 +128,10 @@ int main(int argc, char **argv)
 {
     void *reader;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false))
         return check_end();
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 2);
     reader = device_stream();
     stream = argc > 1 && strcmp(argv[1], "other") == 0    ? device_stream()
              : argc > 1 && strcmp(argv[1], "thread") == 0 ? DEVICE_STREAM_PER_THREAD

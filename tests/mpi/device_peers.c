@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/device.h"
 #include "lib/placed.h"
@@ -323,13 +322,12 @@ int main(int argc, char **argv)
     const char *part = argc > 1 ? argv[1] : "";
 
     atexit(look_at_end);
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 2)
         element_parse(argv[2], &type);
     if (argc > 3)
         count = (size_t)atol(argv[3]);
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    if (!place_begin("device buffers", false))
         return check_end();
     if (strcmp(part, "reach") == 0) {
         test_reach();

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/data.h"
 #include "lib/device.h"
+#include "lib/placed.h"
 #include "lib/traffic.h"
 
 static struct {
@@ -192,20 +193,17 @@ int main(int argc, char **argv)
 {
     bool mapped = argc > 1 && strcmp(argv[1], "mapped") == 0;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device") ||
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false) ||
         !check_has(is_there(mapped ? CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
                                    : CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED),
                    argc > 1 ? argv[1] : "pool", "the device has none"))
         return check_end();
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    comms_make(comms, 2);
     make = mapped ? map : allocate;
     test_sums(mapped ? "mapped by hand" : "of a pool");
     if (mapped)
         test_short();
-    for (int i = 0; i < 2; i++)
-        MPI_Comm_free(&comms[i]);
+    comms_free(comms, 2);
     return check_end();
 }

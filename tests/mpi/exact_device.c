@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
+#include "lib/placed.h"
 
 #define FLOAT16 ((MPI_Datatype)0x4c000246)
 #define CANARY 0xA5
+#define H PLACE_HOST
+#define D PLACE_DEVICE
+#define M PLACE_MANAGED
 
 /* ---- calls ---- */
 
@@ -29,18 +33,16 @@ struct call {
     size_t before, bytes, shift;
 };
 
-enum place { HOST, DEVICE, MANAGED };
-
 /* Where the buffers of even and of odd ranks are. */
 static const struct {
     const char *name;
     enum place send[2], receive[2];
 } placements[] = {
-    {"device", {DEVICE, DEVICE}, {DEVICE, DEVICE}},
-    {"from device to host", {DEVICE, DEVICE}, {HOST, HOST}},
-    {"from host to device", {HOST, HOST}, {DEVICE, DEVICE}},
-    {"even ranks host, odd device", {HOST, DEVICE}, {HOST, DEVICE}},
-    {"device and managed", {DEVICE, MANAGED}, {MANAGED, DEVICE}},
+    {"device", {D, D}, {D, D}},
+    {"from device to host", {D, D}, {H, H}},
+    {"from host to device", {H, H}, {D, D}},
+    {"even ranks host, odd device", {H, D}, {H, D}},
+    {"device and managed", {D, M}, {M, D}},
 };
 enum { PLACEMENTS = sizeof placements / sizeof placements[0] };
 
@@ -69,17 +71,6 @@ static void fill(enum fill how, unsigned char *memory, size_t bytes)
     }
 }
 
-static unsigned char *place(enum place where, const unsigned char *content, size_t bytes)
-{
-    unsigned char *memory;
-
-    if (where == DEVICE)
-        return device_clone(content, bytes);
-    memory = where == HOST ? check_memory(bytes) : device_alloc_managed(bytes);
-    memcpy(memory, content, bytes);
-    return memory;
-}
-
 /* Whether MEMORY holds WANTED; releases it. */
 static bool take_back(enum place where, unsigned char *memory, const unsigned char *wanted,
                       size_t bytes)
@@ -87,16 +78,10 @@ static bool take_back(enum place where, unsigned char *memory, const unsigned ch
     unsigned char *content = check_memory(bytes);
     bool equal;
 
-    if (where == DEVICE)
-        device_download(content, memory, bytes);
-    else
-        memcpy(content, memory, bytes);
+    place_read(where, content, memory, bytes);
     equal = memcmp(content, wanted, bytes) == 0;
     free(content);
-    if (where == HOST)
-        free(memory);
-    else
-        device_free(memory);
+    place_free(where, memory);
     return equal;
 }
 
@@ -120,8 +105,8 @@ static bool is_exact(const struct call *call, MPI_Comm comm, int placement, bool
     fill(call->fill, input + call->before % 8, call->bytes - call->before % 8);
     if (in_place)
         memcpy(wanted, input, call->bytes);
-    send = place(from, input, call->bytes);
-    receive = place(to, wanted, call->bytes);
+    send = place_make(from, input, call->bytes);
+    receive = place_make(to, wanted, call->bytes);
     equal = PMPI_Allreduce(in_place ? MPI_IN_PLACE : address(call, input), address(call, wanted),
                            call->count, call->datatype, call->op, comm) == MPI_SUCCESS;
     equal = MPI_Allreduce(in_place ? MPI_IN_PLACE : address(call, send), address(call, receive),
@@ -304,24 +289,21 @@ static void test_intercommunicator(void)
 {
     const struct call sum = {
         "sum of floats on an intercommunicator", MPI_FLOAT, MPI_SUM, 301, FLOATS, 8, 1220, 0};
-    MPI_Comm half, across;
+    MPI_Comm across;
 
     if (check_size < 2)
         return;
-    PMPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, 0, &half);
-    PMPI_Intercomm_create(half, 0, MPI_COMM_WORLD, (check_rank + 1) % 2, 7, &across);
+    across = comms_across();
     test_call(&sum, across, false);
     check_note("on an intercommunicator:");
     test_derived(across, false);
     PMPI_Comm_free(&across);
-    PMPI_Comm_free(&half);
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
-    if (!check_has(device_open(check_rank), "device buffers", "no CUDA driver, or no device"))
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false))
         return check_end();
     test_predefined();
     test_half();

@@ -19,9 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/device.h"
+#include "lib/placed.h"
 
 enum { COUNT = 1000 };
 static float input[COUNT], exact[COUNT], result[COUNT];
@@ -344,16 +344,12 @@ int main(int argc, char **argv)
     bool soft =
         strcmp(mode, "failures") == 0 || strcmp(mode, "memory") == 0 || strcmp(mode, "reset") == 0;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < COUNT; i++)
         input[i] = (float)(i * 7 % 100 + check_rank) / 16;
-    if (!check_everywhere(device_open(check_rank), MPI_COMM_WORLD) || (soft && !device_is_soft())) {
-        if (check_rank == 0)
-            skip(mode, soft ? "no software driver" : "no CUDA driver, or no device");
+    if (!place_begin(mode, soft))
         return check_end();
-    }
     if (strcmp(mode, "failures") == 0)
         test_failures();
     else if (strcmp(mode, "memory") == 0)

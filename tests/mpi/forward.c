@@ -92,8 +92,7 @@ int main(int argc, char **argv)
     float *buffer = calloc(2 * N, sizeof(float)), *other = buffer + N;
     MPI_Comm world = MPI_COMM_WORLD;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     /* Here a call that could be compressed comes first, so that no later one is the settings'. */
     MPI_Allreduce(buffer, other, N, MPI_FLOAT, MPI_SUM, world);
     test_call("negative count", buffer, other, -1, MPI_FLOAT, MPI_SUM, world);

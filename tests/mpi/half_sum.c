@@ -159,8 +159,7 @@ int main(int argc, char **argv)
 {
     uint16_t *send, *receive;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     send = check_memory(2 * COUNT + 2);
     receive = check_memory(2 * COUNT + 2);
     test_sums(send, receive);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/check.h"
+#include "lib/comms.h"
 
 static bool armed;
 static int left; /* allocations before the one that fails */
@@ -95,16 +96,6 @@ static bool on_all_or_none(bool here)
     return check_everywhere(here, MPI_COMM_WORLD) || check_everywhere(!here, MPI_COMM_WORLD);
 }
 
-/* New to the library; its errors are returned. */
-static MPI_Comm new_comm(void)
-{
-    MPI_Comm comm;
-
-    MPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    return comm;
-}
-
 /* Whether the allocation that was to fail on rank FAULTY was made. */
 static bool had_fault(int faulty)
 {
@@ -118,7 +109,7 @@ static bool had_fault(int faulty)
 static bool test_allocation(int nth, int faulty)
 {
     bool right, compressed = false, fault;
-    MPI_Comm comm = new_comm();
+    MPI_Comm comm = comms_new();
 
     failed = false;
     left = nth;
@@ -154,7 +145,7 @@ static bool test_hint(int nth, int faulty, bool used)
 {
     const char *when = used ? "in mid-run" : "first of all";
     bool right, compressed = false, fault;
-    MPI_Comm comm = new_comm();
+    MPI_Comm comm = comms_new();
 
     right = !used || calls_right(comm, -1, &compressed);
     failed = false;
@@ -188,8 +179,7 @@ int main(int argc, char **argv)
 {
     int tried = 0, first = 0, later = 0;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     srand((unsigned)check_rank + 1);
     for (size_t i = 0; i < COUNT; i++)
         input[i] = (float)rand() / (float)RAND_MAX * 2 - 1;

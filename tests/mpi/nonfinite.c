@@ -45,8 +45,7 @@ int main(int argc, char **argv)
 {
     enum element type = ELEMENT_FLOAT32;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 1)
         element_parse(argv[1], &type);
     test_kind(DATA_NONFINITE, type, 20001);

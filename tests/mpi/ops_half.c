@@ -203,8 +203,7 @@ int main(int argc, char **argv)
 {
     MPI_Datatype two_bytes;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     two_bytes = make_two_bytes();
     test_ops(two_bytes);
     test_large(two_bytes);

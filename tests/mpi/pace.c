@@ -38,8 +38,7 @@ int main(int argc, char **argv)
     uint64_t digest = 0;
     int most;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (check_rank + 1 < argc)
         mbits = (unsigned)strtoul(argv[check_rank + 1], NULL, 10);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {

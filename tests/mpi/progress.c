@@ -14,14 +14,10 @@
 
 static bool sum_is_right(uint64_t seed)
 {
-    struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
     struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, 50021, SUM_SEPARATE};
-    float *result = check_memory(sum.count * sizeof(float));
-    bool good = sum_reduce(&sum, MPI_COMM_WORLD, result);
+    struct judged judged = bound_judge(&sum, MPI_COMM_WORLD);
 
-    good = bound_compressed(&scheme, sum.kind, seed, sum.count, result, MPI_COMM_WORLD) && good;
-    free(result);
-    return good;
+    return judged.right && judged.compressed;
 }
 
 static void fill(char *buffer, int round)
@@ -97,8 +93,7 @@ int main(int argc, char **argv)
 {
     char *out = malloc(LARGE), *in = malloc(LARGE);
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     test_pending(out, in);
     test_blocking(out, in);
     test_wildcard();

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/device.h"
 
 static long calls = 3;
@@ -35,25 +36,10 @@ static void reduce(const void *input, void *sum, MPI_Datatype datatype, MPI_Op o
 static MPI_Comm hinted(const char *key, const char *value)
 {
     MPI_Comm comm;
-    MPI_Info info;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Info_create(&info);
-    MPI_Info_set(info, key, value);
-    MPI_Comm_set_info(comm, info);
-    MPI_Info_free(&info);
+    comms_hint(comm, key, value);
     return comm;
-}
-
-/* Between the even and the odd ranks. */
-static MPI_Comm intercommunicator(void)
-{
-    MPI_Comm half, both;
-
-    MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, 0, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - check_rank % 2, 0, &both);
-    MPI_Comm_free(&half);
-    return both;
 }
 
 static void keep_first(void *in, void *inout, int *length, MPI_Datatype *datatype)
@@ -99,7 +85,7 @@ static void make_calls(const char *way, void *input, void *sum)
     else if (strcmp(way, "self") == 0)
         reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
     else if (strcmp(way, "inter") == 0)
-        comm = intercommunicator();
+        comm = comms_across();
     else if (strcmp(way, "halves") == 0)
         sum_halves(input, sum);
     else if (strcmp(way, "device") == 0 || strcmp(way, "mixed") == 0)
@@ -119,8 +105,7 @@ int main(int argc, char **argv)
     const char *way = argc > 1 ? argv[1] : "sum";
     float *input, *sum;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (argc > 2)
         calls = atol(argv[2]);
     if (argc > 3)

@@ -42,13 +42,9 @@ int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destina
 static bool is_right(MPI_Comm comm, size_t count, uint64_t seed)
 {
     struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, count, SUM_SEPARATE};
-    float *result = check_memory(count * sizeof(float));
-    bool right = sum_reduce(&sum, comm, result);
+    struct judged judged = bound_judge(&sum, comm);
 
-    right = check_same(result, count * sizeof(float), comm) && right;
-    right = bound_compressed(&scheme, sum.kind, seed, count, result, comm) && right;
-    free(result);
-    return right;
+    return judged.right && judged.same && judged.compressed;
 }
 
 /* ---- results ---- */
@@ -281,23 +277,16 @@ static void test_kill(const char *directory)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"sums", test_sums},
-                 {"hurry", test_hurry},
-                 {"messages", test_messages},
-                 {"leaks", test_leaks},
-                 {"wait", test_waits}};
+    static const struct check_part parts[] = {{"sums", test_sums},
+                                              {"hurry", test_hurry},
+                                              {"messages", test_messages},
+                                              {"leaks", test_leaks},
+                                              {"wait", test_waits}};
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     scheme = scheme_from_environment(ELEMENT_FLOAT32);
     per_node = scheme.per_node > 0 ? scheme.per_node : check_size;
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0)
-            tests[i].test();
-    }
+    check_parts(parts, sizeof parts / sizeof parts[0], argc > 1 ? argv[1] : "");
     if (argc > 2 && strcmp(argv[1], "kill") == 0)
         test_kill(argv[2]);
     if (argc > 2 && strcmp(argv[2], "leave") == 0) {

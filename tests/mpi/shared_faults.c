@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include "lib/bound.h"
 #include "lib/check.h"
 #include "lib/sum.h"
+#include "lib/traffic.h"
 
 static const char *what = ""; /* the function */
 static bool armed;
@@ -130,37 +130,23 @@ void *__wrap_calloc(size_t count, size_t bytes)
 
 /* ---- sums ---- */
 
-static atomic_uint_fast64_t messages; /* by MPI, below the library */
-
-int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
-               MPI_Comm comm, MPI_Request *request)
-{
-    atomic_fetch_add(&messages, 1);
-    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
-}
-
 /* How a sum went, on all ranks: WRONG also where they did not go the same way. */
 enum way { WRONG, EXACT, BY_MPI, SHARED };
 
 static enum way reduce(MPI_Comm comm, size_t count)
 {
-    const struct scheme scheme = scheme_from_environment(ELEMENT_FLOAT32);
     struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, count, count, SUM_SEPARATE};
-    float *result = check_memory(count * sizeof(float));
-    uint64_t before = messages;
-    bool right = sum_reduce(&sum, comm, result), compressed, by_mpi = messages > before;
+    uint64_t before = traffic_messages();
+    struct judged judged = bound_judge(&sum, comm);
+    bool by_mpi = traffic_messages() > before;
 
-    right = check_same(result, count * sizeof(float), comm) && right;
-    right = bound_holds(&scheme, sum.kind, sum.seed, count, result, comm) && right;
-    compressed = bound_compressed(&scheme, sum.kind, sum.seed, count, result, comm);
-    free(result);
-    if (!check_everywhere(right, comm))
+    if (!check_everywhere(judged.right && judged.same, comm))
         return WRONG;
     if (check_everywhere(by_mpi, comm))
-        return compressed ? BY_MPI : WRONG;
+        return judged.compressed ? BY_MPI : WRONG;
     if (!check_everywhere(!by_mpi, comm))
         return WRONG;
-    return compressed ? SHARED : EXACT;
+    return judged.compressed ? SHARED : EXACT;
 }
 
 /* ---- faults ---- */
@@ -243,8 +229,7 @@ static void test_limit(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "limit") == 0)
             test_limit();

@@ -37,8 +37,7 @@ int main(int argc, char **argv)
     MPI_Comm parent, across, merged;
     bool exact, across_exact;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     MPI_Comm_get_parent(&parent);
     across = parent;
     if (parent == MPI_COMM_NULL)

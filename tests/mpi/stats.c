@@ -68,8 +68,7 @@ int main(int argc, char **argv)
     unsigned times = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
     const char *what = argc > 1 ? argv[1] : "";
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     /* Numbers of this program may have commas. */
     setlocale(LC_ALL, "");
     if (strcmp(what, "steps") == 0)

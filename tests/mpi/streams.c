@@ -313,8 +313,7 @@ int main(int argc, char **argv)
 {
     bool found = false;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         if (argc > 1 && strcmp(argv[1], streams[i].name) != 0)
             continue;

@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../lib/tap.h"
 #include "lib/bound.h"
@@ -59,7 +58,7 @@ int main(int argc, char **argv)
     int level;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-    check_begin();
+    check_begin(&argc, &argv);
     if (level < MPI_THREAD_MULTIPLE) {
         if (check_rank == 0)
             skip("two threads", "the MPI has no MPI_THREAD_MULTIPLE");

@@ -104,8 +104,7 @@ int main(int argc, char **argv)
     int count = argc > 3 ? atoi(argv[3]) : 0, code;
     bool good = true;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     if (strcmp(what, "clocks") == 0)
         ahead = 1000 * check_rank;
     if (strcmp(what, "hosts") == 0)

@@ -23,8 +23,7 @@ int main(int argc, char **argv)
     static float buffer[COUNT];
     bool all_succeed = true;
 
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     for (int i = 0; i < 4; i++)
         all_succeed = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM,
                                     MPI_COMM_WORLD) == MPI_SUCCESS &&

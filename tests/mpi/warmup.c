@@ -122,8 +122,7 @@ static void test_single(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
-    check_begin();
+    check_begin(&argc, &argv);
     test_ten_alike();
     test_one_offs();
     test_steps();

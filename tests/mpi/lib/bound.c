@@ -322,10 +322,31 @@ static double worst(const struct scheme *scheme, enum data_kind kind, uint64_t s
     return outcome.worst;
 }
 
+static bool is_compressed(const struct scheme *scheme, double error)
+{
+    return scheme->bits < 32 && error <= 1 && error > 0x1p-4;
+}
+
 bool bound_holds(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
                  const void *result, MPI_Comm comm)
 {
     return worst(scheme, kind, seed, count, result, comm) <= 1;
+}
+
+struct judged bound_judge(const struct sum *sum, MPI_Comm comm)
+{
+    const struct scheme scheme = scheme_from_environment(sum->type);
+    size_t bytes = sum->count * element_size(sum->type);
+    void *result = check_memory(bytes);
+    struct judged judged = {.right = sum_reduce(sum, comm, result)};
+    double error = worst(&scheme, sum->kind, sum->seed, sum->count, result, comm);
+
+    judged.right = error <= 1 && judged.right;
+    judged.same = check_same(result, bytes, comm);
+    judged.compressed = is_compressed(&scheme, error);
+    judged.digest = check_digest(result, bytes);
+    free(result);
+    return judged;
 }
 
 bool bound_compressed(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
@@ -333,5 +354,5 @@ bool bound_compressed(const struct scheme *scheme, enum data_kind kind, uint64_t
 {
     double error = worst(scheme, kind, seed, count, result, comm);
 
-    return scheme->bits < 32 && error <= 1 && error > 0x1p-4;
+    return is_compressed(scheme, error);
 }

@@ -16,6 +16,7 @@
 
 #include "data.h"
 #include "elements.h"
+#include "sum.h"
 
 /* What the library was told to do, from the same variables. */
 struct scheme {
@@ -57,7 +58,18 @@ void bound_gather(struct outcome *outcome, MPI_Comm comm);
 bool bound_holds(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
                  const void *result, MPI_Comm comm);
 
-/* The same, and it is so far from the exact sum that it was compressed. */
+/* What came of a sum, on this rank; what it says of bounds is the same on all. */
+struct judged {
+    bool right;      /* the call succeeded, touched no other memory and is within the bound */
+    bool same;       /* on all ranks */
+    bool compressed; /* so far from the exact sum that it was, and within the bound */
+    uint64_t digest;
+};
+
+/* Makes the SUM on COMM, under the settings that the environment has. */
+struct judged bound_judge(const struct sum *sum, MPI_Comm comm);
+
+/* It is within its bound and so far from the exact sum that it was compressed. */
 bool bound_compressed(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,
                       const void *result, MPI_Comm comm);
 

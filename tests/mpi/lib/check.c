@@ -12,10 +12,14 @@
 
 int check_rank, check_size;
 
-void check_begin(void)
+void check_begin(int *argc, char ***argv)
 {
     const char *ranks = getenv("RUN_MPI_RANKS"); /* of run-mpi */
+    int initialised;
 
+    PMPI_Initialized(&initialised);
+    if (!initialised)
+        MPI_Init(argc, argv);
     PMPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &check_size);
     if (ranks && atoi(ranks) != check_size)
@@ -74,6 +78,14 @@ void check_note(const char *format, ...)
     vprintf(format, arguments);
     va_end(arguments);
     printf("\n");
+}
+
+void check_parts(const struct check_part *parts, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!name || strcmp(name, parts[i].name) == 0)
+            parts[i].test();
+    }
 }
 
 uint64_t check_digest(const void *data, size_t bytes)

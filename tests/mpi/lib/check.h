@@ -14,8 +14,8 @@
 /* In MPI_COMM_WORLD, set by check_begin. */
 extern int check_rank, check_size;
 
-/* After MPI_Init or MPI_Init_thread. */
-void check_begin(void);
+/* MPI_Init, unless the program has called MPI_Init_thread. */
+void check_begin(int *argc, char ***argv);
 
 /* MPI_Finalize, then the plan; returns what main returns. */
 int check_end(void);
@@ -32,6 +32,15 @@ bool check_everywhere(bool here, MPI_Comm comm);
 /* The same of MPI_COMM_WORLD, for what a test cannot do without: if not, NAME is skipped for WHY.
  */
 bool check_has(bool here, const char *name, const char *why);
+
+/* A test of the program, by name. */
+struct check_part {
+    const char *name;
+    void (*test)(void);
+};
+
+/* The one of N parts that is called NAME; NULL: all of them. */
+void check_parts(const struct check_part *parts, size_t n, const char *name);
 
 /* A hash of the bytes. */
 uint64_t check_digest(const void *data, size_t bytes);

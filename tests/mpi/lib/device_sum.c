@@ -107,12 +107,3 @@ bool device_sum_right(const struct device_sum *sum, int calls, MPI_Comm comm, bo
     }
     return right;
 }
-
-MPI_Comm device_sum_comm(void)
-{
-    MPI_Comm comm;
-
-    PMPI_Comm_split(MPI_COMM_WORLD, 0, check_rank, &comm);
-    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    return comm;
-}

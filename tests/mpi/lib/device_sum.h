@@ -41,7 +41,4 @@ bool device_sum_alike(const struct device_sum *sum, enum device_end end);
 /* CALLS calls, alternately in place, are right on all ranks; *COMPRESSED: the last was. */
 bool device_sum_right(const struct device_sum *sum, int calls, MPI_Comm comm, bool *compressed);
 
-/* A communicator of all ranks, new to the library, whose errors are returned. */
-MPI_Comm device_sum_comm(void);
-
 #endif

@@ -25,6 +25,12 @@ const char *place_name(enum place place)
     return names[place];
 }
 
+bool place_begin(const char *name, bool soft)
+{
+    return check_has(device_open(check_rank), name, "no CUDA driver, or no device") &&
+           (!soft || check_has(device_is_soft(), name, "no software driver"));
+}
+
 static void *pinned_memory(size_t bytes)
 {
     void *memory;

@@ -17,6 +17,10 @@ enum place { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_MANAGED, PLACES };
 
 const char *place_name(enum place place);
 
+/* Opens a device on every rank. False: some rank has none, or has a real driver though a SOFT one
+ * is needed; then NAME is skipped. */
+bool place_begin(const char *name, bool soft);
+
 /* A buffer of the BYTES at CONTENT; place_read copies it back, also while the program itself cannot
  * touch it. */
 void *place_make(enum place place, const void *content, size_t bytes);

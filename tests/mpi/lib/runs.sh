@@ -4,23 +4,39 @@
 
 # Runs of MPI programs, their tests merged into those of a script:
 #
-#     . "$top_srcdir/tests/lib/tap.sh"
 #     . "$top_srcdir/tests/mpi/lib/runs.sh"
 #     run "default settings" -n 4 -- "$programs/exact" sums
 #     done_testing
 #
 # After a run, $scratch/out and $scratch/err hold its output and $status its exit status.
 
+[ -n "${tap_results-}" ] || . "$top_srcdir/tests/lib/tap.sh"
+
+# What many runs have in their arguments.
 # shellcheck disable=SC2034
-programs=$top_builddir/tests/mpi
-# shellcheck disable=SC2034
-on_rank=$top_srcdir/tests/mpi/lib/on-rank
+{
+    programs=$top_builddir/tests/mpi
+    on_rank=$top_srcdir/tests/mpi/lib/on-rank
+    bucket=CGX_COMPRESSION_BUCKET_SIZE
+    ring=CGX_INNER_REDUCTION_TYPE=RING
+    ring_between=CGX_CROSS_REDUCTION_TYPE=RING
+    skip_incomplete=CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1
+    slices=CGX_FUSION_BUFFER_SIZE_MB=1
+    small=CGX_COMPRESSION_MINIMAL_SIZE=1024
+    stochastic=CGX_ROUNDING=stochastic
+    transport=CGX_INNER_COMMUNICATOR_TYPE
+    width=CGX_COMPRESSION_QUANTIZATION_BITS
+}
+
+# What all runs of a script have, before the arguments of launch: words.
+settings=
 
 # launch ARGUMENTS-OF-RUN-MPI: only runs. Programs count the messages that MPI moves, so it moves all
 # of them, unless the arguments say otherwise.
 launch() {
     status=0
-    "$top_srcdir/tests/lib/run-mpi" CGX_INNER_COMMUNICATOR_TYPE=MPI "$@" \
+    # shellcheck disable=SC2086 # words
+    "$top_srcdir/tests/lib/run-mpi" $transport=MPI $settings "$@" \
         >"$scratch/out" 2>"$scratch/err" || status=$?
 }
 
