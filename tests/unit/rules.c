@@ -10,6 +10,7 @@
 
 #include "lib/tap.h"
 
+static struct cgx_rules *rules; /* of the last text; NULL: it was refused */
 static struct cgx_rules_error error;
 
 static struct {
@@ -25,20 +26,19 @@ static void collect(void *context, unsigned line, const char *message)
     snprintf(warnings.message, sizeof warnings.message, "%s", message);
 }
 
-static struct cgx_rules *parse_bytes(const char *text, size_t length)
+static void parse_bytes(const char *text, size_t length)
 {
+    cgx_rules_free(rules);
     memset(&error, 0, sizeof error);
     memset(&warnings, 0, sizeof warnings);
-    return cgx_rules_parse(text, length, collect, NULL, &error);
+    rules = cgx_rules_parse(text, length, collect, NULL, &error);
 }
 
-static struct cgx_rules *parse(const char *text)
+static void parse(const char *text)
 {
-    struct cgx_rules *rules = parse_bytes(text, strlen(text));
-
+    parse_bytes(text, strlen(text));
     if (rules == NULL)
         bail_out("line %u, column %u: %s: %s", error.line, error.column, error.message, text);
-    return rules;
 }
 
 static struct cgx_rules_call call_of(uint64_t count)
@@ -46,7 +46,7 @@ static struct cgx_rules_call call_of(uint64_t count)
     return (struct cgx_rules_call){.count = count, .communicator = "", .position = UINT64_MAX};
 }
 
-static struct cgx_say say_of(const struct cgx_rules *rules, uint64_t count)
+static struct cgx_say say_of(uint64_t count)
 {
     struct cgx_rules_call call = call_of(count);
 
@@ -56,11 +56,8 @@ static struct cgx_say say_of(const struct cgx_rules *rules, uint64_t count)
 /* Whether the one rule of TEXT is for CALL. */
 static bool is_for(const char *text, struct cgx_rules_call call)
 {
-    struct cgx_rules *rules = parse(text);
-    bool found = cgx_rules_say(rules, &call).rule == 1;
-
-    cgx_rules_free(rules);
-    return found;
+    parse(text);
+    return cgx_rules_say(rules, &call).rule == 1;
 }
 
 static bool is_for_count(const char *text, uint64_t count)
@@ -134,77 +131,74 @@ static void test_other_conditions(void)
 
 static void test_actions(void)
 {
-    struct cgx_rules *rules = parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
-                                    "count=4 -> bits=32\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n"
-                                    "-> bits=2");
-    struct cgx_say say = say_of(rules, 1);
+    const struct cgx_rules_call any = call_of(1);
+    struct cgx_say say;
 
+    parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
+          "count=4 -> bits=32\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n-> bits=2");
+    say = say_of(1);
     ok(say.exact && say.least == 0 && say.most == 0 && say.layers == NULL, "exact is exact");
-    say = say_of(rules, 2);
+    say = say_of(2);
     ok(!say.exact && say.least == 5 && say.most == 5, "one width is fixed");
-    say = say_of(rules, 3);
+    say = say_of(3);
     ok(!say.exact && say.least == 3 && say.most == 6, "two widths are a choice");
-    ok(say_of(rules, 4).exact && say_of(rules, 5).exact, "bits=32 and bits=exact are exact");
-    ok(say_of(rules, 5).rule == 5, "words may be in upper or lower case");
-    ok(say_of(rules, 3).rule == 3 && say_of(rules, 9).rule == 6,
-       "the first rule that holds counts");
-    cgx_rules_free(rules);
-    say = say_of(NULL, 1);
+    ok(say_of(4).exact && say_of(5).exact, "bits=32 and bits=exact are exact");
+    ok(say_of(5).rule == 5, "words may be in upper or lower case");
+    ok(say_of(3).rule == 3 && say_of(9).rule == 6, "the first rule that holds counts");
+    say = cgx_rules_say(NULL, &any);
     ok(!say.exact && say.least == 0 && say.most == 0 && say.layers == NULL && say.rule == 0,
        "no rules say nothing");
-    rules = parse("count=7 -> exact");
-    ok(say_of(rules, 8).rule == 0 && !say_of(rules, 8).exact, "nothing is said of other calls");
-    cgx_rules_free(rules);
+    parse("count=7 -> exact");
+    ok(say_of(8).rule == 0 && !say_of(8).exact, "nothing is said of other calls");
 }
 
 static void test_recurrence(void)
 {
-    struct cgx_rules *rules =
-        parse("count=1 -> recurs=always\ncount=2 -> recurs=NEVER bits=3\ncount=3 -> consensus=off\n"
-              "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3");
-    struct cgx_say say = say_of(rules, 1);
+    struct cgx_say say;
 
+    parse("count=1 -> recurs=always\ncount=2 -> recurs=NEVER bits=3\ncount=3 -> consensus=off\n"
+          "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3");
+    say = say_of(1);
     ok(say.recurs == CGX_RECURS_ALWAYS && !say.exact && say.least == 0 && say.layers == NULL &&
            !say.guarded && !say.unguarded && say.rule == 1,
        "recurs=always says that alone");
-    say = say_of(rules, 2);
+    say = say_of(2);
     ok(say.recurs == CGX_RECURS_NEVER && say.least == 3, "recurs=never is told apart");
-    say = say_of(rules, 3);
+    say = say_of(3);
     ok(say.unguarded && !say.guarded && say.recurs == CGX_RECURS_FOUND && say.least == 0,
        "consensus=off says that alone");
-    say = say_of(rules, 4);
+    say = say_of(4);
     ok(say.guarded && !say.unguarded && say.layers != NULL, "consensus=on is told apart");
-    say = say_of(rules, 5);
+    say = say_of(5);
     ok(say.recurs == CGX_RECURS_FOUND && !say.guarded && !say.unguarded,
        "a rule that says neither leaves both as found");
-    cgx_rules_free(rules);
 }
 
 static void test_steps(void)
 {
-    struct cgx_rules *rules =
-        parse("comm=a -> step=24\ncount=7 -> exact\ncomm=\"b b\" -> bits=5 step=1\n-> step=4096");
+    bool says_of_calls = is_for_communicator("comm=a -> bits=5 step=1", "a");
 
+    parse("comm=a -> step=24\ncount=7 -> exact\ncomm=\"b b\" -> bits=5 step=1\n-> step=4096");
     ok(cgx_rules_step(rules, "a") == 24 && cgx_rules_step(rules, "b b") == 1 &&
            cgx_rules_step(rules, "") == 4096,
        "the first rule for a communicator that says its step counts");
-    ok(say_of(rules, 7).exact && say_of(rules, 7).rule == 2 && say_of(rules, 8).rule == 0,
+    ok(say_of(7).exact && say_of(7).rule == 2 && say_of(8).rule == 0,
        "a rule that says nothing else is none for calls");
     ok(cgx_rules_name_communicators(rules) && warnings.count == 0, "and hides no other");
-    cgx_rules_free(rules);
-    rules = parse("comm=\"b b\" -> bits=5 step=1\ncomm=a -> step=2 exact");
-    ok(is_for_communicator("comm=a -> bits=5 step=1", "a") && cgx_rules_step(rules, "c") == 0 &&
-           cgx_rules_step(rules, "a") == 2 && cgx_rules_step(NULL, "a") == 0,
+    parse("comm=\"b b\" -> bits=5 step=1\ncomm=a -> step=2 exact");
+    ok(says_of_calls && cgx_rules_step(rules, "c") == 0 && cgx_rules_step(rules, "a") == 2 &&
+           cgx_rules_step(NULL, "a") == 0,
        "a rule may say of calls and of steps");
-    cgx_rules_free(rules);
 }
 
 static void test_layers(void)
 {
-    struct cgx_rules *rules = parse("-> bits=3:6 layers=4096:32,1000,500:2, 4:exact");
-    const struct cgx_layer_list *list = say_of(rules, 5600).layers;
-    struct cgx_say other = say_of(rules, 5601);
+    const struct cgx_layer_list *list;
+    struct cgx_say other;
 
+    parse("-> bits=3:6 layers=4096:32,1000,500:2, 4:exact");
+    list = say_of(5600).layers;
+    other = say_of(5601);
     ok(list != NULL && list->total == 5600 && list->nlayers == 4 && list->layers[0].count == 4096 &&
            list->layers[0].bits == CGX_BITS_EXACT && list->layers[1].count == 1000 &&
            list->layers[1].bits == 0 && list->layers[2].count == 500 && list->layers[2].bits == 2 &&
@@ -213,70 +207,62 @@ static void test_layers(void)
     ok(other.layers == NULL && other.least == 3 && other.most == 6 && other.rule == 1,
        "of a call of another count the rule says all but the layers");
     ok(warnings.count == 0, "layers of a rule for several counts are nothing to warn of");
-    cgx_rules_free(rules);
-    rules = parse("-> layers=18446744073709551614,1");
-    ok(say_of(rules, UINT64_MAX).layers != NULL, "layers add up to as much as 2^64 - 1");
-    cgx_rules_free(rules);
+    parse("-> layers=18446744073709551614,1");
+    ok(say_of(UINT64_MAX).layers != NULL, "layers add up to as much as 2^64 - 1");
 }
 
 static void test_text(void)
 {
     static const char with_mark[] = "\xEF\xBB\xBF-> exact", with_nul[] = "# \0\n-> exact # \0";
-    struct cgx_rules *rules = parse("\n  # nothing\r\n\t\r\ncount=1 -> exact\r\n\r\n-> bits=4\r\n");
 
-    ok(say_of(rules, 1).exact && say_of(rules, 2).least == 4,
+    parse("\n  # nothing\r\n\t\r\ncount=1 -> exact\r\n\r\n-> bits=4\r\n");
+    ok(say_of(1).exact && say_of(2).least == 4,
        "lines may end as in DOS, be blank, or hold a comment alone");
-    cgx_rules_free(rules);
     ok(is_for_count(with_mark, 1), "the byte order mark of an editor is passed over");
-    rules = parse_bytes(with_nul, sizeof with_nul - 1);
-    ok(rules != NULL && say_of(rules, 1).exact, "comments may have any bytes");
-    cgx_rules_free(rules);
-    rules = parse_bytes(NULL, 0);
-    ok(rules != NULL && say_of(rules, 1).rule == 0 && !cgx_rules_name_communicators(rules),
+    parse_bytes(with_nul, sizeof with_nul - 1);
+    ok(rules != NULL && say_of(1).exact, "comments may have any bytes");
+    parse_bytes(NULL, 0);
+    ok(rules != NULL && say_of(1).rule == 0 && !cgx_rules_name_communicators(rules),
        "an empty file has no rules");
-    cgx_rules_free(rules);
-    rules = parse("count=1 -> exact\ncomm=a -> exact");
+    parse("count=1 -> exact\ncomm=a -> exact");
     ok(cgx_rules_name_communicators(rules) && !cgx_rules_name_communicators(NULL),
        "it is known whether names are asked for");
-    cgx_rules_free(rules);
 }
 
 static void test_warnings(void)
 {
-    struct cgx_rules *rules = parse("count=10-20 -> bits=4\n\ncount=12-20 type=float16 -> exact");
-
+    parse("count=10-20 -> bits=4\n\ncount=12-20 type=float16 -> exact");
     ok(warnings.count == 1 && warnings.line == 3 &&
            strcmp(warnings.message,
                   "the rule is never reached: the one of line 1 is for all of its calls") == 0,
        "a rule that an earlier one hides is warned of");
-    ok(say_of(rules, 12).rule == 1, "and it has no effect");
-    cgx_rules_free(rules);
-    cgx_rules_free(parse("count=10-20 -> bits=4\ncount=9-20 -> exact\ncount=10-21 -> exact\n"
-                         "type=float16 -> exact\ntype=float32 -> exact\ncomm=a -> exact\n"
-                         "comm=b -> exact\nposition=0- -> exact\n -> exact"));
+    ok(say_of(12).rule == 1, "and it has no effect");
+    parse("count=10-20 -> bits=4\ncount=9-20 -> exact\ncount=10-21 -> exact\n"
+          "type=float16 -> exact\ntype=float32 -> exact\ncomm=a -> exact\n"
+          "comm=b -> exact\nposition=0- -> exact\n -> exact");
     ok(warnings.count == 0, "rules that overlap in part, or whose conditions differ, are not");
-    cgx_rules_free(parse("comm=a -> exact\nposition=3 comm=a -> exact"));
+    parse("comm=a -> exact\nposition=3 comm=a -> exact");
     ok(warnings.count == 1, "names are compared for that");
-    cgx_rules_free(parse("count=100 -> layers=50,51"));
+    parse("count=100 -> layers=50,51");
     ok(warnings.count == 1 && warnings.line == 1 &&
            strstr(warnings.message, "they add up to 101") != NULL,
        "layers that cannot add up to the rule's count are warned of");
-    cgx_rules_free(parse("count=100-101 -> layers=50,51"));
+    parse("count=100-101 -> layers=50,51");
     ok(warnings.count == 0, "layers that can are not");
-    cgx_rules_free(parse("-> step=3\ncomm=a -> step=4\ncomm=b -> bits=4"));
+    parse("-> step=3\ncomm=a -> step=4\ncomm=b -> bits=4");
     ok(warnings.count == 1 && warnings.line == 2 &&
            strcmp(warnings.message,
                   "step= has no effect: the rule of line 1 says it of all of its communicators") ==
                0,
        "a step that an earlier rule has said is warned of");
-    cgx_rules_free(parse("comm=a -> step=3\n-> step=4 bits=3\n-> step=5 bits=4"));
+    parse("comm=a -> step=3\n-> step=4 bits=3\n-> step=5 bits=4");
     ok(warnings.count == 2 && warnings.line == 3, "both are, where both are hidden");
-    cgx_rules_free(parse("-> bits=4\ncomm=a -> bits=5 step=4"));
+    parse("-> bits=4\ncomm=a -> bits=5 step=4");
     ok(warnings.count == 1 && strstr(warnings.message, "never reached but for step=") != NULL,
        "a rule that is hidden for calls keeps its step");
+    cgx_rules_free(rules);
     rules = cgx_rules_parse("-> exact\n-> exact", 17, NULL, NULL, &error);
     ok(rules != NULL, "warnings need not be taken");
-    cgx_rules_free(rules);
 }
 
 static void test_many_rules(void)
@@ -285,19 +271,17 @@ static void test_many_rules(void)
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    struct cgx_rules *rules;
 
     if (out == NULL)
         bail_out("out of memory");
     for (unsigned i = 1; i <= RULES; i++)
         fprintf(out, "count=%u -> bits=4 layers=%u\n", i, i);
     fclose(out);
-    rules = parse_bytes(text, size);
+    parse_bytes(text, size);
     free(text);
-    ok(rules != NULL && warnings.count == 0 && say_of(rules, RULES).rule == RULES &&
-           say_of(rules, RULES).layers->total == RULES && say_of(rules, RULES + 1).rule == 0,
+    ok(rules != NULL && warnings.count == 0 && say_of(RULES).rule == RULES &&
+           say_of(RULES).layers->total == RULES && say_of(RULES + 1).rule == 0,
        "ten thousand rules are read, and the last is found");
-    cgx_rules_free(rules);
 }
 
 int main(void)
@@ -311,5 +295,6 @@ int main(void)
     test_text();
     test_warnings();
     test_many_rules();
+    cgx_rules_free(rules);
     return done_testing();
 }
