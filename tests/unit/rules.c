@@ -41,97 +41,84 @@ static void parse(const char *text)
         bail_out("line %u, column %u: %s: %s", error.line, error.column, error.message, text);
 }
 
-static struct cgx_rules_call call_of(uint64_t count)
+static struct cgx_say say_of_call(struct cgx_rules_call call)
 {
-    return (struct cgx_rules_call){.count = count, .communicator = "", .position = UINT64_MAX};
-}
-
-static struct cgx_say say_of(uint64_t count)
-{
-    struct cgx_rules_call call = call_of(count);
-
+    if (call.communicator == NULL)
+        call.communicator = "";
     return cgx_rules_say(rules, &call);
 }
 
-/* Whether the one rule of TEXT is for CALL. */
-static bool is_for(const char *text, struct cgx_rules_call call)
+/* Of a call whose position is not known. */
+static struct cgx_say say_of(uint64_t count)
 {
-    parse(text);
-    return cgx_rules_say(rules, &call).rule == 1;
+    return say_of_call((struct cgx_rules_call){.count = count, .position = UINT64_MAX});
 }
 
-static bool is_for_count(const char *text, uint64_t count)
+/* Whether the exact rule of this beginning is for a call; names are of all rows up to theirs. */
+static const struct condition {
+    const char *text;
+    struct cgx_rules_call call;
+    bool holds;
+    const char *name;
+} conditions[] = {
+    {"count=7 -> ", {.count = 7}, true, NULL},
+    {"count=7 -> ", {.count = 8}, false, "a count is for calls of that count"},
+    {"count=7-9 -> ", {.count = 6}, false, NULL},
+    {"count=7-9 -> ", {.count = 7}, true, NULL},
+    {"count=7-9 -> ", {.count = 9}, true, NULL},
+    {"count=7-9 -> ", {.count = 10}, false, "a range of counts has both its ends"},
+    {"count=7- -> ", {.count = 6}, false, NULL},
+    {"count=7- -> ", {.count = UINT64_MAX}, true, "an open range has no end"},
+    {"count=5-->", {.count = 6}, true, NULL},
+    {"count=5->", {.count = 6}, false, "blanks around the arrow may be left out"},
+    {"count=18446744073709551615 -> ", {.count = UINT64_MAX}, true, "counts go up to 2^64 - 1"},
+    {"position=0-3 -> ", {.position = 0}, true, NULL},
+    {"position=0-3 -> ", {.position = 3}, true, NULL},
+    {"position=0-3 -> ", {.position = 4}, false, "positions are a range"},
+    {"position=0- -> ", {.position = UINT64_MAX}, false, NULL},
+    {"->", {.position = UINT64_MAX}, true, "no condition holds for a position that is not known"},
+    {"type=float32 -> ", {.dtype = CGX_FLOAT32}, true, NULL},
+    {"type=float16 -> ", {.dtype = CGX_FLOAT16}, true, NULL},
+    {"type=bfloat16 -> ", {.dtype = CGX_BFLOAT16}, true, NULL},
+    {"type=float16 -> ", {.dtype = CGX_FLOAT32}, false, NULL},
+    {"type=float16 -> ", {.dtype = CGX_BFLOAT16}, false, "types are told apart"},
+    {"comm=world -> ", {.communicator = "world"}, true, NULL},
+    {"comm=world -> ", {.communicator = "World"}, false, NULL},
+    {"comm=world -> ",
+     {.communicator = "worlds"},
+     false,
+     "a communicator's name is compared whole"},
+    {"comm=\"data # parallel -> 1\" -> ",
+     {.communicator = "data # parallel -> 1"},
+     true,
+     "a name in quotes may have blanks, arrows and hashes"},
+    {"comm=\"\" -> ", {.communicator = ""}, true, NULL},
+    {"comm=\"\" -> ", {.communicator = "x"}, false, "a communicator without a name can be meant"},
+    {"  ->  ", {.count = 1}, true, "a rule without conditions is for every call"},
+    {"\xEF\xBB\xBF->", {.count = 1}, true, "the byte order mark of an editor is passed over"},
+};
+
+static void test_conditions(void)
 {
-    return is_for(text, call_of(count));
-}
+    bool right = true;
 
-static bool is_for_position(const char *text, uint64_t position)
-{
-    struct cgx_rules_call call = call_of(1);
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+        const struct condition *row = &conditions[i];
+        char text[64];
 
-    call.position = position;
-    return is_for(text, call);
-}
-
-static bool is_for_communicator(const char *text, const char *name)
-{
-    struct cgx_rules_call call = call_of(1);
-
-    call.communicator = name;
-    return is_for(text, call);
-}
-
-static bool is_for_type(const char *text, enum cgx_dtype dtype)
-{
-    struct cgx_rules_call call = call_of(1);
-
-    call.dtype = dtype;
-    return is_for(text, call);
-}
-
-static void test_counts(void)
-{
-    ok(is_for_count("count=7 -> exact", 7) && !is_for_count("count=7 -> exact", 8),
-       "a count is for calls of that count");
-    ok(!is_for_count("count=7-9 -> exact", 6) && is_for_count("count=7-9 -> exact", 7) &&
-           is_for_count("count=7-9 -> exact", 9) && !is_for_count("count=7-9 -> exact", 10),
-       "a range of counts has both its ends");
-    ok(!is_for_count("count=7- -> exact", 6) && is_for_count("count=7- -> exact", UINT64_MAX),
-       "an open range has no end");
-    ok(is_for_count("count=5-->exact", 6) && !is_for_count("count=5->exact", 6),
-       "blanks around the arrow may be left out");
-    ok(is_for_count("count=18446744073709551615 -> exact", UINT64_MAX), "counts go up to 2^64 - 1");
-}
-
-static void test_other_conditions(void)
-{
-    ok(is_for_position("position=0-3 -> exact", 0) && is_for_position("position=0-3 -> exact", 3) &&
-           !is_for_position("position=0-3 -> exact", 4),
-       "positions are a range");
-    ok(!is_for_position("position=0- -> exact", UINT64_MAX) &&
-           is_for_position("->exact", UINT64_MAX),
-       "no condition holds for a position that is not known");
-    ok(is_for_type("type=float32 -> exact", CGX_FLOAT32) &&
-           is_for_type("type=float16 -> exact", CGX_FLOAT16) &&
-           is_for_type("type=bfloat16 -> exact", CGX_BFLOAT16) &&
-           !is_for_type("type=float16 -> exact", CGX_FLOAT32) &&
-           !is_for_type("type=float16 -> exact", CGX_BFLOAT16),
-       "types are told apart");
-    ok(is_for_communicator("comm=world -> exact", "world") &&
-           !is_for_communicator("comm=world -> exact", "World") &&
-           !is_for_communicator("comm=world -> exact", "worlds"),
-       "a communicator's name is compared whole");
-    ok(is_for_communicator("comm=\"data # parallel -> 1\" -> exact", "data # parallel -> 1"),
-       "a name in quotes may have blanks, arrows and hashes");
-    ok(is_for_communicator("comm=\"\" -> exact", "") &&
-           !is_for_communicator("comm=\"\" -> exact", "x"),
-       "a communicator without a name can be meant");
-    ok(is_for_count("  ->  exact  # every call", 1), "a rule without conditions is for every call");
+        snprintf(text, sizeof text, "%sexact", row->text);
+        parse(text);
+        right = right && (say_of_call(row->call).rule == 1) == row->holds;
+        if (row->name) {
+            ok(right, "%s", row->name);
+            right = true;
+        }
+    }
 }
 
 static void test_actions(void)
 {
-    const struct cgx_rules_call any = call_of(1);
+    const struct cgx_rules_call any = {.communicator = ""};
     struct cgx_say say;
 
     parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
@@ -176,8 +163,10 @@ static void test_recurrence(void)
 
 static void test_steps(void)
 {
-    bool says_of_calls = is_for_communicator("comm=a -> bits=5 step=1", "a");
+    const struct cgx_rules_call of_a = {.communicator = "a"};
 
+    parse("comm=a -> bits=5 step=1");
+    ok(say_of_call(of_a).rule == 1, "a rule may say of calls and of steps");
     parse("comm=a -> step=24\ncount=7 -> exact\ncomm=\"b b\" -> bits=5 step=1\n-> step=4096");
     ok(cgx_rules_step(rules, "a") == 24 && cgx_rules_step(rules, "b b") == 1 &&
            cgx_rules_step(rules, "") == 4096,
@@ -186,9 +175,9 @@ static void test_steps(void)
        "a rule that says nothing else is none for calls");
     ok(cgx_rules_name_communicators(rules) && warnings.count == 0, "and hides no other");
     parse("comm=\"b b\" -> bits=5 step=1\ncomm=a -> step=2 exact");
-    ok(says_of_calls && cgx_rules_step(rules, "c") == 0 && cgx_rules_step(rules, "a") == 2 &&
+    ok(cgx_rules_step(rules, "c") == 0 && cgx_rules_step(rules, "a") == 2 &&
            cgx_rules_step(NULL, "a") == 0,
-       "a rule may say of calls and of steps");
+       "its step is of its communicator alone");
 }
 
 static void test_layers(void)
@@ -213,12 +202,11 @@ static void test_layers(void)
 
 static void test_text(void)
 {
-    static const char with_mark[] = "\xEF\xBB\xBF-> exact", with_nul[] = "# \0\n-> exact # \0";
+    static const char with_nul[] = "# \0\n-> exact # \0";
 
     parse("\n  # nothing\r\n\t\r\ncount=1 -> exact\r\n\r\n-> bits=4\r\n");
     ok(say_of(1).exact && say_of(2).least == 4,
        "lines may end as in DOS, be blank, or hold a comment alone");
-    ok(is_for_count(with_mark, 1), "the byte order mark of an editor is passed over");
     parse_bytes(with_nul, sizeof with_nul - 1);
     ok(rules != NULL && say_of(1).exact, "comments may have any bytes");
     parse_bytes(NULL, 0);
@@ -286,8 +274,7 @@ static void test_many_rules(void)
 
 int main(void)
 {
-    test_counts();
-    test_other_conditions();
+    test_conditions();
     test_actions();
     test_recurrence();
     test_steps();
