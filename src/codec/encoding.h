@@ -33,6 +33,8 @@ static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
  * there is no grid. */
 static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding rounding)
 {
+    if (cgx_encoding_is_exact(encoding))
+        return 0;
     return (1u << encoding) - cgx_encoding_least(rounding);
 }
 

@@ -304,18 +304,17 @@ static void test_scene(const struct scene *scene)
         ok(fabs(seen.worst_prediction - 1) <= allowed, "%s: the error is as predicted", name);
 }
 
+static const struct scene usual = {.spread = 1, .drift = 0.02, .least = 3, .steps = 20, .seed = 1};
+
 static void test_scenes(void)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         for (int agreement = 0; agreement < AGREEMENTS; agreement++) {
-            struct scene scene = {.kind = (enum kind)kind,
-                                  .agreement = (enum agreement)agreement,
-                                  .spread = 1,
-                                  .drift = 0.02,
-                                  .least = 3,
-                                  .steps = 11,
-                                  .seed = 1};
+            struct scene scene = usual;
 
+            scene.kind = (enum kind)kind;
+            scene.agreement = (enum agreement)agreement;
+            scene.steps = 11;
             test_scene(&scene);
         }
     }
@@ -324,15 +323,12 @@ static void test_scenes(void)
 static void test_growth(void)
 {
     for (int kind = 0; kind < KINDS; kind++) {
-        struct scene scene = {.kind = (enum kind)kind,
-                              .spread = 1,
-                              .drift = 0.02,
-                              .least = 3,
-                              .steps = 20,
-                              .seed = 1,
-                              .grows = 13};
-        struct seen seen = play(&scene);
+        struct scene scene = usual;
+        struct seen seen;
 
+        scene.kind = (enum kind)kind;
+        scene.grows = 13;
+        seen = play(&scene);
         say("a layer grows", &seen);
         diag("%.3f of the budget in the step of the growth, %.3f in the next", seen.at_growth,
              seen.after_growth);
@@ -346,15 +342,12 @@ static void test_growth(void)
 
 static void test_hot_buckets(void)
 {
-    struct scene scene = {.kind = GAUSSIAN,
-                          .spread = 1,
-                          .drift = 0.02,
-                          .least = 3,
-                          .steps = 20,
-                          .seed = 3,
-                          .hot = 1000};
-    struct seen seen = play(&scene);
+    struct scene scene = usual;
+    struct seen seen;
 
+    scene.seed = 3;
+    scene.hot = 1000;
+    seen = play(&scene);
     say("lone hot buckets", &seen);
     ok(fabs(seen.worst_prediction - 1) <= 0.1,
        "hot buckets that the sample misses: the error is as predicted");

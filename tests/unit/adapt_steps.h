@@ -20,19 +20,21 @@ static const struct cgx_settings settings = {.bits = 4,
                                              .adaptive_period = PERIOD,
                                              .adaptive_budget = 1.0};
 
-/* Two buffers with a call of fixed width between them. */
-static inline struct cgx_adapt *create(void)
+static struct cgx_adapt *adapt; /* of the test that runs */
+
+/* A new one takes its place: two buffers with a call of fixed width between them. */
+static inline void begin(void)
 {
     const size_t count = (size_t)SEGMENTS * CGX_SEGMENT_ELEMENTS;
     const struct cgx_override override = {.least = 6, .most = 6};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, count);
     struct cgx_plan *fixed = cgx_plan_create(&settings, &override, CGX_FLOAT32, count);
     const struct cgx_plan *plans[] = {plan, fixed, plan};
-    struct cgx_adapt *adapt = cgx_adapt_create(&settings, plans, 3);
 
+    cgx_adapt_free(adapt);
+    adapt = cgx_adapt_create(&settings, plans, 3);
     cgx_plan_free(plan);
     cgx_plan_free(fixed);
-    return adapt;
 }
 
 static inline double error_of(double range, unsigned bits)
@@ -56,7 +58,7 @@ static inline struct cgx_finding finding_of(double range)
 }
 
 /* One step in which segment S of each buffer has the range RANGES[S]. */
-static inline enum cgx_adapt_due step(struct cgx_adapt *adapt, const double *ranges)
+static inline enum cgx_adapt_due step(const double *ranges)
 {
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
@@ -71,7 +73,7 @@ static inline enum cgx_adapt_due step(struct cgx_adapt *adapt, const double *ran
 }
 
 /* What ranks do then, of which there is one. */
-static inline void carry_out(struct cgx_adapt *adapt, enum cgx_adapt_due due)
+static inline void carry_out(enum cgx_adapt_due due)
 {
     if (due == CGX_ADAPT_NOTHING)
         return;
@@ -80,41 +82,40 @@ static inline void carry_out(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     cgx_adapt_take(adapt, due);
 }
 
-static inline void steps(struct cgx_adapt *adapt, const double *ranges, unsigned count)
+static inline void steps(const double *ranges, unsigned count)
 {
     while (count-- > 0)
-        carry_out(adapt, step(adapt, ranges));
+        carry_out(step(ranges));
 }
 
-static inline unsigned bits_in(const struct cgx_adapt *adapt, size_t layer, size_t segment)
+static inline unsigned bits_in(size_t layer, size_t segment)
 {
     return adapt->layers[layer].plan->segments[segment].bits;
 }
 
-static inline unsigned bits_at(const struct cgx_adapt *adapt, size_t segment)
+static inline unsigned bits_at(size_t segment)
 {
-    return bits_in(adapt, 0, segment);
+    return bits_in(0, segment);
 }
 
 /* Error over that of the base width. */
-static inline double relative_error(const struct cgx_adapt *adapt, const double *ranges)
+static inline double relative_error(const double *ranges)
 {
     double now = 0, base = 0;
 
     for (size_t s = 0; s < SEGMENTS; s++) {
-        now +=
-            error_of(ranges[s], bits_in(adapt, 0, s)) + error_of(ranges[s], bits_in(adapt, 2, s));
+        now += error_of(ranges[s], bits_in(0, s)) + error_of(ranges[s], bits_in(2, s));
         base += 2 * error_of(ranges[s], 4);
     }
     return now / base;
 }
 
-static inline double mean_bits(const struct cgx_adapt *adapt)
+static inline double mean_bits(void)
 {
     unsigned sum = 0;
 
     for (size_t s = 0; s < SEGMENTS; s++)
-        sum += bits_in(adapt, 0, s) + bits_in(adapt, 2, s);
+        sum += bits_in(0, s) + bits_in(2, s);
     return (double)sum / (2 * SEGMENTS);
 }
 

@@ -54,7 +54,7 @@ static void test_layout(void)
            layout.plane[2] == 32 + 80 && layout.bytes == 32 + 80,
        "a slice that the width lacks has the offset of the next part");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        for (unsigned bits = 1; bits <= 32; bits += bits < 8 ? 1 : 24)
+        for (unsigned bits = 1; bits <= 32; bits = data_next_width(bits))
             for (int dtype = 0; dtype < 3; dtype++)
                 for (unsigned bucket = 64; bucket <= 4096; bucket *= 2) {
                     layout = cgx_piece_layout(counts[i], bits, bucket, (enum cgx_dtype)dtype);

@@ -28,6 +28,29 @@ static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
 static const char *const data_roundings[] = {
     [CGX_ROUNDING_NEAREST] = "nearest", [CGX_ROUNDING_STOCHASTIC] = "stochastic"};
 
+/* Calls TEST with each set of kernels that this processor has, each type and each rounding. */
+static inline void data_test_all(void (*test)(const struct cgx_codec *codec, enum cgx_dtype dtype,
+                                              enum cgx_rounding rounding))
+{
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
+
+        for (int way = 0; codec != NULL && way < 6; way++)
+            test(codec, (enum cgx_dtype)(way / 2), (enum cgx_rounding)(way % 2));
+    }
+}
+
+/* The width after BITS: 1 to 8, then 32. */
+static inline unsigned data_next_width(unsigned bits)
+{
+    return bits < 8 ? bits + 1 : bits + 24;
+}
+
+static inline unsigned data_least_width(enum cgx_rounding rounding)
+{
+    return rounding == CGX_ROUNDING_NEAREST ? 1 : 2;
+}
+
 /* splitmix64. */
 static inline uint64_t data_random(uint64_t *state)
 {

@@ -125,15 +125,6 @@ static void test(const struct cgx_codec *codec, enum cgx_dtype dtype, enum cgx_r
 
 int main(void)
 {
-    for (int s = 0; s < DATA_SETS; s++) {
-        const struct cgx_codec *codec = data_codec(s);
-
-        if (codec == NULL)
-            continue;
-        for (int dtype = 0; dtype < 3; dtype++) {
-            test(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_NEAREST);
-            test(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_STOCHASTIC);
-        }
-    }
+    data_test_all(test);
     return done_testing();
 }

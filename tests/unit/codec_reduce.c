@@ -66,8 +66,8 @@ static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *codi
     return same;
 }
 
-static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
-                     enum cgx_rounding rounding)
+static void test_payloads(const struct cgx_codec *codec, enum cgx_dtype dtype,
+                          enum cgx_rounding rounding)
 {
     const struct cgx_coding coding = {.dtype = dtype,
                                       .bucket_size = 128,
@@ -78,8 +78,7 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
     const char *name = data_roundings[rounding];
     bool same = true, own = true, in_place = true;
 
-    for (unsigned bits = rounding == CGX_ROUNDING_NEAREST ? 1 : 2; bits <= 32;
-         bits += bits < 8 ? 1 : 24) {
+    for (unsigned bits = data_least_width(rounding); bits <= 32; bits = data_next_width(bits)) {
         const struct cgx_piece piece = {.count = COUNT, .bits = bits};
 
         for (int p = 0; p < SOURCES; p++)
@@ -193,8 +192,7 @@ static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype,
     const char *name = data_roundings[rounding];
     bool same = true, measured = true;
 
-    for (unsigned bits = rounding == CGX_ROUNDING_NEAREST ? 1 : 2; bits <= 32;
-         bits += bits < 8 ? 1 : 24) {
+    for (unsigned bits = data_least_width(rounding); bits <= 32; bits = data_next_width(bits)) {
         const struct cgx_piece piece = raw_piece(bits);
 
         make_raws(&coding, &piece);
@@ -210,6 +208,13 @@ static void test_raw(const struct cgx_codec *codec, enum cgx_dtype dtype,
     ok(same, "%s: %s, %s: raw sources in any place", codec->name, data_dtypes[dtype], name);
     ok(measured, "%s: %s, %s: the samples of sums with raw sources", codec->name,
        data_dtypes[dtype], name);
+}
+
+static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype,
+                     enum cgx_rounding rounding)
+{
+    test_payloads(codec, dtype, rounding);
+    test_raw(codec, dtype, rounding);
 }
 
 /* The header of the sum of a raw source and, if there are two, the buffer: 64 elements like 0 to
@@ -333,18 +338,7 @@ static void test_limit(void)
 
 int main(void)
 {
-    for (int s = 0; s < DATA_SETS; s++) {
-        const struct cgx_codec *codec = data_codec(s);
-
-        if (codec == NULL)
-            continue;
-        for (int dtype = 0; dtype < 3; dtype++) {
-            test_set(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_NEAREST);
-            test_set(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_STOCHASTIC);
-            test_raw(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_NEAREST);
-            test_raw(codec, (enum cgx_dtype)dtype, CGX_ROUNDING_STOCHASTIC);
-        }
-    }
+    data_test_all(test_set);
     for (int dtype = 0; dtype < 3; dtype++)
         test_raw_poison((enum cgx_dtype)dtype);
     test_ones();

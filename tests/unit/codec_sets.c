@@ -90,12 +90,11 @@ static void test_set(const struct cgx_codec *set, enum cgx_dtype dtype, enum cgx
                                  4 * bucket_size - 64};
 
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-            unsigned first = rounding == CGX_ROUNDING_NEAREST ? 1 : 2;
-
             if (bucket_size > 512 && i % 3 != 2) /* large ones take their time */
                 continue;
             make_elements(dtype, bucket_size, counts[i]);
-            for (unsigned bits = first; bits <= 32; bits += bits < 8 ? 1 : 24)
+            for (unsigned bits = data_least_width(rounding); bits <= 32;
+                 bits = data_next_width(bits))
                 if (!is_same(set, &coding, counts[i], bits)) {
                     if (same)
                         diag("first at %u bits, %zu elements in buckets of %u", bits, counts[i],

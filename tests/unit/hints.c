@@ -184,45 +184,6 @@ static void test_together(void)
     cgx_hints_free(hints);
 }
 
-static void test_mistakes(void)
-{
-    static const struct {
-        const char *enable, *bits, *layers;
-        unsigned column;
-        const char *message; /* how it begins */
-    } cases[] = {
-        {"yes", NULL, NULL, 1, "cgx_enable: \"yes\" refused: allowed: 0, 1, false, true"},
-        {" 1 1", NULL, NULL, 4, "cgx_enable: \"1\" refused: allowed: one of 0, 1, false, true"},
-        {"\"1\"", NULL, NULL, 1, "cgx_enable: \"\"\" refused: "},
-        {"->", NULL, NULL, 1, "cgx_enable: \"->\" refused: "},
-        {NULL, "9", NULL, 1,
-         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
-        {NULL, "4 # wide", NULL, 3, "cgx_bits: \"#\" refused: allowed: one value"},
-        {NULL, "4,5", NULL, 1, "cgx_bits: \"4,5\" refused: "},
-        {NULL, "\x80\xff\n", NULL, 1, "cgx_bits: \"\x80\xff?\" refused: "},
-        {NULL, NULL, "0", 1, "cgx_layers: \"0\" refused: allowed: SIZE[:BITS],... "},
-        {NULL, NULL, "4;", 3, "cgx_layers: something is missing here: allowed: SIZE[:BITS]"},
-        {NULL, NULL, "4,#", 3, "cgx_layers: \"#\" refused: allowed: SIZE[:BITS]"},
-        {NULL, NULL, "4 5", 3, "cgx_layers: \"5\" refused: allowed: a comma and a size, or "},
-        {NULL, NULL, "1,3; 2,2", 6, "cgx_layers: refused: two lists add up to the same number"},
-        {NULL, NULL, "1,18446744073709551615", 3, "cgx_layers: the sizes add up to 2^64 or more"},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct cgx_hints *hints;
-        bool right;
-
-        memset(&error, 0, sizeof error);
-        hints = parse(NULL, cases[i].enable, cases[i].bits, cases[i].layers);
-        right = hints == NULL && error.line == 1 && error.column == cases[i].column &&
-                strncmp(error.message, cases[i].message, strlen(cases[i].message)) == 0;
-        if (!right)
-            diag("column %u: %s", error.column, error.message);
-        ok(right, "mistake %zu is refused with key, column and what is allowed", i + 1);
-        cgx_hints_free(hints);
-    }
-}
-
 /* Junk of every kind, in values that were right. */
 static void test_mutations(void)
 {
@@ -264,7 +225,6 @@ int main(void)
     test_memory();
     test_hash();
     test_together();
-    test_mistakes();
     test_mutations();
     return done_testing();
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Hints, and rules beside them, that say what recurs, what is asked of consensus, and how many
- * calls a step has. */
+ * calls a step has; and the mistakes in hints of all kinds. */
 #include <stdio.h>
 #include <string.h>
 
@@ -193,6 +193,24 @@ static void test_mistakes(void)
         unsigned column;
         const char *message; /* how it begins */
     } cases[] = {
+        {CGX_HINT_ENABLE, "yes", 1, "cgx_enable: \"yes\" refused: allowed: 0, 1, false, true"},
+        {CGX_HINT_ENABLE, " 1 1", 4,
+         "cgx_enable: \"1\" refused: allowed: one of 0, 1, false, true"},
+        {CGX_HINT_ENABLE, "\"1\"", 1, "cgx_enable: \"\"\" refused: "},
+        {CGX_HINT_ENABLE, "->", 1, "cgx_enable: \"->\" refused: "},
+        {CGX_HINT_BITS, "9", 1,
+         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
+        {CGX_HINT_BITS, "4 # wide", 3, "cgx_bits: \"#\" refused: allowed: one value"},
+        {CGX_HINT_BITS, "4,5", 1, "cgx_bits: \"4,5\" refused: "},
+        {CGX_HINT_BITS, "\x80\xff\n", 1, "cgx_bits: \"\x80\xff?\" refused: "},
+        {CGX_HINT_LAYERS, "0", 1, "cgx_layers: \"0\" refused: allowed: SIZE[:BITS],... "},
+        {CGX_HINT_LAYERS, "4;", 3, "cgx_layers: something is missing here: allowed: SIZE[:BITS]"},
+        {CGX_HINT_LAYERS, "4,#", 3, "cgx_layers: \"#\" refused: allowed: SIZE[:BITS]"},
+        {CGX_HINT_LAYERS, "4 5", 3, "cgx_layers: \"5\" refused: allowed: a comma and a size, or "},
+        {CGX_HINT_LAYERS, "1,3; 2,2", 6,
+         "cgx_layers: refused: two lists add up to the same number"},
+        {CGX_HINT_LAYERS, "1,18446744073709551615", 3,
+         "cgx_layers: the sizes add up to 2^64 or more"},
         {CGX_HINT_RECURS, "yes", 1, "cgx_recurs: \"yes\" refused: allowed: always, never"},
         {CGX_HINT_RECURS, " always never", 9, "cgx_recurs: \"never\" refused: allowed: one value"},
         {CGX_HINT_RECURS, "found", 1, "cgx_recurs: \"found\" refused: "},

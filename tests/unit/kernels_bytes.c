@@ -66,53 +66,38 @@ static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding round
     return plan;
 }
 
-static void test_kernel(enum cgx_kernel kernel, const char *name, enum cgx_dtype dtype,
-                        enum cgx_rounding rounding)
-{
-    static struct scene scene;
-    bool same = true;
-
-    for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
-         bucket_size *= 2) {
-        for (unsigned i = 0; i < 18 && same; i++) {
-            struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
-
-            if (!is_tried())
-                continue;
-            scene_make(&scene, &plan);
-            same = scene_is_same(&scene, kernel);
-        }
-    }
-    ok(same, "%s, %s, %s: the bytes of the host codec", name, data_dtypes[dtype],
-       data_roundings[rounding]);
-}
-
 /* Of up to six sources some are raw, the first, the last or all; the buffer is among them, beside
  * them, or none. */
-static void test_raw(enum cgx_kernel kernel, const char *name, enum cgx_dtype dtype,
-                     enum cgx_rounding rounding)
+static void make_raw(struct scene_plan *plan, unsigned i)
+{
+    plan->nsources = 1 + i % 6;
+    plan->buffer_source = i % 7 < plan->nsources ? i % 7 : SCENE_NO_SOURCE;
+    plan->own_source = i % plan->nsources;
+    plan->coding.first_raw = i * 5 / 3 % (1 + i % 6);
+    plan->coding.raws = 1 + i % (1 + i % 6 - plan->coding.first_raw);
+}
+
+static void test_kernel(enum cgx_kernel kernel, const char *name, enum cgx_dtype dtype,
+                        enum cgx_rounding rounding, bool raw)
 {
     static struct scene scene;
     bool same = true;
 
     for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
-         bucket_size *= 4) {
-        for (unsigned i = 0; i < 12 && same; i++) {
+         bucket_size *= raw ? 4 : 2) {
+        for (unsigned i = 0; i < (raw ? 12 : 18) && same; i++) {
             struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
 
             if (!is_tried())
                 continue;
-            plan.nsources = 1 + i % 6;
-            plan.buffer_source = i % 7 < plan.nsources ? i % 7 : SCENE_NO_SOURCE;
-            plan.own_source = i % plan.nsources;
-            plan.coding.first_raw = i * 5 / 3 % (1 + i % 6);
-            plan.coding.raws = 1 + i % (1 + i % 6 - plan.coding.first_raw);
+            if (raw)
+                make_raw(&plan, i);
             scene_make(&scene, &plan);
             same = scene_is_same(&scene, kernel);
         }
     }
-    ok(same, "%s, %s, %s: raw sources, the bytes of the host codec", name, data_dtypes[dtype],
-       data_roundings[rounding]);
+    ok(same, "%s, %s, %s: %sthe bytes of the host codec", name, data_dtypes[dtype],
+       data_roundings[rounding], raw ? "raw sources, " : "");
 }
 
 /* A search in steps of 32. */
@@ -138,26 +123,23 @@ int main(int argc, char **argv)
         every = 1;
     if (argc > 1)
         every = (unsigned)atoi(argv[1]);
-    if (!kernels_open()) {
-        skip("the kernels", "no device");
+    if (!kernels_open())
         return done_testing();
-    }
     for (int dtype = 0; dtype < 3; dtype++) {
         enum cgx_dtype type = (enum cgx_dtype)dtype;
 
         if (argc > 2 && strcmp(argv[2], data_dtypes[dtype]) != 0)
             continue;
-        test_kernel(CGX_KERNEL_ENCODE, "encode", type, CGX_ROUNDING_NEAREST);
-        test_kernel(CGX_KERNEL_ENCODE, "encode", type, CGX_ROUNDING_STOCHASTIC);
-        test_kernel(CGX_KERNEL_DECODE, "decode", type, CGX_ROUNDING_NEAREST);
-        test_kernel(CGX_KERNEL_DECODE_ADD, "decode_add", type, CGX_ROUNDING_NEAREST);
-        test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST);
-        test_kernel(CGX_KERNEL_REDUCE, "reduce", type, CGX_ROUNDING_STOCHASTIC);
-        test_kernel(CGX_KERNEL_MEASURE, "measure", type, CGX_ROUNDING_NEAREST);
-        test_kernel(CGX_KERNEL_MEASURE, "measure", type, CGX_ROUNDING_STOCHASTIC);
-        for (int rounding = 0; rounding < 2; rounding++) {
-            test_raw(CGX_KERNEL_REDUCE, "reduce", type, (enum cgx_rounding)rounding);
-            test_raw(CGX_KERNEL_MEASURE, "measure", type, (enum cgx_rounding)rounding);
+        test_kernel(CGX_KERNEL_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false);
+        test_kernel(CGX_KERNEL_DECODE_ADD, "decode_add", type, CGX_ROUNDING_NEAREST, false);
+        for (int i = 0; i < 2; i++) {
+            enum cgx_rounding rounding = (enum cgx_rounding)i;
+
+            test_kernel(CGX_KERNEL_ENCODE, "encode", type, rounding, false);
+            test_kernel(CGX_KERNEL_REDUCE, "reduce", type, rounding, false);
+            test_kernel(CGX_KERNEL_MEASURE, "measure", type, rounding, false);
+            test_kernel(CGX_KERNEL_REDUCE, "reduce", type, rounding, true);
+            test_kernel(CGX_KERNEL_MEASURE, "measure", type, rounding, true);
         }
     }
     test_many_pieces();

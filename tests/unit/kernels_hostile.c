@@ -148,10 +148,8 @@ static void test_refused(enum cgx_dtype dtype, uint32_t header, uint32_t constan
 
 int main(void)
 {
-    if (!kernels_open()) {
-        skip("the kernels", "no device");
+    if (!kernels_open())
         return done_testing();
-    }
     for (int dtype = 0; dtype < 3; dtype++) {
         enum cgx_dtype type = (enum cgx_dtype)dtype;
 

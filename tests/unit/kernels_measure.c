@@ -272,10 +272,8 @@ static void test_store_fails(void)
 
 int main(void)
 {
-    if (!kernels_open()) {
-        skip("the kernels", "no device");
+    if (!kernels_open())
         return done_testing();
-    }
     for (int dtype = 0; dtype < 3; dtype++)
         for (int rounding = 0; rounding < 2; rounding++) {
             test_pieces((enum cgx_dtype)dtype, (enum cgx_rounding)rounding);

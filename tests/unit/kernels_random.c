@@ -41,10 +41,8 @@ static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
 
 int main(void)
 {
-    if (!kernels_open()) {
-        skip("the kernels", "no device");
+    if (!kernels_open())
         return done_testing();
-    }
     for (int dtype = 0; dtype < 3; dtype++) {
         bool same = true;
 

@@ -193,10 +193,8 @@ static void test_many(void)
 
 int main(void)
 {
-    if (!kernels_open()) {
-        skip("the kernels", "no device");
+    if (!kernels_open())
         return done_testing();
-    }
     test_pieces();
     test_lengths();
     test_words(2);

@@ -26,8 +26,10 @@ static struct tables *device_tables;
 
 bool kernels_open(void)
 {
-    if (!device_open(0))
+    if (!device_open(0)) {
+        skip("the kernels", "no device");
         return false;
+    }
     if (cgx_cuda_module_load(&module) != CGX_OK)
         bail_out("the kernels are not to be loaded");
     device_tables = device_alloc(sizeof *device_tables);

@@ -22,7 +22,7 @@ struct kernels_job {
     unsigned char *payload; /* of MEASURE: the samples */
 };
 
-/* False: there is no device. */
+/* False: there is no device, which is a skip. */
 bool kernels_open(void);
 
 /* Copies the BYTES at MEMORY, aligned to 256, to the device, launches, and copies all of them back.

@@ -4,6 +4,7 @@
 /* Which ranks share a node: nodes are numbered by their lowest ranks, members by theirs. */
 #include "topo/nodes.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -34,14 +35,7 @@ static const struct expected cases[] = {
     {"one node", 5, 1, 5, 5, {3, 3, 3, 3, 3}, {0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}},
     {"nodes of one", 3, 3, 1, 1, {2, 1, 0}, {0, 1, 2}, {0, 0, 0}},
     {"one rank", 1, 1, 1, 1, {42}, {0}, {0}},
-    {"extreme keys",
-     4,
-     2,
-     2,
-     2,
-     {-2147483647 - 1, 2147483647, -2147483647 - 1, 2147483647},
-     {0, 1, 0, 1},
-     {0, 0, 1, 1}},
+    {"extreme keys", 4, 2, 2, 2, {INT_MIN, INT_MAX, INT_MIN, INT_MAX}, {0, 1, 0, 1}, {0, 0, 1, 1}},
 };
 
 #define CASES (sizeof cases / sizeof cases[0])

@@ -13,20 +13,28 @@
 #define LETTERS "ABCDEFGHIJKLMNOP"
 
 static unsigned created;
+static struct cgx_recurrence *recurrence; /* of the test that runs */
 
 static inline struct cgx_recurrence *create(unsigned warmup, size_t step)
 {
     const struct cgx_recurrence_rule rule = {
         .warmup = warmup, .minimal_size = MINIMAL_SIZE, .step = step};
-    struct cgx_recurrence *recurrence = cgx_recurrence_create(&rule);
+    struct cgx_recurrence *made = cgx_recurrence_create(&rule);
 
-    if (!recurrence)
+    if (!made)
         bail_out("memory is short");
     created++;
-    return recurrence;
+    return made;
 }
 
-static inline struct cgx_occurrence next(struct cgx_recurrence *recurrence, uint64_t count)
+/* A new recurrence takes the place of the one before. */
+static inline void begin(unsigned warmup, size_t step)
+{
+    cgx_recurrence_free(recurrence);
+    recurrence = create(warmup, step);
+}
+
+static inline struct cgx_occurrence next(uint64_t count)
 {
     return cgx_recurrence_next(recurrence, count, 1);
 }
@@ -37,13 +45,13 @@ static inline uint64_t count_of(char sum)
 }
 
 /* Feeds TEXT, a letter a sum, REPEATS times; returns how many sums recurred. */
-static inline size_t feed(struct cgx_recurrence *recurrence, const char *text, unsigned repeats)
+static inline size_t feed(const char *text, unsigned repeats)
 {
     size_t recurring = 0;
 
     for (unsigned r = 0; r < repeats; r++) {
         for (const char *sum = text; *sum; sum++)
-            recurring += next(recurrence, count_of(*sum)).recurs;
+            recurring += next(count_of(*sum)).recurs;
     }
     return recurring;
 }

@@ -10,80 +10,78 @@
 #define STEP 16
 
 /* The position of SUM, which is fed, or -1. */
-static int place(struct cgx_recurrence *recurrence, char sum)
+static int place(char sum)
 {
-    struct cgx_occurrence occurrence = next(recurrence, count_of(sum));
+    struct cgx_occurrence occurrence = next(count_of(sum));
 
     return occurrence.position == CGX_POSITION_NONE ? -1 : (int)occurrence.position;
 }
 
 static void test_positions(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 0);
     uint64_t generation;
     bool in_order = true, expected = true;
     int at;
 
-    feed(recurrence, LETTERS, 2);
+    begin(2, 0);
+    feed(LETTERS, 2);
     generation = cgx_recurrence_generation(recurrence);
     ok(generation > 0 && !cgx_recurrence_was_placed(recurrence, 3),
        "a step is found: a generation");
     for (const char *sum = LETTERS; *sum; sum++) {
-        at = place(recurrence, *sum);
+        at = place(*sum);
         in_order = in_order && at == *sum - 'A';
         expected = expected && cgx_recurrence_expects(recurrence, (size_t)(*sum - 'A')) ==
                                    cgx_recurrence_key(count_of(*sum), 1);
     }
     ok(in_order && expected, "its sums have their positions in it");
     ok(cgx_recurrence_was_placed(recurrence, 3), "and have been placed");
-    ok(place(recurrence, 'Z') == -1 && place(recurrence, 'A') == 0, "a stray has none");
+    ok(place('Z') == -1 && place('A') == 0, "a stray has none");
     ok(cgx_recurrence_generation(recurrence) == generation, "and changes nothing");
-    feed(recurrence, "QRSTUVWXYZ123456789", 40);
+    feed("QRSTUVWXYZ123456789", 40);
     ok(cgx_recurrence_generation(recurrence) > generation &&
            cgx_recurrence_period(recurrence) == 19,
        "another step, gone by often enough, is another generation");
-    at = place(recurrence, 'Q');
+    at = place('Q');
     ok(at >= 0 &&
            cgx_recurrence_expects(recurrence, (size_t)at) == cgx_recurrence_key(count_of('Q'), 1),
        "with positions of its own");
-    cgx_recurrence_free(recurrence);
 }
 
 static void test_layers(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 0);
     bool wrong = false;
     int placed = 0;
 
+    begin(2, 0);
     for (unsigned step = 0; step < 4; step++) {
-        feed(recurrence, "E", 1);
-        feed(recurrence, "AaBbCcDd", 12);
-        feed(recurrence, "H", 1);
+        feed("E", 1);
+        feed("AaBbCcDd", 12);
+        feed("H", 1);
     }
     /* One sum is left out: it could be in any layer then. */
-    ok(place(recurrence, 'E') == 0 && place(recurrence, 'A') == 1, "the step is followed");
+    ok(place('E') == 0 && place('A') == 1, "the step is followed");
     for (int i = 3; i < 49; i++) {
-        int at = place(recurrence, (char)('A' + (i - 1) % 4));
+        int at = place((char)('A' + (i - 1) % 4));
 
         wrong = wrong || (at >= 0 && (at != i || i < 45));
     }
     ok(!wrong, "where a sum was left out within layers alike, none is told but in the last layer");
-    ok(place(recurrence, 'H') == 49, "a sum that only one position explains is told again");
+    ok(place('H') == 49, "a sum that only one position explains is told again");
     for (const char *sum = "EABCDABCDABCD"; *sum; sum++)
-        placed += place(recurrence, *sum) == placed;
+        placed += place(*sum) == placed;
     ok(placed == 13, "and all after it");
-    cgx_recurrence_free(recurrence);
 }
 
 /* Steps with sums left out and new ones between: counts positions that are wrong, or told of none.
  */
 static void test_left_out(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 0);
     size_t wrong = 0, told = 0, sums = 0;
 
+    begin(2, 0);
     srand(2);
-    feed(recurrence, LETTERS, 20);
+    feed(LETTERS, 20);
     for (unsigned step = 0; step < 20000; step++) {
         int first = rand() % 8 == 0 ? rand() % STEP : STEP, left_out = rand() % 6;
 
@@ -93,8 +91,8 @@ static void test_left_out(void)
             if (i >= first && i < first + left_out)
                 continue;
             if (rand() % 50 == 0)
-                next(recurrence, 20000 + (uint64_t)rand() % 80000);
-            at = place(recurrence, (char)('A' + i));
+                next(20000 + (uint64_t)rand() % 80000);
+            at = place((char)('A' + i));
             sums++;
             told += at >= 0;
             wrong += at >= 0 && at != i;
@@ -103,64 +101,61 @@ static void test_left_out(void)
     diag("%zu of %zu sums have a position", told, sums);
     ok(wrong == 0, "whatever is left out, no position is wrong");
     ok(told * 100 >= sums * 97, "and most are told");
-    cgx_recurrence_free(recurrence);
 }
 
 static void test_out_of_order(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 0);
     unsigned begun = 0, wrong = 0;
 
-    feed(recurrence, LETTERS, 20);
+    begin(2, 0);
+    feed(LETTERS, 20);
     for (unsigned step = 0; step < 100; step++) {
         for (int i = 0; i < STEP; i++) {
-            struct cgx_occurrence occurrence = next(recurrence, count_of((char)('A' + i)));
+            struct cgx_occurrence occurrence = next(count_of((char)('A' + i)));
 
             begun += occurrence.begins_step;
             wrong += occurrence.position != (size_t)i;
-            if (i == 9 && next(recurrence, count_of('B')).position != CGX_POSITION_NONE)
+            if (i == 9 && next(count_of('B')).position != CGX_POSITION_NONE)
                 wrong++;
         }
     }
     ok(wrong == 0, "a stray that looks like an earlier sum of the step has no position");
     ok(begun == 100, "and begins none");
-    cgx_recurrence_free(recurrence);
 }
 
 /* The last sum of the step, of few elements, is left out of each second one. */
 static void test_ahead(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 0);
     unsigned told = 0, begun = 0;
 
+    begin(2, 0);
     for (unsigned step = 0; step < 110; step++) {
         for (int i = 0; i < STEP; i++) {
-            struct cgx_occurrence occurrence = next(recurrence, count_of((char)('A' + i)));
+            struct cgx_occurrence occurrence = next(count_of((char)('A' + i)));
 
             told += step >= 10 && occurrence.position == (size_t)i;
             begun += step >= 10 && occurrence.begins_step;
         }
         if (step < 10 || step % 2)
-            next(recurrence, 20000);
+            next(20000);
     }
     ok(told == 100 * STEP, "a sum a short way ahead of what was expected has its position at once");
     ok(begun == 100, "and begins its step");
-    cgx_recurrence_free(recurrence);
 }
 
 static void test_begins(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 0);
     size_t begun = 0, wrong = 0;
 
+    begin(2, 0);
     srand(3);
     for (unsigned step = 0; step < 2; step++)
-        wrong += feed(recurrence, LETTERS, 1);
+        wrong += feed(LETTERS, 1);
     for (unsigned step = 0; step < 5000; step++) {
         bool cut = rand() % 4 == 0, once = false;
 
         for (int i = cut ? 1 + rand() % 3 : 0; i < STEP; i++) {
-            struct cgx_occurrence occurrence = next(recurrence, count_of((char)('A' + i)));
+            struct cgx_occurrence occurrence = next(count_of((char)('A' + i)));
 
             wrong += occurrence.begins_step &&
                      (once || occurrence.position == CGX_POSITION_NONE || i > 4);
@@ -169,25 +164,23 @@ static void test_begins(void)
         begun += once;
     }
     ok(begun == 5000 && wrong == 0, "each step begins once, at its first sum that has a position");
-    cgx_recurrence_free(recurrence);
 
-    recurrence = create(2, 0);
+    begin(2, 0);
     begun = 0;
     for (unsigned i = 0; i < 100; i++)
-        begun += next(recurrence, 100000).begins_step;
+        begun += next(100000).begins_step;
     ok(begun == 84, "each sum of a flat buffer begins a step");
-    cgx_recurrence_free(recurrence);
 }
 
 static void test_told(void)
 {
-    struct cgx_recurrence *recurrence = create(2, 24);
     size_t recurring = 0, wrong = 0, begun = 0;
 
+    begin(2, 24);
     for (size_t i = 0; i < 10 * 24; i++) {
-        struct cgx_occurrence occurrence = next(recurrence, 1 << 20);
+        struct cgx_occurrence occurrence = next(1 << 20);
 
-        next(recurrence, 1024);
+        next(1024);
         recurring += occurrence.recurs;
         begun += occurrence.begins_step;
         wrong += occurrence.position != (i < 48 ? CGX_POSITION_NONE : i % 24);
@@ -199,25 +192,20 @@ static void test_told(void)
     cgx_recurrence_tell_step(recurrence, 12);
     ok(cgx_recurrence_period(recurrence) == 0, "another step said ends what was followed");
     for (unsigned i = 0; i < 48; i++)
-        recurring += next(recurrence, 1 << 20).recurs;
+        recurring += next(1 << 20).recurs;
     ok(recurring == 8 * 24 + 48 && cgx_recurrence_period(recurrence) == 12,
        "sums go on to recur, and the new one is followed");
     cgx_recurrence_tell_step(recurrence, 0);
     for (unsigned i = 0; i < 48; i++)
-        next(recurrence, 1 << 20);
+        next(1 << 20);
     ok(cgx_recurrence_period(recurrence) == 1, "taken back, the step is found as ever");
-    cgx_recurrence_free(recurrence);
 
-    recurrence = create(0, 6);
-    ok(feed(recurrence, "ABCABD", 5) == 30 && place(recurrence, 'A') == 0 &&
-           place(recurrence, 'B') == 1,
+    begin(0, 6);
+    ok(feed("ABCABD", 5) == 30 && place('A') == 0 && place('B') == 1,
        "a step may be told without warm-up");
-    cgx_recurrence_free(recurrence);
 
-    recurrence = create(2, 7);
-    ok(feed(recurrence, "ABCDEF", 100) == 0,
-       "where the step is not what the user says, nothing is");
-    cgx_recurrence_free(recurrence);
+    begin(2, 7);
+    ok(feed("ABCDEF", 100) == 0, "where the step is not what the user says, nothing is");
 }
 
 int main(void)
@@ -229,5 +217,6 @@ int main(void)
     test_ahead();
     test_begins();
     test_told();
+    cgx_recurrence_free(recurrence);
     return done_testing();
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/tap.h"
+#include "unit/codec_data.h"
 #include "unit/codec_reference.h"
 #include "unit/loopback.h"
 
@@ -84,6 +85,16 @@ void scene_prepare(struct scene *scene)
         scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
         scene->scales[r] = need(calloc(buckets(scene), sizeof(float)));
         scene->energies[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
+    }
+}
+
+void scene_fill(struct scene *scene, uint64_t seed)
+{
+    scene_prepare(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count; i++)
+            scene_set_input(scene, r, i,
+                            (float)(data_gaussian(&seed) * (double)(1 + (i / 64) % 7)));
     }
 }
 
@@ -258,6 +269,30 @@ void scene_run(struct scene *scene)
 }
 
 /* ---- what came of it ---- */
+
+bool scene_all_are(const struct scene *scene, enum cgx_outcome outcome)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != outcome)
+            return false;
+    }
+    return true;
+}
+
+bool scene_is_untouched(const struct scene *scene)
+{
+    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; !scene->in_place && i < bytes; i++) {
+            if (scene->outputs[r][i] != 0xA5)
+                return false;
+        }
+        if (scene->in_place && memcmp(scene->outputs[r], scene->inputs[r], bytes) != 0)
+            return false;
+    }
+    return true;
+}
 
 bool scene_agrees(const struct scene *scene)
 {

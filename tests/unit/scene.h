@@ -53,6 +53,12 @@ struct scene {
     bool fault_came; /* there was an operation or a message to which the fault applied */
 };
 
+/* A ring if a bit of a number is set. */
+static inline enum cgx_reduction scene_reduction(unsigned bit)
+{
+    return bit ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+}
+
 /* A scene of RANKS ranks, whose keys are the digits of NODES, at 4 bits in buckets of 64. */
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
 
@@ -60,12 +66,21 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
 void scene_prepare(struct scene *scene);
 void scene_free(struct scene *scene);
 
+/* That, and Gaussian inputs of seven scales. */
+void scene_fill(struct scene *scene, uint64_t seed);
+
 float scene_input(const struct scene *scene, unsigned rank, size_t index);
 void scene_set_input(struct scene *scene, unsigned rank, size_t index, float value);
 float scene_output(const struct scene *scene, unsigned rank, size_t index);
 
 /* Runs it; outputs are inputs if it is in place, and 0xA5 before. */
 void scene_run(struct scene *scene);
+
+/* All ranks have this outcome. */
+bool scene_all_are(const struct scene *scene, enum cgx_outcome outcome);
+
+/* No output was written. */
+bool scene_is_untouched(const struct scene *scene);
 
 /* All ranks have the same bytes. */
 bool scene_agrees(const struct scene *scene);

@@ -9,51 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../lib/tap.h"
-#include "util/log.h"
-#include "util/settings.h"
-
-struct messages {
-    unsigned errors, warnings;
-    char text[2048];
-    const struct cgx_settings *settings;
-    int log_level; /* in *settings when the first message came */
-};
-
-static void collect(void *context, int level, const char *message)
-{
-    struct messages *messages = context;
-
-    if (messages->errors + messages->warnings == 0)
-        messages->log_level = messages->settings->log_level;
-    *(level == CGX_LOG_ERROR ? &messages->errors : &messages->warnings) += 1;
-    strncat(messages->text, message, sizeof messages->text - strlen(messages->text) - 2);
-    strcat(messages->text, "\n");
-}
-
-static struct messages messages;
-
-/* ENTRIES: up to eight, one a line. */
-static struct cgx_settings parse(const char *entries)
-{
-    static char copy[2048];
-    char *environment[9] = {NULL};
-    struct cgx_settings settings;
-    size_t count = 0;
-
-    memset(&messages, 0, sizeof messages);
-    messages.settings = &settings;
-    snprintf(copy, sizeof copy, "%s", entries);
-    for (char *entry = strtok(copy, "\n"); entry != NULL; entry = strtok(NULL, "\n"))
-        environment[count++] = entry;
-    cgx_settings_parse(environment, collect, &messages, &settings);
-    return settings;
-}
-
-static bool silent(void)
-{
-    return messages.errors + messages.warnings == 0;
-}
+#include "unit/settings_messages.h"
 
 static bool said(unsigned errors, unsigned warnings, const char *text)
 {

@@ -3,44 +3,7 @@
 
 /* What values each variable takes, and what they come to. */
 
-#include <stdio.h>
-#include <string.h>
-
-#include "../lib/tap.h"
-#include "util/log.h"
-#include "util/settings.h"
-
-struct messages {
-    unsigned errors, warnings;
-    char last[512];
-};
-
-static void collect(void *context, int level, const char *message)
-{
-    struct messages *messages = context;
-
-    *(level == CGX_LOG_ERROR ? &messages->errors : &messages->warnings) += 1;
-    snprintf(messages->last, sizeof messages->last, "%s", message);
-}
-
-/* The settings of an environment of one or two entries. */
-static struct cgx_settings parse(const char *first, const char *second, struct messages *messages)
-{
-    char *environment[] = {(char *)first, (char *)second, NULL};
-    struct cgx_settings settings;
-
-    memset(messages, 0, sizeof *messages);
-    memset(&settings, 0xA5, sizeof settings);
-    cgx_settings_parse(environment, collect, messages, &settings);
-    return settings;
-}
-
-static struct cgx_settings defaults(void)
-{
-    struct messages messages;
-
-    return parse(NULL, NULL, &messages);
-}
+#include "unit/settings_messages.h"
 
 static const struct cgx_setting *row(const char *name)
 {
@@ -128,16 +91,15 @@ static const struct variable {
 static bool takes(const struct variable *variable, const char *value)
 {
     char entry[256];
-    struct messages messages;
-    struct cgx_settings settings, plain = defaults();
+    struct cgx_settings settings, plain = parse("");
     unsigned slot = row(variable->name)->slot;
 
     snprintf(entry, sizeof entry, "%s=%s", variable->name, value);
-    settings = parse(entry, NULL, &messages);
+    settings = parse(entry);
     if (messages.errors == 0 && settings.valid &&
         differ_in(&settings, &plain, slot == 0 ? CGX_SETTINGS_WORDS : slot))
         return true;
-    diag("%s: %s", entry, messages.last);
+    diag("%s: %s", entry, messages.text);
     return false;
 }
 
@@ -146,17 +108,16 @@ static bool refuses(const struct variable *variable, const char *value)
 {
     const struct cgx_setting *setting = row(variable->name);
     char entry[256], expected[512];
-    struct messages messages;
-    struct cgx_settings settings, plain = defaults();
+    struct cgx_settings settings, plain = parse("");
 
     snprintf(entry, sizeof entry, "%s=%s", variable->name, value);
-    snprintf(expected, sizeof expected, "%s=\"%s\" refused: allowed: %s; every call is exact",
+    snprintf(expected, sizeof expected, "%s=\"%s\" refused: allowed: %s; every call is exact\n",
              variable->name, value, setting->values);
-    settings = parse(entry, NULL, &messages);
+    settings = parse(entry);
     if (!settings.valid && messages.errors == 1 && messages.warnings == 0 &&
-        strcmp(messages.last, expected) == 0 && differ_in(&settings, &plain, 0))
+        strcmp(messages.text, expected) == 0 && differ_in(&settings, &plain, 0))
         return true;
-    diag("%s: %s", entry, messages.last);
+    diag("%s: %s", entry, messages.text);
     return false;
 }
 
@@ -175,11 +136,9 @@ static void test_variable(const struct variable *variable)
 
 static void test_defaults(void)
 {
-    struct messages messages;
-    struct cgx_settings s = parse(NULL, NULL, &messages);
+    struct cgx_settings s = parse("");
 
-    ok(messages.errors + messages.warnings == 0 && s.valid,
-       "nothing is said of an empty environment");
+    ok(silent() && s.valid, "nothing is said of an empty environment");
     ok(s.enable && s.bits == 4 && s.bucket_size == 512 && s.minimal_size == 16384 &&
            !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
@@ -200,10 +159,9 @@ static void test_defaults(void)
 /* The row's default under the profile is what the words are without the variable. */
 static void test_profiles(void)
 {
-    struct messages messages;
-    struct cgx_settings s = parse("CGX_PROFILE=bytegrad", NULL, &messages);
-    struct cgx_settings told = parse("CGX_PROFILE=bytegrad", "CGX_ADAPTIVE=0", &messages);
-    struct cgx_settings plain = defaults();
+    struct cgx_settings s = parse("CGX_PROFILE=bytegrad");
+    struct cgx_settings told = parse("CGX_PROFILE=bytegrad\nCGX_ADAPTIVE=0");
+    struct cgx_settings plain = parse("");
 
     ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
            s.intra_broadcast && s.minimal_size == 1024,
@@ -215,16 +173,16 @@ static void test_profiles(void)
     s.intra_broadcast = plain.intra_broadcast;
     s.minimal_size = plain.minimal_size;
     ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
-    s = parse("CGX_PROFILE=bytegrad", NULL, &messages);
-    ok(messages.errors + messages.warnings == 0, "nothing is said of a profile's defaults");
-    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=4", "CGX_PROFILE=bytegrad", &messages);
+    s = parse("CGX_PROFILE=bytegrad");
+    ok(silent(), "nothing is said of a profile's defaults");
+    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=4\nCGX_PROFILE=bytegrad");
     ok(s.bits == 4 && s.minimal_size == 1024,
        "a variable that is set counts, whatever the profile");
-    s = parse("CGX_ADAPTIVE=1", "CGX_PROFILE=ByteGrad", &messages);
+    s = parse("CGX_ADAPTIVE=1\nCGX_PROFILE=ByteGrad");
     ok(s.adaptive && s.bits == 8, "even where it is set to the usual default");
-    s = parse("CGX_PROFILE=bytegrad", "CGX_COMPRESSION_QUANTIZATION_BITS=9", &messages);
+    s = parse("CGX_PROFILE=bytegrad\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
     ok(!s.valid && s.bits == 8, "a refused value leaves the profile's default");
-    s = parse("CGX_PROFILE=bytegrads", NULL, &messages);
+    s = parse("CGX_PROFILE=bytegrads");
     ok(!s.valid && s.bits == 4, "a refused profile leaves the usual defaults");
 }
 

@@ -17,13 +17,7 @@ static CUfunction add, stuck;
 
 static CUresult launch(CUfunction function, CUdeviceptr elements, unsigned threads)
 {
-    struct {
-        CUdeviceptr elements;
-        unsigned addend;
-    } args = {elements, 1};
-    void *parameters[] = {&args};
-
-    return cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, NULL, parameters, NULL);
+    return queue_add(function, elements, 1, 1, threads, NULL);
 }
 
 static void test_modules(void)

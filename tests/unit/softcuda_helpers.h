@@ -63,20 +63,54 @@ static inline bool dies(int (*act)(void))
     return !returns(act, 0);
 }
 
-static inline unsigned long long live(void)
+/* The kernel that adds, of a module of its own. */
+static inline CUfunction load_adding(CUmodule *module)
+{
+    CUfunction function;
+
+    must(cuModuleLoadData(module, image));
+    must(cuModuleGetFunction(&function, *module, "softcuda_test_add"));
+    return function;
+}
+
+/* Queues that kernel: each of so many threads adds ADDEND to its element. */
+static inline CUresult queue_add(CUfunction add, CUdeviceptr elements, unsigned addend,
+                                 unsigned blocks, unsigned threads, CUstream stream)
+{
+    struct {
+        CUdeviceptr elements;
+        unsigned addend;
+    } args = {elements, addend};
+    void *parameters[] = {&args};
+
+    return cuLaunchKernel(add, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+}
+
+/* What is at AT once the legacy stream has come so far. */
+static inline unsigned word_at(CUdeviceptr at)
+{
+    unsigned value = 0;
+
+    must(cuMemcpyDtoH(&value, at, sizeof value));
+    return value;
+}
+
+static inline struct softcuda_counts counts_now(void)
 {
     struct softcuda_counts counts;
 
     softcuda_count(&counts);
-    return counts.live;
+    return counts;
+}
+
+static inline unsigned long long live(void)
+{
+    return counts_now().live;
 }
 
 static inline unsigned long long operations(enum softcuda_kind kind)
 {
-    struct softcuda_counts counts;
-
-    softcuda_count(&counts);
-    return counts.operations[kind];
+    return counts_now().operations[kind];
 }
 
 #endif

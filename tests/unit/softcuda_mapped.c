@@ -26,14 +26,6 @@ static CUmemGenericAllocationHandle create(void)
     return handle;
 }
 
-static unsigned word(CUdeviceptr at)
-{
-    unsigned value = 0;
-
-    must(cuMemcpyDtoH(&value, at, sizeof value));
-    return value;
-}
-
 /* ---- mapped by hand ---- */
 
 static void test_arguments(void)
@@ -88,7 +80,7 @@ static void test_access(void)
     ok(cuMemsetD32(space, 1, 1) == CUDA_ERROR_INVALID_VALUE, "a device is given access first");
     must(cuMemSetAccess(space, 2 * piece, &all, 1));
     must(cuMemsetD32(space + piece - 64, 7, 32));
-    ok(word(space + piece - 64) == 7 && word(space + piece + 60) == 7,
+    ok(word_at(space + piece - 64) == 7 && word_at(space + piece + 60) == 7,
        "what is used may reach from one piece into the next");
     ok(cuMemsetD32(space + piece, 7, piece / 4 + 1) == CUDA_ERROR_INVALID_VALUE,
        "but not beyond the last");
@@ -128,20 +120,12 @@ static void test_others(void)
 /* Each thread adds 2, across the end of a piece. */
 static void test_launch(void)
 {
-    struct {
-        CUdeviceptr elements;
-        unsigned addend;
-    } args = {space + piece - 64, 2};
-    void *parameters[] = {&args};
-    CUfunction add;
     CUmodule module;
 
-    must(cuModuleLoadData(&module, image));
-    must(cuModuleGetFunction(&add, module, "softcuda_test_add"));
     must(cuMemsetD32(space + piece - 64, 7, 32));
-    must(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
+    must(queue_add(load_adding(&module), space + piece - 64, 2, 1, 32, NULL));
     must(cuCtxSynchronize());
-    ok(word(space + piece - 64) == 9 && word(space + piece + 60) == 9, "kernels use it");
+    ok(word_at(space + piece - 64) == 9 && word_at(space + piece + 60) == 9, "kernels use it");
     must(cuModuleUnload(module));
 }
 
@@ -171,7 +155,7 @@ static void test_unmap(void)
     must(cuMemUnmap(space, piece));
     must(cuMemMap(space + 2 * piece, piece, 0, handle, 0));
     must(cuMemSetAccess(space + 2 * piece, piece, &all, 1));
-    ok(word(space + 2 * piece) == 11, "memory that is mapped elsewhere has what it had");
+    ok(word_at(space + 2 * piece) == 11, "memory that is mapped elsewhere has what it had");
     must(cuMemUnmap(space + 2 * piece, piece));
     must(cuMemRelease(handle));
     must(cuMemAddressFree(space, 3 * piece));
@@ -189,7 +173,7 @@ static void test_pool(void)
     must(cuMemsetD32(memory, 3, 1));
     must(cuCtxSynchronize());
     must(cuCtxDestroy(second));
-    ok(word(memory) == 3, "memory of a pool outlives the context that it was allocated in");
+    ok(word_at(memory) == 3, "memory of a pool outlives the context that it was allocated in");
     must(cuMemFree(memory));
 }
 

@@ -25,27 +25,17 @@ void load_add(void)
 {
     CUmodule module;
 
-    must(cuModuleLoadData(&module, image));
-    must(cuModuleGetFunction(&add, module, "softcuda_test_add"));
+    add = load_adding(&module);
 }
 
 void add_to(CUdeviceptr words, unsigned count, unsigned addend)
 {
-    struct {
-        CUdeviceptr elements;
-        unsigned addend;
-    } args = {words, addend};
-    void *parameters[] = {&args};
-
-    must(cuLaunchKernel(add, 1, 1, 1, count, 1, 1, 0, NULL, parameters, NULL));
+    must(queue_add(add, words, addend, 1, count, NULL));
 }
 
 unsigned word(CUdeviceptr words, unsigned which)
 {
-    unsigned value;
-
-    must(cuMemcpyDtoH(&value, words + which * sizeof value, sizeof value));
-    return value;
+    return word_at(words + which * sizeof(unsigned));
 }
 
 unsigned count_files(void)
@@ -70,7 +60,6 @@ struct question {
 static struct answer answer_to(const struct question *question)
 {
     struct answer answer = {.pointer = question->pointer};
-    struct softcuda_counts counts;
 
     switch (question->ask) {
     case ALLOCATE:
@@ -90,8 +79,7 @@ static struct answer answer_to(const struct question *question)
         answer.value = (unsigned long long)cuMemFree(question->pointer);
         break;
     case FREED_WHILE_OPEN:
-        softcuda_count(&counts);
-        answer.value = counts.freed_while_open;
+        answer.value = counts_now().freed_while_open;
         break;
     case FILES:
         answer.value = count_files();

@@ -15,7 +15,6 @@ static CUstream blocking, blocking2, loose, loose2; /* loose: non-blocking */
 static CUdeviceptr ones, words;
 static CUevent event;
 static unsigned *pinned;
-static CUfunction add;
 
 /* All is carried out and shows nothing. */
 static void start(void)
@@ -39,10 +38,7 @@ static bool shows(unsigned zeroth, unsigned first, unsigned second)
 
 static unsigned word(unsigned which)
 {
-    unsigned value;
-
-    must(cuMemcpyDtoH(&value, words + which * sizeof value, sizeof value));
-    return value;
+    return word_at(words + which * sizeof(unsigned));
 }
 
 /* ---- when ---- */
@@ -111,9 +107,11 @@ static void test_launch(void)
         unsigned addend;
     } args = {words, 2};
     void *parameters[] = {&args};
+    CUmodule module;
 
     start();
-    must(cuLaunchKernel(add, 2, 1, 1, WORDS / 2, 1, 1, 0, loose, parameters, NULL));
+    must(
+        cuLaunchKernel(load_adding(&module), 2, 1, 1, WORDS / 2, 1, 1, 0, loose, parameters, NULL));
     args.addend = 100;
     must(cuMemcpyDtoHAsync(pinned, words, WORDS * sizeof *pinned, loose2));
     must(cuStreamSynchronize(loose2));
@@ -323,8 +321,6 @@ static void test_contexts(void)
 
 static void create(void)
 {
-    CUmodule module;
-
     must(cuInit(0));
     must(cuCtxCreate_v2(&context, 0, 0));
     must(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
@@ -335,8 +331,6 @@ static void create(void)
     must(cuMemAlloc(&ones, WORDS * sizeof *pinned));
     must(cuMemAlloc(&words, WORDS * sizeof *pinned));
     must(cuMemAllocHost((void **)&pinned, WORDS * sizeof *pinned));
-    must(cuModuleLoadData(&module, image));
-    must(cuModuleGetFunction(&add, module, "softcuda_test_add"));
 }
 
 int main(void)

@@ -29,25 +29,6 @@ static const char *const topologies[] = {
 };
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
-static void fill(struct scene *scene, uint64_t seed)
-{
-    scene_prepare(scene);
-    for (unsigned r = 0; r < scene->ranks; r++) {
-        for (size_t i = 0; i < scene->count; i++)
-            scene_set_input(scene, r, i,
-                            (float)(data_gaussian(&seed) * (double)(1 + (i / 64) % 7)));
-    }
-}
-
-static bool all_done(const struct scene *scene)
-{
-    for (unsigned r = 0; r < scene->ranks; r++) {
-        if (scene->outcomes[r] != CGX_OUTCOME_DONE)
-            return false;
-    }
-    return true;
-}
-
 /* ---- results ---- */
 
 static double half_ulp(enum cgx_dtype dtype, double value)
@@ -85,10 +66,10 @@ static const char *judge(struct scene *scene)
     void *first = malloc(bytes);
     const char *wrong = NULL;
 
-    fill(scene, 5);
+    scene_fill(scene, 5);
     scene_run(scene);
     memcpy(first, scene->outputs[0], bytes);
-    if (!all_done(scene))
+    if (!scene_all_are(scene, CGX_OUTCOME_DONE))
         wrong = "a rank has no result";
     else if (!scene_agrees(scene))
         wrong = "ranks have different results";
@@ -127,8 +108,8 @@ static void test_results(bool raw)
             struct scene scene =
                 scene_of(topologies[t], (enum cgx_dtype)(way / 32), counts[way / 8 % 4]);
 
-            scene.inner = way & 1 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
-            scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+            scene.inner = scene_reduction(way & 1);
+            scene.cross = scene_reduction(way & 2);
             scene.leaders = (way & 4) != 0;
             scene.bits = widths[way % 5];
             scene.in_place = way % 3 == 0;
@@ -237,12 +218,12 @@ static void test_reference(void)
 
             scene.leaders = way % 2;
             scene.raw = way / 2 % 2;
-            fill(&scene, 11);
+            scene_fill(&scene, 11);
             scene_run(&scene);
             sum = calloc(scene.count, sizeof(float));
             for (unsigned chunk = 0; chunk < cgx_schedule_chunks(&scene.schedule); chunk++)
                 reference_chunk(&scene, chunk, sum);
-            same = same && all_done(&scene) &&
+            same = same && scene_all_are(&scene, CGX_OUTCOME_DONE) &&
                    memcmp(sum, scene.outputs[0], scene.count * cgx_dtype_size(scene.dtype)) == 0;
             free(sum);
             scene_free(&scene);
@@ -265,11 +246,12 @@ static void test_crossing(void)
         double least, nodes;
 
         scene.bucket_size = 512;
-        fill(&scene, 3);
+        scene_fill(&scene, 3);
         scene_run(&scene);
         nodes = scene.nodes->nodes;
         least = 2 * (nodes - 1) / nodes * (double)scene.plan->bytes;
-        ok(all_done(&scene) && (double)scene.busiest <= cases[i].limit * least,
+        ok(scene_all_are(&scene, CGX_OUTCOME_DONE) &&
+               (double)scene.busiest <= cases[i].limit * least,
            "nodes %s: a node sends %.4f of the least bytes to others", cases[i].nodes,
            (double)scene.busiest / least);
         scene_free(&scene);

@@ -13,45 +13,13 @@
 static const char *const topologies[] = {"0011", "000112", "01012", "000", "012"};
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
-static void fill(struct scene *scene)
-{
-    uint64_t state = 9;
-
-    scene_prepare(scene);
-    for (unsigned r = 0; r < scene->ranks; r++) {
-        for (size_t i = 0; i < scene->count; i++)
-            scene_set_input(scene, r, i, (float)data_gaussian(&state));
-    }
-}
-
-static bool all_are(const struct scene *scene, enum cgx_outcome outcome)
-{
-    for (unsigned r = 0; r < scene->ranks; r++) {
-        if (scene->outcomes[r] != outcome)
-            return false;
-    }
-    return true;
-}
-
-/* No result was written, where one would be. */
-static bool is_untouched(const struct scene *scene)
-{
-    for (unsigned r = 0; r < scene->ranks; r++) {
-        for (size_t i = 0; i < scene->count * sizeof(float); i++) {
-            if (scene->outputs[r][i] != 0xA5)
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Topology T, with reductions by the bits of WAY. */
 static struct scene scene_for(size_t t, unsigned way)
 {
     struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
 
-    scene.inner = way & 1 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
-    scene.cross = way & 2 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+    scene.inner = scene_reduction(way & 1);
+    scene.cross = scene_reduction(way & 2);
     scene.leaders = (way & 4) != 0;
     scene.raw = way % 3 == 1;
     scene.adaptive = t % 2 == 1;
@@ -70,15 +38,16 @@ static void test_declined(void)
         for (unsigned way = 0; way < 8; way++) {
             struct scene scene = scene_for(t, way);
 
-            fill(&scene);
+            scene_fill(&scene, 9);
             for (unsigned r = 0; r < scene.ranks; r++) {
                 scene.declined = (int)r;
                 scene.unrecoverable = -1;
                 scene_run(&scene);
-                redone = redone && all_are(&scene, CGX_OUTCOME_DECLINED) && is_untouched(&scene);
+                redone = redone && scene_all_are(&scene, CGX_OUTCOME_DECLINED) &&
+                         scene_is_untouched(&scene);
                 scene.unrecoverable = (int)(r + 1) % (int)scene.ranks;
                 scene_run(&scene);
-                unrecoverable = unrecoverable && all_are(&scene, CGX_OUTCOME_UNRECOVERABLE);
+                unrecoverable = unrecoverable && scene_all_are(&scene, CGX_OUTCOME_UNRECOVERABLE);
             }
             scene_free(&scene);
         }
@@ -95,9 +64,9 @@ static bool is_consistent(const struct scene *scene)
 {
     int with = -1;
 
-    if (all_are(scene, CGX_OUTCOME_DECLINED))
-        return is_untouched(scene);
-    if (all_are(scene, CGX_OUTCOME_HALFWAY))
+    if (scene_all_are(scene, CGX_OUTCOME_DECLINED))
+        return scene_is_untouched(scene);
+    if (scene_all_are(scene, CGX_OUTCOME_HALFWAY))
         return true;
     for (unsigned r = 0; r < scene->ranks; r++) {
         /* One that cannot know what others have seen of their data, or of its energies, is broken.
@@ -146,7 +115,7 @@ static void test_faults(int what, const char *name)
 
             scene.staging = way & 8 ? 3000 : 0; /* four slices or so */
             scene.shm = way % 3 == 0 && strcmp(topologies[t], "012") != 0;
-            fill(&scene);
+            scene_fill(&scene, 9);
             for (unsigned r = 0; r < scene.ranks; r++) {
                 for (unsigned nth = 0;; nth++) {
                     scene.fault.what = what;
@@ -157,8 +126,9 @@ static void test_faults(int what, const char *name)
                         break;
                     cases++;
                     /* The first message of a rank comes early enough for all to know. */
-                    if ((what == SCENE_MESSAGE && nth == 0 ? all_are(&scene, CGX_OUTCOME_DECLINED)
-                                                           : is_consistent(&scene)) &&
+                    if ((what == SCENE_MESSAGE && nth == 0
+                             ? scene_all_are(&scene, CGX_OUTCOME_DECLINED)
+                             : is_consistent(&scene)) &&
                         have_same_energies(&scene))
                         continue;
                     consistent = false;
@@ -178,19 +148,19 @@ static void test_faults(int what, const char *name)
 /* Ranks that missed what others have seen must meet them in no other collective. */
 static bool is_held_back(const struct scene *scene)
 {
-    if (all_are(scene, CGX_OUTCOME_CONSENSUS) || all_are(scene, CGX_OUTCOME_DECLINED))
-        return is_untouched(scene);
+    if (scene_all_are(scene, CGX_OUTCOME_CONSENSUS) || scene_all_are(scene, CGX_OUTCOME_DECLINED))
+        return scene_is_untouched(scene);
     for (unsigned r = 0; r < scene->ranks; r++) {
         if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_BROKEN)
             return false;
     }
-    return scene->schedule.slices == 1 && is_untouched(scene);
+    return scene->schedule.slices == 1 && scene_is_untouched(scene);
 }
 
 /* What ranks bring is nearly the same. */
 static void fill_alike(struct scene *scene)
 {
-    fill(scene);
+    scene_fill(scene, 9);
     for (unsigned r = 0; r < scene->ranks; r++) {
         for (size_t i = 0; i < scene->count; i++)
             scene_set_input(scene, r, i,
@@ -297,7 +267,6 @@ static struct overflows count_overflows(const struct scene *scene)
 
 static void test_hidden_overflow(void)
 {
-    static const enum cgx_reduction ways[] = {CGX_REDUCTION_SRA, CGX_REDUCTION_RING};
     unsigned laundered = 0, beyond = 0, spoiled = 0, far = 0;
 
     for (unsigned bits = 1; bits <= 8; bits++) {
@@ -306,8 +275,8 @@ static void test_hidden_overflow(void)
                 struct scene scene = scene_of("0011", CGX_FLOAT16, 4096);
                 struct overflows found;
 
-                scene.inner = ways[way & 1];
-                scene.cross = ways[way >> 1];
+                scene.inner = scene_reduction(way & 1);
+                scene.cross = scene_reduction(way >> 1);
                 scene.bits = bits;
                 fill_hiding(&scene, peak);
                 scene_run(&scene);
@@ -336,7 +305,7 @@ static void test_cancelling_nodes(void)
         unsigned wrong = 0;
 
         scene.bits = 8;
-        scene.inner = scene.cross = way ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+        scene.inner = scene.cross = scene_reduction(way);
         scene_prepare(&scene);
         for (size_t i = 0; i < scene.count; i++) {
             for (unsigned r = 0; r < 4; r++)
@@ -362,7 +331,7 @@ static void test_not_finite(void)
                 struct scene scene = scene_for(t, way);
 
                 scene.dtype = (enum cgx_dtype)dtype;
-                fill(&scene);
+                scene_fill(&scene, 9);
                 for (unsigned r = 0; r < scene.ranks; r++)
                     scene_set_input(&scene, r, 100 + 500 * r, r % 2 ? INFINITY : NAN);
                 scene_run(&scene);

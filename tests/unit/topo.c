@@ -24,48 +24,44 @@
 #include "topo/source.h"
 #include "util/log.h"
 
-static struct cgx_topo *describe(const char *description)
-{
-    struct cgx_topo *topo = NULL;
+static struct cgx_topo *topo; /* of the test that runs; another takes its place */
 
+static void describe(const char *description)
+{
+    cgx_topo_free(topo);
     if (cgx_topo_load(CGX_TOPO_SYNTHETIC, description, CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
         bail_out("hwloc does not understand \"%s\"", description);
-    return topo;
 }
 
 static enum cgx_status load_file(const char *name, enum cgx_topo_detail detail,
-                                 struct cgx_topo **topo)
+                                 struct cgx_topo **loaded)
 {
     const char *source = getenv("top_srcdir");
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s/tests/data/topo/%s.xml", source ? source : ".", name);
-    return cgx_topo_load(CGX_TOPO_XML, path, detail, topo);
+    return cgx_topo_load(CGX_TOPO_XML, path, detail, loaded);
 }
 
-static struct cgx_topo *recorded(const char *name)
+static void read_recorded(const char *name, enum cgx_topo_detail detail)
 {
-    struct cgx_topo *topo = NULL;
-
-    if (load_file(name, CGX_TOPO_DEVICES, &topo) != CGX_OK)
+    cgx_topo_free(topo);
+    if (load_file(name, detail, &topo) != CGX_OK)
         bail_out("hwloc does not understand %s.xml", name);
-    return topo;
 }
 
 static bool counts(const char *description, struct cgx_topo_machine expected)
 {
-    struct cgx_topo *topo = describe(description);
     struct cgx_topo_machine machine;
 
+    describe(description);
     cgx_topo_machine(topo, &machine);
     diag("%s: %u %u %u %u", description, machine.packages, machine.numa_nodes, machine.cores,
          machine.processing_units);
-    cgx_topo_free(topo);
     return memcmp(&machine, &expected, sizeof machine) == 0;
 }
 
-static bool numa_node_is(const struct cgx_topo *topo, unsigned place, unsigned number, int package,
-                         unsigned cores)
+static bool numa_node_is(unsigned place, unsigned number, int package, unsigned cores)
 {
     struct cgx_topo_numa_node node;
 
@@ -75,7 +71,6 @@ static bool numa_node_is(const struct cgx_topo *topo, unsigned place, unsigned n
 
 static void test_processors(void)
 {
-    struct cgx_topo *topo = describe("pack:2 numa:2(indexes=3,1,7,5) core:4 pu:2");
     struct cgx_topo_package package;
     struct cgx_topo_numa_node node;
 
@@ -85,22 +80,21 @@ static void test_processors(void)
        "a kind that hwloc does not see counts 0");
     ok(counts("pack:1 numa:1 core:1 pu:1", (struct cgx_topo_machine){1, 1, 1, 1}),
        "a machine of one core is counted");
+    describe("pack:2 numa:2(indexes=3,1,7,5) core:4 pu:2");
     ok(cgx_topo_package(topo, 1, &package) == CGX_OK && package.cores == 8 &&
            package.processing_units == 16,
        "a package has its own cores alone");
-    ok(numa_node_is(topo, 0, 3, 0, 4) && numa_node_is(topo, 3, 5, 1, 4),
+    ok(numa_node_is(0, 3, 0, 4) && numa_node_is(3, 5, 1, 4),
        "NUMA nodes have the system's numbers, and the package that they are in");
     ok(cgx_topo_package(topo, 2, &package) == CGX_ERR_INVALID &&
            cgx_topo_numa_node(topo, 4, &node) == CGX_ERR_INVALID,
        "there is nothing behind the last package and NUMA node");
-    cgx_topo_free(topo);
-    topo = describe("numa:2 pack:2 core:1 pu:1");
-    ok(numa_node_is(topo, 1, 1, CGX_TOPO_UNKNOWN, 2), "a NUMA node of two packages is in neither");
-    cgx_topo_free(topo);
+    describe("numa:2 pack:2 core:1 pu:1");
+    ok(numa_node_is(1, 1, CGX_TOPO_UNKNOWN, 2), "a NUMA node of two packages is in neither");
 }
 
-static bool gpu_is(const struct cgx_topo *topo, const char *bus_id, int package, int numa_node,
-                   const char *pci_switch, const char *network)
+static bool gpu_is(const char *bus_id, int package, int numa_node, const char *pci_switch,
+                   const char *network)
 {
     struct cgx_topo_gpu gpu;
 
@@ -116,7 +110,7 @@ static bool gpu_is(const struct cgx_topo *topo, const char *bus_id, int package,
 }
 
 /* The GPUs are these, in this order. */
-static bool gpus_are(const struct cgx_topo *topo, const char *const bus_ids[], unsigned gpus)
+static bool gpus_are(const char *const bus_ids[], unsigned gpus)
 {
     struct cgx_topo_gpu gpu;
     bool same = cgx_topo_gpus(topo) == gpus && cgx_topo_gpu(topo, gpus, &gpu) == CGX_ERR_INVALID;
@@ -134,13 +128,12 @@ static void test_dgx(void)
     static const char *const switches[] = {"0000:11:00.0", "0000:31:00.0", "0000:51:00.0",
                                            "0000:71:00.0"};
     static const char *const networks[] = {"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"};
-    struct cgx_topo *topo = recorded("dgx");
 
-    ok(gpus_are(topo, gpus, 8), "dgx: its eight GPUs are found, its screen's adapter is none");
+    read_recorded("dgx", CGX_TOPO_DEVICES);
+    ok(gpus_are(gpus, 8), "dgx: its eight GPUs are found, its screen's adapter is none");
     for (int i = 0; i < 8; i++)
-        ok(gpu_is(topo, gpus[i], i / 4, i / 4, switches[i / 2], networks[i / 2]),
+        ok(gpu_is(gpus[i], i / 4, i / 4, switches[i / 2], networks[i / 2]),
            "dgx: GPU %d has its package and memory, its switch, and the switch's network", i);
-    cgx_topo_free(topo);
 }
 
 static void test_dual8(void)
@@ -148,42 +141,39 @@ static void test_dual8(void)
     static const char *const gpus[] = {"0000:21:00.0", "0000:31:00.0", "0000:41:00.0",
                                        "0000:51:00.0", "0000:a1:00.0", "0000:b1:00.0",
                                        "0000:c1:00.0", "0000:d1:00.0"};
-    struct cgx_topo *topo = recorded("dual8");
 
-    ok(gpus_are(topo, gpus, 8), "dual8: its eight GPUs are found");
+    read_recorded("dual8", CGX_TOPO_DEVICES);
+    ok(gpus_are(gpus, 8), "dual8: its eight GPUs are found");
     for (int i = 0; i < 4; i++)
-        ok(gpu_is(topo, gpus[i], 0, 0, "", "eth0"),
+        ok(gpu_is(gpus[i], 0, 0, "", "eth0"),
            "dual8: GPU %d hangs on no switch and is near the network of its package", i);
     for (int i = 4; i < 8; i++)
-        ok(gpu_is(topo, gpus[i], 1, 1, "", ""),
+        ok(gpu_is(gpus[i], 1, 1, "", ""),
            "dual8: GPU %d is not near the network of the other package", i);
-    cgx_topo_free(topo);
 }
 
 static void test_desktop(void)
 {
     static const char *const gpus[] = {"0000:01:00.0"};
-    struct cgx_topo *topo = recorded("desktop");
 
-    ok(gpus_are(topo, gpus, 1),
+    read_recorded("desktop", CGX_TOPO_DEVICES);
+    ok(gpus_are(gpus, 1),
        "desktop: its GPU is found; other graphics, and a disk controller of NVIDIA, are none");
-    ok(gpu_is(topo, gpus[0], 0, 0, "", ""), "desktop: there is no network to be near to");
-    cgx_topo_free(topo);
+    ok(gpu_is(gpus[0], 0, 0, "", ""), "desktop: there is no network to be near to");
 }
 
 static void test_cluster(void)
 {
     static const char *const gpus[] = {"0000:31:00.0", "0000:81:00.0", "0000:c1:00.0"};
-    struct cgx_topo *topo = recorded("cluster");
 
-    ok(gpus_are(topo, gpus, 3), "cluster: what OpenCL computes on is a GPU, whoever made it");
-    ok(gpu_is(topo, gpus[0], 0, 1, "", "eth1"),
+    read_recorded("cluster", CGX_TOPO_DEVICES);
+    ok(gpus_are(gpus, 3), "cluster: what OpenCL computes on is a GPU, whoever made it");
+    ok(gpu_is(gpus[0], 0, 1, "", "eth1"),
        "cluster: ordinary memory of the same place is near, and a network there before another's");
-    ok(gpu_is(topo, gpus[1], 1, CGX_TOPO_UNKNOWN, "", ""),
+    ok(gpu_is(gpus[1], 1, CGX_TOPO_UNKNOWN, "", ""),
        "cluster: of two NUMA nodes in its package neither is near to a GPU");
-    ok(gpu_is(topo, gpus[2], CGX_TOPO_UNKNOWN, CGX_TOPO_UNKNOWN, "", ""),
+    ok(gpu_is(gpus[2], CGX_TOPO_UNKNOWN, CGX_TOPO_UNKNOWN, "", ""),
        "cluster: memory and networks that are far from all are near to no GPU");
-    cgx_topo_free(topo);
 }
 
 static void test_bus_ids(void)
@@ -199,15 +189,14 @@ static void test_bus_ids(void)
                                       "0000:54:00.1",
                                       "0000:54:01.0",
                                       "0000:56:00.0"};
-    struct cgx_topo *topo = recorded("dual8");
     struct cgx_topo_gpu gpu, untouched;
     bool refused = true;
 
+    read_recorded("dual8", CGX_TOPO_DEVICES);
     ok(cgx_topo_gpu_at(topo, "00000000:A1:00.0", &gpu) == CGX_OK &&
            strcmp(gpu.bus_id, "0000:a1:00.0") == 0,
        "a bus id may have upper-case digits and more of them");
-    cgx_topo_free(topo);
-    topo = recorded("dgx");
+    read_recorded("dgx", CGX_TOPO_DEVICES);
     memset(&gpu, 'x', sizeof gpu);
     untouched = gpu;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -217,17 +206,14 @@ static void test_bus_ids(void)
             refused = false;
         }
     ok(refused, "what is no bus id, or that of no device, is refused and sets nothing");
-    cgx_topo_free(topo);
-    if (load_file("dgx", CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
-        bail_out("hwloc does not understand dgx.xml");
+    read_recorded("dgx", CGX_TOPO_PROCESSORS);
     ok(cgx_topo_gpus(topo) == 0 && cgx_topo_gpu_at(topo, "0000:54:00.0", &gpu) == CGX_ERR_INVALID,
        "there are no GPUs where none were asked for");
-    cgx_topo_free(topo);
 }
 
 /* How many lines LOAD writes to stderr, with all logging on. */
 static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_status *status,
-                       struct cgx_topo **topo)
+                       struct cgx_topo **loaded)
 {
     FILE *log = tmpfile();
     int lines = 0, saved = dup(STDERR_FILENO);
@@ -235,7 +221,7 @@ static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_sta
     if (log == NULL || saved < 0 || dup2(fileno(log), STDERR_FILENO) < 0)
         bail_out("stderr could not be caught");
     cgx_log_set_level(CGX_LOG_TRACE);
-    *status = load(topo);
+    *status = load(loaded);
     cgx_log_set_level(CGX_LOG_WARN);
     dup2(saved, STDERR_FILENO);
     close(saved);
@@ -246,19 +232,19 @@ static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_sta
     return lines;
 }
 
-static enum cgx_status load_broken(struct cgx_topo **topo)
+static enum cgx_status load_broken(struct cgx_topo **loaded)
 {
-    return load_file("broken", CGX_TOPO_DEVICES, topo);
+    return load_file("broken", CGX_TOPO_DEVICES, loaded);
 }
 
-static enum cgx_status load_missing(struct cgx_topo **topo)
+static enum cgx_status load_missing(struct cgx_topo **loaded)
 {
-    return load_file("missing", CGX_TOPO_DEVICES, topo);
+    return load_file("missing", CGX_TOPO_DEVICES, loaded);
 }
 
-static enum cgx_status load_nonsense(struct cgx_topo **topo)
+static enum cgx_status load_nonsense(struct cgx_topo **loaded)
 {
-    return cgx_topo_load(CGX_TOPO_SYNTHETIC, "pack:none", CGX_TOPO_PROCESSORS, topo);
+    return cgx_topo_load(CGX_TOPO_SYNTHETIC, "pack:none", CGX_TOPO_PROCESSORS, loaded);
 }
 
 static void test_failures(void)
@@ -271,18 +257,17 @@ static void test_failures(void)
                  {"a description that means nothing", load_nonsense}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct cgx_topo *topo = NULL;
+        struct cgx_topo *loaded = NULL;
         enum cgx_status status;
-        int lines = count_lines(cases[i].load, &status, &topo);
+        int lines = count_lines(cases[i].load, &status, &loaded);
 
         diag("status %d, %d lines", (int)status, lines);
-        ok(status == CGX_ERR_INVALID && topo == NULL && lines == 1,
+        ok(status == CGX_ERR_INVALID && loaded == NULL && lines == 1,
            "%s gives an error, one line in the log, and no machine", cases[i].name);
     }
 }
 
-static bool place_is(const struct cgx_topo *topo, unsigned least, unsigned most, int package,
-                     int numa_node, unsigned cores)
+static bool place_is(unsigned least, unsigned most, int package, int numa_node, unsigned cores)
 {
     struct cgx_topo_place place;
     cpu_set_t set;
@@ -301,7 +286,6 @@ static bool place_is(const struct cgx_topo *topo, unsigned least, unsigned most,
 /* Two processors of this machine are given out as what we like. */
 static void test_place(void)
 {
-    struct cgx_topo *topo;
     struct cgx_topo_place place;
     cpu_set_t before, beyond;
 
@@ -310,22 +294,19 @@ static void test_place(void)
         skip("a thread is where it is bound", "it may not use processors 0 and 1");
         return;
     }
-    topo = describe("pack:2 numa:1(indexes=4,6) core:1 pu:1");
-    ok(place_is(topo, 1, 1, 1, 6, 1), "a thread bound to a package is there");
-    ok(place_is(topo, 0, 1, CGX_TOPO_UNKNOWN, CGX_TOPO_UNKNOWN, 2),
+    describe("pack:2 numa:1(indexes=4,6) core:1 pu:1");
+    ok(place_is(1, 1, 1, 6, 1), "a thread bound to a package is there");
+    ok(place_is(0, 1, CGX_TOPO_UNKNOWN, CGX_TOPO_UNKNOWN, 2),
        "a thread that may use two packages is in neither");
-    cgx_topo_free(topo);
-    topo = describe("numa:1 core:1 pu:2");
-    ok(place_is(topo, 0, 1, CGX_TOPO_UNKNOWN, 0, 1),
+    describe("numa:1 core:1 pu:2");
+    ok(place_is(0, 1, CGX_TOPO_UNKNOWN, 0, 1),
        "a thread that may use both halves of a core has one core");
-    cgx_topo_free(topo);
-    topo = describe("numa:1 core:1 pu:1");
+    describe("numa:1 core:1 pu:1");
     CPU_ZERO(&beyond);
     CPU_SET(1, &beyond);
     ok(sched_setaffinity(0, sizeof beyond, &beyond) == 0 &&
            cgx_topo_place(topo, &place) == CGX_ERR_INVALID,
        "a thread that is on no processor of the machine is nowhere");
-    cgx_topo_free(topo);
     sched_setaffinity(0, sizeof before, &before);
 }
 
@@ -368,8 +349,6 @@ static void test_bind(void)
 
 int main(void)
 {
-    struct cgx_topo *topo;
-
     unsetenv("HWLOC_XMLFILE");
     setenv("HWLOC_SYNTHETIC", "numa:2(indexes=999,0) core:2 pu:1", 1);
     setenv("HWLOC_THISSYSTEM", "1", 1);
@@ -378,7 +357,6 @@ int main(void)
         skip("machines are understood", "no hwloc");
         return done_testing();
     }
-    cgx_topo_free(topo);
     test_processors();
     test_dgx();
     test_dual8();
@@ -388,5 +366,6 @@ int main(void)
     test_failures();
     test_place();
     test_bind();
+    cgx_topo_free(topo);
     return done_testing();
 }

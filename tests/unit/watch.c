@@ -104,27 +104,11 @@ static bool is_unanimous(const struct scene *scene)
     return true;
 }
 
-/* No output was written. */
-static bool is_untouched(const struct scene *scene)
-{
-    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
-
-    for (unsigned r = 0; r < scene->ranks; r++) {
-        for (size_t i = 0; !scene->in_place && i < bytes; i++) {
-            if (scene->outputs[r][i] != 0xA5)
-                return false;
-        }
-        if (scene->in_place && memcmp(scene->outputs[r], scene->inputs[r], bytes) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Held back for WHY, on all ranks, with nothing written. */
 static bool is_held_back(const struct scene *scene, enum cgx_sight why)
 {
     return is_unanimous(scene) && scene->outcomes[0] == CGX_OUTCOME_CONSENSUS &&
-           scene->seen[0].sight == why && is_untouched(scene);
+           scene->seen[0].sight == why && scene_is_untouched(scene);
 }
 
 /* With less than 3 bits nothing is seen. */
@@ -148,7 +132,7 @@ static struct scene scene_for(const char *nodes, unsigned way, unsigned bits)
     scene.skip_incomplete = way % 5 == 3;
     scene.staging = way & 4 ? 20000 : 0; /* several slices */
     scene.rounding = way % 7 == 6 && bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
-    scene.inner = way & 8 ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+    scene.inner = scene_reduction(way & 8);
     scene.watched = true;
     scene.consensus = threshold_of(&scene);
     return scene;
@@ -318,7 +302,7 @@ static void test_few(void)
         fill(&scene, SIGNS, 0, way);
         scene_run(&scene);
         right = right && is_unanimous(&scene) &&
-                (scene.outcomes[0] == CGX_OUTCOME_CONSENSUS ? is_untouched(&scene)
+                (scene.outcomes[0] == CGX_OUTCOME_CONSENSUS ? scene_is_untouched(&scene)
                                                             : scene_agrees(&scene));
         scene_free(&scene);
     }
