@@ -11,7 +11,7 @@
 #ifndef CGX_UTIL_LOG_H
 #define CGX_UTIL_LOG_H
 
-enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG, CGX_LOG_TRACE };
+enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG };
 
 /* The level in force; CGX_LOG_WARN until cgx_log_set_level. */
 enum cgx_log_level cgx_log_level(void);
