@@ -6,8 +6,7 @@
  *   error  something the user must see: results are exact or the call failed, and why
  *   warn   once per process: a setting cannot be followed, or a name looks mistyped
  *   info   a few lines per process or communicator: what was found, chosen and, at the end, saved
- *   debug  once per signature: why it is exact or compressed
- *   trace  any number of lines per call */
+ *   debug  once per signature: why it is exact or compressed */
 #ifndef CGX_UTIL_LOG_H
 #define CGX_UTIL_LOG_H
 
