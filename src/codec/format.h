@@ -81,6 +81,7 @@ struct cgx_piece {
 #define CGX_BUCKET_SIZE_MAX 4096
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its planes */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
+#define CGX_WIDTHS 8           /* of quantised elements: 1 to 8 bits */
 #define CGX_PLANES 3
 #define CGX_ENERGY_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
 #define CGX_BOUND_BYTES 2    /* of each bucket, behind those, where sums of sums need it */
