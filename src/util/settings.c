@@ -134,49 +134,30 @@ const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
                                                                     : row->about.initial;
 }
 
-static bool accepted(const struct cgx_settings_row *row, const char *text, uint64_t *value)
-{
-    return *text != '\0' && row->parse(row, text, value);
-}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
-/* Fields are bool, 32 bits or 64 bits. */
 static void store(const struct cgx_settings_row *row, uint64_t value, struct cgx_settings *settings)
 {
-    unsigned char *field = (unsigned char *)settings + row->offset;
-    bool flag = value != 0;
-    uint32_t word = (uint32_t)value, kind = (value & CGX_SETTINGS_SIGN) != 0;
+    unsigned char *fields = (unsigned char *)settings;
+    uint32_t kind = (value & CGX_SETTINGS_SIGN) != 0;
 
     if (row->kind != 0) {
-        memcpy((unsigned char *)settings + row->kind, &kind, sizeof kind);
+        memcpy(fields + row->kind, &kind, sizeof kind);
         value &= ~CGX_SETTINGS_SIGN;
     }
-    if (row->size == sizeof flag)
-        memcpy(field, &flag, sizeof flag);
-    else if (row->size == sizeof word)
-        memcpy(field, &word, sizeof word);
-    else if (row->size == sizeof value)
-        memcpy(field, &value, sizeof value);
+    memcpy(fields + row->offset, &value, row->size);
 }
 
 static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settings *settings)
 {
-    const unsigned char *field = (const unsigned char *)settings + row->offset;
-    bool flag;
-    uint32_t word, kind = 0;
+    const unsigned char *fields = (const unsigned char *)settings;
     uint64_t value = 0;
+    uint32_t kind = 0;
 
+    memcpy(&value, fields + row->offset, row->size);
     if (row->kind != 0)
-        memcpy(&kind, (const unsigned char *)settings + row->kind, sizeof kind);
-    if (row->size == sizeof flag) {
-        memcpy(&flag, field, sizeof flag);
-        return flag;
-    }
-    if (row->size == sizeof word) {
-        memcpy(&word, field, sizeof word);
-        return word;
-    }
-    if (row->size == sizeof value)
-        memcpy(&value, field, sizeof value);
+        memcpy(&kind, fields + row->kind, sizeof kind);
     return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
@@ -190,7 +171,7 @@ static bool read_row(const struct cgx_settings_row *row, const char *initial, co
     store(row, value, settings);
     if (text == NULL)
         return true;
-    if (!accepted(row, text, &value))
+    if (*text == '\0' || !row->parse(row, text, &value))
         return false;
     store(row, value, settings);
     if (row->path != 0)
@@ -213,7 +194,6 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
 {
     static char *const empty[] = {NULL};
     const char *texts[NROWS], *together[CGX_SETTINGS_TOGETHER];
-    size_t ntogether;
     bool taken[NROWS];
     char message[512];
 
@@ -227,13 +207,13 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             read_row(&rows[i], cgx_settings_initial(i, settings->profile), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    ntogether = cgx_settings_together(settings, together);
-    settings->valid = settings->valid && ntogether == 0;
+    settings->valid = cgx_settings_together(settings, together) && settings->valid;
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
             report_refused(&rows[i].about, texts[i], report, context);
-    for (size_t i = 0; i < ntogether; i++)
-        report(context, CGX_LOG_ERROR, together[i]);
+    for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
+        if (together[i] != NULL)
+            report(context, CGX_LOG_ERROR, together[i]);
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i] != NULL; i++)

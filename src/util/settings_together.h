@@ -7,11 +7,11 @@
 
 #include "util/settings.h"
 
-/* Gives what is refused of SETTINGS its usual default, and what is to be said about it, which is
- * static. Returns how many messages there are. */
+/* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
+ * NULL where nothing is. True if nothing is refused. */
 #define CGX_SETTINGS_TOGETHER 2
-size_t cgx_settings_together(struct cgx_settings *settings,
-                             const char *messages[CGX_SETTINGS_TOGETHER]);
+bool cgx_settings_together(struct cgx_settings *settings,
+                           const char *messages[CGX_SETTINGS_TOGETHER]);
 
 /* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
 bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);

@@ -11,44 +11,30 @@
 
 bool cgx_value_integer(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
-
-    if (!cgx_parse_unsigned(text, &number))
-        return false;
-    if ((number < row->least || number > row->most) && (number == 0 || number != row->also))
-        return false;
-    *value = number;
-    return true;
+    return cgx_parse_unsigned(text, value) &&
+           ((*value >= row->least && *value <= row->most) || (*value != 0 && *value == row->also));
 }
 
 bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
-
-    if (!cgx_value_integer(row, text, &number) || (number & (number - 1)) != 0)
-        return false;
-    *value = number;
-    return true;
+    return cgx_value_integer(row, text, value) && (*value & (*value - 1)) == 0;
 }
 
 bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
+    bool good = cgx_parse_unsigned(text, value);
 
-    if (!cgx_parse_unsigned(text, &number))
-        return false;
-    *value = number < row->least ? row->least : number;
-    return true;
+    if (good && *value < row->least)
+        *value = row->least;
+    return good;
 }
 
 bool cgx_value_mebibytes(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
+    bool good = cgx_value_integer(row, text, value);
 
-    if (!cgx_value_integer(row, text, &number))
-        return false;
-    *value = number << 20;
-    return true;
+    *value <<= 20;
+    return good;
 }
 
 bool cgx_value_fragment(const struct cgx_settings_row *row, const char *text, uint64_t *value)

@@ -9,7 +9,8 @@
 
 struct cgx_settings_row;
 
-/* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind. */
+/* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind, and *VALUE may
+ * be anything. */
 typedef bool cgx_settings_parser(const struct cgx_settings_row *row, const char *text,
                                  uint64_t *value);
 cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST, or ALSO */
