@@ -102,22 +102,19 @@ static bool parse_width(const char *text, unsigned *bits)
     return true;
 }
 
-bool cgx_scan_widths(struct cgx_scan *scan, unsigned *least, unsigned *most)
+bool cgx_scan_bits(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
-    uint64_t first, second;
+    uint64_t least, most;
     unsigned bits;
 
     cgx_scan_token(scan, "", token);
-    if (parse_width(token, &bits)) {
-        *least = *most = bits;
-        return true;
-    }
-    if (!cgx_parse_pair(token, ':', &first, &second) || first < 1 || second > 8 || first > second)
+    if (parse_width(token, &bits))
+        least = most = bits;
+    else if (!cgx_parse_pair(token, ':', &least, &most) || least < 1 || most > 8 || least > most)
         return cgx_scan_refuse(scan, at, "1-8, MIN:MAX with both 1-8, 32, exact");
-    *least = (unsigned)first;
-    *most = (unsigned)second;
+    actions->bits = (struct cgx_widths){(unsigned)least, (unsigned)most};
     return true;
 }
 
@@ -159,38 +156,49 @@ static bool make_place(struct cgx_layer_list **list, size_t n)
     return true;
 }
 
-bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_layer_list **list)
+static bool add_list(struct cgx_scan *scan, const char *at, struct cgx_layer_list **lists,
+                     struct cgx_layer_list *list)
 {
-    struct cgx_layer_list *layers = NULL;
+    for (; *lists != NULL; lists = &(*lists)->next)
+        if ((*lists)->total == list->total)
+            return cgx_scan_fail(scan, at,
+                                 "refused: two lists add up to the same number of elements");
+    *lists = list;
+    return true;
+}
+
+bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_actions *actions)
+{
+    const char *first = scan->at, *at;
+    struct cgx_layer_list *list = NULL;
     struct cgx_layer_size layer;
-    const char *at;
 
     for (;;) {
         at = scan->at;
         if (!read_layer(scan, &layer))
             break;
-        if (!make_place(&layers, layers == NULL ? 0 : layers->nlayers)) {
+        if (!make_place(&list, list == NULL ? 0 : list->nlayers)) {
             cgx_scan_fail(scan, at, "out of memory");
             break;
         }
-        if (__builtin_add_overflow(layers->total, layer.count, &layers->total)) {
+        if (__builtin_add_overflow(list->total, layer.count, &list->total)) {
             cgx_scan_fail(scan, at, "the sizes add up to 2^64 or more");
             break;
         }
-        layers->layers[layers->nlayers++] = layer;
+        list->layers[list->nlayers++] = layer;
         if (scan->at == scan->end || *scan->at != ',') {
-            *list = layers;
+            if (!add_list(scan, first, &actions->layers, list))
+                break;
             return true;
         }
         scan->at++;
         cgx_scan_blanks(scan);
     }
-    free(layers);
+    free(list);
     return false;
 }
 
-/* A word of LIST, by its place there. */
-static bool read_choice(struct cgx_scan *scan, const char *list, uint64_t *index)
+bool cgx_scan_choice(struct cgx_scan *scan, const char *list, uint64_t *index)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
@@ -199,27 +207,27 @@ static bool read_choice(struct cgx_scan *scan, const char *list, uint64_t *index
     return cgx_parse_choice(token, list, index) || cgx_scan_refuse(scan, at, list);
 }
 
-bool cgx_scan_recurs(struct cgx_scan *scan, enum cgx_recurs *recurs)
+bool cgx_scan_recurs(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     uint64_t index;
 
-    if (!read_choice(scan, "always, never", &index))
+    if (!cgx_scan_choice(scan, "always, never", &index))
         return false;
-    *recurs = index == 0 ? CGX_RECURS_ALWAYS : CGX_RECURS_NEVER;
+    actions->recurs = index == 0 ? CGX_RECURS_ALWAYS : CGX_RECURS_NEVER;
     return true;
 }
 
-bool cgx_scan_consensus(struct cgx_scan *scan, enum cgx_said *consensus)
+bool cgx_scan_consensus(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     uint64_t index;
 
-    if (!read_choice(scan, "off, on", &index))
+    if (!cgx_scan_choice(scan, "off, on", &index))
         return false;
-    *consensus = index == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
+    actions->consensus = index == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
     return true;
 }
 
-bool cgx_scan_step(struct cgx_scan *scan, size_t *calls)
+bool cgx_scan_step(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
@@ -228,6 +236,32 @@ bool cgx_scan_step(struct cgx_scan *scan, size_t *calls)
     cgx_scan_token(scan, "", token);
     if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_SAY_STEP_MOST)
         return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_SAY_STEP_MOST */
-    *calls = (size_t)number;
+    actions->step = (size_t)number;
     return true;
+}
+
+struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count)
+{
+    struct cgx_override override = {.recurs = actions->recurs,
+                                    .consensus = actions->consensus,
+                                    .exact = actions->bits.least == CGX_BITS_EXACT,
+                                    .layers = actions->layers};
+
+    if (!override.exact) {
+        override.least = actions->bits.least;
+        override.most = actions->bits.most;
+    }
+    while (override.layers != NULL && override.layers->total != count)
+        override.layers = override.layers->next;
+    return override;
+}
+
+void cgx_actions_clear(struct cgx_actions *actions)
+{
+    struct cgx_layer_list *list;
+
+    while ((list = actions->layers) != NULL) {
+        actions->layers = list->next;
+        free(list);
+    }
 }

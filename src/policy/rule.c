@@ -51,14 +51,11 @@ static bool read_position(struct cgx_scan *scan, struct cgx_rule *rule)
 
 static bool read_type(struct cgx_scan *scan, struct cgx_rule *rule)
 {
-    static const char types[] = "float32, float16, bfloat16"; /* as in enum cgx_dtype */
-    const char *at = scan->at;
-    char token[CGX_TOKEN_BYTES];
     uint64_t index;
 
-    cgx_scan_token(scan, "", token);
-    if (!cgx_parse_choice(token, types, &index))
-        return cgx_scan_refuse(scan, at, types);
+    /* as in enum cgx_dtype */
+    if (!cgx_scan_choice(scan, "float32, float16, bfloat16", &index))
+        return false;
     rule->dtype = (int)index;
     return true;
 }
@@ -84,44 +81,11 @@ static bool read_communicator(struct cgx_scan *scan, struct cgx_rule *rule)
     return rule->communicator != NULL || cgx_scan_fail(scan, at, "out of memory");
 }
 
-static bool read_exact(struct cgx_scan *scan, struct cgx_rule *rule)
+static bool read_exact(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     (void)scan;
-    rule->exact = true;
+    actions->bits = (struct cgx_widths){CGX_BITS_EXACT, CGX_BITS_EXACT};
     return true;
-}
-
-static bool read_bits(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    unsigned least, most;
-
-    if (!cgx_scan_widths(scan, &least, &most))
-        return false;
-    if (least == CGX_BITS_EXACT)
-        return read_exact(scan, rule);
-    rule->least = least;
-    rule->most = most;
-    return true;
-}
-
-static bool read_layers(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_layers(scan, &rule->layers);
-}
-
-static bool read_recurs(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_recurs(scan, &rule->recurs);
-}
-
-static bool read_consensus(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_consensus(scan, &rule->consensus);
-}
-
-static bool read_step(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_step(scan, &rule->step);
 }
 
 /* ---- lines ---- */
@@ -140,23 +104,23 @@ enum {
 };
 
 #define OF_CALLS (EXACT | BITS | LAYERS | RECURS | CONSENSUS)
-#define ACTIONS (OF_CALLS | STEP)
 
 static const struct word {
     const char *name;
     unsigned bit;
-    bool (*read)(struct cgx_scan *scan, struct cgx_rule *rule);
+    bool (*condition)(struct cgx_scan *scan, struct cgx_rule *rule);
+    cgx_scan_action *action; /* NULL: it is a condition */
 } words[] = {
-    {"count", COUNT, read_count},
-    {"position", POSITION, read_position},
-    {"type", TYPE, read_type},
-    {"comm", COMM, read_communicator},
-    {"exact", EXACT, read_exact},
-    {"bits", BITS, read_bits},
-    {"layers", LAYERS, read_layers},
-    {"recurs", RECURS, read_recurs},
-    {"consensus", CONSENSUS, read_consensus},
-    {"step", STEP, read_step},
+    {"count", COUNT, .condition = read_count},
+    {"position", POSITION, .condition = read_position},
+    {"type", TYPE, .condition = read_type},
+    {"comm", COMM, .condition = read_communicator},
+    {"exact", EXACT, .action = read_exact},
+    {"bits", BITS, .action = cgx_scan_bits},
+    {"layers", LAYERS, .action = cgx_scan_layers},
+    {"recurs", RECURS, .action = cgx_scan_recurs},
+    {"consensus", CONSENSUS, .action = cgx_scan_consensus},
+    {"step", STEP, .action = cgx_scan_step},
 };
 
 static const struct word *find_word(const char *name, bool action)
@@ -164,8 +128,7 @@ static const struct word *find_word(const char *name, bool action)
     uint64_t same;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (((words[i].bit & ACTIONS) != 0) == action &&
-            cgx_parse_choice(name, words[i].name, &same))
+        if ((words[i].action != NULL) == action && cgx_parse_choice(name, words[i].name, &same))
             return &words[i];
     return NULL;
 }
@@ -198,11 +161,12 @@ static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule,
             return cgx_scan_fail(scan, scan->at, "= and a value have to follow without a blank");
         scan->at++;
     }
-    if (!word->read(scan, rule))
+    if (action ? !word->action(scan, &rule->says) : !word->condition(scan, rule))
         return false;
     if (!cgx_scan_ends(scan))
         return cgx_scan_refuse(scan, scan->at, "a blank, and what follows, or the end");
-    if (rule->exact && more_than_one(*given & OF_CALLS))
+    if ((*given & EXACT || rule->says.bits.least == CGX_BITS_EXACT) &&
+        more_than_one(*given & OF_CALLS))
         return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
     if (*given & STEP && *given & (COUNT | POSITION | TYPE))
         return cgx_scan_fail(scan, at,
@@ -236,6 +200,6 @@ bool cgx_rule_read(struct cgx_scan *scan, struct cgx_rule *rule)
 
 void cgx_rule_clear(struct cgx_rule *rule)
 {
-    free(rule->communicator);
-    free(rule->layers);
+    free((char *)rule->communicator);
+    cgx_actions_clear(&rule->says);
 }

@@ -36,7 +36,8 @@ struct cgx_layer_size {
 };
 
 struct cgx_layer_list {
-    uint64_t total; /* elements of all */
+    struct cgx_layer_list *next; /* of several that a hint has; the call's is found by its total */
+    uint64_t total;              /* elements of all */
     size_t nlayers;
     struct cgx_layer_size layers[];
 };
@@ -53,7 +54,7 @@ enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
 struct cgx_override {
     bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
     enum cgx_recurs recurs;
-    bool guarded, unguarded;             /* consensus is on; off; neither: not said */
+    enum cgx_said consensus;             /* whether it is looked for */
     unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
     const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
