@@ -18,23 +18,23 @@ struct choice {
     bool forbidden; /* some present width is below the cap */
 };
 
-static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                      size_t segment, struct choice *choice)
+static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+                      struct choice *choice)
 {
-    const struct cgx_segment *about = &layer->plan->segments[segment];
-    unsigned least = cgx_model_least(layer, segment);
+    const struct cgx_segment *about = segment->about;
+    unsigned least = cgx_model_least(segment);
     double *errors = choice->errors[choice->nshares];
 
     for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
-        errors[bits - 1] = bits > 1 || layer->plan->rounding == CGX_ROUNDING_NEAREST
-                               ? cgx_model_error(layer, segment, bits)
+        errors[bits - 1] = bits > 1 || segment->plan->rounding == CGX_ROUNDING_NEAREST
+                               ? cgx_model_error(segment, bits)
                                : 0;
     choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
                                                            .errors = errors,
                                                            .least = least,
                                                            .most = about->most,
-                                                           .base = cgx_model_base(adapt, about)};
-    choice->budget += cgx_model_budget(adapt, layer, segment, choice->changes_less);
+                                                           .base = cgx_model_base(adapt, segment)};
+    choice->budget += cgx_model_budget(adapt, segment, choice->changes_less);
     choice->error += errors[about->bits - 1];
     choice->cost += (double)about->count * about->bits;
     choice->forbidden = choice->forbidden || about->bits < least;
@@ -71,29 +71,19 @@ static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
 /* The chosen widths go to the block, in the order of add_share. */
 static void set_widths(struct cgx_adapt *adapt, const struct choice *choice)
 {
-    size_t segment = 0, share = 0;
+    size_t share = 0;
 
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        const struct cgx_adapt_layer *layer = &adapt->layers[i];
-
-        for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++, segment++) {
-            if (cgx_model_knows(layer, s))
-                adapt->widths[segment] = (uint8_t)choice->shares[share++].bits;
-        }
-    }
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (cgx_model_knows(&adapt->segments[i]))
+            adapt->widths[i] = (uint8_t)choice->shares[share++].bits;
 }
 
 static void choose(struct cgx_adapt *adapt, struct choice *choice)
 {
     choice->changes_less = cgx_model_changes_less(adapt);
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        const struct cgx_adapt_layer *layer = &adapt->layers[i];
-
-        for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-            if (cgx_model_knows(layer, s))
-                add_share(adapt, layer, s, choice);
-        }
-    }
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (cgx_model_knows(&adapt->segments[i]))
+            add_share(adapt, &adapt->segments[i], choice);
     if (!isfinite(choice->budget) ||
         cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
         return;
@@ -108,10 +98,8 @@ void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
                             .errors = calloc(adapt->nsegments, sizeof(double[CGX_WIDTHS]))};
 
-    for (size_t i = 0; due == CGX_ADAPT_MEASURED && i < adapt->nlayers; i++) {
-        if (adapt->layers[i].plan)
-            cgx_model_take(&adapt->layers[i]);
-    }
+    if (due == CGX_ADAPT_MEASURED)
+        cgx_model_take(adapt);
     if (choice.shares && choice.errors)
         choose(adapt, &choice);
     free(choice.shares);

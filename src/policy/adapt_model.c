@@ -4,90 +4,83 @@
 #include "policy/adapt_model.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "codec/encoding.h"
 
-bool cgx_model_knows(const struct cgx_adapt_layer *layer, size_t segment)
+bool cgx_model_knows(const struct cgx_adapt_segment *segment)
 {
-    return cgx_model_is_variable(&layer->plan->segments[segment]) && !isnan(layer->scale[segment]);
+    return cgx_segment_is_variable(segment->about) && !isnan(segment->scale);
 }
 
-unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_segment *segment)
+unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
 {
-    return cgx_encoding_is_exact(adapt->base) ? segment->most : adapt->base;
+    return cgx_encoding_is_exact(adapt->base) ? segment->about->most : adapt->base;
+}
+
+/* Whether something was measured that can be scaled. */
+static bool is_measured(const struct cgx_adapt_segment *segment)
+{
+    return !isnan(segment->known[0]) && segment->reference > 0;
 }
 
 /* ---- errors ---- */
 
-double cgx_model_range(const struct cgx_adapt_layer *layer, size_t segment)
+double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
 {
-    const struct cgx_plan *plan = layer->plan;
-
-    return layer->energies[segment] *
-           cgx_encoding_range(plan->segments[segment].bits, plan->rounding);
+    return energy * cgx_encoding_range(segment->about->bits, segment->plan->rounding);
 }
 
-double cgx_model_error(const struct cgx_adapt_layer *layer, size_t segment, unsigned bits)
+double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned bits)
 {
-    const struct cgx_plan *plan = layer->plan;
+    enum cgx_rounding rounding = segment->plan->rounding;
 
-    if (!isnan(layer->known[segment][0]) && layer->reference[segment] > 0)
-        return layer->known[segment][bits - 1] * layer->scale[segment];
-    return layer->scale[segment] / cgx_encoding_range(bits, plan->rounding) *
-           cgx_encoding_variance(plan->rounding);
+    if (is_measured(segment))
+        return segment->known[bits - 1] * segment->scale;
+    return segment->scale / cgx_encoding_range(bits, rounding) * cgx_encoding_variance(rounding);
 }
 
 /* ---- powers ---- */
 
 /* As in KNOWN; NaN: not known. */
-static double power_at(const struct cgx_adapt_layer *layer, size_t segment, enum cgx_power power)
+static double power_of(const struct cgx_adapt_segment *segment, enum cgx_power power)
 {
-    if (isnan(layer->known[segment][0]) || !(layer->reference[segment] > 0))
-        return NAN;
-    return layer->known[segment][CGX_WIDTHS + power] * layer->scale[segment];
+    return is_measured(segment) ? segment->known[CGX_WIDTHS + power] * segment->scale : NAN;
 }
 
-unsigned cgx_model_least(const struct cgx_adapt_layer *layer, size_t segment)
+unsigned cgx_model_least(const struct cgx_adapt_segment *segment)
 {
-    const struct cgx_segment *about = &layer->plan->segments[segment];
-    double allowed = CGX_ADAPT_CAP * power_at(layer, segment, CGX_POWER_SUM);
-    unsigned bits = about->least;
+    double allowed = CGX_ADAPT_CAP * power_of(segment, CGX_POWER_SUM);
+    unsigned bits = segment->about->least;
 
     /* A power that is not known forbids nothing. */
-    while (bits < about->most && cgx_model_error(layer, segment, bits) > allowed)
+    while (bits < segment->about->most && cgx_model_error(segment, bits) > allowed)
         bits++;
     return bits;
 }
 
 /* The change, or where that is not known the noise, so that it does not bound it. */
-static double change_at(const struct cgx_adapt_layer *layer, size_t segment)
+static double change_of(const struct cgx_adapt_segment *segment)
 {
-    double change = power_at(layer, segment, CGX_POWER_CHANGE);
+    double change = power_of(segment, CGX_POWER_CHANGE);
 
-    return isnan(change) ? power_at(layer, segment, CGX_POWER_INPUTS) : change;
+    return isnan(change) ? power_of(segment, CGX_POWER_INPUTS) : change;
 }
 
-static bool knows_noise(const struct cgx_adapt_layer *layer, size_t segment)
+static bool knows_noise(const struct cgx_adapt_segment *segment)
 {
-    return cgx_model_knows(layer, segment) &&
-           isfinite(power_at(layer, segment, CGX_POWER_INPUTS)) &&
-           isfinite(power_at(layer, segment, CGX_POWER_SUM));
+    return cgx_model_knows(segment) && isfinite(power_of(segment, CGX_POWER_INPUTS)) &&
+           isfinite(power_of(segment, CGX_POWER_SUM));
 }
 
 bool cgx_model_changes_less(const struct cgx_adapt *adapt)
 {
     double noise = 0, change = 0;
 
-    for (size_t i = 0; i < adapt->nlayers && adapt->kind == CGX_BUDGET_NOISE; i++) {
-        const struct cgx_adapt_layer *layer = &adapt->layers[i];
-
-        for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-            if (!knows_noise(layer, s))
-                continue;
-            noise += power_at(layer, s, CGX_POWER_INPUTS);
-            change += change_at(layer, s);
-        }
+    for (size_t i = 0; i < adapt->nsegments && adapt->kind == CGX_BUDGET_NOISE; i++) {
+        if (!knows_noise(&adapt->segments[i]))
+            continue;
+        noise += power_of(&adapt->segments[i], CGX_POWER_INPUTS);
+        change += change_of(&adapt->segments[i]);
     }
     return change < noise;
 }
@@ -96,58 +89,55 @@ double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
 {
     double noise = 0, power = 0;
 
-    for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-        if (!knows_noise(layer, s))
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        if (!knows_noise(&layer->segments[i]))
             continue;
-        noise += power_at(layer, s, CGX_POWER_INPUTS);
-        power += power_at(layer, s, CGX_POWER_SUM);
+        noise += power_of(&layer->segments[i], CGX_POWER_INPUTS);
+        power += power_of(&layer->segments[i], CGX_POWER_SUM);
     }
     return power > 0 ? noise / power : NAN;
 }
 
 /* ---- budgets ---- */
 
-double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                        size_t segment, bool changes_less)
+double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+                        bool changes_less)
 {
-    unsigned base = cgx_model_base(adapt, &layer->plan->segments[segment]);
-    double noise;
+    double error = cgx_model_error(segment, cgx_model_base(adapt, segment)), noise;
 
     if (adapt->kind == CGX_BUDGET_ERROR)
-        return adapt->alpha * cgx_model_error(layer, segment, base);
-    if (!knows_noise(layer, segment))
-        return cgx_model_error(layer, segment, base);
-    noise = changes_less ? change_at(layer, segment) : power_at(layer, segment, CGX_POWER_INPUTS);
-    return adapt->alpha * noise + CGX_ADAPT_FLOOR * power_at(layer, segment, CGX_POWER_SUM);
+        return adapt->alpha * error;
+    if (!knows_noise(segment))
+        return error;
+    noise = changes_less ? change_of(segment) : power_of(segment, CGX_POWER_INPUTS);
+    return adapt->alpha * noise + CGX_ADAPT_FLOOR * power_of(segment, CGX_POWER_SUM);
 }
 
-static void add_layer(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                      bool changes_less, double *error, double *budget)
+static void estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segments,
+                     size_t nsegments, double *error, double *budget)
 {
-    const struct cgx_plan *plan = layer->plan;
+    bool changes_less = cgx_model_changes_less(adapt);
 
-    for (size_t s = 0; plan && s < plan->nsegments; s++) {
-        if (!cgx_model_knows(layer, s))
+    *error = *budget = 0;
+    for (size_t i = 0; i < nsegments; i++) {
+        if (!cgx_model_knows(&segments[i]))
             continue;
-        *error += cgx_model_error(layer, s, plan->segments[s].bits);
-        *budget += cgx_model_budget(adapt, layer, s, changes_less);
+        *error += cgx_model_error(&segments[i], segments[i].about->bits);
+        *budget += cgx_model_budget(adapt, &segments[i], changes_less);
     }
 }
 
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget)
 {
-    *error = *budget = 0;
-    add_layer(adapt, layer, cgx_model_changes_less(adapt), error, budget);
+    estimate(adapt, layer->segments, layer->nsegments, error, budget);
 }
 
 double cgx_model_over(const struct cgx_adapt *adapt)
 {
-    bool changes_less = cgx_model_changes_less(adapt);
-    double error = 0, budget = 0;
+    double error, budget;
 
-    for (size_t i = 0; i < adapt->nlayers; i++)
-        add_layer(adapt, &adapt->layers[i], changes_less, &error, &budget);
+    estimate(adapt, adapt->segments, adapt->nsegments, &error, &budget);
     return error > 0 ? error / budget : 0;
 }
 
@@ -178,40 +168,43 @@ static void clean(double powers[CGX_POWERS], double error, unsigned addends)
         positive(inputs - powers[CGX_POWER_SUM] / addends) * addends / (addends - 1);
 }
 
-static bool is_finite(const struct cgx_adapt_layer *layer, size_t segment)
+/* Takes the powers in the ROW of all ranks, and the mean energy of its steps. What is not known now
+ * is what it was. */
+static void take_powers(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+                        unsigned addends, double reference)
 {
-    bool finite = layer->times[segment] > 0;
-
-    for (unsigned w = 0; w < CGX_WIDTHS; w++)
-        finite = finite && isfinite(layer->summed[segment][w]);
-    return finite;
-}
-
-/* What is not known now is what it was. */
-static void take_powers(struct cgx_adapt_layer *layer, size_t segment, double reference)
-{
-    double *known = layer->known[segment] + CGX_WIDTHS, powers[CGX_POWERS];
-    double grown = layer->reference[segment] > 0 ? reference / layer->reference[segment] : NAN;
-    unsigned bits = layer->plan->segments[segment].bits;
+    double *known = segment->known + CGX_WIDTHS, powers[CGX_POWERS];
+    double grown = segment->reference > 0 ? reference / segment->reference : NAN;
 
     for (int p = 0; p < CGX_POWERS; p++)
-        powers[p] = layer->summed[segment][CGX_WIDTHS + p] / layer->times[segment];
-    clean(powers, layer->summed[segment][bits - 1] / layer->times[segment], layer->addends);
+        powers[p] = row[CGX_WIDTHS + p] / segment->times;
+    clean(powers, row[segment->about->bits - 1] / segment->times, addends);
     for (int p = 0; p < CGX_POWERS; p++)
         known[p] = isfinite(powers[p]) ? powers[p] : known[p] * grown;
 }
 
-void cgx_model_take(struct cgx_adapt_layer *layer)
+static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+                 unsigned addends)
 {
-    for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        double reference = layer->passed[i] / layer->times[i];
+    double reference = segment->passed / segment->times;
+    bool finite = segment->times > 0;
 
-        if (!cgx_model_is_variable(&layer->plan->segments[i]) || !is_finite(layer, i))
-            continue;
-        take_powers(layer, i, reference);
-        for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            layer->known[i][w] = layer->summed[i][w] / layer->times[i];
-        layer->reference[i] = reference;
-        layer->scale[i] = reference > 0 ? 1 : 0;
-    }
+    for (unsigned w = 0; w < CGX_WIDTHS; w++)
+        finite = finite && isfinite(row[w]);
+    if (!cgx_segment_is_variable(segment->about) || !finite)
+        return;
+    take_powers(segment, row, addends, reference);
+    for (unsigned w = 0; w < CGX_WIDTHS; w++)
+        segment->known[w] = row[w] / segment->times;
+    segment->reference = reference;
+    segment->scale = reference > 0 ? 1 : 0;
+}
+
+void cgx_model_take(struct cgx_adapt *adapt)
+{
+    double(*row)[CGX_ADAPT_ROW] = adapt->summed;
+
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
+            take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].addends);
 }

@@ -144,20 +144,16 @@ static size_t collect_runs(const struct cgx_settings *settings, const struct cgx
     return nruns;
 }
 
-static bool is_fixed(const struct cgx_segment *segment)
-{
-    return segment->least == segment->most;
-}
-
 static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
 {
     struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
 
-    if (last && is_fixed(last) && is_fixed(&segment) && last->bits == segment.bits) {
+    if (last && !cgx_segment_is_variable(last) && !cgx_segment_is_variable(&segment) &&
+        last->bits == segment.bits) {
         last->count += segment.count;
         return;
     }
-    plan->adaptive = plan->adaptive || !is_fixed(&segment);
+    plan->adaptive = plan->adaptive || cgx_segment_is_variable(&segment);
     plan->segments[plan->nsegments++] = segment;
 }
 
@@ -172,7 +168,7 @@ static void append_segments(struct cgx_plan *plan, const struct run *run, size_t
     for (segment.first = run->first * plan->bucket_size; segment.first < stop;
          segment.first += segment.count) {
         segment.count = stop - segment.first;
-        if (!is_fixed(&segment) && segment.count > CGX_SEGMENT_ELEMENTS)
+        if (cgx_segment_is_variable(&segment) && segment.count > CGX_SEGMENT_ELEMENTS)
             segment.count = CGX_SEGMENT_ELEMENTS;
         append_segment(plan, segment);
     }
