@@ -137,16 +137,6 @@ static void describe(const struct cgx_topo *topo, hwloc_obj_t device, struct cgx
     write_network(topo, device, gpu->network);
 }
 
-unsigned cgx_topo_gpus(const struct cgx_topo *topo)
-{
-    unsigned gpus = 0;
-    hwloc_obj_t device;
-
-    for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
-        gpus += is_gpu(device);
-    return gpus;
-}
-
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu)
 {
     hwloc_obj_t device;

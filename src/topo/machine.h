@@ -94,14 +94,11 @@ struct cgx_topo_gpu {
     char network[CGX_TOPO_NAME_BYTES];
 };
 
-/* How many GPUs there are: display adapters and accelerators of NVIDIA, and PCI devices that hwloc
- * knows as devices of CUDA, NVML or OpenCL. What else has a screen, as a server's management
- * processor, is none. In a container there may be more than CUDA can use. 0 without
- * CGX_TOPO_DEVICES. */
-unsigned cgx_topo_gpus(const struct cgx_topo *topo);
-
-/* By its place in hwloc's order, from 0: GPUs of one switch follow each other. CGX_ERR_INVALID:
- * there are not as many. */
+/* By its place in hwloc's order, from 0: GPUs of one switch follow each other. They are the display
+ * adapters and accelerators of NVIDIA, and PCI devices that hwloc knows as devices of CUDA, NVML or
+ * OpenCL. What else has a screen, as a server's management processor, is none. In a container there
+ * may be more than CUDA can use. CGX_ERR_INVALID: there are not as many; without CGX_TOPO_DEVICES
+ * there are none. */
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu);
 
 /* The one with this bus id, as CUDA's driver writes it: in hexadecimal digits of either case.
