@@ -40,15 +40,6 @@ static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_segm
     choice->forbidden = choice->forbidden || about->bits < least;
 }
 
-static double cost_of(const struct choice *choice)
-{
-    double cost = 0;
-
-    for (size_t i = 0; i < choice->nshares; i++)
-        cost += choice->shares[i].cost * choice->shares[i].bits;
-    return cost;
-}
-
 /* Where base widths cost less they are the choice: their error is the budget, of which the margin
  * leaves a part unspent. */
 static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
@@ -62,7 +53,8 @@ static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
             return;
         base += share->cost * share->base;
     }
-    if (adapt->kind != CGX_BUDGET_ERROR || adapt->alpha < 1 || base > cost_of(choice))
+    if (adapt->kind != CGX_BUDGET_ERROR || adapt->alpha < 1 ||
+        base > cgx_allocate_cost(choice->shares, choice->nshares))
         return;
     for (size_t i = 0; i < choice->nshares; i++)
         choice->shares[i].bits = choice->shares[i].base;
@@ -89,7 +81,7 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
         return;
     prefer_base(adapt, choice);
     if (adapt->choices == 0 || choice->forbidden || choice->error > choice->budget ||
-        cost_of(choice) < CGX_ADAPT_GAIN * choice->cost)
+        cgx_allocate_cost(choice->shares, choice->nshares) < CGX_ADAPT_GAIN * choice->cost)
         set_widths(adapt, choice);
 }
 
