@@ -90,37 +90,24 @@ static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evide
     recurrence->established = recurrence->calls;
 }
 
-/* A period of the latest sums that may be adopted; before it is established, one of steps. */
-static struct cgx_period find_period(struct cgx_recurrence *recurrence)
-{
-    struct cgx_history *history = &recurrence->history;
-    const struct cgx_recurrence_rule *rule = &recurrence->rule;
-    bool established = is_established(recurrence), held;
-
-    if (rule->step > 0) {
-        struct cgx_period period = cgx_period_told(history, rule->step, rule->warmup, &held);
-
-        return established || held ? period : (struct cgx_period){0};
-    }
-    if (established)
-        return cgx_period_of_latest(history);
-    return cgx_period_of_step(history, &recurrence->sums, rule->warmup);
-}
-
 static void search(struct cgx_recurrence *recurrence)
 {
+    const struct cgx_recurrence_rule *rule = &recurrence->rule;
+    struct cgx_history *history = &recurrence->history;
     struct cgx_pattern *pattern = &recurrence->pattern;
-    struct cgx_period period = find_period(recurrence);
+    unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
+    struct cgx_period period = rule->step > 0 ? cgx_period_told(history, rule->step, warmup)
+                                              : cgx_period_find(history, &recurrence->sums, warmup);
 
     if (period.length == 0)
         return;
     if (!is_established(recurrence))
         establish(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 &&
-             !cgx_pattern_gives_way(pattern, &recurrence->sums, &recurrence->history, &period))
+             !cgx_pattern_gives_way(pattern, &recurrence->sums, history, &period))
         return;
-    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->history, &period,
-                      recurrence->rule.step > 0, recurrence->evidence == CGX_EVIDENCE_VARYING);
+    cgx_pattern_adopt(pattern, &recurrence->sums, history, &period, rule->step > 0,
+                      recurrence->evidence == CGX_EVIDENCE_VARYING);
 }
 
 /* KNOWN: the sum has come before, and often enough. */
