@@ -10,7 +10,6 @@
 #include "util/log.h"
 #include "util/names.h"
 #include "util/parse.h"
-#include "util/settings_together.h"
 #include "util/settings_values.h"
 
 /* clang-format off */
@@ -134,6 +133,18 @@ const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
                                                                     : row->about.initial;
 }
 
+static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+{
+    return *text != '\0' && row->parse(row, text, value);
+}
+
+bool cgx_settings_accepts(size_t index, const char *text)
+{
+    uint64_t value;
+
+    return accepts(&rows[index], text, &value);
+}
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
@@ -171,7 +182,7 @@ static bool read_row(const struct cgx_settings_row *row, const char *initial, co
     store(row, value, settings);
     if (text == NULL)
         return true;
-    if (*text == '\0' || !row->parse(row, text, &value))
+    if (!accepts(row, text, &value))
         return false;
     store(row, value, settings);
     if (row->path != 0)

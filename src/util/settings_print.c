@@ -11,19 +11,6 @@ static void ignore(void *context, int level, const char *message)
     (void)message;
 }
 
-/* Whether NAME=TEXT, alone in an environment, is accepted. */
-static bool accepted(const char *name, const char *text)
-{
-    char entry[8192];
-    char *environment[] = {entry, NULL};
-    struct cgx_settings settings;
-
-    if ((size_t)snprintf(entry, sizeof entry, "%s=%s", name, text) >= sizeof entry)
-        return false;
-    cgx_settings_parse(environment, ignore, NULL, &settings);
-    return settings.valid;
-}
-
 static const char *shown(const char *initial)
 {
     return *initial == '\0' ? "unset" : initial;
@@ -43,7 +30,7 @@ static void print_row(FILE *out, size_t index, char *const environment[], enum c
     fputc('\n', out);
     if (text != NULL)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
-                accepted(row->name, text) ? "" : " (refused)");
+                cgx_settings_accepts(index, text) ? "" : " (refused)");
     else if (environment != NULL)
         fprintf(out, "    now: the default%s\n",
                 bytegrad != row->initial && profile == CGX_PROFILE_BYTEGRAD

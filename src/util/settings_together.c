@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "util/settings_together.h"
+/* Values that are allowed each for itself, but not together. */
 
 #include <stdio.h>
+
+#include "util/settings_values.h"
 
 /* Stochastic rounding has no grid of 1 bit. */
 static const char *refuse_rounding(struct cgx_settings *settings)
