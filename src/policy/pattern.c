@@ -70,7 +70,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->firm = told || cgx_period_is_rich(period);
     pattern->tellable = pattern->firm || (cgx_period_is_plain(period) && !strict);
     pattern->strict = strict;
-    pattern->struck = pattern->judged = pattern->trusted = pattern->proven = false;
+    pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = pattern->firm || !strict;
     pattern->placed = pattern->members = (struct cgx_window){0};
     memset(pattern->was_told, 0, (length + 63) / 64 * sizeof pattern->was_told[0]);
@@ -187,10 +187,9 @@ static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, b
     if (!pattern->judged)
         return;
     if (window->part * 20 >= window->all * trust)
-        pattern->trusted = pattern->proven = true;
+        pattern->following = pattern->proven = true;
     else if (window->part * 20 < window->all * trust_on || !pattern->proven)
-        pattern->trusted = false;
-    pattern->following = pattern->trusted;
+        pattern->following = false;
 }
 
 static bool spend(struct cgx_pattern *pattern, uint32_t credit)
