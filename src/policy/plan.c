@@ -52,11 +52,6 @@ static void finish(struct cgx_plan *plan)
 
 /* ---- widths ---- */
 
-static uint8_t between(unsigned value, unsigned least, unsigned most)
-{
-    return (uint8_t)(value < least ? least : value > most ? most : value);
-}
-
 /* The least width that rounding allows. */
 static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
 {
@@ -75,25 +70,25 @@ static struct cgx_segment fixed(unsigned bits)
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
 {
-    unsigned base = (unsigned)settings->bits;
+    unsigned bits = (unsigned)settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
     bool said = override && override->least > 0;
 
     if (override && override->exact)
         return fixed(CGX_BITS_EXACT);
+    if (!said && (!settings->adaptive || bits == CGX_BITS_EXACT))
+        return fixed(bits);
     if (said) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
     }
-    if (!said && (!settings->adaptive || base == CGX_BITS_EXACT))
-        return fixed(base);
-    if (!settings->adaptive)
-        return fixed(between(base, least, most));
     /* Where there is nothing to choose the width is had from the start. */
-    said = said || least == most;
-    return (struct cgx_segment){.bits = said ? between(base, least, most) : (uint8_t)base,
-                                .least = (uint8_t)least,
-                                .most = (uint8_t)most};
+    if (said || least == most)
+        bits = bits < least ? least : bits > most ? most : bits;
+    if (!settings->adaptive)
+        return fixed(bits);
+    return (struct cgx_segment){
+        .bits = (uint8_t)bits, .least = (uint8_t)least, .most = (uint8_t)most};
 }
 
 /* ---- segments ---- */
