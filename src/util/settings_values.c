@@ -22,19 +22,19 @@ bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint6
 
 bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    bool good = cgx_parse_unsigned(text, value);
-
-    if (good && *value < row->least)
+    if (!cgx_parse_unsigned(text, value))
+        return false;
+    if (*value < row->least)
         *value = row->least;
-    return good;
+    return true;
 }
 
 bool cgx_value_mebibytes(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    bool good = cgx_value_integer(row, text, value);
-
+    if (!cgx_value_integer(row, text, value))
+        return false;
     *value <<= 20;
-    return good;
+    return true;
 }
 
 bool cgx_value_fragment(const struct cgx_settings_row *row, const char *text, uint64_t *value)
