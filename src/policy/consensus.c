@@ -34,8 +34,8 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
 void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINION_WORDS])
 {
     bool nothing = closeness->apart == 0 && closeness->mean == 0;
-    /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
     bool known = !nothing && !closeness->not_finite;
+    /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
     float distance = known ? (float)(closeness->apart / closeness->mean) : 0;
 
     words[WORD_KNOWN] = known;

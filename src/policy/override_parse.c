@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/recurrence.h"
 #include "util/parse.h"
 
 static bool is_blank(char character)
@@ -234,8 +235,8 @@ bool cgx_scan_step(struct cgx_scan *scan, struct cgx_actions *actions)
     uint64_t number;
 
     cgx_scan_token(scan, "", token);
-    if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_SAY_STEP_MOST)
-        return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_SAY_STEP_MOST */
+    if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_STEP_LONGEST)
+        return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_STEP_LONGEST */
     actions->step = (size_t)number;
     return true;
 }

@@ -44,11 +44,6 @@ struct cgx_recurrence {
 
 _Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
 
-static size_t step_of(size_t step)
-{
-    return step <= CGX_STEP_LONGEST ? step : 0;
-}
-
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
 {
     struct cgx_recurrence *recurrence = calloc(1, sizeof *recurrence);
@@ -56,7 +51,6 @@ struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *r
     if (!recurrence)
         return NULL;
     recurrence->rule = *rule;
-    recurrence->rule.step = step_of(rule->step);
     if (rule->warmup == 0)
         recurrence->evidence = CGX_EVIDENCE_TOLD;
     if (rule->warmup < 2)
@@ -71,9 +65,9 @@ void cgx_recurrence_free(struct cgx_recurrence *recurrence)
 
 void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step)
 {
-    if (step_of(step) == recurrence->rule.step)
+    if (step == recurrence->rule.step)
         return;
-    recurrence->rule.step = step_of(step);
+    recurrence->rule.step = step;
     if (recurrence->pattern.length > 0)
         recurrence->pattern.generation++;
     cgx_pattern_drop(&recurrence->pattern, &recurrence->sums);

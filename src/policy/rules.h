@@ -47,9 +47,6 @@ enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
 
-/* Calls of the longest step that can be said. */
-#define CGX_SAY_STEP_MOST 4096
-
 /* What is said of a call. All zero: nothing is. */
 struct cgx_override {
     bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
@@ -105,7 +102,7 @@ enum cgx_hint {
                            buffers of as many elements as it adds up to */
     CGX_HINT_RECURS,    /* always, never */
     CGX_HINT_CONSENSUS, /* off, on */
-    CGX_HINT_STEP,      /* a number of calls, 1-4096 */
+    CGX_HINT_STEP,      /* a number of calls, up to CGX_STEP_LONGEST */
     CGX_HINTS
 };
 
