@@ -39,8 +39,7 @@ struct cgx_recurrence;
 struct cgx_recurrence_rule {
     unsigned warmup; /* CGX_WARMUP: repeats of a period, at least 2; 0: every sum recurs at once */
     uint64_t minimal_size; /* elements; smaller sums never recur and are hints of structure only */
-    size_t
-        step; /* large sums of a step, at most CGX_STEP_LONGEST, as the user says; 0: to be found */
+    size_t step; /* in large sums, up to CGX_STEP_LONGEST, as the user says; 0: to be found */
 };
 
 /* NULL if memory is short. */
