@@ -90,55 +90,45 @@ static bool read_exact(struct cgx_scan *scan, struct cgx_actions *actions)
 
 /* ---- lines ---- */
 
-enum {
-    COUNT = 1,
-    POSITION = 2,
-    TYPE = 4,
-    COMM = 8,
-    EXACT = 16,
-    BITS = 32,
-    LAYERS = 64,
-    RECURS = 128,
-    CONSENSUS = 256,
-    STEP = 512
-};
+enum { COUNT, POSITION, TYPE, COMM, EXACT, BITS, LAYERS, RECURS, CONSENSUS, STEP, WORDS };
 
-#define OF_CALLS (EXACT | BITS | LAYERS | RECURS | CONSENSUS)
+/* Sets of words. */
+#define SET(word) (1u << (word))
+#define OF_CALLS (SET(EXACT) | SET(BITS) | SET(LAYERS) | SET(RECURS) | SET(CONSENSUS))
 
 static const struct word {
     const char *name;
-    unsigned bit;
     bool (*condition)(struct cgx_scan *scan, struct cgx_rule *rule);
     cgx_scan_action *action; /* NULL: it is a condition */
-} words[] = {
-    {"count", COUNT, .condition = read_count},
-    {"position", POSITION, .condition = read_position},
-    {"type", TYPE, .condition = read_type},
-    {"comm", COMM, .condition = read_communicator},
-    {"exact", EXACT, .action = read_exact},
-    {"bits", BITS, .action = cgx_scan_bits},
-    {"layers", LAYERS, .action = cgx_scan_layers},
-    {"recurs", RECURS, .action = cgx_scan_recurs},
-    {"consensus", CONSENSUS, .action = cgx_scan_consensus},
-    {"step", STEP, .action = cgx_scan_step},
+} words[WORDS] = {
+    [COUNT] = {"count", .condition = read_count},
+    [POSITION] = {"position", .condition = read_position},
+    [TYPE] = {"type", .condition = read_type},
+    [COMM] = {"comm", .condition = read_communicator},
+    [EXACT] = {"exact", .action = read_exact},
+    [BITS] = {"bits", .action = cgx_scan_bits},
+    [LAYERS] = {"layers", .action = cgx_scan_layers},
+    [RECURS] = {"recurs", .action = cgx_scan_recurs},
+    [CONSENSUS] = {"consensus", .action = cgx_scan_consensus},
+    [STEP] = {"step", .action = cgx_scan_step},
 };
 
 static const struct word *find_word(const char *name, bool action)
 {
     uint64_t same;
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < WORDS; i++)
         if ((words[i].action != NULL) == action && cgx_parse_choice(name, words[i].name, &same))
             return &words[i];
     return NULL;
 }
 
-static bool more_than_one(unsigned bits)
+static bool more_than_one(unsigned set)
 {
-    return (bits & (bits - 1)) != 0;
+    return (set & (set - 1)) != 0;
 }
 
-/* A condition or an action; the bits of those before it are in *GIVEN. */
+/* A condition or an action; those before it are in *GIVEN. */
 static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule, unsigned *given)
 {
     const char *at = scan->at;
@@ -152,11 +142,11 @@ static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule,
         return cgx_scan_refuse(scan, at,
                                action ? "exact, or bits=, layers=, recurs=, consensus=; step="
                                       : "count=, position=, type=, comm=, then ->");
-    if (*given & word->bit)
+    if (*given & SET(word - words))
         return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", word->name);
-    *given |= word->bit;
+    *given |= SET(word - words);
     scan->key = word->name;
-    if (word->bit != EXACT) {
+    if (word != &words[EXACT]) {
         if (scan->at == scan->end || *scan->at != '=')
             return cgx_scan_fail(scan, scan->at, "= and a value have to follow without a blank");
         scan->at++;
@@ -165,10 +155,10 @@ static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule,
         return false;
     if (!cgx_scan_ends(scan))
         return cgx_scan_refuse(scan, scan->at, "a blank, and what follows, or the end");
-    if ((*given & EXACT || rule->says.bits.least == CGX_BITS_EXACT) &&
+    if ((*given & SET(EXACT) || rule->says.bits.least == CGX_BITS_EXACT) &&
         more_than_one(*given & OF_CALLS))
         return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
-    if (*given & STEP && *given & (COUNT | POSITION | TYPE))
+    if (*given & SET(STEP) && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
         return cgx_scan_fail(scan, at,
                              "refused: a step is of a communicator, whose rule can have no "
                              "condition but comm=");
