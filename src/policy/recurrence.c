@@ -123,12 +123,10 @@ static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known
     struct cgx_sums *sums = &recurrence->sums;
     uint16_t sum = cgx_sums_find(sums, key);
 
-    if (sum == 0)
-        sum = cgx_sums_add(sums, key);
     if (sum == 0) {
         cgx_sums_forget(sums);
         cgx_history_forget(&recurrence->history, sums);
-        sum = cgx_sums_add(sums, key);
+        sum = cgx_sums_find(sums, key);
     }
     *known = sums->sums[sum].seen >= KNOWN;
     sums->sums[sum].seen = (uint16_t)(sums->sums[sum].seen + (sums->sums[sum].seen < UINT16_MAX));
