@@ -37,9 +37,9 @@ struct cgx_pattern {
     bool judged;          /* it has been followed for long enough to be judged */
     bool following;       /* its positions may be told: it explains most elements now, */
     bool proven;          /* or has done so once */
-    struct cgx_window placed,
-        members; /* sums that had a position, and that are of the step at all */
-    uint64_t was_told[CGX_STEP_LONGEST / 64];
+    /* Sums that had a position, and that are of the step at all. */
+    struct cgx_window placed, members;
+    bool was_told[CGX_STEP_LONGEST];
     uint16_t sums[CGX_STEP_LONGEST];       /* numbers in the table */
     uint16_t candidates[CGX_STEP_LONGEST]; /* positions that the next sum may have */
 };

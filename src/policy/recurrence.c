@@ -220,7 +220,7 @@ uint64_t cgx_recurrence_expects(const struct cgx_recurrence *recurrence, size_t 
 
 bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position)
 {
-    return recurrence->pattern.was_told[position / 64] >> position % 64 & 1;
+    return recurrence->pattern.was_told[position];
 }
 
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
