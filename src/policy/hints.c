@@ -15,19 +15,6 @@ struct cgx_hints {
 
 /* ---- values ---- */
 
-static struct cgx_scan begin(const char *key, const char *value, struct cgx_rules_error *error)
-{
-    struct cgx_scan scan = {.begin = value,
-                            .end = value + strlen(value),
-                            .at = value,
-                            .key = key,
-                            .line = 1,
-                            .error = error};
-
-    cgx_scan_blanks(&scan);
-    return scan;
-}
-
 /* A # begins no comment here, so it is refused like anything else. */
 static bool finish(struct cgx_scan *scan, const char *allowed)
 {
@@ -106,7 +93,13 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
 
         if (values[i] == NULL)
             continue;
-        scan = begin(keys[i].key, values[i], error);
+        scan = (struct cgx_scan){.begin = values[i],
+                                 .end = values[i] + strlen(values[i]),
+                                 .at = values[i],
+                                 .key = keys[i].key,
+                                 .line = 1,
+                                 .error = error};
+        cgx_scan_blanks(&scan);
         if (scan.at < scan.end &&
             (!keys[i].read(&scan, &now->said) || !finish(&scan, keys[i].allowed))) {
             cgx_hints_free(now);

@@ -139,7 +139,6 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
         scan.begin = scan.at = text + first;
         scan.end = newline == NULL ? text + length : newline;
         first = (size_t)(scan.end - text) + 1;
-        scan.key = NULL;
         scan.line++;
         if (scan.end > scan.begin && scan.end[-1] == '\r')
             scan.end--;
