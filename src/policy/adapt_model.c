@@ -4,15 +4,19 @@
 #include "policy/adapt_model.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "codec/encoding.h"
+#include "policy/allocate.h"
 
-bool cgx_model_knows(const struct cgx_adapt_segment *segment)
+/* Whether anything is known of SEGMENT, whose width can change. */
+static bool is_known(const struct cgx_adapt_segment *segment)
 {
     return cgx_segment_is_variable(segment->about) && !isnan(segment->scale);
 }
 
-unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
+/* The width that the error of SEGMENT is compared with. */
+static unsigned base_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
 {
     return cgx_encoding_is_exact(adapt->base) ? segment->about->most : adapt->base;
 }
@@ -30,7 +34,9 @@ double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
     return energy * cgx_encoding_range(segment->about->bits, segment->plan->rounding);
 }
 
-double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned bits)
+/* The error of SEGMENT at BITS. Where nothing was measured that could be scaled, of elements spread
+ * evenly between the levels: n u^2 / 12, or twice that. */
+static double error_of(const struct cgx_adapt_segment *segment, unsigned bits)
 {
     enum cgx_rounding rounding = segment->plan->rounding;
 
@@ -47,13 +53,14 @@ static double power_of(const struct cgx_adapt_segment *segment, enum cgx_power p
     return is_measured(segment) ? segment->known[CGX_WIDTHS + power] * segment->scale : NAN;
 }
 
-unsigned cgx_model_least(const struct cgx_adapt_segment *segment)
+/* The least width of SEGMENT that the cap allows. */
+static unsigned least_of(const struct cgx_adapt_segment *segment)
 {
     double allowed = CGX_ADAPT_CAP * power_of(segment, CGX_POWER_SUM);
     unsigned bits = segment->about->least;
 
     /* A power that is not known forbids nothing. */
-    while (bits < segment->about->most && cgx_model_error(segment, bits) > allowed)
+    while (bits < segment->about->most && error_of(segment, bits) > allowed)
         bits++;
     return bits;
 }
@@ -68,11 +75,12 @@ static double change_of(const struct cgx_adapt_segment *segment)
 
 static bool knows_noise(const struct cgx_adapt_segment *segment)
 {
-    return cgx_model_knows(segment) && isfinite(power_of(segment, CGX_POWER_INPUTS)) &&
+    return is_known(segment) && isfinite(power_of(segment, CGX_POWER_INPUTS)) &&
            isfinite(power_of(segment, CGX_POWER_SUM));
 }
 
-bool cgx_model_changes_less(const struct cgx_adapt *adapt)
+/* Whether all layers' change is less than their noise. */
+static bool changes_less_than_noise(const struct cgx_adapt *adapt)
 {
     double noise = 0, change = 0;
 
@@ -100,10 +108,11 @@ double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
 
 /* ---- budgets ---- */
 
-double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+/* What SEGMENT adds to the budget. */
+static double budget_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
                         bool changes_less)
 {
-    double error = cgx_model_error(segment, cgx_model_base(adapt, segment)), noise;
+    double error = error_of(segment, base_of(adapt, segment)), noise;
 
     if (adapt->kind == CGX_BUDGET_ERROR)
         return adapt->alpha * error;
@@ -116,14 +125,14 @@ double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 static void estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segments,
                      size_t nsegments, double *error, double *budget)
 {
-    bool changes_less = cgx_model_changes_less(adapt);
+    bool changes_less = changes_less_than_noise(adapt);
 
     *error = *budget = 0;
     for (size_t i = 0; i < nsegments; i++) {
-        if (!cgx_model_knows(&segments[i]))
+        if (!is_known(&segments[i]))
             continue;
-        *error += cgx_model_error(&segments[i], segments[i].about->bits);
-        *budget += cgx_model_budget(adapt, &segments[i], changes_less);
+        *error += error_of(&segments[i], segments[i].about->bits);
+        *budget += budget_of(adapt, &segments[i], changes_less);
     }
 }
 
@@ -207,4 +216,97 @@ void cgx_model_take(struct cgx_adapt *adapt)
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
             take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].addends);
+}
+
+/* ---- the choice ---- */
+
+struct choice {
+    struct cgx_share *shares;
+    double (*errors)[CGX_WIDTHS];
+    size_t nshares;
+    double budget; /* of all errors */
+    double error;  /* with the present widths */
+    double cost;   /* bits of the present widths */
+    bool changes_less;
+    bool forbidden; /* some present width is below the cap */
+};
+
+static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+                      struct choice *choice)
+{
+    const struct cgx_segment *about = segment->about;
+    unsigned least = least_of(segment);
+    double *errors = choice->errors[choice->nshares];
+
+    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
+        errors[bits - 1] = bits > 1 || segment->plan->rounding == CGX_ROUNDING_NEAREST
+                               ? error_of(segment, bits)
+                               : 0;
+    choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
+                                                           .errors = errors,
+                                                           .least = least,
+                                                           .most = about->most,
+                                                           .base = base_of(adapt, segment)};
+    choice->budget += budget_of(adapt, segment, choice->changes_less);
+    choice->error += errors[about->bits - 1];
+    choice->cost += (double)about->count * about->bits;
+    choice->forbidden = choice->forbidden || about->bits < least;
+}
+
+/* Where base widths cost less they are the choice: their error is the budget, of which the margin
+ * leaves a part unspent. */
+static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
+{
+    double base = 0;
+
+    for (size_t i = 0; i < choice->nshares; i++) {
+        const struct cgx_share *share = &choice->shares[i];
+
+        if (share->base < share->least || share->base > share->most)
+            return;
+        base += share->cost * share->base;
+    }
+    if (adapt->kind != CGX_BUDGET_ERROR || adapt->alpha < 1 ||
+        base > cgx_allocate_cost(choice->shares, choice->nshares))
+        return;
+    for (size_t i = 0; i < choice->nshares; i++)
+        choice->shares[i].bits = choice->shares[i].base;
+}
+
+/* The chosen widths go to the block, in the order of add_share. */
+static void set_widths(struct cgx_adapt *adapt, const struct choice *choice)
+{
+    size_t share = 0;
+
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (is_known(&adapt->segments[i]))
+            adapt->widths[i] = (uint8_t)choice->shares[share++].bits;
+}
+
+static void choose(struct cgx_adapt *adapt, struct choice *choice)
+{
+    choice->changes_less = changes_less_than_noise(adapt);
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (is_known(&adapt->segments[i]))
+            add_share(adapt, &adapt->segments[i], choice);
+    if (!isfinite(choice->budget) ||
+        cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
+        return;
+    prefer_base(adapt, choice);
+    if (adapt->choices == 0 || choice->forbidden || choice->error > choice->budget ||
+        cgx_allocate_cost(choice->shares, choice->nshares) < CGX_ADAPT_GAIN * choice->cost)
+        set_widths(adapt, choice);
+}
+
+void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
+{
+    struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
+                            .errors = calloc(adapt->nsegments, sizeof(double[CGX_WIDTHS]))};
+
+    if (due == CGX_ADAPT_MEASURED)
+        cgx_model_take(adapt);
+    if (choice.shares && choice.errors)
+        choose(adapt, &choice);
+    free(choice.shares);
+    free(choice.errors);
 }
