@@ -46,11 +46,6 @@ void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINI
     words[WORD_DISJOINT] = !closeness->shared;
 }
 
-void cgx_opinion_none(uint32_t words[CGX_OPINION_WORDS])
-{
-    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
-}
-
 double cgx_consensus_threshold(double setting, unsigned ranks)
 {
     double rise = 0.4 * (ranks - 1);
