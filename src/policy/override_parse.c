@@ -138,20 +138,18 @@ static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
     return cgx_scan_refuse(scan, at, "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, 32, exact");
 }
 
-/* Makes place in *LIST, NULL at first, for layer number N from 0. */
-static bool make_place(struct cgx_layer_list **list, size_t n)
+/* Makes place in *LIST, NULL at first, for one more layer. */
+static bool make_place(struct cgx_layer_list **list)
 {
+    size_t n = *list == NULL ? 0 : (*list)->nlayers;
     struct cgx_layer_list *larger;
-    size_t bytes;
 
     if ((n & (n - 1)) != 0) /* places are doubled at powers of two */
         return true;
-    if (__builtin_mul_overflow(n == 0 ? 1 : 2 * n, sizeof larger->layers[0], &bytes))
-        return false;
-    larger = realloc(*list, sizeof *larger + bytes);
+    larger = realloc(*list, sizeof *larger + (n == 0 ? 1 : 2 * n) * sizeof larger->layers[0]);
     if (larger == NULL)
         return false;
-    if (*list == NULL)
+    if (n == 0)
         *larger = (struct cgx_layer_list){.total = 0};
     *list = larger;
     return true;
@@ -178,7 +176,7 @@ bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_actions *actions)
         at = scan->at;
         if (!read_layer(scan, &layer))
             break;
-        if (!make_place(&list, list == NULL ? 0 : list->nlayers)) {
+        if (!make_place(&list)) {
             cgx_scan_fail(scan, at, "out of memory");
             break;
         }
