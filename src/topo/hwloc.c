@@ -65,12 +65,10 @@ static void leave_drivers_alone(hwloc_topology_t topology)
 static int look(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
                 enum cgx_topo_detail detail)
 {
-    if (source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0)
-        return -1;
-    if (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0)
-        return -1;
-    if (detail == CGX_TOPO_DEVICES &&
-        table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0)
+    if ((source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0) ||
+        (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0) ||
+        (detail == CGX_TOPO_DEVICES &&
+         table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0))
         return -1;
     leave_drivers_alone(topology);
     return table.topology_load(topology);
