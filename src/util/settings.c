@@ -138,13 +138,6 @@ static bool accepts(const struct cgx_settings_row *row, const char *text, uint64
     return *text != '\0' && row->parse(row, text, value);
 }
 
-bool cgx_settings_accepts(size_t index, const char *text)
-{
-    uint64_t value;
-
-    return accepts(&rows[index], text, &value);
-}
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
@@ -254,4 +247,50 @@ const char *cgx_settings_slot_name(size_t slot)
         if (rows[i].about.slot == slot)
             return rows[i].about.name;
     return NULL;
+}
+
+/* ---- for people ---- */
+
+static void ignore(void *context, int level, const char *message)
+{
+    (void)context;
+    (void)level;
+    (void)message;
+}
+
+static const char *shown(const char *initial)
+{
+    return *initial == '\0' ? "unset" : initial;
+}
+
+static void print_row(FILE *out, size_t index, char *const environment[], enum cgx_profile profile)
+{
+    const struct cgx_setting *row = &rows[index].about;
+    const char *bytegrad = cgx_settings_initial(index, CGX_PROFILE_BYTEGRAD);
+    const char *text = environment == NULL ? NULL : cgx_environment_find(environment, row->name);
+    char copy[CGX_PRINTABLE_BYTES];
+    uint64_t value;
+
+    fprintf(out, "%s\n    %s\n", row->name, row->meaning);
+    fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
+    if (bytegrad != row->initial)
+        fprintf(out, "; with CGX_PROFILE=bytegrad: %s", shown(bytegrad));
+    fputc('\n', out);
+    if (text != NULL)
+        fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
+                accepts(&rows[index], text, &value) ? "" : " (refused)");
+    else if (environment != NULL)
+        fprintf(out, "    now: the default%s\n",
+                bytegrad != row->initial && profile == CGX_PROFILE_BYTEGRAD
+                    ? " with CGX_PROFILE=bytegrad"
+                    : "");
+}
+
+void cgx_settings_print(FILE *out, char *const environment[])
+{
+    struct cgx_settings settings;
+
+    cgx_settings_parse(environment, ignore, NULL, &settings);
+    for (size_t i = 0; i < NROWS; i++)
+        print_row(out, i, environment, settings.profile);
 }

@@ -103,9 +103,6 @@ const struct cgx_setting *cgx_settings_row(size_t index);
 /* The default of a row of the table where CGX_PROFILE is PROFILE. */
 const char *cgx_settings_initial(size_t index, enum cgx_profile profile);
 
-/* Whether TEXT is a value of a row of the table. */
-bool cgx_settings_accepts(size_t index, const char *text);
-
 /* Sink for messages of cgx_settings_parse, one call a message, no newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn for names unknown or retired. When
  * the first message comes, *SETTINGS is complete, the log level in it too. */

@@ -110,8 +110,7 @@ bool cgx_value_content(const struct cgx_settings_row *row, const char *text, uin
 {
     uint32_t hash = 0;
 
-    (void)row;
-    if (strlen(text) >= CGX_SETTINGS_PATH_BYTES || (*text != '\0' && !cgx_hash_file(text, &hash)))
+    if (!cgx_value_path(row, text, value) || (*text != '\0' && !cgx_hash_file(text, &hash)))
         return false;
     *value = hash;
     return true;
