@@ -122,31 +122,28 @@ static double budget_of(const struct cgx_adapt *adapt, const struct cgx_adapt_se
     return adapt->alpha * noise + CGX_ADAPT_FLOOR * power_of(segment, CGX_POWER_SUM);
 }
 
-static void estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segments,
-                     size_t nsegments, double *error, double *budget)
+void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+                        double *error, double *budget)
 {
     bool changes_less = changes_less_than_noise(adapt);
 
     *error = *budget = 0;
-    for (size_t i = 0; i < nsegments; i++) {
-        if (!is_known(&segments[i]))
-            continue;
-        *error += error_of(&segments[i], segments[i].about->bits);
-        *budget += budget_of(adapt, &segments[i], changes_less);
-    }
-}
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        const struct cgx_adapt_segment *segment = &layer->segments[i];
 
-void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                        double *error, double *budget)
-{
-    estimate(adapt, layer->segments, layer->nsegments, error, budget);
+        if (!is_known(segment))
+            continue;
+        *error += error_of(segment, segment->about->bits);
+        *budget += budget_of(adapt, segment, changes_less);
+    }
 }
 
 double cgx_model_over(const struct cgx_adapt *adapt)
 {
+    const struct cgx_adapt_layer all = {.segments = adapt->segments, .nsegments = adapt->nsegments};
     double error, budget;
 
-    estimate(adapt, adapt->segments, adapt->nsegments, &error, &budget);
+    cgx_adapt_estimate(adapt, &all, &error, &budget);
     return error > 0 ? error / budget : 0;
 }
 
