@@ -92,15 +92,12 @@ static bool parse_width(const char *text, unsigned *bits)
 {
     uint64_t number;
 
-    if (cgx_parse_choice(text, "exact", &number)) {
-        *bits = CGX_BITS_EXACT;
-        return true;
-    }
-    if (!cgx_parse_unsigned(text, &number) ||
-        ((number < 1 || number > 8) && number != CGX_BITS_EXACT))
+    if (cgx_parse_choice(text, "exact", &number))
+        number = CGX_BITS_EXACT;
+    else if (!cgx_parse_unsigned(text, &number))
         return false;
     *bits = (unsigned)number;
-    return true;
+    return (number >= 1 && number <= 8) || number == CGX_BITS_EXACT;
 }
 
 bool cgx_scan_bits(struct cgx_scan *scan, struct cgx_actions *actions)
