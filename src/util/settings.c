@@ -13,7 +13,6 @@
 #include "util/settings_values.h"
 
 /* clang-format off */
-#define NO_FIELD .size = 0
 #define FIELD(member) \
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
@@ -104,10 +103,10 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
       "statistics at the end: JSON; -: a table on stderr", 0},
-     cgx_value_path, NO_FIELD, PATH(stats_path)},
+     cgx_value_path, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", 0},
-     cgx_value_path, NO_FIELD, PATH(trace_path)},
+     cgx_value_path, PATH(trace_path)},
     {{"CGX_CHECK", "0, 1", "0",
       "1: every compressed call is also done exactly and compared with its bound", 23},
      cgx_value_choice, FIELD(check)},
@@ -118,11 +117,6 @@ static const struct cgx_settings_row rows[] = {
 const struct cgx_setting *cgx_settings_row(size_t index)
 {
     return index < NROWS ? &rows[index].about : NULL;
-}
-
-static const char *name_of(size_t index)
-{
-    return index < NROWS ? rows[index].about.name : NULL;
 }
 
 const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
@@ -221,7 +215,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i] != NULL; i++)
-        if (cgx_names_explain(environment[i], name_of, message, sizeof message))
+        if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))
             report(context, CGX_LOG_WARN, message);
 }
 
