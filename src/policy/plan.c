@@ -180,13 +180,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->count = count;
     plan->nsegments = 0;
     append_layers(plan, settings, override, count - tail);
-    if (tail > 0) {
-        struct cgx_segment segment = fixed(CGX_BITS_EXACT);
-
-        segment.first = count - tail;
-        segment.count = tail;
-        append_segment(plan, segment);
-    }
+    append_layer(plan, fixed(CGX_BITS_EXACT), count - tail, count);
     finish(plan);
     return plan;
 }
