@@ -63,7 +63,8 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
 
 bool cgx_decide_guards(const struct cgx_override *override)
 {
-    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 && !override->unguarded;
+    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 &&
+           override->consensus != CGX_SAID_OFF;
 }
 
 /* ---- what this rank has ---- */

@@ -163,7 +163,7 @@ static float watched_for(const struct cgx_comm *state, const struct cgx_recurrin
     union cgx_float_state caller;
     double threshold;
 
-    if (recurring->override.unguarded || !cgx_call_watched(recurring->entry))
+    if (recurring->override.consensus == CGX_SAID_OFF || !cgx_call_watched(recurring->entry))
         return 0;
     cgx_float_enter(&caller);
     threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);

@@ -158,7 +158,7 @@ int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum
     bool can = begin(call, number, &sample), entered;
     int code = cgx_exact(mpi, call, reason);
 
-    cgx_opinion_none(words);
+    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
     if (!can)
         return code;
     entered = enter(&call->receive);

@@ -46,8 +46,8 @@ static struct cgx_override ask(const struct cgx_hints *hints, const char *text)
 
 static bool says_nothing(const struct cgx_override *override)
 {
-    return !override->exact && override->recurs == CGX_RECURS_FOUND && !override->guarded &&
-           !override->unguarded && override->least == 0 && override->most == 0 &&
+    return !override->exact && override->recurs == CGX_RECURS_FOUND &&
+           override->consensus == CGX_SAID_NOTHING && override->least == 0 && override->most == 0 &&
            override->layers == NULL;
 }
 
@@ -67,7 +67,7 @@ static void test_recurs(void)
     struct cgx_override override = ask(hints, "");
 
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
-           !override.unguarded,
+           override.consensus != CGX_SAID_OFF,
        "cgx_recurs=always says that alone");
     override = say_of(CGX_HINT_RECURS, "never");
     ok(override.recurs == CGX_RECURS_NEVER && override.exact, "what never recurs is exact");
@@ -94,15 +94,15 @@ static void test_exact(void)
     struct cgx_override override = ask(hints, "-> exact");
 
     hints = add(hints, CGX_HINT_CONSENSUS, "off");
-    ok(override.exact && override.recurs == CGX_RECURS_FOUND && !override.unguarded,
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND && override.consensus != CGX_SAID_OFF,
        "an exact rule counts");
     hints = add(hints, CGX_HINT_BITS, "exact");
     override = ask(hints, "");
-    ok(override.exact && override.recurs == CGX_RECURS_FOUND && !override.unguarded,
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND && override.consensus != CGX_SAID_OFF,
        "so do exact hints");
     override = ask(hints, "-> bits=4");
-    ok(!override.exact && override.recurs == CGX_RECURS_ALWAYS && override.unguarded &&
-           override.least == 4,
+    ok(!override.exact && override.recurs == CGX_RECURS_ALWAYS &&
+           override.consensus == CGX_SAID_OFF && override.least == 4,
        "a rule's widths bring the hints back");
     hints = add(hints, CGX_HINT_ENABLE, "0");
     override = ask(hints, "-> recurs=always");
@@ -116,16 +116,18 @@ static void test_consensus(void)
     struct cgx_hints *hints = add(NULL, CGX_HINT_CONSENSUS, "off");
     struct cgx_override override = ask(hints, "");
 
-    ok(override.unguarded && !override.guarded && !override.exact &&
+    ok(override.consensus == CGX_SAID_OFF && !override.exact &&
            override.recurs == CGX_RECURS_FOUND && override.least == 0,
        "cgx_consensus=off says that alone");
     override = ask(hints, "-> consensus=on");
-    ok(override.guarded && !override.unguarded, "a rule's on counts");
+    ok(override.consensus == CGX_SAID_ON, "a rule's on counts");
     hints = add(hints, CGX_HINT_CONSENSUS, "ON");
     override = ask(hints, "-> consensus=off");
-    ok(override.unguarded && !override.guarded, "so does its off");
+    ok(override.consensus == CGX_SAID_OFF, "so does its off");
     override = ask(hints, "");
-    ok(says_nothing(&override), "on is as CGX_CONSENSUS says");
+    ok(override.consensus == CGX_SAID_ON && !override.exact &&
+           override.recurs == CGX_RECURS_FOUND && override.least == 0,
+       "cgx_consensus=on says that alone");
     cgx_hints_free(hints);
     override = say_of(CGX_HINT_CONSENSUS, " ");
     ok(says_nothing(&override), "an empty value says nothing");
