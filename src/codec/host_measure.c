@@ -21,11 +21,11 @@ static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *val
     if (walk->coding->rounding == CGX_ROUNDING_NEAREST)
         for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
             sample.squares[bits - 1] = kernels->squares_nearest(
-                values, count, cgx_grid_nearest(range.min, range.max, bits), bits);
+                values, count, cgx_grid_over(range.min, range.max, bits, false), bits);
     else
         for (unsigned bits = 2; bits <= CGX_WIDTHS; bits++)
             sample.squares[bits - 1] = kernels->squares_stochastic(
-                values, count, cgx_grid_stochastic(range.min, range.max, bits));
+                values, count, cgx_grid_over(range.min, range.max, bits, true));
     return sample;
 }
 

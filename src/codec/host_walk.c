@@ -99,13 +99,13 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     } else if (range.min == range.max) {
         encode_constant(walk, bucket, range.min, payload);
     } else if (coding->rounding == CGX_ROUNDING_NEAREST) {
-        grid = cgx_grid_nearest(range.min, range.max, bits);
+        grid = cgx_grid_over(range.min, range.max, bits, false);
         write_header(bucket, cgx_grid_header(grid), payload);
         walk->kernels->encode_nearest(values, bucket->count, grid, bits, codes);
     } else {
         struct cgx_random random = {coding->seed, coding->call, coding->stream, bucket->first / 8};
 
-        grid = cgx_grid_stochastic(range.min, range.max, bits);
+        grid = cgx_grid_over(range.min, range.max, bits, true);
         write_header(bucket, cgx_grid_header(grid), payload);
         walk->kernels->encode_stochastic(values, bucket->count, grid, bits, random, codes);
     }

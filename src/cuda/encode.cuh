@@ -162,8 +162,7 @@ CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32
         return fate;
     }
     fate.is_grid = true;
-    fate.grid = STOCHASTIC ? cgx_grid_stochastic(range.min, range.max, bits)
-                           : cgx_grid_nearest(range.min, range.max, bits);
+    fate.grid = cgx_grid_over(range.min, range.max, bits, STOCHASTIC);
     fate.header = cgx_grid_header(fate.grid);
     return fate;
 }

@@ -58,8 +58,7 @@ template <bool STOCHASTIC>
 CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_range range,
                                    uint32_t bits, const float values[CGX_GROUPS][CGX_GROUP])
 {
-    struct cgx_grid grid = STOCHASTIC ? cgx_grid_stochastic(range.min, range.max, bits)
-                                      : cgx_grid_nearest(range.min, range.max, bits);
+    struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, STOCHASTIC);
     uint32_t squares = 0;
 
 #pragma unroll

@@ -111,7 +111,7 @@ static void test_set(const struct cgx_codec *set, enum cgx_dtype dtype, enum cgx
 static void test_far_groups(const struct cgx_codec *set)
 {
     const struct cgx_coding coding = {.seed = 1, .call = 2, .stream = 3};
-    const struct cgx_grid grid = cgx_grid_stochastic(-3, 3, 8);
+    const struct cgx_grid grid = cgx_grid_over(-3, 3, 8, true);
     unsigned char *codes[CGX_PLANES] = {payloads[0], NULL, NULL};
     bool same = true;
 
