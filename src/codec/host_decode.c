@@ -41,9 +41,9 @@ static enum cgx_status decode_bucket(const struct cgx_walk *walk, const struct c
     if (scale.kind == CGX_SCALE_POISON) {
         decode_poison(walk, bucket->count, elements);
     } else if (dtype == CGX_FLOAT32) {
-        cgx_walk_levels(walk, bucket, &scale, payload, (cgx_float32 *)elements);
+        cgx_walk_levels(walk, bucket, &scale, payload, false, (cgx_float32 *)elements);
     } else {
-        cgx_walk_levels(walk, bucket, &scale, payload, values);
+        cgx_walk_levels(walk, bucket, &scale, payload, false, values);
         if (dtype == CGX_FLOAT16 && reaches_beyond_float16(&scale, walk->piece->bits))
             for (size_t i = 0; i < bucket->count; i++)
                 values[i] = cgx_clamp_float16(values[i]);

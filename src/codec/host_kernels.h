@@ -47,23 +47,18 @@ struct cgx_host_kernels {
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
-    void (*encode_nearest)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                           unsigned bits, unsigned char *const codes[CGX_PLANES]);
-    void (*encode_stochastic)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                              unsigned bits, struct cgx_random random,
-                              unsigned char *const codes[CGX_PLANES]);
+    /* RANDOM: for stochastic rounding; NULL for nearest. */
+    void (*encode)(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
+                   const struct cgx_random *random, unsigned char *const codes[CGX_PLANES]);
 
-    /* Writes the levels u * (code + z), or adds them to VALUES. */
+    /* Writes the levels u * (code + z) to VALUES, or adds them if ADD. */
     void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                   float u, int32_t z, cgx_float32 *values);
-    void (*decode_add)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                       float u, int32_t z, cgx_float32 *values);
+                   float u, int32_t z, bool add, cgx_float32 *values);
 
     /* Of struct cgx_sample, the element of SQUARES for that grid; for stochastic rounding it does
      * not depend on BITS. */
-    uint32_t (*squares_nearest)(const float *values, size_t count, struct cgx_grid grid,
-                                unsigned bits);
-    uint32_t (*squares_stochastic)(const float *values, size_t count, struct cgx_grid grid);
+    uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
+                        bool stochastic);
 };
 
 /* A set of kernels: "portable", "avx2" or "avx512". */

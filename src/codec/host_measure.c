@@ -1,13 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#include "codec/encoding.h"
 #include "codec/host_walk.h"
-#include "codec/measure.h"
 
 static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *values, size_t count)
 {
     const struct cgx_host_kernels *kernels = walk->kernels;
     struct cgx_host_range range = kernels->range(values, count);
+    enum cgx_rounding rounding = walk->coding->rounding;
+    bool stochastic = rounding == CGX_ROUNDING_STOCHASTIC;
     struct cgx_sample sample = {0};
 
     if (range.poison) {
@@ -18,14 +20,9 @@ static struct cgx_sample sample_of(const struct cgx_walk *walk, const float *val
     sample.max = range.max + 0.0f;
     if (sample.min == sample.max)
         return sample;
-    if (walk->coding->rounding == CGX_ROUNDING_NEAREST)
-        for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
-            sample.squares[bits - 1] = kernels->squares_nearest(
-                values, count, cgx_grid_over(range.min, range.max, bits, false), bits);
-    else
-        for (unsigned bits = 2; bits <= CGX_WIDTHS; bits++)
-            sample.squares[bits - 1] = kernels->squares_stochastic(
-                values, count, cgx_grid_over(range.min, range.max, bits, true));
+    for (unsigned bits = cgx_encoding_least(rounding); bits <= CGX_WIDTHS; bits++)
+        sample.squares[bits - 1] = kernels->squares(
+            values, count, cgx_grid_over(range.min, range.max, bits, stochastic), bits, stochastic);
     return sample;
 }
 

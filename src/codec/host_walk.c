@@ -90,7 +90,6 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     const struct cgx_coding *coding = walk->coding;
     unsigned bits = walk->piece->bits;
     unsigned char *codes[CGX_PLANES];
-    struct cgx_grid grid;
 
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
@@ -98,16 +97,14 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
         encode_poison(walk, bucket, payload);
     } else if (range.min == range.max) {
         encode_constant(walk, bucket, range.min, payload);
-    } else if (coding->rounding == CGX_ROUNDING_NEAREST) {
-        grid = cgx_grid_over(range.min, range.max, bits, false);
-        write_header(bucket, cgx_grid_header(grid), payload);
-        walk->kernels->encode_nearest(values, bucket->count, grid, bits, codes);
     } else {
         struct cgx_random random = {coding->seed, coding->call, coding->stream, bucket->first / 8};
+        bool stochastic = coding->rounding == CGX_ROUNDING_STOCHASTIC;
+        struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, stochastic);
 
-        grid = cgx_grid_over(range.min, range.max, bits, true);
         write_header(bucket, cgx_grid_header(grid), payload);
-        walk->kernels->encode_stochastic(values, bucket->count, grid, bits, random, codes);
+        walk->kernels->encode(values, bucket->count, grid, bits, stochastic ? &random : NULL,
+                              codes);
     }
 }
 
@@ -134,14 +131,8 @@ enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned c
     return CGX_OK;
 }
 
-static void fill(cgx_float32 *values, size_t count, float value)
-{
-    for (size_t i = 0; i < count; i++)
-        values[i] = value;
-}
-
 void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct cgx_scale *scale, const unsigned char *payload,
+                     const struct cgx_scale *scale, const unsigned char *payload, bool add,
                      cgx_float32 *values)
 {
     const unsigned char *codes[CGX_PLANES];
@@ -149,9 +140,11 @@ void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (scale->kind == CGX_SCALE_CONSTANT)
-        fill(values, bucket->count, scale->constant);
+        for (size_t i = 0; i < bucket->count; i++)
+            values[i] = add ? values[i] + scale->constant : scale->constant;
     else
-        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, values);
+        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, add,
+                              values);
 }
 
 const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_sum *sum,
@@ -182,28 +175,16 @@ void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, si
     }
 }
 
-/* The step of a poisoned bucket is NaN, and so become its levels and the sum. */
+/* The scale of a poisoned bucket is NaN, and so become its levels and the sum. */
 static enum cgx_status add_payload(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                                    const unsigned char *source, bool is_first, struct cgx_sum *sum)
 {
-    const unsigned char *codes[CGX_PLANES];
     struct cgx_scale scale;
 
     if (cgx_walk_scale(bucket, source, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
     sum->scales += scale.u;
-    if (is_first || scale.kind == CGX_SCALE_CONSTANT) {
-        float *values = is_first ? sum->values : sum->addend;
-
-        cgx_walk_levels(walk, bucket, &scale, source, values);
-        if (!is_first)
-            walk->kernels->add(values, bucket->count, sum->values);
-    } else {
-        for (int i = 0; i < CGX_PLANES; i++)
-            codes[i] = source + bucket->codes[i];
-        walk->kernels->decode_add(codes, bucket->count, walk->piece->bits, scale.u, scale.z,
-                                  sum->values);
-    }
+    cgx_walk_levels(walk, bucket, &scale, source, !is_first, sum->values);
     return CGX_OK;
 }
 

@@ -78,9 +78,9 @@ void cgx_walk_pad(const struct cgx_walk *walk, unsigned char *payload);
 enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
                                struct cgx_scale *scale);
 
-/* The levels of a bucket; NaN if it is poisoned. */
+/* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if it is poisoned. */
 void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct cgx_scale *scale, const unsigned char *payload,
+                     const struct cgx_scale *scale, const unsigned char *payload, bool add,
                      cgx_float32 *values);
 
 /* Where the elements from FIRST of the caller's buffer on are in source P, if that is not

@@ -33,7 +33,7 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)
         return CGX_ERR_FORMAT;
     *scale = read.u;
-    cgx_walk_levels(&walk, &bucket, &read, payload, values);
+    cgx_walk_levels(&walk, &bucket, &read, payload, false, values);
     return CGX_OK;
 }
 
