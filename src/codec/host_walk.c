@@ -68,8 +68,8 @@ static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsig
     memcpy(payload + bucket->header, &header, sizeof header);
 }
 
-static void encode_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                          unsigned char *payload)
+void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     unsigned char *payload)
 {
     write_header(bucket, CGX_BUCKET_POISON, payload);
     clear_codes(walk, bucket, payload);
@@ -94,7 +94,7 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (range.poison) {
-        encode_poison(walk, bucket, payload);
+        cgx_walk_poison(walk, bucket, payload);
     } else if (range.min == range.max) {
         encode_constant(walk, bucket, range.min, payload);
     } else {

@@ -71,6 +71,10 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
                      struct cgx_host_range range, const cgx_float32 *values,
                      unsigned char *payload);
 
+/* Poisons a bucket: its header says so, and its codes are zeros. */
+void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     unsigned char *payload);
+
 /* Writes zeros between the parts of the piece. */
 void cgx_walk_pad(const struct cgx_walk *walk, unsigned char *payload);
 
