@@ -3,8 +3,8 @@
 
 /* Inside the host backend: what it does to one bucket, in several compilations. One body of source
  * (host_kernels_body.h) is compiled by host_portable.c, host_avx2.c and host_avx512.c, each with
- * its own flags; all give the same bytes. The walk over pieces and buckets (host.c) is compiled
- * once. */
+ * its own flags; all give the same bytes. The walk over pieces and buckets
+ * (host_operations.c) is compiled once. */
 #ifndef CGX_CODEC_HOST_KERNELS_H
 #define CGX_CODEC_HOST_KERNELS_H
 
@@ -107,15 +107,7 @@ static inline float cgx_extremes_max(struct cgx_extremes extremes)
                                                        : (uint32_t)extremes.signed_greatest);
 }
 
-/* ---- the operations, shared by all sets ---- */
-
-enum cgx_status cgx_host_encode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_work *work);
-enum cgx_status cgx_host_decode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_work *work);
-enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels,
-                                const struct cgx_work *work);
-enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
-                                 const struct cgx_work *work);
+/* Carries out WORK with KERNELS, as cgx_codec_run but for the floating-point modes. */
+enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work);
 
 #endif

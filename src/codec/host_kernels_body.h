@@ -17,11 +17,6 @@
 /* Codes pass through the first-level cache as bytes, so many at a time. */
 #define BLOCK 512
 
-static inline size_t padded_count(size_t count)
-{
-    return (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
-}
-
 /* ---- conversions ---- */
 
 static void widen_float32(const void *elements, size_t count, float *values)
@@ -149,7 +144,7 @@ static void unpack1(const unsigned char *plane, size_t count, unsigned shift, ui
 static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
                  unsigned char *const planes[CGX_PLANES])
 {
-    size_t padded = padded_count(count);
+    size_t padded = cgx_codes_padded(count);
 
     memset(codes + count, 0, padded - count);
     if (bits == 8)
@@ -165,7 +160,7 @@ static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
 static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, size_t count,
                    unsigned bits, uint8_t *codes)
 {
-    size_t padded = padded_count(count);
+    size_t padded = cgx_codes_padded(count);
 
     if (bits == 8)
         memcpy(codes, planes[0] + first, padded);
