@@ -12,7 +12,7 @@
 #define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */
 
 static const enum cgx_kernel kernels[OPERATIONS] = {CGX_KERNEL_ENCODE, CGX_KERNEL_DECODE,
-                                                    CGX_KERNEL_DECODE_ADD, CGX_KERNEL_REDUCE};
+                                                    CGX_KERNEL_REDUCE};
 
 CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source)
 {

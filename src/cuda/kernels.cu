@@ -82,23 +82,7 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-/* Adds the elements WORDS to VALUES. */
-template <class Type>
-CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
-                             float values[CGX_GROUPS][CGX_GROUP])
-{
-    float addends[CGX_GROUP];
-
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        widen_group<Type>(words[i], addends);
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++)
-            values[i][j] += addends[j];
-    }
-}
-
-template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
+template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
@@ -111,21 +95,11 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
 
     if (place.count == 0)
         return;
-    if (is_exact)
+    if (is_exact) {
         load_exact<Type>(tile, &place, args.payload, words);
-    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
-        *args.status = CGX_KERNEL_BAD_HEADER;
-    if (ADD) {
-        if (is_exact)
-#pragma unroll
-            for (int i = 0; i < CGX_GROUPS; i++)
-                widen_group<Type>(words[i], values[i]);
-        load_elements<Type>(&place, elements, alignment, words);
-        add_elements<Type>(words, values);
-#pragma unroll
-        for (int i = 0; i < CGX_GROUPS; i++)
-            narrow_sums<Type>(values[i], words[i]);
-    } else if (!is_exact) {
+    } else {
+        if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
+            *args.status = CGX_KERNEL_BAD_HEADER;
         if (Type::IS_FLOAT16)
             clamp_levels(&scale, tile->bits, values);
 #pragma unroll
@@ -142,6 +116,22 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
 }
 
 /* ---- reduce ---- */
+
+/* Adds the elements WORDS to VALUES. */
+template <class Type>
+CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
+                             float values[CGX_GROUPS][CGX_GROUP])
+{
+    float addends[CGX_GROUP];
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        widen_group<Type>(words[i], addends);
+#pragma unroll
+        for (int j = 0; j < CGX_GROUP; j++)
+            values[i][j] += addends[j];
+    }
+}
 
 template <class Type>
 CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cgx_tile *tile)
@@ -384,8 +374,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 #define CGX_KERNELS_OF(type)                                                              \
     CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false>)             \
     CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true>) \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, false>)             \
-    CGX_KERNEL(cgx_decode_add_##type, 5, decode<cgx_type_##type, true>)                   \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                    \
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                      \
     CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)          \
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \

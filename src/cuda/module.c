@@ -27,7 +27,6 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
         [CGX_KERNEL_REDUCE] = "reduce_%s",
         [CGX_KERNEL_REDUCE_STOCHASTIC] = "reduce_%s_stochastic",
         [CGX_KERNEL_DECODE] = "decode_%s",
-        [CGX_KERNEL_DECODE_ADD] = "decode_add_%s",
         [CGX_KERNEL_MEASURE] = "measure_%s",
         [CGX_KERNEL_MEASURE_STOCHASTIC] = "measure_%s_stochastic",
         [CGX_KERNEL_RANGES] = "ranges"};

@@ -59,8 +59,8 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job)
             SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_stochastic, cgx_kernel_args) \
     }
     static softcuda_kernel *const kernels[CGX_KERNELS][CGX_BFLOAT16 + 1] = {
-        TYPES(encode), STOCHASTIC(encode), TYPES(reduce),  STOCHASTIC(reduce),
-        TYPES(decode), TYPES(decode_add),  TYPES(measure), STOCHASTIC(measure)};
+        TYPES(encode), STOCHASTIC(encode), TYPES(reduce),      STOCHASTIC(reduce),
+        TYPES(decode), TYPES(measure),     STOCHASTIC(measure)};
     int kernel = job->kernel;
 
     if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC &&

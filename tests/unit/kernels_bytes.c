@@ -131,7 +131,6 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(argv[2], data_dtypes[dtype]) != 0)
             continue;
         test_kernel(CGX_KERNEL_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false);
-        test_kernel(CGX_KERNEL_DECODE_ADD, "decode_add", type, CGX_ROUNDING_NEAREST, false);
         for (int i = 0; i < 2; i++) {
             enum cgx_rounding rounding = (enum cgx_rounding)i;
 

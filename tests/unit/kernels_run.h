@@ -10,7 +10,7 @@
 
 /* Arguments of an operation of struct cgx_codec; stochastic rounding chooses the kernel. */
 struct kernels_job {
-    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE, DECODE_ADD, MEASURE or RANGES */
+    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE, MEASURE or RANGES */
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;

@@ -189,35 +189,9 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
 
 /* ---- what the host codec does ---- */
 
-/* There is no decode_add on the host: the levels as float32, added and narrowed. */
-static enum cgx_status add_piece(const struct scene *scene, const struct cgx_piece *piece,
-                                 const unsigned char *payload, unsigned char *buffer)
-{
-    static float levels[ELEMENTS];
-    const struct cgx_host_kernels *kernels = &cgx_codec_host()->kernels;
-    enum cgx_dtype dtype = scene->plan.coding.dtype;
-    unsigned char *elements = buffer + piece->first * element_size(scene);
-    struct cgx_coding coding = scene->plan.coding;
-    struct cgx_piece alone = *piece;
-    enum cgx_status status = CGX_OK;
-
-    coding.dtype = CGX_FLOAT32;
-    alone.first = 0;
-    if (piece->bits == CGX_BITS_EXACT)
-        kernels->widen[dtype](payload + piece->offset, piece->count, levels);
-    else
-        status = cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &alone, 1,
-                                                                    .in = payload, .out = levels});
-    kernels->widen[dtype](elements, piece->count, values);
-    kernels->add(levels, piece->count, values);
-    kernels->narrow[dtype](values, piece->count, elements);
-    return status;
-}
-
-static enum cgx_status run_on_host(const struct kernels_job *job, const struct scene *scene)
+static enum cgx_status run_on_host(const struct kernels_job *job)
 {
     const struct cgx_codec *codec = cgx_codec_host();
-    enum cgx_status status = CGX_OK;
 
     switch (job->kernel) {
     case CGX_KERNEL_ENCODE:
@@ -233,14 +207,10 @@ static enum cgx_status run_on_host(const struct kernels_job *job, const struct s
                              &(struct cgx_work){CGX_MEASURE, job->coding, job->pieces, job->npieces,
                                                 job->sources, job->nsources, .in = job->buffer,
                                                 .out = (struct cgx_sample *)(void *)job->payload});
-    case CGX_KERNEL_DECODE:
+    default:
         return cgx_codec_run(codec,
                              &(struct cgx_work){CGX_DECODE, job->coding, job->pieces, job->npieces,
                                                 .in = job->payload, .out = job->buffer});
-    default:
-        for (size_t i = 0; i < job->npieces && status == CGX_OK; i++)
-            status = add_piece(scene, &job->pieces[i], job->payload, job->buffer);
-        return status;
     }
 }
 
@@ -333,7 +303,7 @@ bool scene_is_same(const struct scene *scene, enum cgx_kernel kernel)
 
     memcpy(expected, made, bytes);
     memcpy(actual, made, bytes);
-    wanted = run_on_host(&job, scene);
+    wanted = run_on_host(&job);
     job = job_in(scene, kernel, actual, sources);
     got = kernels_run(&job, actual, bytes);
     job = job_in(scene, kernel, expected, sources);
