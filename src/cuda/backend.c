@@ -28,7 +28,6 @@ static void leave(void)
 static enum cgx_status begin(struct cgx_backend *backend)
 {
     struct cgx_cuda_backends *mine = self(backend);
-    const struct cgx_cuda *cuda = cgx_cuda();
     enum cgx_status status;
 
     cgx_green_begin(mine->sync == CGX_SYNC_STREAM);
@@ -38,10 +37,9 @@ static enum cgx_status begin(struct cgx_backend *backend)
         return status;
     }
     if (mine->sync == CGX_SYNC_DEVICE)
-        status = cgx_cuda_status(cuda->cuCtxSynchronize(), "cuCtxSynchronize");
+        status = CGX_CUDA_CALL(cuCtxSynchronize);
     else if (mine->sync == CGX_SYNC_STREAM)
-        status = cgx_cuda_status(cuda->cuEventRecord(mine->work.caller, CU_STREAM_LEGACY),
-                                 "cuEventRecord");
+        status = CGX_CUDA_CALL(cuEventRecord, mine->work.caller, CU_STREAM_LEGACY);
     if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
         status = cgx_cuda_order(mine->work.compute, mine->work.caller);
     if (status == CGX_OK)
@@ -94,9 +92,8 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     if (slot->computed.pending)
         status = cgx_cuda_order(work->down, slot->computed.event);
     if (status == CGX_OK)
-        status = cgx_cuda_status(
-            cgx_cuda()->cuMemcpyDtoHAsync(data, cgx_cuda_mirrored(slot, data), bytes, work->down),
-            "cuMemcpyDtoHAsync");
+        status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, data, cgx_cuda_mirrored(slot, data), bytes,
+                               work->down);
     if (status == CGX_OK)
         status = cgx_cuda_record(&slot->fetched, work->down);
     /* Who waits for the copy waits for what it came after. */
@@ -173,9 +170,8 @@ static enum cgx_status settle(struct cgx_cuda_mark *mark)
 {
     mark->pending = false;
     if (!mark->recorded)
-        return cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(mark->stream),
-                               "cuStreamSynchronize");
-    return cgx_cuda_status(cgx_cuda()->cuEventSynchronize(mark->event), "cuEventSynchronize");
+        return CGX_CUDA_CALL(cuStreamSynchronize, mark->stream);
+    return CGX_CUDA_CALL(cuEventSynchronize, mark->event);
 }
 
 static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)

@@ -76,7 +76,7 @@ static enum cgx_status create(CUcontext context, size_t bytes, struct cgx_export
         return CGX_ERR_NOMEM;
     made->context = context;
     made->bytes = bytes;
-    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&made->memory, bytes), "cuMemAlloc");
+    status = CGX_CUDA_CALL(cuMemAlloc, &made->memory, bytes);
     if (status != CGX_OK)
         goto free_made;
     status = cgx_cuda_status(ask_id(made->memory, &made->id), "cuPointerGetAttribute");

@@ -23,12 +23,11 @@ static enum cgx_status record(CUevent *event)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
     CUevent made;
-    enum cgx_status status =
-        cgx_cuda_status(cuda->cuEventCreate(&made, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    enum cgx_status status = CGX_CUDA_CALL(cuEventCreate, &made, CU_EVENT_DISABLE_TIMING);
 
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_status(cuda->cuEventRecord(made, CU_STREAM_LEGACY), "cuEventRecord");
+    status = CGX_CUDA_CALL(cuEventRecord, made, CU_STREAM_LEGACY);
     if (status == CGX_OK)
         *event = made;
     else
@@ -55,6 +54,5 @@ enum cgx_status cgx_green_order(CUstream stream)
 {
     if (!caller.event)
         return caller.status;
-    return cgx_cuda_status(cgx_cuda()->cuStreamWaitEvent(stream, caller.event, 0),
-                           "cuStreamWaitEvent");
+    return CGX_CUDA_CALL(cuStreamWaitEvent, stream, caller.event, 0);
 }

@@ -15,9 +15,7 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_slot *slot, const struc
     unsigned char *data =
         slot->host + ((const unsigned char *)request->in - slot->host) + piece->offset;
 
-    return cgx_cuda_status(
-        cgx_cuda()->cuMemcpyDtoH(data, cgx_cuda_mirrored(slot, data), layout.bytes),
-        "cuMemcpyDtoH");
+    return CGX_CUDA_CALL(cuMemcpyDtoH, data, cgx_cuda_mirrored(slot, data), layout.bytes);
 }
 
 /* The copy waits for what was queued before. */
@@ -36,12 +34,10 @@ static enum cgx_status decode_piece(const struct cgx_work *request, struct cgx_p
     if (elements)
         status = cgx_codec_run(cgx_codec_host(), &alone);
     if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
-                                 "cuMemcpyHtoD");
+        status = CGX_CUDA_CALL(cuMemcpyHtoD, to, elements, piece.count * size);
     /* From pageable memory it may return before all has arrived. */
     if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
+        status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
     free(elements);
     return status;
 }

@@ -9,8 +9,7 @@
 
 enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream)
 {
-    enum cgx_status status =
-        cgx_cuda_status(cgx_cuda()->cuEventRecord(mark->event, stream), "cuEventRecord");
+    enum cgx_status status = CGX_CUDA_CALL(cuEventRecord, mark->event, stream);
 
     mark->stream = stream;
     mark->recorded = status == CGX_OK;
@@ -20,7 +19,7 @@ enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream)
 
 enum cgx_status cgx_cuda_order(CUstream stream, CUevent after)
 {
-    return cgx_cuda_status(cgx_cuda()->cuStreamWaitEvent(stream, after, 0), "cuStreamWaitEvent");
+    return CGX_CUDA_CALL(cuStreamWaitEvent, stream, after, 0);
 }
 
 static size_t sources_bytes(const struct cgx_work *request)
@@ -185,10 +184,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .sampling = coding->sampling};
     void *parameters[] = {&args};
 
-    return cgx_cuda_status(cgx_cuda()->cuLaunchKernel(
-                               work->module.kernels[kernel_of(request)][coding->dtype], tiles, 1, 1,
-                               CGX_KERNEL_THREADS, 1, 1, 0, work->compute, parameters, NULL),
-                           "cuLaunchKernel");
+    return CGX_CUDA_CALL(cuLaunchKernel, work->module.kernels[kernel_of(request)][coding->dtype],
+                         tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0, work->compute, parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
@@ -212,9 +209,8 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     if (tiles == 0)
         return CGX_OK;
     if (changed != 0) {
-        status = cgx_cuda_status(
-            cgx_cuda()->cuMemcpyHtoDAsync(table->device, table->host, changed, work->compute),
-            "cuMemcpyHtoDAsync");
+        status =
+            CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed, work->compute);
         if (status == CGX_OK)
             table->uploaded = changed;
     }

@@ -69,8 +69,7 @@ static void say_why(void)
 
 enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
 {
-    CUresult code = cgx_cuda()->cuModuleLoadData(&module->module, cgx_cuda_image);
-    enum cgx_status status = cgx_cuda_status(code, "cuModuleLoadData");
+    enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_image);
 
     if (status == CGX_OK) {
         status = get_kernels(module);

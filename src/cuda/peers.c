@@ -32,13 +32,11 @@ struct cgx_cuda_peers {
 static enum cgx_status mark(struct cgx_cuda_work *work)
 {
     uint64_t cookie = cgx_cookie();
-    enum cgx_status status = cgx_cuda_status(
-        cgx_cuda()->cuMemcpyHtoD(work->memory, &cookie, sizeof cookie), "cuMemcpyHtoD");
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoD, work->memory, &cookie, sizeof cookie);
 
     /* From pageable memory it may return before all has arrived. */
     if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
+        status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
     if (status != CGX_OK)
         return status;
     work->cookie = cookie;
@@ -70,8 +68,7 @@ enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offe
         return status;
     if (cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_DEVICE;
-    status =
-        cgx_cuda_status(cgx_cuda()->cuIpcGetMemHandle(&handle, work->memory), "cuIpcGetMemHandle");
+    status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory);
     if (status == CGX_OK && work->cookie == 0)
         status = mark(work);
     cgx_cuda_leave();
@@ -98,9 +95,8 @@ uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
 static void close_peer(const struct peer *peer)
 {
     if (peer->memory)
-        cgx_cuda_status(cgx_cuda()->cuIpcCloseMemHandle(peer->memory), "cuIpcCloseMemHandle");
-    if (peer->segment && cgx_cuda_status(cgx_cuda()->cuMemHostUnregister(peer->segment),
-                                         "cuMemHostUnregister") == CGX_OK)
+        CGX_CUDA_CALL(cuIpcCloseMemHandle, peer->memory);
+    if (peer->segment && CGX_CUDA_CALL(cuMemHostUnregister, peer->segment) == CGX_OK)
         munmap(peer->segment, peer->mapped);
 }
 
@@ -124,11 +120,8 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
     uint64_t found = 0;
 
     return cgx_cuda_copy(work, pulled, place, sizeof found) == CGX_OK &&
-           cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(work->up), "cuStreamSynchronize") ==
-               CGX_OK &&
-           cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(&found, pulled, sizeof found),
-                           "cuMemcpyDtoH") == CGX_OK &&
-           found == cookie;
+           CGX_CUDA_CALL(cuStreamSynchronize, work->up) == CGX_OK &&
+           CGX_CUDA_CALL(cuMemcpyDtoH, &found, pulled, sizeof found) == CGX_OK && found == cookie;
 }
 
 /* Whether MEMORY is on the current device, or NVLink, which alone has atomics of its own, leads to
@@ -159,9 +152,8 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     if (offer->cookie == 0)
         return false;
     memcpy(&handle, offer->handle, sizeof handle);
-    if (cgx_cuda_status(
-            cgx_cuda()->cuIpcOpenMemHandle(&memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-            "cuIpcOpenMemHandle") != CGX_OK)
+    if (CGX_CUDA_CALL(cuIpcOpenMemHandle, &memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
+        CGX_OK)
         return false;
     *peer = (struct peer){.memory = memory,
                           .linked = is_linked(memory),
@@ -177,10 +169,8 @@ static bool register_segment(const struct cgx_cuda_work *work,
 
     if (!memory)
         return false;
-    if (cgx_cuda_status(cgx_cuda()->cuMemHostRegister(memory, segment->bytes,
-                                                      CU_MEMHOSTREGISTER_PORTABLE |
-                                                          CU_MEMHOSTREGISTER_READ_ONLY),
-                        "cuMemHostRegister") != CGX_OK) {
+    if (CGX_CUDA_CALL(cuMemHostRegister, memory, segment->bytes,
+                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_READ_ONLY) != CGX_OK) {
         munmap(memory, segment->bytes);
         return false;
     }

@@ -217,7 +217,7 @@ enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
 
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_status(cgx_cuda()->cuCtxSynchronize(), "cuCtxSynchronize");
+    status = CGX_CUDA_CALL(cuCtxSynchronize);
     cgx_cuda_leave();
     return status;
 }
@@ -229,8 +229,7 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
 
     if (status != CGX_OK)
         return status;
-    status =
-        cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(host, address_of(device), bytes), "cuMemcpyDtoH");
+    status = CGX_CUDA_CALL(cuMemcpyDtoH, host, address_of(device), bytes);
     cgx_cuda_leave();
     return status;
 }
@@ -242,12 +241,10 @@ enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, 
 
     if (status != CGX_OK)
         return status;
-    status =
-        cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(address_of(device), host, bytes), "cuMemcpyHtoD");
+    status = CGX_CUDA_CALL(cuMemcpyHtoD, address_of(device), host, bytes);
     /* From memory that could not be pinned, the copy returns before the bytes have arrived. */
     if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
+        status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
     cgx_cuda_leave();
     return status;
 }

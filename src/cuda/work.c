@@ -58,25 +58,18 @@ bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work)
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes)
 {
-    const struct cgx_cuda *cuda = cgx_cuda();
-
-    return from->device
-               ? cgx_cuda_status(cuda->cuMemcpyDtoDAsync(to, from->device, bytes, work->up),
-                                 "cuMemcpyDtoDAsync")
-               : cgx_cuda_status(cuda->cuMemcpyHtoDAsync(to, from->host, bytes, work->up),
-                                 "cuMemcpyHtoDAsync");
+    return from->device ? CGX_CUDA_CALL(cuMemcpyDtoDAsync, to, from->device, bytes, work->up)
+                        : CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from->host, bytes, work->up);
 }
 
 static enum cgx_status create_stream(CUstream *stream)
 {
-    return cgx_cuda_status(cgx_cuda()->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING),
-                           "cuStreamCreate");
+    return CGX_CUDA_CALL(cuStreamCreate, stream, CU_STREAM_NON_BLOCKING);
 }
 
 static enum cgx_status create_event(CUevent *event, unsigned flags)
 {
-    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING | flags),
-                           "cuEventCreate");
+    return CGX_CUDA_CALL(cuEventCreate, event, CU_EVENT_DISABLE_TIMING | flags);
 }
 
 /* Who waits for an event spins, unless others wait for the processor. */
@@ -120,10 +113,8 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
         work->control_registered = true;
         return CGX_OK;
     }
-    status = cgx_cuda_status(
-        cgx_cuda()->cuMemHostAlloc(&allocated, work->control_bytes,
-                                   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-        "cuMemHostAlloc");
+    status = CGX_CUDA_CALL(cuMemHostAlloc, &allocated, work->control_bytes,
+                           CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     if (status != CGX_OK)
         return status;
     cgx_pages_unmap(work->control, work->control_bytes);
@@ -136,7 +127,6 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
  * it. */
 static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots)
 {
-    const struct cgx_cuda *cuda = cgx_cuda();
     size_t each = STATUS_BYTES + work->table_bytes;
     CUdeviceptr there;
     enum cgx_status status;
@@ -145,8 +135,7 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots
     status = get_control(work);
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
-                             "cuMemHostGetDevicePointer");
+    status = CGX_CUDA_CALL(cuMemHostGetDevicePointer, &there, work->control, 0);
     for (unsigned i = 0; status == CGX_OK && i < slots * CGX_OPERATIONS; i++) {
         struct cgx_cuda_table *table = &work->slots[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];
 
@@ -180,7 +169,7 @@ static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool
         work->id = work->exported->id;
         return CGX_OK;
     }
-    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&work->memory, bytes), "cuMemAlloc");
+    status = CGX_CUDA_CALL(cuMemAlloc, &work->memory, bytes);
     if (status != CGX_OK)
         return status;
     status = cgx_cuda_status(memory_id(work->memory, &work->id), "cuPointerGetAttribute");
