@@ -7,19 +7,28 @@
 
 #include "cuda/kernels.h"
 
-enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream)
+enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_queue queue)
 {
-    enum cgx_status status = CGX_CUDA_CALL(cuEventRecord, mark->event, stream);
+    const struct cgx_cuda_mark *before = &slot->marks[queue - 1];
 
-    mark->stream = stream;
-    mark->recorded = status == CGX_OK;
-    mark->pending = true;
-    return status;
+    return before->pending
+               ? CGX_CUDA_CALL(cuStreamWaitEvent, work->streams[queue], before->event, 0)
+               : CGX_OK;
 }
 
-enum cgx_status cgx_cuda_order(CUstream stream, CUevent after)
+enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_queue queue)
 {
-    return CGX_CUDA_CALL(cuStreamWaitEvent, stream, after, 0);
+    struct cgx_cuda_mark *mark = &slot->marks[queue];
+    enum cgx_status status = CGX_CUDA_CALL(cuEventRecord, mark->event, work->streams[queue]);
+
+    mark->recorded = status == CGX_OK;
+    mark->pending = true;
+    /* Who waits for this waits for what it came after. */
+    if (mark->recorded && queue > 0)
+        slot->marks[queue - 1].pending = false;
+    return status;
 }
 
 static size_t sources_bytes(const struct cgx_work *request)
@@ -185,7 +194,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
     void *parameters[] = {&args};
 
     return CGX_CUDA_CALL(cuLaunchKernel, work->module.kernels[kernel_of(request)][coding->dtype],
-                         tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0, work->compute, parameters, NULL);
+                         tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0, work->streams[CGX_QUEUE_COMPUTE],
+                         parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
@@ -209,19 +219,16 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     if (tiles == 0)
         return CGX_OK;
     if (changed != 0) {
-        status =
-            CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed, work->compute);
+        status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
+                               work->streams[CGX_QUEUE_COMPUTE]);
         if (status == CGX_OK)
             table->uploaded = changed;
     }
-    if (status == CGX_OK && slot->stored.pending)
-        status = cgx_cuda_order(work->compute, slot->stored.event);
+    if (status == CGX_OK)
+        status = cgx_cuda_follow(work, slot, CGX_QUEUE_COMPUTE);
     if (status == CGX_OK)
         status = launch(work, slot, table, request, tiles);
     if (status == CGX_OK)
-        status = cgx_cuda_record(&slot->computed, work->compute);
-    /* Who waits for the kernel waits for what it came after. */
-    if (status == CGX_OK)
-        slot->stored.pending = false;
+        status = cgx_cuda_record(work, slot, CGX_QUEUE_COMPUTE);
     return status;
 }

@@ -58,13 +58,10 @@ bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work)
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes)
 {
-    return from->device ? CGX_CUDA_CALL(cuMemcpyDtoDAsync, to, from->device, bytes, work->up)
-                        : CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from->host, bytes, work->up);
-}
+    CUstream up = work->streams[CGX_QUEUE_UP];
 
-static enum cgx_status create_stream(CUstream *stream)
-{
-    return CGX_CUDA_CALL(cuStreamCreate, stream, CU_STREAM_NON_BLOCKING);
+    return from->device ? CGX_CUDA_CALL(cuMemcpyDtoDAsync, to, from->device, bytes, up)
+                        : CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from->host, bytes, up);
 }
 
 static enum cgx_status create_event(CUevent *event, unsigned flags)
@@ -73,28 +70,16 @@ static enum cgx_status create_event(CUevent *event, unsigned flags)
 }
 
 /* Who waits for an event spins, unless others wait for the processor. */
-static enum cgx_status create_streams(struct cgx_cuda_work *work, bool shares_processors)
+static enum cgx_status create_streams(struct cgx_cuda_work *work, unsigned slots,
+                                      bool shares_processors)
 {
     unsigned flags = shares_processors ? CU_EVENT_BLOCKING_SYNC : 0;
     enum cgx_status status = create_event(&work->caller, flags);
 
-    if (status == CGX_OK)
-        status = create_stream(&work->compute);
-    if (status == CGX_OK)
-        status = create_stream(&work->up);
-    if (status == CGX_OK)
-        status = create_stream(&work->down);
-    for (unsigned i = 0; status == CGX_OK && i < CGX_SLOTS; i++) {
-        struct cgx_cuda_slot *slot = &work->slots[i];
-
-        if (!slot->host)
-            break;
-        status = create_event(&slot->stored.event, flags);
-        if (status == CGX_OK)
-            status = create_event(&slot->computed.event, flags);
-        if (status == CGX_OK)
-            status = create_event(&slot->fetched.event, flags);
-    }
+    for (int i = 0; status == CGX_OK && i < CGX_QUEUES; i++)
+        status = CGX_CUDA_CALL(cuStreamCreate, &work->streams[i], CU_STREAM_NON_BLOCKING);
+    for (unsigned i = 0; status == CGX_OK && i < slots * CGX_QUEUES; i++)
+        status = create_event(&work->slots[i / CGX_QUEUES].marks[i % CGX_QUEUES].event, flags);
     return status;
 }
 
@@ -236,7 +221,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     if (status == CGX_OK)
         status = cgx_cuda_module_load(&work->module);
     if (status == CGX_OK)
-        status = create_streams(work, area->shares_processors);
+        status = create_streams(work, slots, area->shares_processors);
     if (status == CGX_OK)
         status = create_control(work, slots);
     if (status == CGX_OK)
@@ -250,14 +235,10 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     return CGX_OK;
 }
 
-static void destroy_events(struct cgx_cuda_slot *slot)
+static void destroy_event(CUevent event)
 {
-    CUevent events[] = {slot->stored.event, slot->computed.event, slot->fetched.event};
-
-    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
-        if (events[i])
-            cgx_cuda()->cuEventDestroy(events[i]);
-    }
+    if (event)
+        cgx_cuda()->cuEventDestroy(event);
 }
 
 static bool unpin(void *memory)
@@ -272,11 +253,11 @@ static bool unpin(void *memory)
 static bool destroy_all(struct cgx_cuda_work *work)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
-    CUstream streams[] = {work->compute, work->up, work->down};
     bool unpinned = true;
 
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
-        destroy_events(&work->slots[i]);
+        for (int j = 0; j < CGX_QUEUES; j++)
+            destroy_event(work->slots[i].marks[j].event);
         if (work->slots[i].registered)
             unpinned &= unpin(work->slots[i].host);
     }
@@ -288,12 +269,11 @@ static bool destroy_all(struct cgx_cuda_work *work)
         unpinned &= unpin(work->control);
     if (work->control_allocated)
         cuda->cuMemFreeHost(work->control);
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        if (streams[i])
-            cuda->cuStreamDestroy(streams[i]);
+    for (int i = 0; i < CGX_QUEUES; i++) {
+        if (work->streams[i])
+            cuda->cuStreamDestroy(work->streams[i]);
     }
-    if (work->caller)
-        cuda->cuEventDestroy(work->caller);
+    destroy_event(work->caller);
     if (work->module.module)
         cgx_cuda_module_unload(&work->module);
     return unpinned;

@@ -20,11 +20,14 @@ struct cgx_cuda_table {
     CUdeviceptr reported; /* its address there */
 };
 
-/* A place in STREAM: the event, or where that could not be recorded, the end of all that is queued
+/* Streams: of copies to the device, of kernels, and of copies from it. What is queued on one for a
+ * slot comes after what was queued for it on the one before. */
+enum cgx_cuda_queue { CGX_QUEUE_UP, CGX_QUEUE_COMPUTE, CGX_QUEUE_DOWN, CGX_QUEUES };
+
+/* A place in a queue: the event, or where that could not be recorded, the end of all that is queued
  * there. */
 struct cgx_cuda_mark {
     CUevent event;
-    CUstream stream;
     bool recorded;
     bool pending; /* what is before it was not waited for */
 };
@@ -45,7 +48,7 @@ struct cgx_cuda_slot {
     bool store_failed;
     bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
-    struct cgx_cuda_mark stored, computed, fetched;
+    struct cgx_cuda_mark marks[CGX_QUEUES];
     struct cgx_cuda_borrowed *borrowed; /* as many as sources */
     size_t nborrowed;
 };
@@ -55,7 +58,7 @@ struct cgx_cuda_work {
     bool begun; /* a call has found the context there, and is in it */
     size_t table_bytes, sources;
     struct cgx_cuda_module module;
-    CUstream compute, up, down;    /* kernels; copies to the device and from it */
+    CUstream streams[CGX_QUEUES];
     CUevent caller;                /* what the caller has queued */
     CUdeviceptr memory;            /* a cookie, mirrors and tables */
     size_t mirrors;                /* bytes of the mirrors */
