@@ -54,7 +54,7 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
     while (*link) {
         struct cgx_cuda_backends *found = *link;
 
-        if (cgx_cuda_work_is_gone(&found->work)) {
+        if (cgx_exported_is_gone(found->work.memory)) {
             *link = found->next;
             release(found);
         } else if (found->work.context == context) {

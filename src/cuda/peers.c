@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "cuda/context.h"
-#include "cuda/exported.h"
 #include "cuda/work.h"
 #include "util/cookie.h"
 #include "util/pages.h"
@@ -32,7 +31,8 @@ struct cgx_cuda_peers {
 static enum cgx_status mark(struct cgx_cuda_work *work)
 {
     uint64_t cookie = cgx_cookie();
-    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoD, work->memory, &cookie, sizeof cookie);
+    enum cgx_status status =
+        CGX_CUDA_CALL(cuMemcpyHtoD, work->memory->address, &cookie, sizeof cookie);
 
     /* From pageable memory it may return before all has arrived. */
     if (status == CGX_OK)
@@ -40,12 +40,12 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     if (status != CGX_OK)
         return status;
     work->cookie = cookie;
-    work->exported->offered = true;
+    work->memory->offered = true;
     return CGX_OK;
 }
 
 /* Kernels are to write what hosts are shown into the staging memory of every slot. */
-static enum cgx_status look_at_lanes(const struct cgx_cuda_work *work)
+static enum cgx_status look_at_slots(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;
 
@@ -62,13 +62,13 @@ enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offe
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status = work && work->exported ? look_at_lanes(work) : CGX_ERR_INVALID;
+    enum cgx_status status = work && work->memory->shared ? look_at_slots(work) : CGX_ERR_INVALID;
 
     if (status != CGX_OK)
         return status;
     if (cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_DEVICE;
-    status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory);
+    status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);
     if (status == CGX_OK && work->cookie == 0)
         status = mark(work);
     cgx_cuda_leave();
@@ -116,7 +116,7 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered)
 static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_place *place,
                        uint64_t cookie)
 {
-    CUdeviceptr pulled = work->memory + CGX_CUDA_MIRRORS / 2;
+    CUdeviceptr pulled = work->memory->address + CGX_CUDA_MIRRORS / 2;
     uint64_t found = 0;
 
     return cgx_cuda_copy(work, pulled, place, sizeof found) == CGX_OK &&

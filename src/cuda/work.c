@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/context.h"
-#include "cuda/exported.h"
 #include "cuda/kernels.h"
 #include "cuda/numa.h"
 #include "cuda/pin.h"
@@ -30,29 +28,11 @@ static size_t round_up(size_t bytes, size_t multiple)
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
-/* Of the memory at ADDRESS, in the whole process; that needs no handle that may be stale. */
-static CUresult memory_id(CUdeviceptr address, unsigned long long *id)
-{
-    return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
-}
-
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
-    unsigned long long id = 0;
-
-    if (!work->begun && work->memory &&
-        (memory_id(work->memory, &id) != CUDA_SUCCESS || id != work->id))
+    if (!work->begun && work->memory && !cgx_exported_is_there(work->memory))
         return CGX_ERR_DEVICE;
     return cgx_cuda_push(work->context);
-}
-
-bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work)
-{
-    unsigned long long id = 0;
-    CUresult code = memory_id(work->memory, &id);
-
-    return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_DEINITIALIZED ||
-           (code == CUDA_SUCCESS && id != work->id);
 }
 
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
@@ -141,42 +121,18 @@ static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned slots)
     return CGX_OK;
 }
 
-/* Memory of BYTES, which local peers may open if OFFERED. */
-static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool offered)
-{
-    enum cgx_status status;
-
-    if (offered) {
-        status = cgx_exported_take(work->context, bytes, &work->exported);
-        if (status != CGX_OK)
-            return status;
-        work->memory = work->exported->memory;
-        work->id = work->exported->id;
-        return CGX_OK;
-    }
-    status = CGX_CUDA_CALL(cuMemAlloc, &work->memory, bytes);
-    if (status != CGX_OK)
-        return status;
-    status = cgx_cuda_status(memory_id(work->memory, &work->id), "cuPointerGetAttribute");
-    if (status != CGX_OK) {
-        cgx_cuda()->cuMemFree(work->memory);
-        work->memory = 0;
-    }
-    return status;
-}
-
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
                                      unsigned slots)
 {
     size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
     size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
-    enum cgx_status status = get_memory(work, bytes, area->offered);
+    enum cgx_status status = cgx_exported_take(work->context, bytes, area->offered, &work->memory);
 
     if (status != CGX_OK)
         return status;
     work->mirrors = slots * mirror;
-    next = work->memory + CGX_CUDA_MIRRORS;
+    next = work->memory->address + CGX_CUDA_MIRRORS;
     for (unsigned i = 0; i < slots; i++, next += mirror)
         work->slots[i].mirror = next;
     for (unsigned i = 0; i < slots; i++) {
@@ -261,10 +217,7 @@ static bool destroy_all(struct cgx_cuda_work *work)
         if (work->slots[i].registered)
             unpinned &= unpin(work->slots[i].host);
     }
-    if (work->exported)
-        cgx_exported_give(work->exported, true);
-    else if (work->memory)
-        cuda->cuMemFree(work->memory);
+    cgx_exported_give(work->memory, true);
     if (work->control_registered)
         unpinned &= unpin(work->control);
     if (work->control_allocated)
@@ -287,8 +240,8 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         unpinned = destroy_all(work);
         cgx_cuda_leave();
     } else {
-        unpinned = work->memory && cgx_cuda_work_is_gone(work);
-        cgx_exported_give(work->exported, false);
+        unpinned = work->memory && cgx_exported_is_gone(work->memory);
+        cgx_exported_give(work->memory, false);
     }
     for (unsigned i = 0; i < CGX_SLOTS; i++)
         free(work->slots[i].borrowed);

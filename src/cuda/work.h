@@ -8,6 +8,7 @@
 
 #include "codec/backend.h"
 #include "cuda/context.h"
+#include "cuda/exported.h"
 #include "cuda/module.h"
 
 /* Arguments of one kind of operation on one slot, beyond those passed by value: addresses of
@@ -59,12 +60,10 @@ struct cgx_cuda_work {
     size_t table_bytes, sources;
     struct cgx_cuda_module module;
     CUstream streams[CGX_QUEUES];
-    CUevent caller;                /* what the caller has queued */
-    CUdeviceptr memory;            /* a cookie, mirrors and tables */
-    size_t mirrors;                /* bytes of the mirrors */
-    unsigned long long id;         /* of this memory: it goes with the context */
-    struct cgx_exported *exported; /* the memory, where local peers may open it; else NULL */
-    unsigned char *control;        /* pinned: the host's side of tables and status */
+    CUevent caller;              /* what the caller has queued */
+    struct cgx_exported *memory; /* a cookie, mirrors and tables */
+    size_t mirrors;              /* bytes of the mirrors */
+    unsigned char *control;      /* pinned: the host's side of tables and status */
     size_t control_bytes;
     bool control_registered; /* by this backend, or ... */
     bool control_allocated;  /* ... it is the driver's own, and goes with the context */
@@ -95,9 +94,6 @@ struct cgx_cuda_place {
 /* Queues a copy to the device on the stream for these; the context of WORK is current. */
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes);
-
-/* Whether the context is gone, and with it all that was made in it. */
-bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
 
 /* What was opened of local peers has been closed. False: the staging memory may still be pinned and
  * must never be freed. */
