@@ -19,7 +19,6 @@ struct cgx_cuda_peers {
         CUdeviceptr memory; /* 0: not open */
         bool linked;
         void *segment;  /* registered; NULL: none */
-        size_t mapped;  /* bytes of it */
         size_t front;   /* where in either the staging memory or its mirror begins ... */
         uint64_t bytes; /* ... and what it has */
     } peers[];
@@ -97,16 +96,18 @@ static void close_peer(const struct peer *peer)
     if (peer->memory)
         CGX_CUDA_CALL(cuIpcCloseMemHandle, peer->memory);
     if (peer->segment && CGX_CUDA_CALL(cuMemHostUnregister, peer->segment) == CGX_OK)
-        munmap(peer->segment, peer->mapped);
+        munmap(peer->segment, peer->front + peer->bytes);
 }
 
-/* In the context of WORK, which is current where it could be. */
-void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered)
+void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
 {
     struct cgx_cuda_peers *peers = work->peers;
+    bool entered = peers && cgx_cuda_work_enter(work) == CGX_OK;
 
-    for (unsigned i = 0; peers && entered && i < peers->count; i++)
+    for (unsigned i = 0; entered && i < peers->count; i++)
         close_peer(&peers->peers[i]);
+    if (entered)
+        cgx_cuda_leave();
     free(peers);
     work->peers = NULL;
 }
@@ -174,10 +175,8 @@ static bool register_segment(const struct cgx_cuda_work *work,
         munmap(memory, segment->bytes);
         return false;
     }
-    *peer = (struct peer){.segment = memory,
-                          .mapped = segment->bytes,
-                          .front = segment->front,
-                          .bytes = segment->bytes - segment->front};
+    *peer = (struct peer){
+        .segment = memory, .front = segment->front, .bytes = segment->bytes - segment->front};
     return has_cookie(work, &(struct cgx_cuda_place){.host = memory}, segment->cookie);
 }
 
@@ -190,7 +189,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
 
     if (!work || cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_INVALID;
-    cgx_cuda_work_disconnect(work, true);
+    cgx_cuda_work_disconnect(work);
     work->peers = calloc(1, sizeof *work->peers + npeers * sizeof work->peers->peers[0]);
     if (work->peers) {
         work->peers->pull = pull;
@@ -205,20 +204,15 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
                          : register_segment(work, &local_peers[i].segment, peer);
     }
     if (!opened)
-        cgx_cuda_work_disconnect(work, true);
+        cgx_cuda_work_disconnect(work);
     cgx_cuda_leave();
     return work->peers ? CGX_OK : opened ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
 }
 
 void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
 {
-    for (; all; all = all->next) {
-        bool entered = all->work.peers && cgx_cuda_work_enter(&all->work) == CGX_OK;
-
-        cgx_cuda_work_disconnect(&all->work, entered);
-        if (entered)
-            cgx_cuda_leave();
-    }
+    for (; all; all = all->next)
+        cgx_cuda_work_disconnect(&all->work);
 }
 
 enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)

@@ -101,8 +101,8 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work);
 
 /* ---- what local peers have (peers.h) ---- */
 
-/* Closes it in the context of WORK, which is current if ENTERED. */
-void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered);
+/* Closes it, if the context of WORK is there. */
+void cgx_cuda_work_disconnect(struct cgx_cuda_work *work);
 
 /* Sets *PLACE to where BYTES at OFFSET of the staging memory of local peer NUMBER are to be had, as
  * the backend is connected. False: nowhere. */
