@@ -137,24 +137,6 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     return changed ? at + bytes : 0;
 }
 
-static enum cgx_kernel kernel_of(const struct cgx_work *request)
-{
-    bool stochastic = request->coding->rounding == CGX_ROUNDING_STOCHASTIC;
-
-    switch (request->operation) {
-    case CGX_ENCODE:
-        return stochastic ? CGX_KERNEL_ENCODE_STOCHASTIC : CGX_KERNEL_ENCODE;
-    case CGX_REDUCE:
-        return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
-    case CGX_MEASURE:
-        return stochastic ? CGX_KERNEL_MEASURE_STOCHASTIC : CGX_KERNEL_MEASURE;
-    case CGX_SHOW:
-        return CGX_KERNEL_RANGES;
-    default:
-        return CGX_KERNEL_DECODE;
-    }
-}
-
 /* Payloads and samples, in the staging memory. */
 static const unsigned char *staged_of(const struct cgx_work *request)
 {
@@ -191,11 +173,11 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
         .sampling = coding->sampling};
+    CUfunction kernel = work->module.kernels[request->operation][coding->rounding][coding->dtype];
     void *parameters[] = {&args};
 
-    return CGX_CUDA_CALL(cuLaunchKernel, work->module.kernels[kernel_of(request)][coding->dtype],
-                         tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0, work->streams[CGX_QUEUE_COMPUTE],
-                         parameters, NULL);
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         work->streams[CGX_QUEUE_COMPUTE], parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
