@@ -129,7 +129,7 @@ static struct block *unlink_excess(void)
 
     while ((block = *link) != NULL) {
         if (!block->taken &&
-            (count == CGX_STAGED_KEPT_BLOCKS || block->bytes > CGX_STAGED_KEPT_BYTES - bytes)) {
+            (count == CGX_PINNED_KEPT_BLOCKS || block->bytes > CGX_PINNED_KEPT_BYTES - bytes)) {
             *link = block->next;
             block->next = excess;
             excess = block;
@@ -145,16 +145,6 @@ static struct block *unlink_excess(void)
 }
 
 /* ---- what others call ---- */
-
-enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where)
-{
-    return cgx_cuda_enter(where);
-}
-
-void cgx_pinned_leave(void)
-{
-    cgx_cuda_leave();
-}
 
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
