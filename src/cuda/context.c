@@ -57,6 +57,14 @@ void cgx_cuda_leave(void)
         cgx_cuda()->cuCtxPopCurrent(&context);
 }
 
+enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes)
+{
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoD, to, from, bytes);
+
+    /* From pageable memory the copy may return before all has arrived. */
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
+}
+
 /* Of memory of a pool, or mapped by hand, which belongs to a device but to no context. */
 static enum cgx_status find_context(CUdevice device, CUcontext *context)
 {

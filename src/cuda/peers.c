@@ -30,12 +30,8 @@ struct cgx_cuda_peers {
 static enum cgx_status mark(struct cgx_cuda_work *work)
 {
     uint64_t cookie = cgx_cookie();
-    enum cgx_status status =
-        CGX_CUDA_CALL(cuMemcpyHtoD, work->memory->address, &cookie, sizeof cookie);
+    enum cgx_status status = cgx_cuda_upload(work->memory->address, &cookie, sizeof cookie);
 
-    /* From pageable memory it may return before all has arrived. */
-    if (status == CGX_OK)
-        status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
     if (status != CGX_OK)
         return status;
     work->cookie = cookie;

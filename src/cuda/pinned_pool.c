@@ -231,10 +231,7 @@ enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, 
 
     if (status != CGX_OK)
         return status;
-    status = CGX_CUDA_CALL(cuMemcpyHtoD, address_of(device), host, bytes);
-    /* From memory that could not be pinned, the copy returns before the bytes have arrived. */
-    if (status == CGX_OK)
-        status = CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY);
+    status = cgx_cuda_upload(address_of(device), host, bytes);
     cgx_cuda_leave();
     return status;
 }
