@@ -95,18 +95,6 @@ static inline struct cgx_extremes cgx_extremes_with(struct cgx_extremes extremes
     return extremes;
 }
 
-/* With a negative among them, it is the one of the greatest bits that is the minimum. */
-static inline float cgx_extremes_min(struct cgx_extremes extremes)
-{
-    return cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
-}
-
-static inline float cgx_extremes_max(struct cgx_extremes extremes)
-{
-    return cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
-                                                       : (uint32_t)extremes.signed_greatest);
-}
-
 /* Carries out WORK with KERNELS, as cgx_codec_run but for the floating-point modes. */
 enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work);
 

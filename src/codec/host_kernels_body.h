@@ -64,8 +64,10 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
     for (size_t i = whole; i < count; i++)
         extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
-    range.min = cgx_extremes_min(extremes);
-    range.max = cgx_extremes_max(extremes);
+    /* With a negative among them, it is the one of the greatest bits that is the minimum. */
+    range.min = cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
+    range.max = cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
+                                                            : (uint32_t)extremes.signed_greatest);
     range.poison = !cgx_is_regular(range.min) || !cgx_is_regular(range.max);
     return range;
 }

@@ -203,11 +203,6 @@ static enum cgx_status reduce_bucket(struct run *run, const struct cgx_bucket *b
 
 /* ---- measure ---- */
 
-static void measure_exact(struct run *run)
-{
-    (void)run;
-}
-
 static struct cgx_sample sample_of(const struct run *run, size_t count)
 {
     const struct cgx_host_kernels *kernels = run->walk.kernels;
@@ -245,14 +240,14 @@ static enum cgx_status measure_bucket(struct run *run, const struct cgx_bucket *
 /* ---- the walk ---- */
 
 static const struct operation {
-    void (*exact)(struct run *run); /* a piece that is not quantised */
+    void (*exact)(struct run *run); /* a piece that is not quantised; NULL: nothing to do */
     enum cgx_status (*bucket)(struct run *run, const struct cgx_bucket *bucket);
     bool writes_payload, samples;
 } operations[CGX_OPERATIONS] = {
     [CGX_ENCODE] = {encode_exact, encode_bucket, .writes_payload = true},
     [CGX_REDUCE] = {reduce_exact, reduce_bucket, .writes_payload = true},
     [CGX_DECODE] = {decode_exact, decode_bucket},
-    [CGX_MEASURE] = {measure_exact, measure_bucket, .samples = true}};
+    [CGX_MEASURE] = {NULL, measure_bucket, .samples = true}};
 
 /* Writes zeros between the parts of the piece. */
 static void pad(const struct run *run)
@@ -277,7 +272,8 @@ static enum cgx_status run_piece(struct run *run, const struct operation *operat
     size_t count = run->walk.layout.buckets;
 
     if (cgx_encoding_is_exact(run->walk.piece->bits)) {
-        operation->exact(run);
+        if (operation->exact)
+            operation->exact(run);
         return CGX_OK;
     }
     if (operation->samples)
