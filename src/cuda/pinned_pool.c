@@ -75,18 +75,11 @@ static struct block *create(size_t bytes)
     return block;
 }
 
-/* False: the driver may still hold the pages, and would take what comes to lie there for pinned. */
+/* False: its pages may still be pinned. */
 static bool destroy(struct block *block)
 {
-    CUresult code = is_pinned(block);
-
-    if (code != CUDA_ERROR_INVALID_VALUE) {
-        code = cgx_cuda()->cuMemHostUnregister(block->memory);
-        if (code != CUDA_SUCCESS && code != CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) {
-            cgx_cuda_status(code, "cuMemHostUnregister");
-            return false;
-        }
-    }
+    if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
+        return false;
     cgx_pages_unmap(block->memory, block->bytes);
     free(block);
     return true;

@@ -197,14 +197,6 @@ static void destroy_event(CUevent event)
         cgx_cuda()->cuEventDestroy(event);
 }
 
-static bool unpin(void *memory)
-{
-    CUresult code = cgx_cuda()->cuMemHostUnregister(memory);
-
-    return code == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
-           cgx_cuda_status(code, "cuMemHostUnregister") == CGX_OK;
-}
-
 /* False: some of the host's memory may still be pinned. */
 static bool destroy_all(struct cgx_cuda_work *work)
 {
@@ -215,11 +207,11 @@ static bool destroy_all(struct cgx_cuda_work *work)
         for (int j = 0; j < CGX_QUEUES; j++)
             destroy_event(work->slots[i].marks[j].event);
         if (work->slots[i].registered)
-            unpinned &= unpin(work->slots[i].host);
+            unpinned &= cgx_cuda_unpin(work->slots[i].host);
     }
     cgx_exported_give(work->memory, true);
     if (work->control_registered)
-        unpinned &= unpin(work->control);
+        unpinned &= cgx_cuda_unpin(work->control);
     if (work->control_allocated)
         cuda->cuMemFreeHost(work->control);
     for (int i = 0; i < CGX_QUEUES; i++) {
