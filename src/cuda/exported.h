@@ -9,11 +9,9 @@
  * had.
  *
  * A local peer may open such memory again while it still has it open for a communicator that is
- * about to go. Drivers count that: "If the memory handle has already been opened by the current
- * context, the reference count on the handle is incremented by 1 and the existing device pointer is
- * returned" (cuIpcOpenMemHandle; the manuals say so since CUDA 11). From one that refuses instead,
- * ranks learn that they cannot connect (comm/connect.c). An offer of before is known by its cookie,
- * which is another one each time that memory is offered. */
+ * about to go: drivers count that (cuIpcOpenMemHandle, since CUDA 11). From one that refuses
+ * instead, ranks learn that they cannot connect (comm/connect.c). An offer of before is known by
+ * its cookie, which is another one each time that memory is offered. */
 #ifndef CGX_CUDA_EXPORTED_H
 #define CGX_CUDA_EXPORTED_H
 
