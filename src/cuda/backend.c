@@ -27,7 +27,7 @@ static void leave(void)
 static enum cgx_status begin(struct cgx_backend *backend)
 {
     struct cgx_cuda_backends *mine = self(backend);
-    CUstream compute = mine->work.streams[CGX_QUEUE_COMPUTE];
+    CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
     enum cgx_status status;
 
     cgx_green_begin(mine->sync == CGX_SYNC_STREAM);
@@ -74,12 +74,12 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     status = cgx_cuda_work_enter(work);
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_follow(work, slot, CGX_QUEUE_DOWN);
+    status = cgx_cuda_follow(work, slot, CGX_STREAM_DOWN);
     if (status == CGX_OK)
         status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, data, cgx_cuda_mirrored(slot, data), bytes,
-                               work->streams[CGX_QUEUE_DOWN]);
+                               work->streams[CGX_STREAM_DOWN]);
     if (status == CGX_OK)
-        status = cgx_cuda_record(work, slot, CGX_QUEUE_DOWN);
+        status = cgx_cuda_record(work, slot, CGX_STREAM_DOWN);
     cgx_cuda_leave();
     return status;
 }
@@ -97,7 +97,7 @@ static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
         if (status != CGX_OK)
             status = cgx_cuda_copy(work, to, from, bytes);
         if (status == CGX_OK)
-            status = cgx_cuda_record(work, slot, CGX_QUEUE_UP);
+            status = cgx_cuda_record(work, slot, CGX_STREAM_UP);
         cgx_cuda_leave();
     }
     if (status != CGX_OK)
@@ -159,7 +159,7 @@ static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_c
 
     if (status != CGX_OK)
         return status;
-    for (int i = 0; i < CGX_QUEUES; i++) {
+    for (int i = 0; i < CGX_STREAMS; i++) {
         struct cgx_cuda_mark *mark = &slot->marks[i];
         enum cgx_status settled = mark->pending ? settle(mark, work->streams[i]) : CGX_OK;
 
@@ -177,7 +177,7 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
     enum cgx_status status = CGX_OK;
     bool pending = false;
 
-    for (int i = 0; i < CGX_QUEUES; i++)
+    for (int i = 0; i < CGX_STREAMS; i++)
         pending |= slot->marks[i].pending;
     if (pending)
         status = settle_all(work, slot);
@@ -198,7 +198,7 @@ static bool lost(struct cgx_backend *backend)
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
 
     if (alive) {
-        alive = cgx_cuda()->cuStreamSynchronize(work->streams[CGX_QUEUE_COMPUTE]) == CUDA_SUCCESS;
+        alive = cgx_cuda()->cuStreamSynchronize(work->streams[CGX_STREAM_COMPUTE]) == CUDA_SUCCESS;
         cgx_cuda_leave();
     }
     return !alive;

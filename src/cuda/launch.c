@@ -8,26 +8,26 @@
 #include "cuda/kernels.h"
 
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
-                                enum cgx_cuda_queue queue)
+                                enum cgx_cuda_stream stream)
 {
-    const struct cgx_cuda_mark *before = &slot->marks[queue - 1];
+    const struct cgx_cuda_mark *before = &slot->marks[stream - 1];
 
     return before->pending
-               ? CGX_CUDA_CALL(cuStreamWaitEvent, work->streams[queue], before->event, 0)
+               ? CGX_CUDA_CALL(cuStreamWaitEvent, work->streams[stream], before->event, 0)
                : CGX_OK;
 }
 
 enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
-                                enum cgx_cuda_queue queue)
+                                enum cgx_cuda_stream stream)
 {
-    struct cgx_cuda_mark *mark = &slot->marks[queue];
-    enum cgx_status status = CGX_CUDA_CALL(cuEventRecord, mark->event, work->streams[queue]);
+    struct cgx_cuda_mark *mark = &slot->marks[stream];
+    enum cgx_status status = CGX_CUDA_CALL(cuEventRecord, mark->event, work->streams[stream]);
 
     mark->recorded = status == CGX_OK;
     mark->pending = true;
     /* Who waits for this waits for what it came after. */
-    if (mark->recorded && queue > 0)
-        slot->marks[queue - 1].pending = false;
+    if (mark->recorded && stream > 0)
+        slot->marks[stream - 1].pending = false;
     return status;
 }
 
@@ -176,7 +176,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
     void *parameters[] = {&args};
 
     return CGX_CUDA_CALL(cuLaunchKernel, kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                         work->streams[CGX_QUEUE_COMPUTE], parameters, NULL);
+                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
@@ -201,15 +201,15 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
         return CGX_OK;
     if (changed != 0) {
         status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
-                               work->streams[CGX_QUEUE_COMPUTE]);
+                               work->streams[CGX_STREAM_COMPUTE]);
         if (status == CGX_OK)
             table->uploaded = changed;
     }
     if (status == CGX_OK)
-        status = cgx_cuda_follow(work, slot, CGX_QUEUE_COMPUTE);
+        status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
     if (status == CGX_OK)
         status = launch(work, slot, table, request, tiles);
     if (status == CGX_OK)
-        status = cgx_cuda_record(work, slot, CGX_QUEUE_COMPUTE);
+        status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status;
 }

@@ -11,13 +11,13 @@
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request);
 
-/* What is queued next on QUEUE comes after what SLOT has on the queue before. */
+/* What is queued next on STREAM comes after what SLOT has on the one before. */
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
-                                enum cgx_cuda_queue queue);
+                                enum cgx_cuda_stream stream);
 
-/* Marks what is queued for SLOT on QUEUE so far. */
+/* Marks what is queued for SLOT on STREAM so far. */
 enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
-                                enum cgx_cuda_queue queue);
+                                enum cgx_cuda_stream stream);
 
 /* The device address of DATA, which lies in the staging memory of SLOT. */
 static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,

@@ -117,7 +117,7 @@ static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_p
     uint64_t found = 0;
 
     return cgx_cuda_copy(work, pulled, place, sizeof found) == CGX_OK &&
-           CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_QUEUE_UP]) == CGX_OK &&
+           CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_UP]) == CGX_OK &&
            CGX_CUDA_CALL(cuMemcpyDtoH, &found, pulled, sizeof found) == CGX_OK && found == cookie;
 }
 

@@ -38,7 +38,7 @@ enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes)
 {
-    CUstream up = work->streams[CGX_QUEUE_UP];
+    CUstream up = work->streams[CGX_STREAM_UP];
 
     return from->device ? CGX_CUDA_CALL(cuMemcpyDtoDAsync, to, from->device, bytes, up)
                         : CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from->host, bytes, up);
@@ -56,10 +56,10 @@ static enum cgx_status create_streams(struct cgx_cuda_work *work, unsigned slots
     unsigned flags = shares_processors ? CU_EVENT_BLOCKING_SYNC : 0;
     enum cgx_status status = create_event(&work->caller, flags);
 
-    for (int i = 0; status == CGX_OK && i < CGX_QUEUES; i++)
+    for (int i = 0; status == CGX_OK && i < CGX_STREAMS; i++)
         status = CGX_CUDA_CALL(cuStreamCreate, &work->streams[i], CU_STREAM_NON_BLOCKING);
-    for (unsigned i = 0; status == CGX_OK && i < slots * CGX_QUEUES; i++)
-        status = create_event(&work->slots[i / CGX_QUEUES].marks[i % CGX_QUEUES].event, flags);
+    for (unsigned i = 0; status == CGX_OK && i < slots * CGX_STREAMS; i++)
+        status = create_event(&work->slots[i / CGX_STREAMS].marks[i % CGX_STREAMS].event, flags);
     return status;
 }
 
@@ -204,7 +204,7 @@ static bool destroy_all(struct cgx_cuda_work *work)
     bool unpinned = true;
 
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
-        for (int j = 0; j < CGX_QUEUES; j++)
+        for (int j = 0; j < CGX_STREAMS; j++)
             destroy_event(work->slots[i].marks[j].event);
         if (work->slots[i].registered)
             unpinned &= cgx_cuda_unpin(work->slots[i].host);
@@ -214,7 +214,7 @@ static bool destroy_all(struct cgx_cuda_work *work)
         unpinned &= cgx_cuda_unpin(work->control);
     if (work->control_allocated)
         cuda->cuMemFreeHost(work->control);
-    for (int i = 0; i < CGX_QUEUES; i++) {
+    for (int i = 0; i < CGX_STREAMS; i++) {
         if (work->streams[i])
             cuda->cuStreamDestroy(work->streams[i]);
     }

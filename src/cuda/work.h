@@ -21,12 +21,12 @@ struct cgx_cuda_table {
     CUdeviceptr reported; /* its address there */
 };
 
-/* Streams: of copies to the device, of kernels, and of copies from it. What is queued on one for a
- * slot comes after what was queued for it on the one before. */
-enum cgx_cuda_queue { CGX_QUEUE_UP, CGX_QUEUE_COMPUTE, CGX_QUEUE_DOWN, CGX_QUEUES };
+/* Of copies to the device, of kernels, and of copies from it. What is queued on one for a slot
+ * comes after what was queued for it on the one before. */
+enum cgx_cuda_stream { CGX_STREAM_UP, CGX_STREAM_COMPUTE, CGX_STREAM_DOWN, CGX_STREAMS };
 
-/* A place in a queue: the event, or where that could not be recorded, the end of all that is queued
- * there. */
+/* A place in a stream: the event, or where that could not be recorded, the end of all that is
+ * queued there. */
 struct cgx_cuda_mark {
     CUevent event;
     bool recorded;
@@ -49,7 +49,7 @@ struct cgx_cuda_slot {
     bool store_failed;
     bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
-    struct cgx_cuda_mark marks[CGX_QUEUES];
+    struct cgx_cuda_mark marks[CGX_STREAMS];
     struct cgx_cuda_borrowed *borrowed; /* as many as sources */
     size_t nborrowed;
 };
@@ -59,7 +59,7 @@ struct cgx_cuda_work {
     bool begun; /* a call has found the context there, and is in it */
     size_t table_bytes, sources;
     struct cgx_cuda_module module;
-    CUstream streams[CGX_QUEUES];
+    CUstream streams[CGX_STREAMS];
     CUevent caller;              /* what the caller has queued */
     struct cgx_exported *memory; /* a cookie, mirrors and tables */
     size_t mirrors;              /* bytes of the mirrors */
