@@ -94,11 +94,11 @@ template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 
     if (place.count == 0)
         return;
-    if (is_exact) {
+    if (is_exact)
         load_exact<Type>(tile, &place, args.payload, words);
-    } else {
-        if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
-            *args.status = CGX_KERNEL_BAD_HEADER;
+    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
+        *args.status = CGX_KERNEL_BAD_HEADER;
+    if (!is_exact) {
         if (Type::IS_FLOAT16)
             clamp_levels(&scale, tile->bits, values);
 #pragma unroll
