@@ -236,7 +236,7 @@ static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span 
         begin_buffer(&bounce->receive, call->recvbuf, &call->receive, span);
     if (sends)
         begin_buffer(&bounce->send, call->sendbuf, &call->send, span);
-    status = cgx_pinned_enter(receives ? &bounce->receive.where : &bounce->send.where);
+    status = cgx_cuda_enter(receives ? &bounce->receive.where : &bounce->send.where);
     if (status != CGX_OK)
         return status;
     if (receives)
@@ -247,7 +247,7 @@ static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span 
         status = copy_in(&bounce->send, span, true, &sendbuf);
         call->sendbuf = sendbuf;
     }
-    cgx_pinned_leave();
+    cgx_cuda_leave();
     return status;
 }
 

@@ -34,7 +34,7 @@ static bool is_on_host(const struct cgx_pointer *buffer)
 /* Many copies of one buffer enter its context once. True: leave. */
 static bool enter(const struct cgx_pointer *buffer)
 {
-    return !is_on_host(buffer) && cgx_pinned_enter(buffer) == CGX_OK;
+    return !is_on_host(buffer) && cgx_cuda_enter(buffer) == CGX_OK;
 }
 
 static size_t first_of(const struct sample *sample, size_t index)
@@ -83,7 +83,7 @@ static bool copy_input(struct sample *sample, const struct cgx_call *call)
         had = fetch(sample, where, call->recvbuf, first_of(sample, i),
                     sample->copy + i * bucket_bytes(sample));
     if (entered)
-        cgx_pinned_leave();
+        cgx_cuda_leave();
     return had;
 }
 
@@ -167,7 +167,7 @@ int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum
         cgx_opinion(&closeness, words);
     cgx_float_leave(&caller);
     if (entered)
-        cgx_pinned_leave();
+        cgx_cuda_leave();
     release(&sample);
     return code;
 }
