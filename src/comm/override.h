@@ -14,7 +14,7 @@ struct cgx_override cgx_comm_override(const struct cgx_comm *state, uint64_t key
                                       enum cgx_reason *reason);
 
 /* Takes what INFO says; ranks are to compare it. */
-void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cgx_comm *state);
+void cgx_comm_take_hints(struct cgx_comm *state, cgx_mpi_info info);
 
 /* Tells the recurrence how long the step is, where rules or hints, which ranks have compared, say
  * so. */

@@ -23,41 +23,33 @@ static int choose_fragment(const struct cgx_nodes *nodes)
     return cgx_topo_speed_here().mbits > CGX_PACE_SLOW_MBITS ? CGX_PACE_FAST : CGX_PACE_SLOW;
 }
 
-/* *ROOMY: the ranks of this one's machine have room. CLAIMS becomes those of all ranks. */
-static int compare_claims(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
-                          const struct cgx_comm *state, struct cgx_claim *claims, bool *roomy)
+int cgx_pace_agree(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
-    struct cgx_claim mine = cgx_claim_make();
-    int code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE, comm);
-
-    if (code == CGX_MPI_SUCCESS)
-        *roomy = cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
-    return code;
-}
-
-int cgx_pace_agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_nodes *nodes,
-                   struct cgx_comm *state, bool *ready)
-{
-    struct cgx_claim *claims = calloc((size_t)state->size, sizeof *claims);
     enum { READY, FRAGMENT };
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
     int least[] = {*ready && claims, choose_fragment(nodes)};
-    struct cgx_pace pace = {0, false};
-    int code = mpi->Allreduce(mpi->IN_PLACE, least, 2, mpi->INT, mpi->MIN, comm);
+    int code = cgx_mpi_least(state->comm, least, 2);
+    bool roomy = false;
 
     *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
-    if (*ready && claims)
-        code = compare_claims(mpi, comm, state, claims, &pace.roomy);
+    if (*ready && claims) {
+        mine = cgx_claim_make();
+        code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE,
+                              state->comm);
+        roomy = code == CGX_MPI_SUCCESS &&
+                cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
+    }
     free(claims);
     if (code != CGX_MPI_SUCCESS || !*ready)
         return code;
-    pace.fragment = (size_t)least[FRAGMENT];
-    state->pace = pace;
+    state->pace = (struct cgx_pace){(size_t)least[FRAGMENT], roomy};
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
                 "%d ranks: messages through MPI go in fragments of %zu bytes; ranks of this "
                 "machine %s",
-                state->size, pace.fragment,
-                pace.roomy ? "have a processor each, and do not sleep while they wait"
-                           : "share processors, and sleep while they wait");
+                state->size, state->pace.fragment,
+                roomy ? "have a processor each, and do not sleep while they wait"
+                      : "share processors, and sleep while they wait");
     return code;
 }

@@ -12,11 +12,11 @@
 #define CGX_PACE_FAST 1048576
 #define CGX_PACE_SLOW_MBITS 10000
 
-/* Collective on COMM, whose errors return: sets STATE's pace once all ranks are READY, and *READY
- * says whether they are. NODES are as on all ranks; NULL on one that is not ready. Fragments are of
- * CGX_FRAGMENT_BYTES or, with auto, as the slowest network of the ranks has it: slow where it is
- * unknown, and where all ranks are on one node and send nothing over it. Returns MPI's code. */
-int cgx_pace_agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_nodes *nodes,
-                   struct cgx_comm *state, bool *ready);
+/* Collective on the caller's communicator, whose errors return: sets STATE's pace once all ranks
+ * are READY, and *READY says whether they are. NODES are as on all ranks; NULL on one that is not
+ * ready. Fragments are of CGX_FRAGMENT_BYTES or, with auto, as the slowest network of the ranks has
+ * it: slow where it is unknown, and where all ranks are on one node and send nothing over it.
+ * Returns MPI's code. */
+int cgx_pace_agree(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef CGX_MPI_TABLE_H
 #define CGX_MPI_TABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -173,7 +174,14 @@ struct cgx_mpi {
 const struct cgx_mpi *cgx_mpi_find(const void *caller);
 
 /* The table once cgx_mpi_find has returned, NULL before. */
-const struct cgx_mpi *cgx_mpi(void);
+extern _Atomic(const struct cgx_mpi *) cgx_mpi_found;
+static inline const struct cgx_mpi *cgx_mpi(void)
+{
+    return atomic_load_explicit(&cgx_mpi_found, memory_order_acquire);
+}
+
+/* Sets each of COUNT INTEGERS (int) to the least that a rank of COMM has. Returns MPI's code. */
+int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
 
 /* Logs the text of CODE behind WHAT, at level error. */
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code);

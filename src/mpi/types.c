@@ -3,6 +3,17 @@
 
 #include "mpi/types.h"
 
+const char *cgx_type_name(enum cgx_type_class type)
+{
+    static const char *const names[] = {[CGX_TYPE_OTHER] = "two bytes",
+                                        [CGX_TYPE_FLOAT32] = "float32",
+                                        [CGX_TYPE_FLOAT16] = "float16",
+                                        [CGX_TYPE_BFLOAT16] = "bfloat16",
+                                        [CGX_TYPE_OPAQUE16] = "two bytes"};
+
+    return names[type];
+}
+
 static bool is_named(const struct cgx_mpi *mpi, cgx_mpi_datatype datatype)
 {
     int integers, addresses, datatypes, combiner;

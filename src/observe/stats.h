@@ -106,8 +106,7 @@ static inline const struct cgx_stats_change *cgx_stats_change(const struct cgx_s
 /* ---- keeping it ---- */
 
 /* For COMM; NULL if statistics are not wanted or memory is short. */
-struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank,
-                                   int size);
+struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);

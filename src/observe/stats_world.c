@@ -24,7 +24,7 @@ static bool written;
 
 /* ---- communicators ---- */
 
-struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank, int size)
+struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES] = "";
     struct cgx_stats *stats;
@@ -32,7 +32,7 @@ struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
 
     if (cgx_config()->stats_path[0] == '\0')
         return NULL;
-    if (mpi->Comm_get_name(comm, name, &length) != CGX_MPI_SUCCESS)
+    if (cgx_mpi()->Comm_get_name(comm, name, &length) != CGX_MPI_SUCCESS)
         name[0] = '\0';
     stats = cgx_stats_make(name, rank, size);
     if (!stats)

@@ -31,4 +31,7 @@ void cgx_call_look(struct cgx_call *call);
 /* Where the elements that CALL puts in are. */
 const void *cgx_call_input(const struct cgx_call *call);
 
+/* PMPI_Allreduce with CALL's arguments; returns what it returns. */
+int cgx_call_reduce(const struct cgx_call *call);
+
 #endif

@@ -39,15 +39,13 @@ enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *
 {
     enum cgx_op_class sum = CGX_OP_UNKNOWN;
 
-    if (call->type != CGX_TYPE_OPAQUE16) {
-        *dtype = call->type == CGX_TYPE_FLOAT32   ? CGX_FLOAT32
-                 : call->type == CGX_TYPE_FLOAT16 ? CGX_FLOAT16
-                                                  : CGX_BFLOAT16;
+    *dtype = cgx_type_dtype(call->type);
+    if (call->type != CGX_TYPE_OPAQUE16)
         return CGX_REASON_NONE;
-    }
     if (cgx_type_is_byte_pair(call->datatype))
         sum = cgx_op_probe(call->op, call->datatype);
-    *dtype = sum == CGX_OP_SUM_BFLOAT16 ? CGX_BFLOAT16 : CGX_FLOAT16;
+    if (sum == CGX_OP_SUM_BFLOAT16)
+        *dtype = CGX_BFLOAT16;
     return sum == CGX_OP_UNKNOWN ? CGX_REASON_UNKNOWN_SUM : CGX_REASON_NONE;
 }
 

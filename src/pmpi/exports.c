@@ -50,29 +50,34 @@ typedef int allreduce_words(const void *sendbuf, void *recvbuf, int count, word 
 typedef int allreduce_c_words(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
                               word datatype, word op, word comm);
 
-/* CALL has all but its handles. */
-static int serve(const struct cgx_mpi *mpi, struct cgx_call *call, word datatype, word op,
-                 word comm)
+static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
+                  cgx_mpi_count count, bool large, word datatype, word op, word comm)
 {
-    call->datatype = (cgx_mpi_datatype)mpi->handle(datatype);
-    call->op = (cgx_mpi_op)mpi->handle(op);
-    call->comm = (cgx_mpi_comm)mpi->handle(comm);
-    cgx_call_look(call);
-    return cgx_allreduce(call);
+    if (is_known(mpi)) {
+        struct cgx_call call = {.sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .count = count,
+                                .datatype = (cgx_mpi_datatype)mpi->handle(datatype),
+                                .op = (cgx_mpi_op)mpi->handle(op),
+                                .comm = (cgx_mpi_comm)mpi->handle(comm),
+                                .large = large};
+
+        cgx_call_look(&call);
+        return cgx_allreduce(&call);
+    }
+    if (large)
+        return ((allreduce_c_words *)mpi->raw.Allreduce_c)(sendbuf, recvbuf, count, datatype, op,
+                                                           comm);
+    if (mpi->raw.Allreduce == NULL)
+        return FAILED;
+    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, (int)count, datatype, op,
+                                                   comm);
 }
 
 int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
                          word comm)
 {
-    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-
-    if (is_known(mpi))
-        return serve(mpi,
-                     &(struct cgx_call){.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count},
-                     datatype, op, comm);
-    if (mpi->raw.Allreduce == NULL)
-        return FAILED;
-    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, count, datatype, op, comm);
+    return reduce(cgx_mpi_find(CALLER), sendbuf, recvbuf, count, false, datatype, op, comm);
 }
 
 /* mpi4py calls this one because this library exports it: an MPI of before MPI-4 serves it with
@@ -83,20 +88,9 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     bool large = mpi->raw.Allreduce_c != NULL;
 
-    if (mpi->raw.Allreduce == NULL)
-        return FAILED;
     if (!large && (count > INT_MAX || count < INT_MIN))
         return is_known(mpi) ? mpi->ERR_COUNT : FAILED;
-    if (is_known(mpi))
-        return serve(mpi,
-                     &(struct cgx_call){
-                         .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .large = large},
-                     datatype, op, comm);
-    if (large)
-        return ((allreduce_c_words *)mpi->raw.Allreduce_c)(sendbuf, recvbuf, count, datatype, op,
-                                                           comm);
-    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, (int)count, datatype, op,
-                                                   comm);
+    return reduce(mpi, sendbuf, recvbuf, count, large, datatype, op, comm);
 }
 
 /* ---- ops ---- */
@@ -193,7 +187,6 @@ int cgx_export_comm_set_info(word comm, word info)
         return FAILED;
     error = ((comm_set_info_words *)mpi->raw.Comm_set_info)(comm, info);
     if (error == CGX_MPI_SUCCESS && is_known(mpi))
-        error =
-            cgx_comm_hint(mpi, (cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
+        error = cgx_comm_hint((cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
     return error;
 }

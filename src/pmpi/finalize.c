@@ -7,7 +7,6 @@
 
 #include "cuda/peers.h"
 #include "mpi/config.h"
-#include "mpi/table.h"
 #include "mpi/world.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
@@ -17,7 +16,7 @@ static void finish(int rank, int size)
 {
     cgx_totals_log(rank);
     cgx_stats_write(rank, size);
-    cgx_timeline_write(cgx_mpi(), rank, size);
+    cgx_timeline_write(rank, size);
     cgx_cuda_finalize();
 }
 

@@ -149,14 +149,14 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
     return true;
 }
 
-int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason,
-                    unsigned ranks, uint32_t number, uint32_t words[CGX_OPINION_WORDS])
+int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason, unsigned ranks,
+                    uint32_t number, uint32_t words[CGX_OPINION_WORDS])
 {
     struct cgx_closeness closeness = {0};
     union cgx_float_state caller;
     struct sample sample;
     bool can = begin(call, number, &sample), entered;
-    int code = cgx_exact(mpi, call, reason);
+    int code = cgx_exact(call, reason);
 
     cgx_opinion_none(words);
     if (!can)
