@@ -95,28 +95,29 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
 
 /* ---- ops ---- */
 
-typedef int op_create(cgx_mpi_user_function *function, int commute, void *op);
-typedef int op_create_c(cgx_mpi_user_function_c *function, int commute, void *op);
+/* Of MPI_Op_create, and of MPI_Op_create_c with another kind of function. */
+typedef int op_create(cgx_mpi_function *function, int commute, void *op);
 
-static void remember_op(const struct cgx_mpi *mpi, const void *op,
-                        const struct cgx_op_source *source)
+/* Has CREATE make *OP, which SOURCE describes, of FUNCTION. */
+static int create_op(const struct cgx_mpi *mpi, cgx_mpi_function *create,
+                     cgx_mpi_function *function, int commute, void *op,
+                     const struct cgx_op_source *source)
 {
-    if (is_known(mpi))
+    int error = ((op_create *)create)(function, commute, op);
+
+    if (error == CGX_MPI_SUCCESS && is_known(mpi))
         cgx_op_created((cgx_mpi_op)mpi->handle_at(op), source);
+    return error;
 }
 
 int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
 {
     const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, false, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-    int error;
 
     if (mpi->raw.Op_create == NULL)
         return FAILED;
-    error = ((op_create *)mpi->raw.Op_create)(function, commute, op);
-    if (error == CGX_MPI_SUCCESS)
-        remember_op(mpi, op, &source);
-    return error;
+    return create_op(mpi, mpi->raw.Op_create, source.function, commute, op, &source);
 }
 
 int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
@@ -124,26 +125,19 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
     const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, true, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     cgx_mpi_user_function *caller;
-    int error;
 
     if (mpi->raw.Op_create == NULL)
         return FAILED;
-    if (mpi->raw.Op_create_c != NULL) {
-        error = ((op_create_c *)mpi->raw.Op_create_c)(function, commute, op);
-    } else {
-        caller = cgx_op_from_large(function);
-        if (caller == NULL) {
-            cgx_log(CGX_LOG_ERROR,
-                    "MPI_Op_create_c fails: %s has none, and at most %d functions "
-                    "of ops are served without",
-                    mpi->name, CGX_OP_LARGE_MAX);
-            return FAILED;
-        }
-        error = ((op_create *)mpi->raw.Op_create)(caller, commute, op);
-    }
-    if (error == CGX_MPI_SUCCESS)
-        remember_op(mpi, op, &source);
-    return error;
+    if (mpi->raw.Op_create_c != NULL)
+        return create_op(mpi, mpi->raw.Op_create_c, source.function, commute, op, &source);
+    caller = cgx_op_from_large(function);
+    if (caller != NULL)
+        return create_op(mpi, mpi->raw.Op_create, (cgx_mpi_function *)caller, commute, op, &source);
+    cgx_log(CGX_LOG_ERROR,
+            "MPI_Op_create_c fails: %s has none, and at most %d functions "
+            "of ops are served without",
+            mpi->name, CGX_OP_LARGE_MAX);
+    return FAILED;
 }
 
 /* ---- freeing ----
