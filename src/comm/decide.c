@@ -271,7 +271,7 @@ static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
 int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
 {
     return cgx_errors_raise(comm, cgx_reason_is_unrecoverable(refusal)
-                                      ? cgx_reason_text(refusal)
+                                      ? cgx_reasons[refusal].text
                                       : "a rank cannot use its buffers");
 }
 

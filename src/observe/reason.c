@@ -10,9 +10,7 @@
 #include "util/hash.h"
 #include "util/log.h"
 
-static const struct about {
-    const char *name, *text, *advice;
-} abouts[CGX_REASONS] = {
+const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_NONE] = {"compressed", "it is compressed", NULL},
     [CGX_REASON_OP] = {"op", "its op is not MPI_SUM", NULL},
     [CGX_REASON_TYPE] = {"type", "its elements are not float32, float16 or bfloat16", NULL},
@@ -75,21 +73,6 @@ static const struct about {
                                "set CGX_LOG=debug, and that rank says why"},
 };
 
-const char *cgx_reason_name(enum cgx_reason reason)
-{
-    return abouts[reason].name;
-}
-
-const char *cgx_reason_text(enum cgx_reason reason)
-{
-    return abouts[reason].text;
-}
-
-const char *cgx_reason_advice(enum cgx_reason reason)
-{
-    return abouts[reason].advice;
-}
-
 bool cgx_reason_is_of_call(enum cgx_reason reason)
 {
     return reason >= CGX_REASON_UNKNOWN_SUM && reason <= CGX_REASON_DEVICE_MEMORY;
@@ -130,5 +113,5 @@ void cgx_reason_log(const struct cgx_reason_call *call, enum cgx_reason reason)
 
     if (cgx_log_level() >= CGX_LOG_DEBUG && is_new(cgx_hash(CGX_HASH_START, kind, sizeof kind)))
         cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", call->count,
-                call->ranks, abouts[reason].text);
+                call->ranks, cgx_reasons[reason].text);
 }

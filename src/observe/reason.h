@@ -59,15 +59,14 @@ enum cgx_reason {
     CGX_REASONS
 };
 
-/* Its name in CGX_STATS. */
-const char *cgx_reason_name(enum cgx_reason reason);
-
-/* A clause for people: "a buffer is in host memory (CGX_BUFFERS=device)". */
-const char *cgx_reason_text(enum cgx_reason reason);
-
-/* What the user can do to have such calls compressed; NULL where they are as the user has said, or
- * where there is nothing to do. */
-const char *cgx_reason_advice(enum cgx_reason reason);
+/* What is said of each. */
+extern const struct cgx_reason_words {
+    const char *name; /* in CGX_STATS */
+    const char *text; /* a clause: "a buffer is in host memory (CGX_BUFFERS=device)" */
+    /* What the user can do to have such calls compressed; NULL where they are as the user has said,
+     * or where there is nothing to do. */
+    const char *advice;
+} cgx_reasons[CGX_REASONS];
 
 /* Whether it is of the call's op, type or buffers: then it says nothing of other calls. */
 bool cgx_reason_is_of_call(enum cgx_reason reason);

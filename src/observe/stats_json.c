@@ -230,7 +230,7 @@ static void put_step(struct json *json, const struct cgx_stats *stats)
     close_list(json, '}');
     open_list(json, "exact", '{');
     for (unsigned i = 0; i < CGX_REASONS; i++)
-        put_counts(json, cgx_reason_name((enum cgx_reason)i), stats->exact[i].calls, "elements",
+        put_counts(json, cgx_reasons[i].name, stats->exact[i].calls, "elements",
                    stats->exact[i].elements);
     close_list(json, '}');
     put_count(json, "held_back", stats->held);
@@ -288,7 +288,7 @@ static void put_process(struct json *json)
     put_count(json, "exact_bytes", totals.exact[CGX_REASON_NONE].bytes);
     open_list(json, "exact", '{');
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++)
-        put_counts(json, cgx_reason_name((enum cgx_reason)i), totals.exact[i].calls, "bytes",
+        put_counts(json, cgx_reasons[i].name, totals.exact[i].calls, "bytes",
                    totals.exact[i].bytes);
     close_list(json, '}');
     close_list(json, '}');

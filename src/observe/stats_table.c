@@ -77,7 +77,7 @@ static void print_step(FILE *out, const struct cgx_stats *stats)
         if (stats->exact[i].calls > 0)
             fprintf(out, "\n  %.1f %%, %" PRIu64 " calls, were exact: %s",
                     100 * cgx_stats_ratio((double)stats->exact[i].elements, all),
-                    stats->exact[i].calls, cgx_reason_text((enum cgx_reason)i));
+                    stats->exact[i].calls, cgx_reasons[i].text);
     }
 }
 
@@ -107,7 +107,7 @@ void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
         if (totals.exact[i].calls > 0)
             fprintf(out, "  %" PRIu64 " calls of %.2f MiB were exact: %s\n", totals.exact[i].calls,
-                    (double)totals.exact[i].bytes / 0x1p20, cgx_reason_text((enum cgx_reason)i));
+                    (double)totals.exact[i].bytes / 0x1p20, cgx_reasons[i].text);
     }
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
         print_communicator(out, stats);

@@ -60,12 +60,12 @@ static void warn_of_nothing(void)
         if (atomic_load(&large[i].calls) > atomic_load(&large[most].calls))
             most = (enum cgx_reason)i;
     }
-    if (atomic_load(&compressed_calls) == 0 && cgx_reason_advice(most) &&
+    if (atomic_load(&compressed_calls) == 0 && cgx_reasons[most].advice &&
         (calls >= CGX_TOTALS_MANY_CALLS || bytes >= CGX_TOTALS_MANY_BYTES))
         cgx_log(CGX_LOG_WARN,
                 "no large sum of floats was compressed (%llu calls, %.1f GiB); most frequent "
                 "reason: %s: %s",
-                calls, (double)bytes / 0x1p30, cgx_reason_text(most), cgx_reason_advice(most));
+                calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
 }
 
 void cgx_totals_log(int rank)
@@ -81,7 +81,7 @@ void cgx_totals_log(int rank)
         if (totals.exact[i].calls > 0)
             cgx_log(CGX_LOG_INFO, "%llu calls of %llu bytes were exact: %s",
                     (unsigned long long)totals.exact[i].calls,
-                    (unsigned long long)totals.exact[i].bytes, cgx_reason_text((enum cgx_reason)i));
+                    (unsigned long long)totals.exact[i].bytes, cgx_reasons[i].text);
     }
     if (rank == 0)
         warn_of_nothing();
