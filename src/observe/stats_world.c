@@ -17,7 +17,7 @@
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_stats_world world = {
-    .rest = {.key = {CGX_POSITION_NONE, 0, 0}, .dtype = -1, .error = NAN, .budget = NAN}};
+    .rest = {.key = {CGX_POSITION_NONE, 0, 0}, .error = NAN, .budget = NAN}};
 static struct cgx_stats *kept;
 static size_t ended;
 static bool written;
