@@ -136,21 +136,28 @@ bool cgx_bounce_needed(const struct cgx_call *call, bool on_host)
 
 /* ---- the copies ---- */
 
-static int raise_status(cgx_mpi_comm comm, enum cgx_status status, const char *what)
-{
-    if (status == CGX_ERR_NOMEM)
-        return cgx_errors_raise_code(comm, cgx_mpi()->ERR_NO_MEM,
-                                     "no host memory to copy device memory to");
-    return cgx_errors_raise(comm, what);
-}
+/* A buffer of the call and what stands in for it. */
+struct buffer {
+    char *device; /* the lowest byte that the call may touch; NULL: it is no device memory */
+    struct cgx_pointer where;
+    void *block; /* NULL: the caller's own is passed on */
+    char *host;  /* where that byte is in the block */
+};
+
+struct bounce {
+    struct cgx_call call; /* for the MPI library: its buffers were not looked at */
+    struct span span;
+    struct buffer send, receive;
+};
 
 /* Takes note of ADDRESS, which is WHERE, in BUFFER if it is device memory, all of which must be
  * there. */
-static int begin_buffer(struct cgx_bounce_buffer *buffer, const struct cgx_call *call,
-                        const struct span *span, const void *address,
+static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, const void *address,
                         const struct cgx_pointer *where, const char *name)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
+    const struct cgx_call *call = &bounce->call;
+    const struct span *span = &bounce->span;
 
     if (!has_device(address, where, span))
         return CGX_MPI_SUCCESS;
@@ -169,17 +176,15 @@ static int begin_buffer(struct cgx_bounce_buffer *buffer, const struct cgx_call 
     return CGX_MPI_SUCCESS;
 }
 
-static void release(struct cgx_bounce *bounce)
+static void release(const struct buffer *buffer)
 {
-    if (bounce->send.block != NULL)
-        cgx_pinned_give(&bounce->send.where, bounce->send.block);
-    if (bounce->receive.block != NULL)
-        cgx_pinned_give(&bounce->receive.where, bounce->receive.block);
+    if (buffer->block != NULL)
+        cgx_pinned_give(&buffer->where, buffer->block);
 }
 
 /* Has BUFFER stand in for its device memory, filled if it is to be READ. Sets *GIVEN, the MPI
  * library's address of it. After an error BUFFER is still to be released. */
-static enum cgx_status copy_in(struct cgx_bounce_buffer *buffer, const struct span *span, bool read,
+static enum cgx_status copy_in(struct buffer *buffer, const struct span *span, bool read,
                                void **given)
 {
     const struct cgx_pointer *where = &buffer->where;
@@ -196,8 +201,9 @@ static enum cgx_status copy_in(struct cgx_bounce_buffer *buffer, const struct sp
     return read ? cgx_pinned_fetch(where, buffer->host, buffer->device, span->bytes) : CGX_OK;
 }
 
-static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span *span)
+static enum cgx_status copy_all_in(struct bounce *bounce)
 {
+    const struct span *span = &bounce->span;
     struct cgx_call *call = &bounce->call;
     bool same = call->sendbuf == call->recvbuf; /* an error, for the MPI library to see */
     bool read = same || call->sendbuf == cgx_mpi()->IN_PLACE || span->gaps;
@@ -220,38 +226,35 @@ static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span 
     return status;
 }
 
-int cgx_bounce_begin(const struct cgx_call *call, struct cgx_bounce *bounce)
+int cgx_bounce(const struct cgx_call *call, int (*reduce)(const struct cgx_call *call))
 {
+    const char *failure = "device memory cannot be copied to the host";
+    struct bounce bounce = {.call = *call};
+    const struct buffer *receive = &bounce.receive;
     enum cgx_status status;
-    struct span span;
     int code;
 
-    if (!find_span(call, &span))
+    if (!find_span(call, &bounce.span))
         return cgx_mpi()->ERR_TYPE;
-    *bounce = (struct cgx_bounce){.call = *call, .bytes = span.bytes};
-    code = begin_buffer(&bounce->send, call, &span, call->sendbuf, &call->send, "send");
+    code = begin_buffer(&bounce, &bounce.send, call->sendbuf, &call->send, "send");
     if (code == CGX_MPI_SUCCESS)
-        code =
-            begin_buffer(&bounce->receive, call, &span, call->recvbuf, &call->receive, "receive");
+        code = begin_buffer(&bounce, &bounce.receive, call->recvbuf, &call->receive, "receive");
     if (code != CGX_MPI_SUCCESS)
         return code;
-    status = copy_all_in(bounce, &span);
+    status = copy_all_in(&bounce);
+    if (status == CGX_OK) {
+        code = reduce(&bounce.call);
+        failure = "the result cannot be copied to device memory";
+        if (code == CGX_MPI_SUCCESS && receive->block != NULL)
+            status = cgx_pinned_store(&receive->where, receive->device, receive->host,
+                                      bounce.span.bytes);
+    }
+    release(&bounce.send);
+    release(&bounce.receive);
     if (status == CGX_OK)
-        return CGX_MPI_SUCCESS;
-    release(bounce);
-    return raise_status(call->comm, status, "device memory cannot be copied to the host");
-}
-
-int cgx_bounce_end(struct cgx_bounce *bounce, int code)
-{
-    const struct cgx_bounce_buffer *receive = &bounce->receive;
-    enum cgx_status status = CGX_OK;
-
-    if (code == CGX_MPI_SUCCESS && receive->block != NULL)
-        status = cgx_pinned_store(&receive->where, receive->device, receive->host, bounce->bytes);
-    release(bounce);
-    if (status != CGX_OK)
-        return raise_status(bounce->call.comm, status,
-                            "the result cannot be copied to device memory");
-    return code;
+        return code;
+    if (status == CGX_ERR_NOMEM)
+        return cgx_errors_raise_code(call->comm, cgx_mpi()->ERR_NO_MEM,
+                                     "no host memory to copy device memory to");
+    return cgx_errors_raise(call->comm, failure);
 }

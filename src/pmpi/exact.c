@@ -40,24 +40,14 @@ static void note(const struct cgx_call *call, enum cgx_reason reason)
 
 /* ---- the call ---- */
 
-static int reduce(const struct cgx_call *call, bool halves)
-{
-    return halves ? cgx_half_sum(call) : cgx_call_reduce(call);
-}
-
 /* Through copies on the host where the MPI needs them. */
 static int serve(const struct cgx_call *call)
 {
     bool halves = cgx_half_sum_needed(call);
-    struct cgx_bounce bounce;
-    int code;
 
-    if (!cgx_bounce_needed(call, halves))
-        return reduce(call, halves);
-    code = cgx_bounce_begin(call, &bounce);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    return cgx_bounce_end(&bounce, reduce(&bounce.call, halves));
+    if (cgx_bounce_needed(call, halves))
+        return cgx_bounce(call, halves ? cgx_half_sum : cgx_call_reduce);
+    return halves ? cgx_half_sum(call) : cgx_call_reduce(call);
 }
 
 int cgx_exact(const struct cgx_call *call, enum cgx_reason reason)
