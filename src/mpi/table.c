@@ -176,7 +176,8 @@ static bool speaks(void)
 
 static void resolve_raw(void *library)
 {
-#define RESOLVE(function) table.raw.function = (cgx_mpi_function *)dlsym(library, "PMPI_" #function)
+#define RESOLVE(function) \
+    table.raw.function = (__typeof__(table.raw.function))dlsym(library, "PMPI_" #function)
     RESOLVE(Allreduce);
     RESOLVE(Allreduce_c);
     RESOLVE(Op_create);

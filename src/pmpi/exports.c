@@ -45,11 +45,6 @@ static bool is_known(const struct cgx_mpi *mpi)
 
 /* ---- reductions ---- */
 
-typedef int allreduce_words(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
-                            word comm);
-typedef int allreduce_c_words(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
-                              word datatype, word op, word comm);
-
 static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
                   cgx_mpi_count count, bool large, word datatype, word op, word comm)
 {
@@ -66,12 +61,10 @@ static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
         return cgx_allreduce(&call);
     }
     if (large)
-        return ((allreduce_c_words *)mpi->raw.Allreduce_c)(sendbuf, recvbuf, count, datatype, op,
-                                                           comm);
+        return mpi->raw.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
     if (mpi->raw.Allreduce == NULL)
         return FAILED;
-    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, (int)count, datatype, op,
-                                                   comm);
+    return mpi->raw.Allreduce(sendbuf, recvbuf, (int)count, datatype, op, comm);
 }
 
 int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
@@ -95,16 +88,10 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
 
 /* ---- ops ---- */
 
-/* Of MPI_Op_create, and of MPI_Op_create_c with another kind of function. */
-typedef int op_create(cgx_mpi_function *function, int commute, void *op);
-
-/* Has CREATE make *OP, which SOURCE describes, of FUNCTION. */
-static int create_op(const struct cgx_mpi *mpi, cgx_mpi_function *create,
-                     cgx_mpi_function *function, int commute, void *op,
-                     const struct cgx_op_source *source)
+/* *OP, which SOURCE describes, was made if there was no ERROR. */
+static int created(const struct cgx_mpi *mpi, int error, const void *op,
+                   const struct cgx_op_source *source)
 {
-    int error = ((op_create *)create)(function, commute, op);
-
     if (error == CGX_MPI_SUCCESS && is_known(mpi))
         cgx_op_created((cgx_mpi_op)mpi->handle_at(op), source);
     return error;
@@ -117,7 +104,7 @@ int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
 
     if (mpi->raw.Op_create == NULL)
         return FAILED;
-    return create_op(mpi, mpi->raw.Op_create, source.function, commute, op, &source);
+    return created(mpi, mpi->raw.Op_create(function, commute, op), op, &source);
 }
 
 int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
@@ -129,10 +116,10 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
     if (mpi->raw.Op_create == NULL)
         return FAILED;
     if (mpi->raw.Op_create_c != NULL)
-        return create_op(mpi, mpi->raw.Op_create_c, source.function, commute, op, &source);
+        return created(mpi, mpi->raw.Op_create_c(function, commute, op), op, &source);
     caller = cgx_op_from_large(function);
     if (caller != NULL)
-        return create_op(mpi, mpi->raw.Op_create, (cgx_mpi_function *)caller, commute, op, &source);
+        return created(mpi, mpi->raw.Op_create(caller, commute, op), op, &source);
     cgx_log(CGX_LOG_ERROR,
             "MPI_Op_create_c fails: %s has none, and at most %d functions "
             "of ops are served without",
@@ -144,8 +131,6 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
  *
  * A handle is forgotten before it is free, since another thread may get it the moment it is. */
 
-typedef int free_handle(void *handle);
-
 int cgx_export_op_free(void *op)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
@@ -154,7 +139,7 @@ int cgx_export_op_free(void *op)
         return FAILED;
     if (is_known(mpi) && op != NULL)
         cgx_op_freed((cgx_mpi_op)mpi->handle_at(op));
-    return ((free_handle *)mpi->raw.Op_free)(op);
+    return mpi->raw.Op_free(op);
 }
 
 int cgx_export_type_free(void *datatype)
@@ -165,12 +150,10 @@ int cgx_export_type_free(void *datatype)
         return FAILED;
     if (is_known(mpi) && datatype != NULL)
         cgx_op_type_freed((cgx_mpi_datatype)mpi->handle_at(datatype));
-    return ((free_handle *)mpi->raw.Type_free)(datatype);
+    return mpi->raw.Type_free(datatype);
 }
 
 /* ---- hints ---- */
-
-typedef int comm_set_info_words(word comm, word info);
 
 int cgx_export_comm_set_info(word comm, word info)
 {
@@ -179,7 +162,7 @@ int cgx_export_comm_set_info(word comm, word info)
 
     if (mpi->raw.Comm_set_info == NULL)
         return FAILED;
-    error = ((comm_set_info_words *)mpi->raw.Comm_set_info)(comm, info);
+    error = mpi->raw.Comm_set_info(comm, info);
     if (error == CGX_MPI_SUCCESS && is_known(mpi))
         error = cgx_comm_hint((cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
     return error;
