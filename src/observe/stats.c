@@ -16,15 +16,6 @@
 
 /* ---- layers ---- */
 
-static void begin_layer(struct cgx_stats_layer *layer, struct cgx_stats_key key)
-{
-    *layer = (struct cgx_stats_layer){.key = key,
-                                      .type = cgx_recurrence_type(key.call),
-                                      .error = NAN,
-                                      .budget = NAN,
-                                      .noise = NAN};
-}
-
 static bool is_same(struct cgx_stats_key a, struct cgx_stats_key b)
 {
     return a.position == b.position && a.call == b.call && a.rule == b.rule;
@@ -61,7 +52,11 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
         return &stats->other;
     *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
     found = &stats->layers[stats->nlayers++];
-    begin_layer(found, key);
+    *found = (struct cgx_stats_layer){.key = key,
+                                      .type = cgx_recurrence_type(key.call),
+                                      .error = NAN,
+                                      .budget = NAN,
+                                      .noise = NAN};
     return found;
 }
 
@@ -283,20 +278,6 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- communicators ---- */
 
-struct cgx_stats *cgx_stats_make(const char *name, int rank, int size)
-{
-    struct cgx_stats *stats = calloc(1, sizeof *stats);
-
-    if (!stats)
-        return NULL;
-    snprintf(stats->name, sizeof stats->name, "%s", name);
-    stats->rank = rank;
-    stats->size = size;
-    stats->over = stats->most_over = NAN;
-    begin_layer(&stats->other, (struct cgx_stats_key){CGX_POSITION_NONE, 0, 0});
-    return stats;
-}
-
 void cgx_stats_free(struct cgx_stats *stats)
 {
     for (size_t i = 0; i < stats->nlayers; i++) {
@@ -307,11 +288,4 @@ void cgx_stats_free(struct cgx_stats *stats)
         free(layer->changes);
     }
     free(stats);
-}
-
-/* ---- what both forms say ---- */
-
-double cgx_stats_ratio(double value, double to)
-{
-    return value == 0 ? 0 : value / to;
 }

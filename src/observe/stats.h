@@ -88,7 +88,7 @@ struct cgx_stats {
     uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
-    struct cgx_stats_layer other;
+    struct cgx_stats_layer other; /* the calls of all for which there is no room */
     size_t nlayers;
     uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
     struct cgx_stats_layer layers[CGX_STATS_LAYERS];
@@ -145,8 +145,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- writing it ---- */
 
-/* stats.c: those of one communicator, NULL if memory is short; and sums over layers. */
-struct cgx_stats *cgx_stats_make(const char *name, int rank, int size);
+/* stats.c: the end of those of one communicator, and sums over layers. */
 void cgx_stats_free(struct cgx_stats *stats);
 void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from);
 
@@ -166,6 +165,9 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
 void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
 
 /* For both: a part of something, 0 of nothing. */
-double cgx_stats_ratio(double value, double to);
+static inline double cgx_stats_ratio(double value, double to)
+{
+    return value == 0 ? 0 : value / to;
+}
 
 #endif

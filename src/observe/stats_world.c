@@ -16,8 +16,7 @@
 
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_stats_world world = {
-    .rest = {.key = {CGX_POSITION_NONE, 0, 0}, .error = NAN, .budget = NAN}};
+static struct cgx_stats_world world;
 static struct cgx_stats *kept;
 static size_t ended;
 static bool written;
@@ -26,17 +25,19 @@ static bool written;
 
 struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
 {
-    char name[CGX_MPI_OBJECT_NAME_BYTES] = "";
     struct cgx_stats *stats;
     int length;
 
     if (cgx_config()->stats_path[0] == '\0')
         return NULL;
-    if (cgx_mpi()->Comm_get_name(comm, name, &length) != CGX_MPI_SUCCESS)
-        name[0] = '\0';
-    stats = cgx_stats_make(name, rank, size);
+    stats = calloc(1, sizeof *stats);
     if (!stats)
         return NULL;
+    if (cgx_mpi()->Comm_get_name(comm, stats->name, &length) != CGX_MPI_SUCCESS)
+        stats->name[0] = '\0';
+    stats->rank = rank;
+    stats->size = size;
+    stats->over = stats->most_over = NAN;
     pthread_mutex_lock(&lock);
     stats->next = kept;
     kept = stats;
