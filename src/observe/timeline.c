@@ -252,13 +252,6 @@ static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *r
 
 /* ---- the end ---- */
 
-static bool close_file(FILE *file)
-{
-    bool failed = ferror(file) != 0;
-
-    return fclose(file) == 0 && !failed;
-}
-
 /* This rank alone, in its own time. */
 static void put_alone(FILE *file, const struct own *own)
 {
@@ -267,35 +260,27 @@ static void put_alone(FILE *file, const struct own *own)
     cgx_timeline_put_tail(file);
 }
 
-static bool write_alone(const char *path, const struct own *own)
-{
-    FILE *file = fopen(path, "we");
-
-    if (!file)
-        return false;
-    put_alone(file, own);
-    return close_file(file);
-}
-
-/* Of rank 0, with all others; no rank sends if it cannot take. Where MPI fails, as it may after a
- * host has vanished, what rank 0 did is there all the same. */
-static bool write_together(const char *path, int size, const struct own *own)
+/* If WITH_OTHERS, with what all other ranks send; no rank sends if this one cannot take. Where MPI
+ * fails, as it may after a host has vanished, what this rank did is there all the same. */
+static bool write_file(const char *path, int size, const struct own *own, bool with_others)
 {
     struct cgx_timeline_rank *ranks = calloc((size_t)size, sizeof *ranks);
     struct cgx_trace_event *room = calloc(CGX_TRACE_EVENTS, sizeof *room);
     FILE *file = ranks && room && !refused ? fopen(path, "we") : NULL;
-    int able = file != NULL, saved = errno, code;
+    int able = file != NULL, saved = errno, code = CGX_MPI_SUCCESS;
     bool written = refused;
 
-    code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
-    if (code == CGX_MPI_SUCCESS && able && file)
+    if (with_others)
+        code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
+    if (with_others && code == CGX_MPI_SUCCESS && able && file)
         code = gather(file, own, ranks, size, room);
     else if (file)
         put_alone(file, own);
     if (code != CGX_MPI_SUCCESS)
         cgx_mpi_log_error(cgx_mpi(), "CGX_TRACE: the ranks' events could not be gathered", code);
     if (file) {
-        written = close_file(file);
+        written = ferror(file) == 0;
+        written = fclose(file) == 0 && written;
         saved = errno;
     }
     free(ranks);
@@ -331,10 +316,7 @@ void cgx_timeline_write(int rank, int size)
     own = own_events(rank);
     gathered = atomic_load(&together) && cgx_errors_return(world, &handler) == CGX_MPI_SUCCESS;
     if (mine)
-        report(path,
-               gathered  ? write_together(path, size, &own)
-               : refused ? true
-                         : write_alone(path, &own),
+        report(path, write_file(path, size, &own, gathered),
                !gathered && size > 1 && !has_own_file());
     else if (gathered)
         send_to_root(own);
