@@ -6,13 +6,19 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "comm/pace.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
+#include "topo/room.h"
+#include "topo/speed.h"
 #include "util/log.h"
 
-/* ---- as CGX_TOPOLOGY says ---- */
+/* Bytes of fragments where the network's speed chooses them, and up to which speed it is slow. */
+#define SLOW_FRAGMENT 16384
+#define FAST_FRAGMENT 1048576
+#define SLOW_MBITS 10000
+
+/* ---- nodes, as CGX_TOPOLOGY says ---- */
 
 /* Ranks per node, of a job that has as many as CGX_TOPOLOGY says; 0: it says nothing of this one.
  */
@@ -40,7 +46,7 @@ static int ranks_per_node(const struct cgx_comm *state)
     return 0;
 }
 
-/* ---- as MPI does ---- */
+/* ---- nodes, as MPI says ---- */
 
 /* The lowest rank that shares memory with this one. */
 static bool find_lowest(const struct cgx_comm *state, int *lowest)
@@ -57,8 +63,6 @@ static bool find_lowest(const struct cgx_comm *state, int *lowest)
     mpi->Comm_free(&node);
     return found;
 }
-
-/* ---- together ---- */
 
 /* Sets KEYS, NULL where this rank has no memory for them; *KNOWN: on all ranks. */
 static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
@@ -82,6 +86,58 @@ static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
     return code;
 }
 
+/* ---- the pace ---- */
+
+/* As this rank alone would have it. */
+static int choose_fragment(const struct cgx_nodes *nodes)
+{
+    unsigned said = cgx_config()->fragment_bytes;
+
+    if (said != CGX_FRAGMENT_AUTO)
+        return (int)said;
+    /* To look at the machine's devices takes time. */
+    if (nodes == NULL || nodes->nodes == 1)
+        return SLOW_FRAGMENT;
+    return cgx_topo_speed_here().mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
+}
+
+/* Sets STATE's pace, what both sides of a message must know alike, once all ranks are READY, and
+ * *READY says whether they are. NODES are as on all ranks; NULL on one that is not ready. Fragments
+ * are of CGX_FRAGMENT_BYTES or, with auto, as the slowest network of the ranks has it: slow where
+ * it is unknown, and where all ranks are on one node and send nothing over it. */
+static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
+{
+    enum { READY, FRAGMENT };
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
+    int least[] = {*ready && claims, choose_fragment(nodes)};
+    int code = cgx_mpi_least(state->comm, least, 2);
+    bool roomy = false;
+
+    *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
+    if (*ready && claims) {
+        mine = cgx_claim_make();
+        code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE,
+                              state->comm);
+        roomy = code == CGX_MPI_SUCCESS &&
+                cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
+    }
+    free(claims);
+    if (code != CGX_MPI_SUCCESS || !*ready)
+        return code;
+    state->pace = (struct cgx_pace){(size_t)least[FRAGMENT], roomy};
+    if (state->rank == 0)
+        cgx_log(CGX_LOG_DEBUG,
+                "%d ranks: messages through MPI go in fragments of %zu bytes; ranks of this "
+                "machine %s",
+                state->size, state->pace.fragment,
+                roomy ? "have a processor each, and do not sleep while they wait"
+                      : "share processors, and sleep while they wait");
+    return code;
+}
+
+/* ---- both ---- */
+
 static int discover(struct cgx_comm *state)
 {
     bool flat = cgx_config()->topology == CGX_TOPOLOGY_FLAT, known = flat;
@@ -92,7 +148,7 @@ static int discover(struct cgx_comm *state)
     if (code == CGX_MPI_SUCCESS && known) {
         found = cgx_nodes_create(keys, (unsigned)state->size);
         known = state->flat && found;
-        code = cgx_pace_agree(state, found, &known);
+        code = agree_on_pace(state, found, &known);
     }
     free(keys);
     if (code == CGX_MPI_SUCCESS && known)

@@ -8,7 +8,7 @@
 #include "coll/schedule.h"
 #include "comm/state.h"
 
-/* Finds STATE's nodes, and the pace of their messages (pace.h), on all ranks or none. Nodes are as
+/* Finds STATE's nodes, and the pace of their messages, on all ranks or none. Nodes are as
  * CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0 warns, once), as MPI
  * does: ranks share a node if they can share memory. Collective on the caller's communicator until
  * they are found. Returns MPI's code. */
