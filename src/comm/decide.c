@@ -145,8 +145,8 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
     bool agreed, was_by_device = recurring->kind->by_device;
     int code;
 
-    for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
-        mine.opinion[i] = entry->opinion[i];
+    if (entry->sampled)
+        memcpy(mine.opinion, entry->opinion, sizeof mine.opinion);
     code = cgx_agree_call(state->comm, &mine, all);
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
@@ -247,9 +247,10 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
     } else if (verdict.consensus != CGX_CONSENSUS_NONE || entry->wait == 0) {
         cgx_call_hold(entry);
     }
-    if (entry->state == CGX_CALL_HELD)
-        cgx_stats_held(state->stats);
-    if (entry->state == CGX_CALL_HELD && verdict.consensus != CGX_CONSENSUS_NONE)
+    if (entry->state != CGX_CALL_HELD)
+        return;
+    cgx_stats_held(state->stats);
+    if (verdict.consensus != CGX_CONSENSUS_NONE)
         cgx_decide_warn(state, recurring, verdict);
 }
 
@@ -273,18 +274,6 @@ int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
     return cgx_errors_raise(comm, cgx_reason_is_unrecoverable(refusal)
                                       ? cgx_reasons[refusal].text
                                       : "a rank cannot use its buffers");
-}
-
-/* Some rank, which may be this one for its REFUSAL, cannot serve calls of this kind, or this one.
- */
-static int decline(cgx_mpi_comm comm, struct cgx_agreed_call *entry, enum cgx_reason refusal,
-                   enum cgx_standing all)
-{
-    entry->sampled = false;
-    if (all == CGX_UNRECOVERABLE)
-        return cgx_decide_raise(comm, refusal);
-    cgx_call_decline(entry, refusal);
-    return CGX_MPI_SUCCESS;
 }
 
 static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,
@@ -323,8 +312,13 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
     /* Else it is the call's buffers, which say nothing of its kind. */
     if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
         keep_kind(state, recurring, offer->dtype, &wanted, all.standing == CGX_ABLE);
-    if (all.standing != CGX_ABLE)
-        return decline(state->comm, entry, offer->refusal, all.standing);
+    if (all.standing != CGX_ABLE) {
+        entry->sampled = false;
+        if (all.standing == CGX_UNRECOVERABLE)
+            return cgx_decide_raise(state->comm, offer->refusal);
+        cgx_call_decline(entry, offer->refusal);
+        return CGX_MPI_SUCCESS;
+    }
     cgx_float_enter(&caller);
     if (entry->sampled)
         judge(state, recurring, &all);
