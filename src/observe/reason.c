@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "util/hash.h"
 #include "util/log.h"
@@ -106,12 +105,12 @@ static bool is_new(uint32_t hash)
     return false;
 }
 
-void cgx_reason_log(const struct cgx_reason_call *call, enum cgx_reason reason)
+void cgx_reason_log(enum cgx_reason reason, uint64_t count, uint64_t datatype, uint64_t op,
+                    int ranks)
 {
-    const uint64_t kind[] = {(uint64_t)call->count, call->datatype, call->op, (uint64_t)call->ranks,
-                             reason};
+    const uint64_t kind[] = {count, datatype, op, (uint64_t)ranks, reason};
 
     if (cgx_log_level() >= CGX_LOG_DEBUG && is_new(cgx_hash(CGX_HASH_START, kind, sizeof kind)))
-        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", call->count,
-                call->ranks, cgx_reasons[reason].text);
+        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", (long long)count,
+                ranks, cgx_reasons[reason].text);
 }

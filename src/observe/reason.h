@@ -9,6 +9,7 @@
 #define CGX_OBSERVE_REASON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum cgx_reason {
     CGX_REASON_NONE, /* there is none: the call is compressed, as far as was looked */
@@ -74,15 +75,9 @@ bool cgx_reason_is_of_call(enum cgx_reason reason);
 /* Whether the rank cannot serve the call exactly either. */
 bool cgx_reason_is_unrecoverable(enum cgx_reason reason);
 
-/* A kind of calls, as far as the log tells them apart. */
-struct cgx_reason_call {
-    long long count;
-    unsigned long long datatype, op; /* handles */
-    int ranks;
-};
-
 /* At level debug, of each kind of calls once: that they are exact, and why; of 4096 kinds at the
- * most. Thread-safe. */
-void cgx_reason_log(const struct cgx_reason_call *call, enum cgx_reason reason);
+ * most. DATATYPE and OP are handles. Thread-safe. */
+void cgx_reason_log(enum cgx_reason reason, uint64_t count, uint64_t datatype, uint64_t op,
+                    int ranks);
 
 #endif

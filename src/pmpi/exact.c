@@ -28,14 +28,14 @@ static void note(const struct cgx_call *call, enum cgx_reason reason)
 {
     bool large = call->type != CGX_TYPE_OTHER && call->count >= CGX_ELIGIBLE_LEAST &&
                  (uint64_t)call->count >= cgx_config()->minimal_size;
-    struct cgx_reason_call kind = {
-        .count = call->count, .datatype = (uintptr_t)call->datatype, .op = (uintptr_t)call->op};
+    int ranks = 0;
 
     cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large);
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
-    cgx_mpi()->Comm_size(call->comm, &kind.ranks);
-    cgx_reason_log(&kind, reason);
+    cgx_mpi()->Comm_size(call->comm, &ranks);
+    cgx_reason_log(reason, (uint64_t)call->count, (uintptr_t)call->datatype, (uintptr_t)call->op,
+                   ranks);
 }
 
 /* ---- the call ---- */
