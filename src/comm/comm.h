@@ -7,7 +7,6 @@
 #define CGX_COMM_COMM_H
 
 #include "comm/state.h"
-#include "mpi/table.h"
 
 /* The state of COMM. Its first call on a communicator, and the first after a hint, holds the
  * agreement about settings. Returns MPI's code; *STATE is set on success. */

@@ -10,8 +10,6 @@
 #define CGX_COMM_DECIDE_H
 
 #include "comm/offer.h"
-#include "mpi/table.h"
-#include "policy/consensus.h"
 
 /* Whether calls are looked at for a consensus before they are compressed. */
 bool cgx_decide_guards(const struct cgx_override *override);

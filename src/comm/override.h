@@ -6,7 +6,6 @@
 #define CGX_COMM_OVERRIDE_H
 
 #include "comm/state.h"
-#include "mpi/table.h"
 
 /* Merges settings, rules and hints for a call with KEY at POSITION of the step (CGX_POSITION_NONE:
  * not known). EXACT is set if none of them gives a width; *REASON: who says so. */

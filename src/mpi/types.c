@@ -5,11 +5,7 @@
 
 const char *cgx_type_name(enum cgx_type_class type)
 {
-    static const char *const names[] = {[CGX_TYPE_OTHER] = "two bytes",
-                                        [CGX_TYPE_FLOAT32] = "float32",
-                                        [CGX_TYPE_FLOAT16] = "float16",
-                                        [CGX_TYPE_BFLOAT16] = "bfloat16",
-                                        [CGX_TYPE_OPAQUE16] = "two bytes"};
+    static const char *const names[] = {"two bytes", "float32", "float16", "bfloat16", "two bytes"};
 
     return names[type];
 }

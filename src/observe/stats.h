@@ -155,7 +155,7 @@ void cgx_stats_write(int rank, int size);
 
 struct cgx_stats_world {
     int rank, size;
-    const struct cgx_stats *communicators;
+    struct cgx_stats *communicators;
     size_t merged; /* communicators, and their calls */
     struct cgx_stats_layer rest;
 };

@@ -17,7 +17,6 @@
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_stats_world world;
-static struct cgx_stats *kept;
 static size_t ended;
 static bool written;
 
@@ -39,15 +38,15 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
     stats->size = size;
     stats->over = stats->most_over = NAN;
     pthread_mutex_lock(&lock);
-    stats->next = kept;
-    kept = stats;
+    stats->next = world.communicators;
+    world.communicators = stats;
     pthread_mutex_unlock(&lock);
     return stats;
 }
 
 static void unlink_stats(const struct cgx_stats *stats)
 {
-    struct cgx_stats **link = &kept;
+    struct cgx_stats **link = &world.communicators;
 
     while (*link != stats)
         link = &(*link)->next;
@@ -131,7 +130,6 @@ void cgx_stats_write(int rank, int size)
     pthread_mutex_lock(&lock);
     world.rank = rank;
     world.size = size;
-    world.communicators = kept;
     if (strcmp(path, "-") == 0)
         write_table();
     else

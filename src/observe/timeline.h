@@ -16,7 +16,6 @@
 #include <stdio.h>
 
 #include "coll/coll.h"
-#include "mpi/table.h"
 #include "mpi/types.h"
 #include "util/trace.h"
 

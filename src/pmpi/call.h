@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "cuda/memory.h"
-#include "mpi/table.h"
 #include "mpi/types.h"
 
 /* The caller's arguments; large: those of MPI_Allreduce_c. */

@@ -7,16 +7,11 @@
 #include "mpi/config.h"
 #include "mpi/ops.h"
 
-static enum cgx_reason refuse_count(cgx_mpi_count count)
-{
-    if (count < CGX_ELIGIBLE_LEAST)
-        return CGX_REASON_SMALL;
-    return count > CGX_ELIGIBLE_MOST ? CGX_REASON_LARGE : CGX_REASON_NONE;
-}
-
 enum cgx_reason cgx_eligible(struct cgx_call *call)
 {
-    enum cgx_reason reason = refuse_count(call->count);
+    enum cgx_reason reason = call->count < CGX_ELIGIBLE_LEAST  ? CGX_REASON_SMALL
+                             : call->count > CGX_ELIGIBLE_MOST ? CGX_REASON_LARGE
+                                                               : CGX_REASON_NONE;
 
     call->type = CGX_TYPE_OTHER;
     if (call->op == cgx_mpi()->SUM) {

@@ -5,8 +5,6 @@
 #ifndef CGX_PMPI_EXACT_H
 #define CGX_PMPI_EXACT_H
 
-#include "mpi/table.h"
-#include "mpi/types.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"
 

@@ -6,9 +6,6 @@
 #ifndef CGX_PMPI_GUARD_H
 #define CGX_PMPI_GUARD_H
 
-#include "codec/format.h"
-#include "mpi/table.h"
-#include "mpi/types.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"
 #include "policy/consensus.h"
