@@ -6,25 +6,26 @@
 #include "mpi/config.h"
 #include "util/log.h"
 
-struct cgx_override cgx_comm_override(const struct cgx_comm *state, uint64_t key, size_t position,
-                                      enum cgx_reason *reason)
+struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, uint64_t call, size_t position)
 {
-    const struct cgx_rules_call call = {.count = cgx_recurrence_count(key),
-                                        .dtype = cgx_type_dtype(cgx_recurrence_type(key)),
-                                        .communicator = state->name,
-                                        .position =
-                                            position == CGX_POSITION_NONE ? UINT64_MAX : position};
-    struct cgx_override override = {0};
+    const struct cgx_rules_call about = {.count = cgx_recurrence_count(call),
+                                         .dtype = cgx_type_dtype(cgx_recurrence_type(call)),
+                                         .communicator = state->name,
+                                         .position =
+                                             position == CGX_POSITION_NONE ? UINT64_MAX : position};
+    struct cgx_recurring found = {
+        .call = call, .position = position, .kind = &state->kinds[cgx_recurrence_type(call)]};
+    struct cgx_override *override = &found.override;
 
     if (state->hints || cgx_config_rules())
-        override = cgx_override_merge(state->hints, cgx_config_rules(), &call);
-    *reason = !override.exact ? CGX_REASON_NONE : override.rule ? CGX_REASON_RULE : CGX_REASON_HINT;
-    if (cgx_config()->bits == CGX_BITS_EXACT && override.least == 0 && !override.layers &&
-        !override.exact) {
-        override.exact = true;
-        *reason = CGX_REASON_BITS;
+        *override = cgx_override_merge(state->hints, cgx_config_rules(), &about);
+    if (override->exact) {
+        found.reason = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+    } else if (cgx_config()->bits == CGX_BITS_EXACT && override->least == 0 && !override->layers) {
+        override->exact = true;
+        found.reason = CGX_REASON_BITS;
     }
-    return override;
+    return found;
 }
 
 /* The value of KEY in INFO, or NULL. */

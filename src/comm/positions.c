@@ -50,12 +50,7 @@ static void follow_plans(struct cgx_positions *layers)
 /* What is known of the calls at POSITION. */
 static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
 {
-    uint64_t call = cgx_recurrence_expects(state->recurrence, position);
-    struct cgx_recurring found = {
-        .call = call, .position = position, .kind = &state->kinds[cgx_recurrence_type(call)]};
-
-    found.override = cgx_comm_override(state, call, position, &found.reason);
-    return found;
+    return cgx_comm_recurring(state, cgx_recurrence_expects(state->recurrence, position), position);
 }
 
 /* Whether these are compressed. */

@@ -30,18 +30,13 @@
 static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,
                                       const struct cgx_occurrence *occurrence)
 {
-    struct cgx_recurring found = {.call = cgx_recurrence_key((uint64_t)call->count, call->type),
-                                  .position = occurrence->position,
-                                  .recurs = occurrence->recurs,
-                                  .kind = &state->kinds[call->type]};
+    uint64_t key = cgx_recurrence_key((uint64_t)call->count, call->type);
+    struct cgx_recurring found;
 
-    if ((uint64_t)call->count < cgx_config()->minimal_size) {
-        found.reason = CGX_REASON_SMALL;
-        return found;
-    }
-    if (found.recurs || state->hints || cgx_config_rules())
-        found.override = cgx_comm_override(state, found.call, found.position, &found.reason);
-    found.recurs |= found.override.recurs == CGX_RECURS_ALWAYS;
+    if ((uint64_t)call->count < cgx_config()->minimal_size)
+        return (struct cgx_recurring){.reason = CGX_REASON_SMALL};
+    found = cgx_comm_recurring(state, key, occurrence->position);
+    found.recurs = occurrence->recurs || found.override.recurs == CGX_RECURS_ALWAYS;
     if (!found.recurs && !found.override.exact)
         found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
     if (!found.reason)
@@ -230,12 +225,14 @@ static enum cgx_reason reason_of(const struct cgx_agreed_call *entry)
     }
 }
 
-/* A call that recurs, and is exact; ENTRY as in exact(). */
+/* A call that is exact for REASON, as others like it; ENTRY as in exact(). */
 static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
-                       const struct cgx_recurring *recurring, struct cgx_agreed_call *entry)
+                       const struct cgx_recurring *recurring, enum cgx_reason reason,
+                       struct cgx_agreed_call *entry)
 {
-    cgx_stats_exact(state->stats, stats_key(recurring));
-    return exact(call, state, reason_of(recurring->entry), entry);
+    if (recurring->recurs)
+        cgx_stats_exact(state->stats, stats_key(recurring));
+    return exact(call, state, reason, entry);
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
@@ -279,9 +276,9 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state,
         cgx_call_agree(entry);
     if (entry->state != CGX_CALL_COMPRESSED) {
         if (!is_due(recurring))
-            return leave_exact(call, state, recurring, NULL);
+            return leave_exact(call, state, recurring, reason_of(entry), NULL);
         if (cgx_decide_guards(&recurring->override) && !entry->sampled)
-            return leave_exact(call, state, recurring, entry);
+            return leave_exact(call, state, recurring, reason_of(entry), entry);
     }
     if (entry->state != CGX_CALL_COMPRESSED || entry->sampled ||
         !cgx_decide_is_served(state, recurring)) {
@@ -291,7 +288,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state,
             return code;
     }
     if (entry->state != CGX_CALL_COMPRESSED)
-        return leave_exact(call, state, recurring, NULL);
+        return leave_exact(call, state, recurring, reason_of(entry), NULL);
     return compress(call, state, recurring);
 }
 
@@ -347,9 +344,7 @@ int cgx_allreduce(struct cgx_call *call)
     if (occurrence.begins_step && cgx_positions_step(state) != CGX_MPI_SUCCESS)
         return cgx_errors_raise(call->comm, "MPI could not exchange widths");
     found = recurring(state, call, &occurrence);
-    if (found.recurs && found.reason)
-        cgx_stats_exact(state->stats, stats_key(&found));
     if (found.reason)
-        return exact(call, state, found.reason, NULL);
+        return leave_exact(call, state, &found, found.reason, NULL);
     return serve(call, state, &found);
 }
