@@ -26,7 +26,7 @@ struct means {
     struct cgx_cuda_offer mirror;
 };
 
-/* The least of what all ranks say. */
+/* The least of what all ranks say: integers alone. */
 struct found {
     int memory;        /* staging memory that can be shared */
     int device;        /* see below */
@@ -35,11 +35,6 @@ struct found {
 };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
-
-static int agree(const struct cgx_comm *state, struct found *found)
-{
-    return cgx_mpi_least(state->own, found, sizeof *found / sizeof(int));
-}
 
 /* Whether payloads may stay on devices. Budgets in units of noise need powers, which hosts find in
  * more of the payloads than is brought to them then (coll/powers.h). */
@@ -197,7 +192,7 @@ static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
                               state->own);
     if (code == CGX_MPI_SUCCESS && found->memory) {
         attach(state, device, offers, found);
-        code = agree(state, found);
+        code = cgx_mpi_least(state->own, found, sizeof *found / sizeof(int));
     }
     if (code == CGX_MPI_SUCCESS)
         conclude(state, mine, found);
@@ -233,7 +228,7 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
     offers = calloc((size_t)state->size, sizeof *offers);
     found = look(state, device, &mine);
     found.memory = found.memory && offers;
-    code = agree(state, &found);
+    code = cgx_mpi_least(state->own, &found, sizeof found / sizeof(int));
     if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
                                     !found.memory_is_old || !found.device_is_old))
         code = connect_anew(state, device, &mine, offers, &found);
