@@ -60,22 +60,6 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
     return found;
 }
 
-void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
-{
-    to->compressed += from->compressed;
-    to->exact += from->exact;
-    to->redone += from->redone;
-    to->failed += from->failed;
-    to->seconds += from->seconds;
-    to->sent += from->sent;
-    to->plain += from->plain;
-    to->base += from->base;
-    to->checked += from->checked;
-    to->beyond += from->beyond;
-    to->square += from->square;
-    to->norm += from->norm;
-}
-
 /* ---- changes of widths ---- */
 
 /* Runs of segments alike, "120x3,4x8"; cut, with "..." at the end, where they are many. */
@@ -274,18 +258,4 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
         return;
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
-}
-
-/* ---- communicators ---- */
-
-void cgx_stats_free(struct cgx_stats *stats)
-{
-    for (size_t i = 0; i < stats->nlayers; i++) {
-        const struct cgx_stats_layer *layer = &stats->layers[i];
-
-        for (size_t j = 0; j < layer->nchanges && j < 2 * CGX_STATS_CHANGES; j++)
-            free(layer->changes[j].widths);
-        free(layer->changes);
-    }
-    free(stats);
 }

@@ -145,10 +145,6 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- writing it ---- */
 
-/* stats.c: the end of those of one communicator, and sums over layers. */
-void cgx_stats_free(struct cgx_stats *stats);
-void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from);
-
 /* Where the program ends, on every rank of MPI_COMM_WORLD: those whose affair it is write where
  * CGX_STATS says. What cannot be written is an error line. */
 void cgx_stats_write(int rank, int size);

@@ -53,16 +53,44 @@ static void unlink_stats(const struct cgx_stats *stats)
     *link = stats->next;
 }
 
+static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
+{
+    to->compressed += from->compressed;
+    to->exact += from->exact;
+    to->redone += from->redone;
+    to->failed += from->failed;
+    to->seconds += from->seconds;
+    to->sent += from->sent;
+    to->plain += from->plain;
+    to->base += from->base;
+    to->checked += from->checked;
+    to->beyond += from->beyond;
+    to->square += from->square;
+    to->norm += from->norm;
+}
+
 /* Its calls are counted with those of all others that are not kept. */
 static void merge(const struct cgx_stats *stats)
 {
     for (size_t i = 0; i < stats->nlayers; i++)
-        cgx_stats_add(&world.rest, &stats->layers[i]);
-    cgx_stats_add(&world.rest, &stats->other);
+        add_layer(&world.rest, &stats->layers[i]);
+    add_layer(&world.rest, &stats->other);
     world.rest.exact += stats->exact[CGX_REASON_SMALL].calls +
                         stats->exact[CGX_REASON_NOT_RECURRING].calls +
                         stats->exact[CGX_REASON_STRAY].calls;
     world.merged++;
+}
+
+static void free_stats(struct cgx_stats *stats)
+{
+    for (size_t i = 0; i < stats->nlayers; i++) {
+        const struct cgx_stats_layer *layer = &stats->layers[i];
+
+        for (size_t j = 0; j < layer->nchanges && j < 2 * CGX_STATS_CHANGES; j++)
+            free(layer->changes[j].widths);
+        free(layer->changes);
+    }
+    free(stats);
 }
 
 void cgx_stats_end(struct cgx_stats *stats)
@@ -81,7 +109,7 @@ void cgx_stats_end(struct cgx_stats *stats)
     }
     pthread_mutex_unlock(&lock);
     if (!keep)
-        cgx_stats_free(stats);
+        free_stats(stats);
 }
 
 /* ---- the end ---- */
