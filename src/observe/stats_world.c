@@ -44,15 +44,6 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
     return stats;
 }
 
-static void unlink_stats(const struct cgx_stats *stats)
-{
-    struct cgx_stats **link = &world.communicators;
-
-    while (*link != stats)
-        link = &(*link)->next;
-    *link = stats->next;
-}
-
 static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
 {
     to->compressed += from->compressed;
@@ -69,9 +60,14 @@ static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *
     to->norm += from->norm;
 }
 
-/* Its calls are counted with those of all others that are not kept. */
+/* Keeps STATS no longer: its calls are counted with those of all others that are not kept. */
 static void merge(const struct cgx_stats *stats)
 {
+    struct cgx_stats **link = &world.communicators;
+
+    while (*link != stats)
+        link = &(*link)->next;
+    *link = stats->next;
     for (size_t i = 0; i < stats->nlayers; i++)
         add_layer(&world.rest, &stats->layers[i]);
     add_layer(&world.rest, &stats->other);
@@ -103,10 +99,8 @@ void cgx_stats_end(struct cgx_stats *stats)
     keep = !written && ended < CGX_STATS_ENDED;
     stats->ended = true;
     ended += keep;
-    if (!keep) {
-        unlink_stats(stats);
+    if (!keep)
         merge(stats);
-    }
     pthread_mutex_unlock(&lock);
     if (!keep)
         free_stats(stats);
