@@ -216,32 +216,26 @@ static enum cgx_status add_piece(const struct scene *scene, const struct cgx_pie
 
 static enum cgx_status run_on_host(const struct kernels_job *job, const struct scene *scene)
 {
-    const struct cgx_codec *codec = cgx_codec_host();
+    static const enum cgx_operation operations[CGX_KERNELS] = {[CGX_KERNEL_ENCODE] = CGX_ENCODE,
+                                                               [CGX_KERNEL_REDUCE] = CGX_REDUCE,
+                                                               [CGX_KERNEL_DECODE] = CGX_DECODE,
+                                                               [CGX_KERNEL_MEASURE] = CGX_MEASURE};
+    bool decodes = job->kernel == CGX_KERNEL_DECODE;
+    const struct cgx_work work = {operations[job->kernel],
+                                  job->coding,
+                                  job->pieces,
+                                  job->npieces,
+                                  job->sources,
+                                  job->nsources,
+                                  .in = decodes ? job->payload : job->buffer,
+                                  .out = decodes ? job->buffer : job->payload};
     enum cgx_status status = CGX_OK;
 
-    switch (job->kernel) {
-    case CGX_KERNEL_ENCODE:
-        return cgx_codec_run(codec,
-                             &(struct cgx_work){CGX_ENCODE, job->coding, job->pieces, job->npieces,
-                                                .in = job->buffer, .out = job->payload});
-    case CGX_KERNEL_REDUCE:
-        return cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, job->coding, job->pieces,
-                                                       job->npieces, job->sources, job->nsources,
-                                                       .in = job->buffer, .out = job->payload});
-    case CGX_KERNEL_MEASURE:
-        return cgx_codec_run(codec,
-                             &(struct cgx_work){CGX_MEASURE, job->coding, job->pieces, job->npieces,
-                                                job->sources, job->nsources, .in = job->buffer,
-                                                .out = (struct cgx_sample *)(void *)job->payload});
-    case CGX_KERNEL_DECODE:
-        return cgx_codec_run(codec,
-                             &(struct cgx_work){CGX_DECODE, job->coding, job->pieces, job->npieces,
-                                                .in = job->payload, .out = job->buffer});
-    default:
-        for (size_t i = 0; i < job->npieces && status == CGX_OK; i++)
-            status = add_piece(scene, &job->pieces[i], job->payload, job->buffer);
-        return status;
-    }
+    if (job->kernel != CGX_KERNEL_DECODE_ADD)
+        return cgx_codec_run(cgx_codec_host(), &work);
+    for (size_t i = 0; i < job->npieces && status == CGX_OK; i++)
+        status = add_piece(scene, &job->pieces[i], job->payload, job->buffer);
+    return status;
 }
 
 /* ---- comparing ---- */
