@@ -33,7 +33,7 @@ static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
  * there is no grid. */
 static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding rounding)
 {
-    if (cgx_encoding_is_exact(encoding))
+    if (encoding > CGX_WIDTHS)
         return 0;
     return (1u << encoding) - cgx_encoding_least(rounding);
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "util/settings.h"
 #include "util/status.h"
@@ -80,10 +81,29 @@ struct cgx_piece {
 #define CGX_BUCKET_SIZE_MAX 4096
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its planes */
 #define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
+#define CGX_WIDTHS 8           /* of quantised elements: 1 to 8 bits */
 #define CGX_PLANES 3
 #define CGX_ENERGY_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
 #define CGX_BOUND_BYTES 2    /* of each bucket, behind those, where sums of sums need it */
 #define CGX_WATCHED_BYTES 16 /* of each part, behind all that, where a call is watched */
+
+/* A float64 behind pieces: its upper half, which has the range of squares of all float32. */
+static inline uint32_t cgx_upper_half(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return (uint32_t)(bits >> 32);
+}
+
+static inline double cgx_from_upper_half(uint32_t half)
+{
+    uint64_t bits = (uint64_t)half << 32;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 /* Bits per element in plane I (0, 1 or 2) of a piece of width BITS (1-8); 0: no such plane. */
 static inline unsigned cgx_plane_width(unsigned bits, int i)

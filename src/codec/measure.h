@@ -10,8 +10,6 @@
 #include "codec/format.h"
 #include "codec/quant.h"
 
-#define CGX_WIDTHS 8 /* 1 to 8 bits */
-
 /* One bucket of each block of this many in a piece is measured, never the same place twice running,
  * so that rows of a matrix do not alias. The last block may be incomplete and lack it. All of them
  * in one step, or each in one of several: the work is the same. */

@@ -4,60 +4,62 @@
 #include "coll/coll.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "coll/feedback.h"
+#include "coll/slice.h"
 #include "coll/stages.h"
 #include "coll/watch.h"
 #include "util/trace.h"
 
-/* Returns how many backends have begun, the encoder first. */
-static unsigned begin(struct cgx_coll *coll)
+static struct cgx_slice *slice_of(const struct cgx_coll *coll, unsigned number)
 {
-    struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
-    unsigned begun = 0, count = coll->decoder == coll->encoder ? 1 : 2;
-
-    while (begun < count && coll->standing == CGX_ABLE) {
-        struct cgx_backend *backend = backends[begun];
-
-        if (backend->ops->begin(backend) == CGX_OK) {
-            begun++;
-        } else {
-            coll->standing = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
-        }
-    }
-    return begun;
+    return &coll->scratch->slices[number % CGX_SLOTS];
 }
 
-/* Of BEGUN backends, from the last. */
-static void end(const struct cgx_coll *coll, unsigned begun)
+/* Until a backend has failed, the encoder first. */
+static void begin_backends(struct cgx_coll *coll)
 {
-    if (begun > 1)
+    struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
+    unsigned count = coll->decoder == coll->encoder ? 1 : 2;
+
+    while (coll->state.backends < count && coll->standing == CGX_ABLE) {
+        struct cgx_backend *backend = backends[coll->state.backends];
+
+        if (backend->ops->begin(backend) == CGX_OK)
+            coll->state.backends++;
+        else
+            coll->standing = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
+    }
+}
+
+/* From the last. */
+static void end_backends(const struct cgx_coll *coll)
+{
+    if (coll->state.backends > 1)
         coll->decoder->ops->end(coll->decoder);
-    if (begun > 0)
+    if (coll->state.backends > 0)
         coll->encoder->ops->end(coll->encoder);
 }
 
-/* *BEGUN: when. */
-static void start(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice,
-                  int64_t *begun)
+static void start(const struct cgx_coll *coll, unsigned number)
 {
-    *begun = cgx_trace_now();
+    struct cgx_slice *slice = slice_of(coll, number);
+    int64_t begun = cgx_trace_now();
+
+    if (number >= coll->schedule->slices)
+        return;
     cgx_slice_begin(coll, number, slice);
+    slice->begun = begun;
     /* The slot's last slice may still be decoded from what is about to be overwritten; a backend
      * that does both keeps the order itself. */
-    if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder &&
-        coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
-        cgx_slice_decline(slice, CGX_DECLINED);
-    if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder)
-        cgx_trace_span(CGX_TRACE_WAIT_DECODER, *begun, number, slice->slot_number);
+    if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder) {
+        if (coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
+            cgx_slice_decline(slice, CGX_DECLINED);
+        cgx_trace_span(CGX_TRACE_WAIT_DECODER, begun, number, slice->slot_number);
+    }
     cgx_stages_start(slice);
 }
-
-/* Why the next slice is declined, if it is. */
-struct knowledge {
-    bool lost;      /* this rank has no result, and not all ranks know */
-    bool consensus; /* the call must not be compressed, and not all ranks may know */
-};
 
 /* Whether the first slice shows that the call must not be compressed. */
 static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
@@ -80,14 +82,9 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
            (slice->missed && slices == 1 && coll->consensus > 0 && coll->schedule->watched);
 }
 
-static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
-                              struct knowledge *known)
+/* What comes of SLICE, whose stages are over. */
+static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
 {
-    enum cgx_status status = cgx_stages_run(slice);
-
-    coll->sent += slice->sent;
-    if (status != CGX_OK)
-        return CGX_OUTCOME_BROKEN;
     if (slice->standing == CGX_UNRECOVERABLE)
         return CGX_OUTCOME_UNRECOVERABLE;
     if (slice->standing != CGX_ABLE && slice->consensus)
@@ -97,11 +94,11 @@ static enum cgx_outcome serve(struct cgx_coll *coll, struct cgx_slice *slice,
     if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
     cgx_feedback_energies(slice);
-    known->consensus = forbids(coll, slice);
+    coll->state.consensus = forbids(coll, slice);
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
-    if (known->consensus)
+    if (coll->state.consensus)
         return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
-    known->lost = slice->lost || cgx_slice_decode(slice) != CGX_OK;
+    coll->state.lost = slice->lost || cgx_slice_decode(slice) != CGX_OK;
     return CGX_OUTCOME_DONE;
 }
 
@@ -120,50 +117,82 @@ static enum cgx_status drain(const struct cgx_coll *coll)
     return status;
 }
 
-/* SLICE, which began at BEGUN, is over. */
-static void trace(const struct cgx_slice *slice, int64_t begun)
+static void trace(const struct cgx_slice *slice)
 {
-    if (begun != 0)
-        cgx_trace_record((struct cgx_trace_event){.begin = begun,
+    if (slice->begun != 0)
+        cgx_trace_record((struct cgx_trace_event){.begin = slice->begun,
                                                   .bytes = slice->sent,
                                                   .slice = slice->number,
                                                   .kind = CGX_TRACE_SLICE,
                                                   .row = (uint8_t)(1 + slice->slot_number)});
 }
 
-enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
+/* Slice NUMBER is under way; the one after it is started. */
+static void take_up(struct cgx_coll *coll, unsigned number)
 {
-    struct cgx_slice slices[CGX_SLOTS];
-    int64_t begun[CGX_SLOTS] = {0}, ended;
-    enum cgx_outcome outcome = CGX_OUTCOME_DONE;
-    struct knowledge known = {0};
-    bool used = coll->standing == CGX_ABLE;
-    unsigned backends;
+    struct cgx_slice *slice = slice_of(coll, number);
 
-    coll->sent = 0;
-    coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
-    cgx_feedback_begin(coll);
-    backends = begin(coll);
-    start(coll, 0, &slices[0], &begun[0]);
-    for (unsigned n = 0; outcome == CGX_OUTCOME_DONE && n < coll->schedule->slices; n++) {
-        struct cgx_slice *slice = &slices[n % CGX_SLOTS];
+    coll->state.slice = number;
+    start(coll, number + 1);
+    /* What not all ranks know becomes known to them in the next slice. */
+    if (coll->state.lost || coll->state.consensus)
+        cgx_slice_decline(slice, CGX_DECLINED);
+    slice->consensus = coll->state.consensus;
+}
 
-        if (n + 1 < coll->schedule->slices)
-            start(coll, n + 1, &slices[(n + 1) % CGX_SLOTS], &begun[(n + 1) % CGX_SLOTS]);
-        /* What not all ranks know becomes known to them in the next slice. */
-        if (known.lost || known.consensus)
-            cgx_slice_decline(slice, CGX_DECLINED);
-        slice->consensus = known.consensus;
-        outcome = serve(coll, slice, &known);
-        trace(slice, begun[n % CGX_SLOTS]);
-    }
+static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
+{
+    int64_t ended;
+
     if (outcome != CGX_OUTCOME_DONE)
         cgx_feedback_void(coll);
     ended = cgx_trace_now();
-    if (used && drain(coll) != CGX_OK)
-        known.lost = true;
-    end(coll, backends);
+    if (coll->state.backends > 0 && drain(coll) != CGX_OK)
+        coll->state.lost = true;
+    end_backends(coll);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
-    return outcome == CGX_OUTCOME_DONE && known.lost ? CGX_OUTCOME_LOST : outcome;
+    return outcome == CGX_OUTCOME_DONE && coll->state.lost ? CGX_OUTCOME_LOST : outcome;
+}
+
+void cgx_coll_begin(struct cgx_coll *coll)
+{
+    coll->sent = 0;
+    coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
+    memset(&coll->state, 0, sizeof coll->state);
+    cgx_feedback_begin(coll);
+    begin_backends(coll);
+    start(coll, 0);
+    take_up(coll, 0);
+}
+
+bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
+{
+    struct cgx_slice *slice = slice_of(coll, coll->state.slice);
+    bool complete;
+
+    *outcome = CGX_OUTCOME_BROKEN;
+    if (cgx_stages_poll(slice, &complete) == CGX_OK) {
+        if (!complete)
+            return false;
+        *outcome = conclude(coll, slice);
+    }
+    coll->sent += slice->sent;
+    trace(slice);
+    if (*outcome == CGX_OUTCOME_DONE && slice->number + 1 < coll->schedule->slices) {
+        take_up(coll, slice->number + 1);
+        return false;
+    }
+    *outcome = finish(coll, *outcome);
+    return true;
+}
+
+enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)
+{
+    enum cgx_outcome outcome;
+
+    cgx_coll_begin(coll);
+    while (!cgx_coll_poll(coll, &outcome))
+        cgx_exchange_rest(coll->scratch->exchange);
+    return outcome;
 }

@@ -51,11 +51,12 @@ enum cgx_standing {
 struct cgx_coll {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
+    int tag; /* calls that are under way on COMM at the same time have tags 2 apart */
     unsigned rank;
     const struct cgx_schedule *schedule;
     struct cgx_backend *encoder; /* for the input; both made for SCRATCH */
     struct cgx_backend *decoder; /* for the output */
-    struct cgx_scratch *scratch; /* holds at least the schedule's needs */
+    struct cgx_scratch *scratch; /* this call's; holds at least the schedule's needs */
     struct cgx_pace pace;        /* fragments as on all ranks */
     struct cgx_shm *shm;         /* attached to SCRATCH's segment; NULL: all messages go by MPI */
     enum cgx_pull pull; /* by the encoder, which then is the decoder; DEVICE: on all ranks */
@@ -75,6 +76,13 @@ struct cgx_coll {
     float consensus;
     struct cgx_seen seen; /* set */
     size_t sent;          /* set: bytes of the messages sent */
+    struct {
+        unsigned backends; /* that have begun */
+        unsigned slice;    /* number of the one that is under way */
+        /* Why the next slice is declined, if it is. */
+        bool lost;      /* this rank has no result, and not all ranks know */
+        bool consensus; /* the call must not be compressed, and not all ranks may know */
+    } state;
 };
 
 enum cgx_outcome {
@@ -90,6 +98,12 @@ enum cgx_outcome {
     CGX_OUTCOME_BROKEN,
 };
 
+/* The call in parts: whether it is over, and then with which *OUTCOME. Waits for this rank's
+ * device, and never for other ranks. */
+void cgx_coll_begin(struct cgx_coll *coll);
+bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome);
+
+/* The whole call. */
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll);
 
 #endif

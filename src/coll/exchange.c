@@ -21,9 +21,15 @@
 
 /* Slot t * WINDOW + i is the ith of transfer t. */
 struct cgx_exchange {
-    size_t transfers;
+    size_t most;                        /* transfers */
     unsigned char *requests, *statuses; /* the MPI's own */
     int *indices;
+    /* What is under way. */
+    struct cgx_transports transports;
+    struct cgx_transfer *transfers;
+    size_t ntransfers;
+    bool fragments; /* some may be */
+    unsigned idle;  /* polls without progress, since the last */
 };
 
 struct cgx_exchange *cgx_exchange_create(size_t transfers)
@@ -33,7 +39,7 @@ struct cgx_exchange *cgx_exchange_create(size_t transfers)
 
     if (!exchange)
         return NULL;
-    exchange->transfers = transfers;
+    exchange->most = transfers;
     exchange->requests = calloc(slots, CGX_MPI_REQUEST_MOST);
     exchange->statuses = calloc(slots, CGX_MPI_STATUS_MOST);
     exchange->indices = calloc(slots, sizeof *exchange->indices);
@@ -54,42 +60,35 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
     free(exchange);
 }
 
-#define TAG 0
-#define TAG_NEVER 1 /* of no message */
+/* ---- fragments ---- */
 
-static void *slot(struct cgx_exchange *exchange, const struct cgx_transports *transports,
-                  size_t index)
+/* The next fragment of TRANSFER goes into slot INDEX. */
+static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t index)
 {
-    return exchange->requests + index * transports->mpi->request_bytes;
-}
-
-/* The next fragment of TRANSFER goes into REQUEST. */
-static int post_fragment(const struct cgx_transports *transports, struct cgx_transfer *transfer,
-                         void *request)
-{
+    const struct cgx_transports *by = &exchange->transports;
+    void *request = exchange->requests + index * by->mpi->request_bytes;
     size_t begin = transfer->posted, left = transfer->bytes - begin;
-    size_t end = begin + (left < transports->pace.fragment ? left : transports->pace.fragment);
+    size_t end = begin + (left < by->pace.fragment ? left : by->pace.fragment);
 
     transfer->posted = end;
     if (transfer->direction == CGX_TRANSFER_RECEIVE)
-        return transports->mpi->Irecv(transfer->data + begin, (int)(end - begin),
-                                      transports->mpi->BYTE, transfer->peer, TAG, transports->comm,
-                                      request);
+        return by->mpi->Irecv(transfer->data + begin, (int)(end - begin), by->mpi->BYTE,
+                              transfer->peer, by->tag, by->comm, request);
     if (end > transfer->filled)
         end = transfer->filled > begin ? transfer->filled : begin;
-    return transports->mpi->Isend(transfer->data + begin, (int)(end - begin), transports->mpi->BYTE,
-                                  transfer->peer, TAG, transports->comm, request);
+    return by->mpi->Isend(transfer->data + begin, (int)(end - begin), by->mpi->BYTE, transfer->peer,
+                          by->tag, by->comm, request);
 }
 
-static int post_first(struct cgx_exchange *exchange, const struct cgx_transports *transports,
-                      struct cgx_transfer *transfers, size_t ntransfers, int direction)
+static int post_first(struct cgx_exchange *exchange, int direction)
 {
-    for (size_t t = 0; t < ntransfers; t++) {
-        if ((int)transfers[t].direction != direction || transfers[t].pending)
+    for (size_t t = 0; t < exchange->ntransfers; t++) {
+        struct cgx_transfer *transfer = &exchange->transfers[t];
+
+        if ((int)transfer->direction != direction || transfer->pending)
             continue;
-        for (size_t i = 0; i < WINDOW && transfers[t].posted < transfers[t].bytes; i++) {
-            int code = post_fragment(transports, &transfers[t],
-                                     slot(exchange, transports, t * WINDOW + i));
+        for (size_t i = 0; i < WINDOW && transfer->posted < transfer->bytes; i++) {
+            int code = post_fragment(exchange, transfer, t * WINDOW + i);
 
             if (code != CGX_MPI_SUCCESS)
                 return code;
@@ -98,48 +97,56 @@ static int post_first(struct cgx_exchange *exchange, const struct cgx_transports
     return CGX_MPI_SUCCESS;
 }
 
-static void wait_a_little(const struct cgx_transports *transports, unsigned idle_polls)
-{
-    static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
-
-    if (idle_polls > POLLS_BEFORE_SLEEP && !transports->pace.roomy)
-        nanosleep(&nap, NULL);
-    else if (idle_polls > POLLS_BEFORE_YIELD)
-        sched_yield();
-}
-
 /* Takes note of the completed slot INDEX and posts the next fragment into it. */
-static int advance(struct cgx_exchange *exchange, const struct cgx_transports *transports,
-                   struct cgx_transfer *transfer, int index, const void *status)
+static int advance(struct cgx_exchange *exchange, int index, const void *status)
 {
+    const struct cgx_mpi *mpi = exchange->transports.mpi;
+    struct cgx_transfer *transfer = &exchange->transfers[index / WINDOW];
     int count, code;
 
     if (transfer->direction == CGX_TRANSFER_RECEIVE) {
-        code = transports->mpi->Get_count(status, transports->mpi->BYTE, &count);
+        code = mpi->Get_count(status, mpi->BYTE, &count);
         if (code != CGX_MPI_SUCCESS)
             return code;
         transfer->filled += (size_t)count;
     }
-    if (transfer->posted == transfer->bytes)
-        return CGX_MPI_SUCCESS;
-    return post_fragment(transports, transfer, slot(exchange, transports, (size_t)index));
+    return transfer->posted < transfer->bytes ? post_fragment(exchange, transfer, (size_t)index)
+                                              : CGX_MPI_SUCCESS;
+}
+
+/* Completes what has come of the fragments; *DONE: how many. */
+static int advance_fragments(struct cgx_exchange *exchange, int *done)
+{
+    const struct cgx_mpi *mpi = exchange->transports.mpi;
+    int code = mpi->Testsome((int)(exchange->ntransfers * WINDOW), exchange->requests, done,
+                             exchange->indices, exchange->statuses);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    if (*done == mpi->UNDEFINED) { /* there are no more */
+        exchange->fragments = false;
+        *done = 0;
+    }
+    for (int i = 0; code == CGX_MPI_SUCCESS && i < *done; i++)
+        code = advance(exchange, exchange->indices[i],
+                       exchange->statuses + (size_t)i * mpi->status_bytes);
+    return code;
 }
 
 /* ---- shared memory ---- */
 
 /* Sends what goes through shared memory. */
-static void begin_shared(const struct cgx_transports *transports, struct cgx_transfer *transfers,
-                         size_t ntransfers)
+static void begin_shared(struct cgx_exchange *exchange)
 {
-    for (size_t t = 0; t < ntransfers; t++) {
-        struct cgx_transfer *transfer = &transfers[t];
+    struct cgx_shm *shm = exchange->transports.shm;
+
+    for (size_t t = 0; t < exchange->ntransfers; t++) {
+        struct cgx_transfer *transfer = &exchange->transfers[t];
 
         transfer->pulled = false;
-        transfer->pending =
-            transports->shm && cgx_shm_reaches(transports->shm, (unsigned)transfer->peer);
+        transfer->pending = shm && cgx_shm_reaches(shm, (unsigned)transfer->peer);
         if (transfer->pending && transfer->direction == CGX_TRANSFER_SEND)
-            cgx_shm_send(transports->shm, (unsigned)transfer->peer, transfer->data,
-                         transfer->filled);
+            cgx_shm_send(shm, (unsigned)transfer->peer, transfer->data, transfer->filled);
     }
 }
 
@@ -147,14 +154,15 @@ static void begin_shared(const struct cgx_transports *transports, struct cgx_tra
  * lost. */
 static bool receive_shared(const struct cgx_transports *transports, struct cgx_transfer *transfer)
 {
+    const struct cgx_puller *puller = &transports->puller;
     struct cgx_shm_message message;
 
     if (transfer->pulled || !cgx_shm_peek(transports->shm, (unsigned)transfer->peer, &message))
         return false;
     transfer->filled = message.bytes < transfer->bytes ? message.bytes : transfer->bytes;
-    transfer->pulled = transports->puller != NULL;
-    if (transports->puller) {
-        transports->puller->pull(transports->puller->state, transfer, &message);
+    transfer->pulled = puller->pull != NULL;
+    if (transfer->pulled) {
+        puller->pull(puller->state, transfer, &message);
         return true;
     }
     memcpy(transfer->data, message.data, transfer->filled);
@@ -164,27 +172,30 @@ static bool receive_shared(const struct cgx_transports *transports, struct cgx_t
 }
 
 /* When all that comes has been pulled: lets the senders know. */
-static void settle_shared(const struct cgx_transports *transports, struct cgx_transfer *transfers,
-                          size_t ntransfers)
+static void settle_shared(struct cgx_exchange *exchange)
 {
-    transports->puller->settle(transports->puller->state);
-    for (size_t t = 0; t < ntransfers; t++) {
-        if (!transfers[t].pulled)
+    const struct cgx_transports *transports = &exchange->transports;
+
+    transports->puller.settle(transports->puller.state);
+    for (size_t t = 0; t < exchange->ntransfers; t++) {
+        struct cgx_transfer *transfer = &exchange->transfers[t];
+
+        if (!transfer->pulled)
             continue;
-        cgx_shm_take(transports->shm, (unsigned)transfers[t].peer);
-        transfers[t].pulled = transfers[t].pending = false;
+        cgx_shm_take(transports->shm, (unsigned)transfer->peer);
+        transfer->pulled = transfer->pending = false;
     }
 }
 
 /* Advances what can be; returns how many, *LEFT: how many are not complete. */
-static size_t advance_shared(const struct cgx_transports *transports,
-                             struct cgx_transfer *transfers, size_t ntransfers, size_t *left)
+static size_t advance_shared(struct cgx_exchange *exchange, size_t *left)
 {
+    const struct cgx_transports *transports = &exchange->transports;
     size_t done = 0, coming = 0, pulled = 0;
 
     *left = 0;
-    for (size_t t = 0; transports->shm && t < ntransfers; t++) {
-        struct cgx_transfer *transfer = &transfers[t];
+    for (size_t t = 0; transports->shm && t < exchange->ntransfers; t++) {
+        struct cgx_transfer *transfer = &exchange->transfers[t];
         bool receives = transfer->direction == CGX_TRANSFER_RECEIVE;
 
         if (!transfer->pending)
@@ -198,7 +209,7 @@ static size_t advance_shared(const struct cgx_transports *transports,
         *left += transfer->pending;
     }
     if (pulled > 0 && coming == 0) {
-        settle_shared(transports, transfers, ntransfers);
+        settle_shared(exchange);
         *left -= pulled;
         done += pulled;
     }
@@ -207,74 +218,64 @@ static size_t advance_shared(const struct cgx_transports *transports,
 
 /* ---- all of them ---- */
 
-/* Completes what has come of the fragments; *DONE: how many, MPI_UNDEFINED: there are no more. */
-static int advance_fragments(struct cgx_exchange *exchange, const struct cgx_transports *transports,
-                             struct cgx_transfer *transfers, size_t ntransfers, int *done)
+static enum cgx_status status_of(const struct cgx_exchange *exchange, int code)
 {
-    int code = transports->mpi->Testsome((int)(ntransfers * WINDOW), exchange->requests, done,
-                                         exchange->indices, exchange->statuses);
-
-    for (int i = 0; code == CGX_MPI_SUCCESS && *done != transports->mpi->UNDEFINED && i < *done;
-         i++) {
-        int index = exchange->indices[i];
-
-        code = advance(exchange, transports, &transfers[index / WINDOW], index,
-                       exchange->statuses + (size_t)i * transports->mpi->status_bytes);
-    }
-    return code;
+    if (code == CGX_MPI_SUCCESS)
+        return CGX_OK;
+    cgx_mpi_log_error(exchange->transports.mpi, "the exchange of compressed data failed in MPI",
+                      code);
+    return CGX_ERR_MPI;
 }
 
-static int complete_all(struct cgx_exchange *exchange, const struct cgx_transports *transports,
-                        struct cgx_transfer *transfers, size_t ntransfers)
-{
-    bool fragments = true;
-    unsigned idle = 0;
-
-    for (;;) {
-        size_t left, shared = advance_shared(transports, transfers, ntransfers, &left);
-        int done = 0, code = CGX_MPI_SUCCESS, flag;
-
-        if (fragments)
-            code = advance_fragments(exchange, transports, transfers, ntransfers, &done);
-        else if (left > 0 && shared == 0)
-            /* With no request of ours Testsome may not poll, nor may a probe that finds a message,
-             * such as one of the next stage. */
-            code = transports->mpi->Iprobe(transports->mpi->ANY_SOURCE, TAG_NEVER, transports->comm,
-                                           &flag);
-        if (code != CGX_MPI_SUCCESS)
-            return code;
-        fragments = fragments && done != transports->mpi->UNDEFINED;
-        if (!fragments && left == 0)
-            return CGX_MPI_SUCCESS;
-        if (shared > 0 || (fragments && done > 0))
-            idle = 0;
-        else
-            wait_a_little(transports, ++idle);
-    }
-}
-
-enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange,
-                                 const struct cgx_transports *transports,
-                                 struct cgx_transfer *transfers, size_t ntransfers)
+enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
+                                   const struct cgx_transports *transports,
+                                   struct cgx_transfer *transfers, size_t ntransfers)
 {
     int code;
 
-    if (ntransfers > exchange->transfers || transports->pace.fragment == 0)
+    if (ntransfers > exchange->most || transports->pace.fragment == 0)
         return CGX_ERR_INVALID;
+    exchange->transports = *transports;
+    exchange->transfers = transfers;
+    exchange->ntransfers = ntransfers;
+    exchange->fragments = true;
+    exchange->idle = 0;
     transports->mpi->clear_requests(exchange->requests, ntransfers * WINDOW);
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;
     }
-    begin_shared(transports, transfers, ntransfers);
-    code = post_first(exchange, transports, transfers, ntransfers, CGX_TRANSFER_RECEIVE);
+    begin_shared(exchange);
+    code = post_first(exchange, CGX_TRANSFER_RECEIVE);
     if (code == CGX_MPI_SUCCESS)
-        code = post_first(exchange, transports, transfers, ntransfers, CGX_TRANSFER_SEND);
-    if (code == CGX_MPI_SUCCESS)
-        code = complete_all(exchange, transports, transfers, ntransfers);
-    if (code == CGX_MPI_SUCCESS)
-        return CGX_OK;
-    cgx_mpi_log_error(transports->mpi, "the exchange of compressed data failed in MPI", code);
-    return CGX_ERR_MPI;
+        code = post_first(exchange, CGX_TRANSFER_SEND);
+    return status_of(exchange, code);
+}
+
+enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
+{
+    const struct cgx_transports *by = &exchange->transports;
+    size_t left, shared = advance_shared(exchange, &left);
+    int done = 0, code = CGX_MPI_SUCCESS, flag;
+
+    if (exchange->fragments)
+        code = advance_fragments(exchange, &done);
+    else if (left > 0 && shared == 0)
+        /* With no request of ours Testsome may not poll, nor may a probe that finds a message, such
+         * as one of the next stage. */
+        code = by->mpi->Iprobe(by->mpi->ANY_SOURCE, by->tag + CGX_TAG_NEVER, by->comm, &flag);
+    exchange->idle = shared > 0 || done > 0 ? 0 : exchange->idle + 1;
+    *complete = !exchange->fragments && left == 0;
+    return status_of(exchange, code);
+}
+
+void cgx_exchange_rest(const struct cgx_exchange *exchange)
+{
+    static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
+
+    if (exchange->idle > POLLS_BEFORE_SLEEP && !exchange->transports.pace.roomy)
+        nanosleep(&nap, NULL);
+    else if (exchange->idle > POLLS_BEFORE_YIELD)
+        sched_yield();
 }

@@ -27,7 +27,7 @@ struct cgx_transfer {
     unsigned char *data;
     size_t bytes;                  /* of the message as scheduled */
     size_t filled;                 /* send: bytes to be sent; receive: set to the bytes that came */
-    const struct cgx_block *block; /* received; for who pulls it */
+    const struct cgx_block *block; /* for who pulls it */
     /* State of the exchange. */
     size_t posted; /* bytes of the message whose fragments have been posted */
     bool pending;  /* it goes through shared memory, and is not complete */
@@ -37,17 +37,13 @@ struct cgx_transfer {
 /* Takes the messages of local peers, whose payloads are in the memory of their devices. */
 struct cgx_puller {
     void *state;
-    /* Begins to take MESSAGE, of which FILLED bytes are expected, to where it belongs. */
+    /* Begins to take MESSAGE, of which FILLED bytes are expected, to where it belongs. NULL: the
+     * host copies what is in the segment. */
     void (*pull)(void *state, const struct cgx_transfer *transfer,
                  const struct cgx_shm_message *message);
     /* Until all that was begun is done. */
     void (*settle)(void *state);
 };
-
-/* Request slots for exchanges of up to a number of transfers; opaque. */
-struct cgx_exchange;
-struct cgx_exchange *cgx_exchange_create(size_t transfers); /* NULL if memory is short */
-void cgx_exchange_free(struct cgx_exchange *exchange);
 
 /* How messages go through MPI, and how a rank waits for any. */
 struct cgx_pace {
@@ -59,16 +55,30 @@ struct cgx_pace {
 struct cgx_transports {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
+    int tag; /* of all messages; no message has the tag CGX_TAG_NEVER above it */
     struct cgx_pace pace;
     struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
-    const struct cgx_puller *puller; /* NULL: the host copies what is in the segment */
+    struct cgx_puller puller;
 };
+#define CGX_TAG_NEVER 1
 
-/* Completes the TRANSFERS. Two messages from one rank to another must be in different calls.
- * CGX_ERR_MPI: requests may still be under way, so neither EXCHANGE nor the messages may ever be
- * freed or used again. */
-enum cgx_status cgx_exchange_run(struct cgx_exchange *exchange,
-                                 const struct cgx_transports *transports,
-                                 struct cgx_transfer *transfers, size_t ntransfers);
+/* Request slots for exchanges of up to a number of transfers, one exchange at a time; opaque. */
+struct cgx_exchange;
+struct cgx_exchange *cgx_exchange_create(size_t transfers); /* NULL if memory is short */
+void cgx_exchange_free(struct cgx_exchange *exchange);
+
+/* Begins to complete the TRANSFERS, which must stay until they are. Two messages from one rank to
+ * another must be in different exchanges. CGX_ERR_MPI, here and below: requests may still be under
+ * way, so neither EXCHANGE nor the messages may ever be freed or used again. */
+enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
+                                   const struct cgx_transports *transports,
+                                   struct cgx_transfer *transfers, size_t ntransfers);
+
+/* Moves on what can be moved; *COMPLETE: all transfers are. */
+enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete);
+
+/* Between polls of a caller that has nothing else to do: gives the processor away, or sleeps, when
+ * nothing has come for a while. */
+void cgx_exchange_rest(const struct cgx_exchange *exchange);
 
 #endif

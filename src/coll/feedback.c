@@ -61,31 +61,16 @@ static void add_scales(const struct cgx_piece *piece, unsigned bucket_size,
         scales[piece->first / bucket_size + i] += cgx_bucket_scale(headers, i);
 }
 
-/* In a message it has the upper half of a float64: sums of squares of all float32. */
 static double energy_at(const unsigned char *energies, size_t index)
 {
     uint32_t half;
-    uint64_t bits;
-    double energy;
 
     memcpy(&half, energies + index * sizeof half, sizeof half);
-    bits = (uint64_t)half << 32;
-    memcpy(&energy, &bits, sizeof energy);
-    return energy;
-}
-
-static void write_energy(double energy, unsigned char *energies, size_t index)
-{
-    uint64_t bits;
-    uint32_t half;
-
-    memcpy(&bits, &energy, sizeof bits);
-    half = (uint32_t)(bits >> 32);
-    memcpy(energies + index * sizeof half, &half, sizeof half);
+    return cgx_from_upper_half(half);
 }
 
 void cgx_feedback_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const unsigned char *const *sources, size_t nsources, size_t origin)
+                       const struct cgx_payloads *from)
 {
     const struct cgx_plan *plan = plan_of(slice);
     unsigned char *staging = slice->slot->staging;
@@ -93,19 +78,21 @@ void cgx_feedback_seal(const struct cgx_slice *slice, const struct cgx_block *pa
     size_t used = part->npieces * CGX_ENERGY_BYTES;
 
     for (size_t i = 0; slice->coll->scales && i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
         add_scales(piece, plan->bucket_size, staging + piece->offset, slice->coll->scales);
     }
     if (!plan->adaptive)
         return;
     for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
         double sum = cgx_bucket_energy(piece, plan->bucket_size, staging + piece->offset);
+        uint32_t half;
 
-        for (size_t p = 0; p < nsources; p++)
-            sum += sources[p] ? energy_at(sources[p] + (part->energies - origin), i) : 0;
-        write_energy(sum, energies, i);
+        for (size_t p = 0; p < from->count; p++)
+            sum += energy_at(from->at[p] + (part->energies - from->origin), i);
+        half = cgx_upper_half(sum);
+        memcpy(energies + i * sizeof half, &half, sizeof half);
     }
     memset(energies + used, 0, part->bounds - part->energies - used);
 }
@@ -120,7 +107,7 @@ void cgx_feedback_energies(const struct cgx_slice *slice)
         const struct cgx_block *part = &slice->parts[chunk];
 
         for (size_t i = 0; i < part->npieces; i++) {
-            size_t first = slice->slot->pieces[part->first_piece + i].first;
+            size_t first = cgx_slice_pieces(slice, part)[i].first;
 
             /* What did not come is not known. */
             coll->feedback->energies[cgx_plan_segment(plan_of(slice), first)] +=

@@ -20,11 +20,10 @@ void cgx_feedback_void(const struct cgx_coll *coll);
 double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
                            const unsigned char *headers);
 
-/* Call after each quantisation of PART. SOURCES: the NSOURCES payloads it was summed from, each
- * from staging offset ORIGIN on, NULL for elements (0: encoded from the input). Writes the
- * energies, where widths are adaptive, and takes note of the scales, where they are wanted. */
+/* Call after each quantisation of PART. FROM: what it was summed from. Writes the energies, where
+ * widths are adaptive, and takes note of the scales, where they are wanted. */
 void cgx_feedback_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const unsigned char *const *sources, size_t nsources, size_t origin);
+                       const struct cgx_payloads *from);
 
 /* Adds the energies of all parts, which have arrived. */
 void cgx_feedback_energies(const struct cgx_slice *slice);

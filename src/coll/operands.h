@@ -18,6 +18,13 @@ struct cgx_operands {
     size_t first_raw, raws;
 };
 
+/* The payloads that a sum was formed from, as the host sees them; none where what was encoded are
+ * elements. */
+struct cgx_payloads {
+    const unsigned char *const *at; /* COUNT of them, each from staging offset ORIGIN on */
+    size_t count, origin;
+};
+
 /* In the array at MEMORY: the caller's input alone. */
 struct cgx_operands cgx_operands_start(const unsigned char **memory);
 

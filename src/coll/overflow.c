@@ -76,30 +76,21 @@ struct bucket {
     size_t in_piece, in_part;
 };
 
-struct sources {
-    const unsigned char *const *payloads;
-    size_t count;
-    size_t origin;
-};
-
 /* The scales of all that went into BUCKET before it was quantised; *HIDDEN: those of them that the
  * headers of its sources do not tell. */
-static float scales_before(const struct bucket *bucket, const struct sources *sources,
+static float scales_before(const struct bucket *bucket, const struct cgx_payloads *from,
                            float *hidden)
 {
     float scales = 0;
 
     *hidden = 0;
-    for (size_t i = 0; i < sources->count; i++) {
-        const unsigned char *source = sources->payloads[i];
-        float bound;
+    for (size_t i = 0; i < from->count; i++) {
+        const unsigned char *source = from->at[i];
+        float bound = bound_at(source + (bucket->part->bounds - from->origin), bucket->in_part);
 
-        if (!source)
-            continue;
-        bound = bound_at(source + (bucket->part->bounds - sources->origin), bucket->in_part);
         *hidden += bound;
         scales +=
-            cgx_bucket_scale(source + (bucket->piece->offset - sources->origin), bucket->in_piece);
+            cgx_bucket_scale(source + (bucket->piece->offset - from->origin), bucket->in_piece);
         scales += bound;
     }
     return scales;
@@ -108,17 +99,15 @@ static float scales_before(const struct bucket *bucket, const struct sources *so
 /* ---- a part ---- */
 
 void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const unsigned char *const *sources, size_t nsources, size_t origin,
-                       bool last, bool *changed)
+                       const struct cgx_payloads *from, bool last, bool *changed)
 {
-    const struct sources from = {sources, nsources, origin};
     const struct cgx_coding *coding = &slice->coding;
     unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
 
     memset(staging + part->bounds, 0, part->watched - part->bounds);
-    for (size_t i = 0; nsources > 0 && i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
+    for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
         size_t before = piece->first / coding->bucket_size - part->first_bucket;
         size_t buckets = cgx_bucket_count(piece->count, coding->bucket_size);
 
@@ -130,7 +119,7 @@ void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *pa
 
             bucket.in_piece = k;
             bucket.in_part = before + k;
-            scales = scales_before(&bucket, &from, &hidden);
+            scales = scales_before(&bucket, from, &hidden);
             write_bound(scales, staging + part->bounds, bucket.in_part);
             if (last && hidden > 0)
                 *changed |= cgx_bucket_poison(coding, piece, k, scales, staging + piece->offset);

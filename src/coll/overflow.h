@@ -14,11 +14,9 @@
  * this is known. */
 bool cgx_overflow_needed(const struct cgx_schedule *schedule);
 
-/* Writes the overflow bounds of PART, a sum of NSOURCES or, where there are none, of elements. A
- * source holds what is ORIGIN bytes into the staging memory at its start; NULL: elements. Poisons
- * buckets of PART, where it is the LAST sum, by the bounds of its sources: *CHANGED. */
+/* Writes the overflow bounds of PART, a sum of what is in FROM. Poisons buckets of PART, where it
+ * is the LAST sum, by the bounds of its sources: *CHANGED. */
 void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const unsigned char *const *sources, size_t nsources, size_t origin,
-                       bool last, bool *changed);
+                       const struct cgx_payloads *from, bool last, bool *changed);
 
 #endif

@@ -10,11 +10,9 @@
 #include "codec/peek.h"
 #include "coll/feedback.h"
 
-/* The payloads of contributions, with what is ORIGIN bytes into the staging memory at their start.
- */
+/* The payloads of contributions. */
 struct inputs {
-    const unsigned char *const *sources;
-    size_t nsources, origin;
+    const struct cgx_payloads *from;
     const unsigned char *begin, *end; /* between nodes: where those that count have come to */
     unsigned addends;
     bool known;
@@ -26,28 +24,24 @@ unsigned cgx_powers_addends(const struct cgx_schedule *schedule)
 }
 
 /* Between nodes, sources that local peers have brought are none. */
-static bool counts(const struct inputs *inputs, size_t source)
+static bool counts(const struct inputs *inputs, const unsigned char *payload)
 {
-    return !inputs->begin ||
-           (inputs->sources[source] >= inputs->begin && inputs->sources[source] < inputs->end);
+    return !inputs->begin || (payload >= inputs->begin && payload < inputs->end);
 }
 
-static struct inputs inputs_of(const struct cgx_slice *slice, const unsigned char *const *sources,
-                               size_t nsources, size_t origin)
+static struct inputs inputs_of(const struct cgx_slice *slice, const struct cgx_payloads *from)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     bool is_cross = schedule->nodes->nodes > 1;
     const unsigned char *staging = slice->slot->staging;
-    struct inputs inputs = {.sources = sources,
-                            .nsources = nsources,
-                            .origin = origin,
+    struct inputs inputs = {.from = from,
                             .begin = is_cross ? staging + slice->cross_incoming : NULL,
                             .end = is_cross ? staging + slice->samples : NULL,
                             .addends = cgx_powers_addends(schedule)};
     unsigned others = 0;
 
-    for (size_t i = 0; i < nsources; i++)
-        others += counts(&inputs, i);
+    for (size_t i = 0; i < from->count; i++)
+        others += counts(&inputs, from->at[i]);
     inputs.known = others + 1 == inputs.addends &&
                    (inputs.addends == 2 ||
                     (is_cross ? schedule->cross : schedule->inner) == CGX_REDUCTION_SRA);
@@ -71,11 +65,13 @@ static double inputs_power(const struct inputs *inputs, const struct cgx_coding 
     float values[CGX_BUCKET_SIZE_MAX], scale;
     double sum = 0;
 
-    there.offset -= inputs->origin;
-    for (size_t i = 0; inputs->known && i < inputs->nsources; i++) {
-        if (!counts(inputs, i))
+    there.offset -= inputs->from->origin;
+    for (size_t i = 0; inputs->known && i < inputs->from->count; i++) {
+        const unsigned char *payload = inputs->from->at[i];
+
+        if (!counts(inputs, payload))
             continue;
-        if (cgx_peek_bucket(coding, &there, index, inputs->sources[i], values, &scale) != CGX_OK)
+        if (cgx_peek_bucket(coding, &there, index, payload, values, &scale) != CGX_OK)
             return NAN;
         sum += square_of(values, cgx_bucket_elements(piece, coding->bucket_size, index));
     }
@@ -130,17 +126,17 @@ static void add_bucket(const struct cgx_slice *slice, const struct inputs *input
 }
 
 void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_block *part,
-                    const unsigned char *const *sources, size_t nsources, size_t origin)
+                    const struct cgx_payloads *from)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct inputs inputs = inputs_of(slice, sources, nsources, origin);
+    const struct inputs inputs = inputs_of(slice, from);
     unsigned bucket_size = slice->coding.bucket_size;
     bool is_here = coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
 
     if (!coll->feedback || !coll->feedback->kept)
         return;
     for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
         struct cgx_sampling sampling = coll->feedback->kept->sampling;
         struct cgx_finding *finding =
             &coll->feedback->findings[cgx_plan_segment(coll->schedule->plan, piece->first)];

@@ -18,6 +18,6 @@ unsigned cgx_powers_addends(const struct cgx_schedule *schedule);
 /* To be called for the own part when its sum is complete, with the arguments of cgx_feedback_seal.
  */
 void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_block *part,
-                    const unsigned char *const *sources, size_t nsources, size_t origin);
+                    const struct cgx_payloads *from);
 
 #endif

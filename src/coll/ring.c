@@ -15,19 +15,15 @@ static unsigned before(const struct cgx_stage *stage, unsigned back)
 
 /* Sends block OUT to the next member and receives block IN from the one before at offset AT, as far
  * as there are such blocks. */
-static enum cgx_status pass_on(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned out,
-                               unsigned in, size_t at, unsigned seq, bool early)
+static void pass_on(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned out,
+                    unsigned in, size_t at)
 {
-    size_t count = 0;
-
     if (in < stage->nblocks)
-        cgx_slice_receive(slice, count++, cgx_stage_rank(slice, stage, before(stage, 1)),
-                          &stage->blocks[in], at);
+        cgx_slice_receive(slice, cgx_stage_rank(slice, stage, before(stage, 1)), &stage->blocks[in],
+                          at);
     if (out < stage->nblocks)
-        cgx_slice_send(slice, count++,
-                       cgx_stage_rank(slice, stage, (stage->self + 1) % stage->size),
-                       &stage->blocks[out], seq);
-    return cgx_slice_exchange(slice, count, seq, early);
+        cgx_slice_send(slice, cgx_stage_rank(slice, stage, (stage->self + 1) % stage->size),
+                       &stage->blocks[out]);
 }
 
 static struct cgx_block first_send(const struct cgx_stage *stage)
@@ -37,43 +33,40 @@ static struct cgx_block first_send(const struct cgx_stage *stage)
     return block < stage->nblocks ? stage->blocks[block] : (struct cgx_block){0};
 }
 
-static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
+static unsigned rounds(const struct cgx_stage *stage)
 {
-    for (unsigned t = 0; t + 1 < stage->size; t++) {
-        unsigned in = before(stage, t + 2);
-        enum cgx_status status =
-            pass_on(slice, stage, before(stage, t + 1), in, stage->incoming, stage->seq + t, true);
-
-        if (status != CGX_OK)
-            return status;
-        if (in >= stage->nblocks)
-            continue;
-        cgx_stage_store(slice, stage, stage->incoming,
-                        CGX_MESSAGE_HEADER_BYTES + stage->blocks[in].bytes);
-        if (in == stage->self) {
-            cgx_operands_rebase(&slice->operands, stage->blocks[in].message);
-            cgx_operands_prepend(&slice->operands, slice->slot->staging + stage->incoming);
-        } else {
-            slice->coll->scratch->sources[0] = slice->slot->staging + stage->incoming;
-            cgx_stage_sum(slice, stage, &stage->blocks[in], 1);
-        }
-    }
-    return CGX_OK;
+    return stage->size - 1;
 }
 
-static enum cgx_status allgather(struct cgx_slice *slice, const struct cgx_stage *stage)
+static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    enum cgx_status status = CGX_OK;
+    pass_on(slice, stage, before(stage, round + 1), before(stage, round + 2), stage->incoming);
+}
 
-    for (unsigned t = 0; status == CGX_OK && t + 1 < stage->size; t++) {
-        unsigned in = before(stage, t + 1);
+static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+{
+    unsigned in = before(stage, round + 2);
+    const struct cgx_block *block = &stage->blocks[in];
 
-        status =
-            pass_on(slice, stage, before(stage, t), in,
-                    in < stage->nblocks ? stage->blocks[in].message : 0, stage->seq + t, false);
+    if (in >= stage->nblocks)
+        return;
+    cgx_stage_store(slice, stage, stage->incoming, CGX_MESSAGE_HEADER_BYTES + block->bytes);
+    if (in == stage->self) {
+        cgx_operands_rebase(&slice->operands, block->message);
+        cgx_operands_prepend(&slice->operands, slice->slot->staging + stage->incoming);
+    } else {
+        slice->coll->scratch->sources[0] = slice->slot->staging + stage->incoming;
+        cgx_stage_sum(slice, stage, block, 1);
     }
-    return status;
+}
+
+static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+{
+    unsigned in = before(stage, round + 1);
+
+    pass_on(slice, stage, before(stage, round), in,
+            in < stage->nblocks ? stage->blocks[in].message : 0);
 }
 
 const struct cgx_stage_ops cgx_ring = {
-    .first_send = first_send, .reduce_scatter = reduce_scatter, .allgather = allgather};
+    .first_send = first_send, .rounds = rounds, .scatter = scatter, .sum = sum, .gather = gather};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/slice.h"
 #include "util/pages.h"
 
 /* Memory is pinned by pages, which must not be shared with other memory. */
@@ -37,6 +38,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
         cgx_shared_free(&scratch->shared);
     else
         cgx_shared_close(&scratch->shared);
+    free(scratch->slices);
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->operands);
@@ -62,7 +64,7 @@ static bool get_staging(struct cgx_scratch *scratch)
     return true;
 }
 
-static bool get_lane(struct cgx_slot *slot, const struct cgx_needs *needs)
+static bool get_slot(struct cgx_slot *slot, const struct cgx_needs *needs)
 {
     slot->pieces = calloc(needs->pieces, sizeof *slot->pieces);
     slot->blocks = calloc(needs->blocks, sizeof *slot->blocks);
@@ -87,14 +89,15 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
         return CGX_OK;
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.holds.slots; i++)
-        had = get_lane(&grown.slots[i], &grown.holds);
+        had = get_slot(&grown.slots[i], &grown.holds);
+    grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
     grown.shown = calloc(grown.holds.shown, sizeof *grown.shown);
     grown.exchange = cgx_exchange_create(grown.holds.transfers);
-    if (!had || !grown.transfers || !grown.sources || !grown.operands || !grown.shown ||
-        !grown.exchange) {
+    if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
+        !grown.shown || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

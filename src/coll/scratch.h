@@ -51,13 +51,16 @@ struct cgx_slot {
     struct cgx_pulled *pulled; /* as many as sources */
 };
 
-/* Zero-initialised, it holds nothing. */
+struct cgx_slice;
+
+/* Zero-initialised, it holds nothing. Serves one call at a time. */
 struct cgx_scratch {
     /* To be set: with how many ranks a node may share staging memory; below 2: with none. */
     unsigned local_peers;
     struct cgx_shared shared; /* that the staging memory lies in, if it can be shared */
     struct cgx_needs holds;
     struct cgx_slot slots[CGX_SLOTS];
+    struct cgx_slice *slices; /* by slot: what is under way (slice.h) */
     struct cgx_transfer *transfers;
     const unsigned char **sources;  /* of the sum that is being formed */
     const unsigned char **operands; /* as many */

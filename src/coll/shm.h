@@ -28,8 +28,8 @@ struct cgx_shared {
     int file; /* -1: closed */
 };
 
-/* A segment of BYTES of staging memory, zeros, for a node of MATES ranks. CGX_ERR_NOMEM: the system
- * has none to give. */
+/* A segment of BYTES of staging memory, zeros, for a node of LOCAL_PEERS ranks. CGX_ERR_NOMEM: the
+ * system has none to give. */
 enum cgx_status cgx_shared_create(unsigned local_peers, size_t bytes, struct cgx_shared *segment);
 
 /* Once local peers have attached to it. */

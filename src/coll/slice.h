@@ -4,9 +4,10 @@
 /* One slice of a compressed all-reduce: what the stages share. The staging memory holds a message
  * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
  * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
- * what arrives to be summed, and what is measured. slice.c has the messages, slice_work.c what the
- * backends do, slice_raw.c what local peers get as it is, slice_pull.c what the device copies from
- * local peers.
+ * what arrives to be summed, and what is measured. slice_layout.c lays that out, slice_messages.c
+ * sends and receives, slice_work.c has what the backends do, slice_pull.c what the device copies
+ * from local peers. A slice keeps where it is between exchanges, so that it can be left and taken
+ * up again.
  */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
@@ -20,6 +21,26 @@ struct cgx_measuring {
     size_t npieces;               /* 0: nothing is */
     const unsigned char *payload; /* that they are encoded into */
     bool failed;
+};
+
+/* What a slice goes through, in order. */
+enum cgx_phase {
+    CGX_PHASE_ENCODE,
+    CGX_PHASE_SCATTER_INSIDE, /* reduce-scatter, inside a node and between nodes */
+    CGX_PHASE_SCATTER_BETWEEN,
+    CGX_PHASE_GATHER_BETWEEN, /* allgather */
+    CGX_PHASE_GATHER_INSIDE,
+    CGX_PHASES
+};
+
+/* A stage of an all-reduce (stages.h): what the members of a node do, or those between nodes. */
+struct cgx_stage {
+    bool is_cross;       /* between nodes */
+    bool is_first;       /* what this rank brings are elements, which the start has encoded */
+    unsigned size, self; /* members, and which one this rank is; 0 of them: it has no part in it */
+    unsigned nblocks;    /* of the first so many members */
+    const struct cgx_block *blocks;
+    size_t incoming; /* where what is to be summed arrives, in the staging memory */
 };
 
 struct cgx_slice {
@@ -37,11 +58,20 @@ struct cgx_slice {
     size_t pieces; /* of all parts */
     size_t end;    /* of the parts' messages in the staging memory */
     struct cgx_measuring measuring;
+    struct cgx_stage inner, cross;
     /* Where in the staging memory arrives what is to be summed inside the node, and between nodes,
      * and where samples come to. */
     size_t inner_incoming, cross_incoming, samples;
     struct cgx_operands operands;
     size_t npulled; /* messages that were pulled to be summed */
+    /* Where it is: how many exchanges of the phase are over, of how many, and which is under way.
+     */
+    enum cgx_phase phase;
+    unsigned round, rounds;
+    bool posted;                /* one is */
+    size_t ntransfers;          /* of the exchange that is listed, or under way */
+    unsigned seq;               /* number of its messages between a pair of ranks */
+    int64_t begun, phase_begun; /* for CGX_TRACE */
     /* Set by the stages. */
     bool consensus; /* it is declined since the call must not be compressed */
     bool lost;      /* this rank has no result, and not all ranks know */
@@ -57,6 +87,12 @@ static inline const struct cgx_block *cgx_slice_own(const struct cgx_slice *slic
     return &slice->parts[slice->local * slice->coll->schedule->nodes->nodes + slice->node];
 }
 
+static inline struct cgx_piece *cgx_slice_pieces(const struct cgx_slice *slice,
+                                                 const struct cgx_block *block)
+{
+    return slice->slot->pieces + block->first_piece;
+}
+
 /* Whether PART lies in BLOCK. */
 static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx_block *part)
 {
@@ -64,24 +100,36 @@ static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx
            part->message < block->message + CGX_MESSAGE_HEADER_BYTES + block->bytes;
 }
 
-/* ---- messages ---- */
+/* Whether all ranks will still come to know of what this one says in its messages. */
+static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
+{
+    return slice->phase < CGX_PHASE_GATHER_BETWEEN;
+}
 
 /* Lays the parts of slice NUMBER out. */
 void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice);
 
-/* Makes the message of BLOCK transfer INDEX. Sending writes the header: its flags say what SLICE
- * knows, and then there is no payload. SEQ counts the messages between a pair of ranks. */
-void cgx_slice_send(struct cgx_slice *slice, size_t index, unsigned peer,
-                    const struct cgx_block *block, unsigned seq);
+/* Lists the pieces of RUN, which is all raw shards that are sent, as what is to be encoded. */
+void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
+                        struct cgx_piece *pieces);
 
-/* The message of BLOCK is to come to offset AT of the staging memory, or where it belongs. */
-void cgx_slice_receive(struct cgx_slice *slice, size_t index, unsigned peer,
-                       const struct cgx_block *block, size_t at);
+/* ---- messages: first all of an exchange are listed ---- */
 
-/* Moves transfers 0 to COUNT - 1 and takes note of the flags of what came, which has number SEQ,
- * and of what is not what the schedule says (logged): then this rank declines while all ranks will
- * still come to know (EARLY), and has lost its result afterwards. */
-enum cgx_status cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned seq, bool early);
+/* Sending writes the header of BLOCK's message: its flags say what SLICE knows, and where there are
+ * any there is no payload. */
+void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block);
+
+/* The message of BLOCK is to come to offset AT of the staging memory. */
+void cgx_slice_receive(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block,
+                       size_t at);
+
+/* Begins the exchange of what was listed. */
+enum cgx_status cgx_slice_post(struct cgx_slice *slice);
+
+/* Moves the exchange on. When it is COMPLETE it takes note of the flags of what came, and of what
+ * is not what the schedule says (logged): then this rank declines while all ranks will still come
+ * to know, and has lost its result afterwards. */
+enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete);
 
 /* ---- work for the backends ----
  *
@@ -116,21 +164,12 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block);
 /* Decodes all parts into the output. An error is this rank's alone. */
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
 
-/* ---- where local peers get elements as they are ---- */
-
-/* Lays the raw shards out, those to be sent behind the parts. Returns the end of them. */
-size_t cgx_slice_lay_raw(struct cgx_slice *slice);
-
-/* Lists the pieces of RUN, which is all raw shards that are sent, as what is to be encoded. */
-void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
-                        struct cgx_piece *pieces);
-
 /* ---- where the device copies payloads from local peers ---- */
 
 /* Whether hosts need the bucket headers of what goes from device to device. */
 bool cgx_slice_needs_headers(const struct cgx_slice *slice);
 
-/* Takes the messages of local peers. */
+/* Takes the messages of local peers, if the device copies them. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);
 
 /* Where the host sees a SOURCE of the sum that was just formed; of what goes from device to device,

@@ -94,6 +94,8 @@ static void settle(void *state)
 
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
 {
+    if (slice->pull == CGX_PULL_NONE)
+        return (struct cgx_puller){0};
     return (struct cgx_puller){.state = slice, .pull = pull, .settle = settle};
 }
 

@@ -70,13 +70,13 @@ static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *c
     return left;
 }
 
-/* Completes the parts within BLOCK, which are sums of NSOURCES payloads and of elements, by what
- * stands behind their pieces. */
-static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t nsources,
+/* Completes the parts within BLOCK, which are sums of NPAYLOADS of the scratch memory's sources and
+ * of elements, by what stands behind their pieces. */
+static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t npayloads,
                  bool partial)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    const unsigned char *const *sources = slice->coll->scratch->sources;
+    const struct cgx_payloads from = {slice->coll->scratch->sources, npayloads, block->message};
     union cgx_float_state caller;
 
     if (slice->standing != CGX_ABLE || block->npieces == 0)
@@ -91,12 +91,11 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t 
         if (part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
         if (schedule->bounded)
-            cgx_overflow_seal(slice, part, sources, nsources, block->message, !partial,
-                              &slice->changed);
-        cgx_feedback_seal(slice, part, sources, nsources, block->message);
+            cgx_overflow_seal(slice, part, &from, !partial, &slice->changed);
+        cgx_feedback_seal(slice, part, &from);
         if (!partial)
-            cgx_powers_add(slice, part, sources, nsources, block->message);
-        cgx_watch_seal(slice, part, sources, nsources, block->message, !partial);
+            cgx_powers_add(slice, part, &from);
+        cgx_watch_seal(slice, part, &from, !partial);
     }
     cgx_float_leave(&caller);
 }
@@ -108,7 +107,7 @@ static size_t list_headers(const struct cgx_slice *slice, const struct cgx_block
     size_t nranges = 0;
 
     for (size_t i = 0; i < part->npieces; i++) {
-        const struct cgx_piece *piece = &slice->slot->pieces[part->first_piece + i];
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
         if (!cgx_encoding_is_exact(piece->bits))
             ranges[nranges++] = cgx_bucket_headers(piece, slice->coding.bucket_size);
@@ -157,10 +156,10 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     const struct cgx_coll *coll = slice->coll;
     unsigned char *staging = slice->slot->staging;
     struct cgx_piece *raw = slice->slot->pieces + slice->pieces;
-    const struct cgx_measuring what = {
-        .pieces = block->is_raw ? raw : slice->slot->pieces + block->first_piece,
-        .npieces = block->npieces,
-        .payload = staging};
+    const struct cgx_measuring what = {.pieces =
+                                           block->is_raw ? raw : cgx_slice_pieces(slice, block),
+                                       .npieces = block->npieces,
+                                       .payload = staging};
     int64_t begun = cgx_trace_now();
 
     if (slice->standing != CGX_ABLE || block->npieces == 0)
@@ -226,7 +225,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
     coding.raws = (unsigned)slice->operands.raws;
     for (size_t i = 0; i < block->npieces; i++) {
-        pieces[i] = slice->slot->pieces[block->first_piece + i];
+        pieces[i] = cgx_slice_pieces(slice, block)[i];
         pieces[i].offset -= block->message;
     }
     measure(slice, &coding, &(struct cgx_measuring){pieces, block->npieces, payload, false},

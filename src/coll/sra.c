@@ -23,50 +23,66 @@ static struct cgx_block first_send(const struct cgx_stage *stage)
     return run;
 }
 
-static enum cgx_status reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage)
+static unsigned rounds(const struct cgx_stage *stage)
 {
-    const struct cgx_block *own = stage->self < stage->nblocks ? &stage->blocks[stage->self] : NULL;
-    size_t extent = own ? CGX_MESSAGE_HEADER_BYTES + own->bytes : 0;
-    size_t count = 0, arrived = 0;
-    enum cgx_status status;
+    (void)stage;
+    return 1;
+}
 
+static const struct cgx_block *own_of(const struct cgx_stage *stage)
+{
+    return stage->self < stage->nblocks ? &stage->blocks[stage->self] : NULL;
+}
+
+static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+{
+    const struct cgx_block *own = own_of(stage);
+    size_t at = stage->incoming;
+
+    (void)round;
     for (unsigned member = 0; member < stage->size; member++) {
         unsigned peer = cgx_stage_rank(slice, stage, member);
 
         if (member == stage->self)
             continue;
-        if (own)
-            cgx_slice_receive(slice, count++, peer, own, stage->incoming + arrived++ * extent);
+        if (own) {
+            cgx_slice_receive(slice, peer, own, at);
+            at += CGX_MESSAGE_HEADER_BYTES + own->bytes;
+        }
         if (member < stage->nblocks)
-            cgx_slice_send(slice, count++, peer, &stage->blocks[member], stage->seq);
+            cgx_slice_send(slice, peer, &stage->blocks[member]);
     }
-    status = cgx_slice_exchange(slice, count, stage->seq, true);
-    if (status != CGX_OK || !own)
-        return status;
-    cgx_stage_store(slice, stage, stage->incoming, arrived * extent);
+}
+
+static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+{
+    const struct cgx_block *own = own_of(stage);
+    size_t extent;
+
+    (void)round;
+    if (!own)
+        return;
+    extent = CGX_MESSAGE_HEADER_BYTES + own->bytes;
+    cgx_stage_store(slice, stage, stage->incoming, (stage->size - 1) * extent);
     cgx_operands_rebase(&slice->operands, own->message);
     cgx_operands_surround(&slice->operands, slice->slot->staging + stage->incoming, extent,
                           stage->self, stage->size - 1 - stage->self, own->is_raw);
-    return CGX_OK;
 }
 
-static enum cgx_status allgather(struct cgx_slice *slice, const struct cgx_stage *stage)
+static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    size_t count = 0;
-
+    (void)round;
     for (unsigned member = 0; member < stage->size; member++) {
         unsigned peer = cgx_stage_rank(slice, stage, member);
 
         if (member == stage->self)
             continue;
         if (member < stage->nblocks)
-            cgx_slice_receive(slice, count++, peer, &stage->blocks[member],
-                              stage->blocks[member].message);
-        if (stage->self < stage->nblocks)
-            cgx_slice_send(slice, count++, peer, &stage->blocks[stage->self], stage->seq);
+            cgx_slice_receive(slice, peer, &stage->blocks[member], stage->blocks[member].message);
+        if (own_of(stage))
+            cgx_slice_send(slice, peer, own_of(stage));
     }
-    return cgx_slice_exchange(slice, count, stage->seq, false);
 }
 
 const struct cgx_stage_ops cgx_sra = {
-    .first_send = first_send, .reduce_scatter = reduce_scatter, .allgather = allgather};
+    .first_send = first_send, .rounds = rounds, .scatter = scatter, .sum = sum, .gather = gather};

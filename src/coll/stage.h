@@ -1,21 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A stage of an all-reduce (stages.h), and what its algorithms have in common. */
+/* The algorithms of a stage of an all-reduce (stages.h), and what they have in common. */
 #ifndef CGX_COLL_STAGE_H
 #define CGX_COLL_STAGE_H
 
 #include "coll/slice.h"
-
-struct cgx_stage {
-    bool is_cross;       /* between nodes */
-    bool is_first;       /* what this rank brings are elements, which the start has encoded */
-    unsigned size, self; /* members, and which one this rank is */
-    unsigned nblocks;    /* of the first so many members */
-    const struct cgx_block *blocks;
-    size_t incoming; /* where what is to be summed arrives, in the staging memory */
-    unsigned seq;    /* number of its first message; there are up to SIZE - 1 between neighbours */
-};
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);
@@ -39,12 +29,17 @@ struct cgx_stage_ops {
      * them, of no pieces if there is none. */
     struct cgx_block (*first_send)(const struct cgx_stage *stage);
 
-    /* On return the operands are all contributions to this rank's block; before, they are what this
-     * rank brings. The first send is ready. */
-    enum cgx_status (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage);
+    /* Exchanges that a reduce-scatter takes, and an allgather. */
+    unsigned (*rounds)(const struct cgx_stage *stage);
 
-    /* Sends the own block to all and gets the others. */
-    enum cgx_status (*allgather)(struct cgx_slice *slice, const struct cgx_stage *stage);
+    /* Lists the messages of ROUND of the reduce-scatter, and sums what has arrived in them. When
+     * all rounds are over the operands are all contributions to this rank's block; before, they are
+     * what this rank brings, and the first send is ready. */
+    void (*scatter)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+    void (*sum)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+
+    /* Lists the messages of ROUND of the allgather: the own block goes to all, others come. */
+    void (*gather)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
 };
 
 extern const struct cgx_stage_ops cgx_sra, cgx_ring;

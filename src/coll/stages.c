@@ -44,119 +44,139 @@ static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
                                                                                        : &cgx_sra;
 }
 
-/* The stages of SLICE; one of a single member has nothing to do. */
-struct stages {
-    struct cgx_stage inner, cross;
-};
-
-static struct stages stages_of(const struct cgx_slice *slice)
+static bool is_cross(enum cgx_phase phase)
 {
-    struct stages stages = {.inner = inner_stage(slice)};
-
-    if (slice->owns)
-        stages.cross = cross_stage(slice, &stages.inner);
-    return stages;
+    return phase == CGX_PHASE_SCATTER_BETWEEN || phase == CGX_PHASE_GATHER_BETWEEN;
 }
 
 /* What is encoded from the input, in the first stage. */
-static struct cgx_block first_send_of(const struct cgx_slice *slice, const struct stages *stages)
+static struct cgx_block first_send_of(const struct cgx_slice *slice)
 {
-    if (stages->inner.size > 1)
-        return ops_of(slice, &stages->inner)->first_send(&stages->inner);
-    if (stages->cross.size > 1)
-        return ops_of(slice, &stages->cross)->first_send(&stages->cross);
-    return (struct cgx_block){0};
+    const struct cgx_stage *first = slice->inner.size > 1 ? &slice->inner : &slice->cross;
+
+    return first->size > 1 ? ops_of(slice, first)->first_send(first) : (struct cgx_block){0};
+}
+
+/* ---- phases ---- */
+
+/* Numbers of messages in a slice: what stages of up to so many members need, twice. */
+static unsigned seq_of(const struct cgx_slice *slice)
+{
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+    const unsigned before[CGX_PHASES] = {[CGX_PHASE_SCATTER_BETWEEN] = nodes->most,
+                                         [CGX_PHASE_GATHER_BETWEEN] = nodes->most + nodes->nodes,
+                                         [CGX_PHASE_GATHER_INSIDE] =
+                                             nodes->most + 2 * nodes->nodes};
+
+    return slice->number * 2 * (nodes->most + nodes->nodes) + before[slice->phase] + slice->round;
+}
+
+/* Of an owner, which has all that is brought to its part. */
+static void sum_own(struct cgx_slice *slice)
+{
+    const struct cgx_block *own = cgx_slice_own(slice);
+    /* Overflow bounds may change the sum on the host. */
+    bool stays = slice->cross.size == 1 && !slice->coll->schedule->bounded;
+
+    cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
+                     stays ? CGX_REACH_NODE : CGX_REACH_ALL);
+}
+
+/* A stage of a single member has nothing to exchange. */
+static void enter(struct cgx_slice *slice, enum cgx_phase phase)
+{
+    struct cgx_stage *stage = is_cross(phase) ? &slice->cross : &slice->inner;
+
+    slice->phase = phase;
+    slice->round = slice->rounds = 0;
+    if (phase == CGX_PHASES || stage->size < 2)
+        return;
+    slice->rounds = ops_of(slice, stage)->rounds(stage);
+    if (cgx_slice_is_early(slice) && !stage->is_first) {
+        struct cgx_block first_send = ops_of(slice, stage)->first_send(stage);
+
+        cgx_stage_sum(slice, stage, &first_send, 0);
+    }
+    if (phase == CGX_PHASE_GATHER_INSIDE)
+        stage->blocks = slice->shards;
+    slice->phase_begun = cgx_trace_now();
+}
+
+static void leave(struct cgx_slice *slice)
+{
+    static const enum cgx_trace_kind kinds[CGX_PHASES] = {
+        [CGX_PHASE_SCATTER_INSIDE] = CGX_TRACE_REDUCE_SCATTER_INSIDE,
+        [CGX_PHASE_SCATTER_BETWEEN] = CGX_TRACE_REDUCE_SCATTER_BETWEEN,
+        [CGX_PHASE_GATHER_BETWEEN] = CGX_TRACE_ALLGATHER_BETWEEN,
+        [CGX_PHASE_GATHER_INSIDE] = CGX_TRACE_ALLGATHER_INSIDE};
+
+    if (slice->rounds > 0)
+        cgx_trace_span(kinds[slice->phase], slice->phase_begun, slice->number, slice->slot_number);
+    if (slice->phase == CGX_PHASE_ENCODE) {
+        struct cgx_block first_send = first_send_of(slice);
+
+        cgx_slice_settle(slice, &first_send);
+        slice->operands = cgx_operands_start(slice->coll->scratch->operands);
+    } else if (slice->phase == CGX_PHASE_SCATTER_BETWEEN && slice->owns) {
+        sum_own(slice);
+    } else if (slice->phase == CGX_PHASE_GATHER_BETWEEN && slice->owns) {
+        cgx_slice_publish(slice);
+    }
+}
+
+/* ---- exchanges ---- */
+
+static enum cgx_status post(struct cgx_slice *slice)
+{
+    const struct cgx_stage *stage = is_cross(slice->phase) ? &slice->cross : &slice->inner;
+    const struct cgx_stage_ops *ops = ops_of(slice, stage);
+
+    slice->seq = seq_of(slice);
+    (cgx_slice_is_early(slice) ? ops->scatter : ops->gather)(slice, stage, slice->round);
+    slice->posted = true;
+    return cgx_slice_post(slice);
+}
+
+static enum cgx_status poll(struct cgx_slice *slice)
+{
+    const struct cgx_stage *stage = is_cross(slice->phase) ? &slice->cross : &slice->inner;
+    bool complete;
+    enum cgx_status status = cgx_slice_poll(slice, &complete);
+
+    if (status != CGX_OK || !complete)
+        return status;
+    slice->posted = false;
+    if (cgx_slice_is_early(slice))
+        ops_of(slice, stage)->sum(slice, stage, slice->round);
+    slice->round++;
+    return CGX_OK;
 }
 
 /* ---- a slice ---- */
 
-/* Numbers of messages in a slice: what stages of up to so many members need, twice. */
-static unsigned seq_of(const struct cgx_slice *slice, unsigned stages_before)
-{
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
-    const unsigned before[] = {0, nodes->most, nodes->most + nodes->nodes,
-                               nodes->most + 2 * nodes->nodes};
-
-    return slice->number * 2 * (nodes->most + nodes->nodes) + before[stages_before];
-}
-
-static enum cgx_status reduce_scatter(struct cgx_slice *slice, struct cgx_stage *stage,
-                                      unsigned number)
-{
-    const struct cgx_stage_ops *ops = ops_of(slice, stage);
-    enum cgx_status status;
-    int64_t begun;
-
-    if (stage->size < 2)
-        return CGX_OK;
-    stage->seq = seq_of(slice, number);
-    if (!stage->is_first) {
-        struct cgx_block first_send = ops->first_send(stage);
-
-        cgx_stage_sum(slice, stage, &first_send, 0);
-    }
-    begun = cgx_trace_now();
-    status = ops->reduce_scatter(slice, stage);
-    cgx_trace_span(stage->is_cross ? CGX_TRACE_REDUCE_SCATTER_BETWEEN
-                                   : CGX_TRACE_REDUCE_SCATTER_INSIDE,
-                   begun, slice->number, slice->slot_number);
-    return status;
-}
-
-static enum cgx_status allgather(struct cgx_slice *slice, struct cgx_stage *stage, unsigned number)
-{
-    int64_t begun = cgx_trace_now();
-    enum cgx_status status;
-
-    if (stage->size < 2)
-        return CGX_OK;
-    if (!stage->is_cross)
-        stage->blocks = slice->shards;
-    stage->seq = seq_of(slice, number);
-    status = ops_of(slice, stage)->allgather(slice, stage);
-    cgx_trace_span(stage->is_cross ? CGX_TRACE_ALLGATHER_BETWEEN : CGX_TRACE_ALLGATHER_INSIDE,
-                   begun, slice->number, slice->slot_number);
-    return status;
-}
-
-/* Of an owner: from what its node brings to its shard to the sum of the shard. */
-static enum cgx_status sum_shard(struct cgx_slice *slice, struct cgx_stage *cross)
-{
-    const struct cgx_block *own = cgx_slice_own(slice);
-    /* Overflow bounds may change the sum on the host. */
-    bool stays = cross->size == 1 && !slice->coll->schedule->bounded;
-    enum cgx_status status = reduce_scatter(slice, cross, 1);
-
-    if (status != CGX_OK)
-        return status;
-    cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
-                     stays ? CGX_REACH_NODE : CGX_REACH_ALL);
-    status = allgather(slice, cross, 2);
-    if (status == CGX_OK)
-        cgx_slice_publish(slice);
-    return status;
-}
-
 void cgx_stages_start(struct cgx_slice *slice)
 {
-    struct stages stages = stages_of(slice);
-    struct cgx_block first_send = first_send_of(slice, &stages);
+    struct cgx_block first_send;
 
-    cgx_slice_encode(slice, &first_send, stages.inner.size > 1 ? CGX_REACH_NODE : CGX_REACH_ALL);
+    slice->inner = inner_stage(slice);
+    if (slice->owns)
+        slice->cross = cross_stage(slice, &slice->inner);
+    first_send = first_send_of(slice);
+    cgx_slice_encode(slice, &first_send, slice->inner.size > 1 ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
-enum cgx_status cgx_stages_run(struct cgx_slice *slice)
+enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete)
 {
-    struct stages stages = stages_of(slice);
-    struct cgx_block first_send = first_send_of(slice, &stages);
-    enum cgx_status status;
+    enum cgx_status status = slice->posted ? poll(slice) : CGX_OK;
 
-    cgx_slice_settle(slice, &first_send);
-    slice->operands = cgx_operands_start(slice->coll->scratch->operands);
-    status = reduce_scatter(slice, &stages.inner, 0);
-    if (status == CGX_OK && slice->owns)
-        status = sum_shard(slice, &stages.cross);
-    if (status == CGX_OK)
-        status = allgather(slice, &stages.inner, 3);
+    while (status == CGX_OK && !slice->posted && slice->phase < CGX_PHASES) {
+        if (slice->round < slice->rounds) {
+            status = post(slice);
+        } else {
+            leave(slice);
+            enter(slice, slice->phase + 1);
+        }
+    }
+    *complete = slice->phase == CGX_PHASES;
     return status;
 }

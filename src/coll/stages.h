@@ -18,8 +18,9 @@
 /* Queues what can be done before the slice before has been served. */
 void cgx_stages_start(struct cgx_slice *slice);
 
-/* The rest: leaves the reduced parts in their messages and sets standing, lost and sent;
- * CGX_ERR_MPI or CGX_OK. */
-enum cgx_status cgx_stages_run(struct cgx_slice *slice);
+/* Moves the rest on as far as what has arrived allows; COMPLETE: the reduced parts are in their
+ * messages, and standing, lost and sent are set. Waits for this rank's device alone. CGX_ERR_MPI or
+ * CGX_OK. */
+enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete);
 
 #endif

@@ -84,19 +84,13 @@ static unsigned ranks_of(const struct cgx_slice *slice, unsigned member)
     return nodes->nodes > 1 ? nodes->first[member + 1] - nodes->first[member] : 1;
 }
 
-/* The payloads that the last sum was formed of: one of each other member, in order, and at the
- * place of this one, which is not looked at, any number. */
-struct sources {
-    const unsigned char *const *payloads;
-    size_t count;
-    size_t origin;
-};
-
-static const unsigned char *payload_of(const struct sources *sources, struct members members,
+/* FROM has the payloads of the last sum: one of each other member, in order, and at the place of
+ * this one, which is not looked at, any number. */
+static const unsigned char *payload_of(const struct cgx_payloads *from, struct members members,
                                        unsigned member)
 {
-    return member < members.self ? sources->payloads[member]
-                                 : sources->payloads[sources->count - (members.count - member)];
+    return member < members.self ? from->at[member]
+                                 : from->at[from->count - (members.count - member)];
 }
 
 /* ---- a bucket ---- */
@@ -146,7 +140,7 @@ static double before_crossings(double squared, const struct decoded *bucket,
 }
 
 /* Bucket INDEX of PIECE of the last sum. */
-static void look(const struct cgx_slice *slice, const struct sources *sources,
+static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
                  const struct cgx_piece *piece, size_t index, struct sight *sight)
 {
     const struct cgx_coding *coding = &slice->coding;
@@ -160,7 +154,7 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
     if (!decode(coding, piece, index, slice->slot->staging, &sum))
         return;
     sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
-    in_source.offset -= sources->origin;
+    in_source.offset -= from->origin;
     noise = noise_of(&sum);
     for (unsigned member = 0; member < members.count; member++) {
         double brought = ranks_of(slice, member), share = brought / ranks, raw;
@@ -168,7 +162,7 @@ static void look(const struct cgx_slice *slice, const struct sources *sources,
 
         if (member == members.self)
             continue;
-        if (!decode(coding, &in_source, index, payload_of(sources, members, member), &bucket))
+        if (!decode(coding, &in_source, index, payload_of(from, members, member), &bucket))
             return;
         raw = cgx_squares_apart(bucket.values, sum.values, share, sum.count);
         apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
@@ -242,18 +236,12 @@ struct samples {
     size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
 };
 
-static const struct cgx_piece *pieces_of(const struct cgx_slice *slice,
-                                         const struct cgx_block *part)
-{
-    return slice->slot->pieces + part->first_piece;
-}
-
 static struct samples samples_in(const struct cgx_slice *slice, const struct cgx_block *part)
 {
     struct samples samples = {.slice = slice, .part = part};
 
     for (size_t i = 0; i < part->npieces; i++)
-        samples.buckets += buckets_of(slice, &pieces_of(slice, part)[i]);
+        samples.buckets += buckets_of(slice, &cgx_slice_pieces(slice, part)[i]);
     samples.count = samples_of(slice, samples.buckets);
     return samples;
 }
@@ -262,7 +250,7 @@ static struct samples samples_in(const struct cgx_slice *slice, const struct cgx
 static const struct cgx_piece *next_sample(struct samples *samples, size_t *index)
 {
     const struct cgx_slice *slice = samples->slice;
-    const struct cgx_piece *pieces = pieces_of(slice, samples->part);
+    const struct cgx_piece *pieces = cgx_slice_pieces(slice, samples->part);
     size_t place;
 
     if (samples->number == samples->count)
@@ -275,7 +263,7 @@ static const struct cgx_piece *next_sample(struct samples *samples, size_t *inde
 }
 
 static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx_block *part,
-                                 const struct sources *sources)
+                                 const struct cgx_payloads *from)
 {
     struct samples samples = samples_in(slice, part);
     const struct cgx_piece *piece;
@@ -283,9 +271,9 @@ static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx
     size_t index;
 
     for (size_t i = 0; i < part->npieces; i++)
-        look_at_signs(slice, &pieces_of(slice, part)[i], &sight);
+        look_at_signs(slice, &cgx_slice_pieces(slice, part)[i], &sight);
     while ((piece = next_sample(&samples, &index)) != NULL)
-        look(slice, sources, piece, index, &sight);
+        look(slice, from, piece, index, &sight);
     return sight;
 }
 
@@ -317,37 +305,19 @@ size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *pa
 
 /* ---- in messages ---- */
 
-static uint32_t upper_half(double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return (uint32_t)(bits >> 32);
-}
-
-static double from_upper_half(uint32_t half)
-{
-    uint64_t bits = (uint64_t)half << 32;
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                    const unsigned char *const *sources, size_t nsources, size_t origin, bool last)
+                    const struct cgx_payloads *from, bool last)
 {
     const struct cgx_coll *coll = slice->coll;
-    const struct sources from = {sources, nsources, origin};
     uint32_t words[SIGHT_WORDS] = {0};
 
     if (!has_room(part))
         return;
     if (last && coll->consensus > 0) {
-        struct sight sight = look_at_part(slice, part, &from);
+        struct sight sight = look_at_part(slice, part, from);
 
-        words[SIGHT_APART] = upper_half(sight.apart);
-        words[SIGHT_MEAN] = upper_half(sight.mean);
+        words[SIGHT_APART] = cgx_upper_half(sight.apart);
+        words[SIGHT_MEAN] = cgx_upper_half(sight.mean);
         words[SIGHT_SIGNS] = sight.signs;
         words[SIGHT_BUCKETS] = sight.buckets;
     }
@@ -383,8 +353,8 @@ struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
         if (!has_room(&slice->parts[chunk]))
             continue;
         memcpy(words, slice->slot->staging + slice->parts[chunk].watched, sizeof words);
-        all.apart += from_upper_half(words[SIGHT_APART]);
-        all.mean += from_upper_half(words[SIGHT_MEAN]);
+        all.apart += cgx_from_upper_half(words[SIGHT_APART]);
+        all.mean += cgx_from_upper_half(words[SIGHT_MEAN]);
         all.signs |= words[SIGHT_SIGNS];
         all.buckets += words[SIGHT_BUCKETS];
     }

@@ -45,7 +45,7 @@ size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *pa
 /* To be called for every quantisation, as cgx_feedback_seal, after all else that changes PART.
  * Writes what was seen of it; nothing if this is not the LAST sum. */
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                    const unsigned char *const *sources, size_t nsources, size_t origin, bool last);
+                    const struct cgx_payloads *from, bool last);
 
 /* What all owners have seen, whose parts of the first slice have arrived. */
 struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice);

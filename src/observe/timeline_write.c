@@ -76,7 +76,7 @@ static void put_row(FILE *out, int rank, const struct cgx_trace_event *event)
     if (event->row == 0)
         fputs("{\"name\": \"calls", out);
     else
-        fprintf(out, "{\"name\": \"lane %u", event->row - 1u);
+        fprintf(out, "{\"name\": \"slot %u", event->row - 1u);
     if (event->thread > 0)
         fprintf(out, " of thread %u", event->thread);
     fputs("\"}},", out);

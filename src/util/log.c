@@ -14,7 +14,7 @@
 /* Well below PIPE_BUF: ranks that share a pipe to the launcher do not split each other's lines. */
 #define LINE_BYTES 1024
 
-static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static atomic_int level_in_force = CGX_LOG_WARN;
 static atomic_int world_rank = -1;

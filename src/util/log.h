@@ -6,12 +6,11 @@
  *   error  something the user must see: results are exact or the call failed, and why
  *   warn   once per process: a setting cannot be followed, or a name looks mistyped
  *   info   a few lines per process or communicator: what was found, chosen and, at the end, saved
- *   debug  once per signature: why it is exact or compressed
- *   trace  any number of lines per call */
+ *   debug  once per signature: why it is exact or compressed */
 #ifndef CGX_UTIL_LOG_H
 #define CGX_UTIL_LOG_H
 
-enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG, CGX_LOG_TRACE };
+enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG };
 
 /* The level in force; CGX_LOG_WARN until cgx_log_set_level. */
 enum cgx_log_level cgx_log_level(void);

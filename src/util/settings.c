@@ -100,7 +100,7 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_SYNC", "stream, none, device", "stream",
       "what is waited for before a device buffer is read", 0},
      cgx_value_choice, FIELD(sync)},
-    {{"CGX_LOG", "error, warn, info, debug, trace", "warn",
+    {{"CGX_LOG", "error, warn, info, debug", "warn",
       "how much is written to stderr", 0},
      cgx_value_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",

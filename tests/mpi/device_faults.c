@@ -34,10 +34,8 @@ struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
                                              const struct cgx_scheme *scheme, size_t staging);
 enum cgx_status __real_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
-enum cgx_status __real_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
-                                          bool early);
-enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
-                                          bool early);
+enum cgx_status __real_cgx_slice_post(struct cgx_slice *slice);
+enum cgx_status __wrap_cgx_slice_post(struct cgx_slice *slice);
 
 /* Cut into SLICES, with the staging memory of one for each lane. */
 struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
@@ -169,13 +167,12 @@ enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
     return __real_cgx_slice_decode(slice);
 }
 
-enum cgx_status __wrap_cgx_slice_exchange(struct cgx_slice *slice, size_t count, unsigned step,
-                                          bool early)
+enum cgx_status __wrap_cgx_slice_post(struct cgx_slice *slice)
 {
-    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !early)
+    if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !cgx_slice_is_early(slice))
         fault.decoding = fault.decoding || is_ahead();
     fault.pulling = fault.decoding && slice->pull == CGX_PULL_DEVICE;
-    return __real_cgx_slice_exchange(slice, count, step, early);
+    return __real_cgx_slice_post(slice);
 }
 
 static bool anywhere(bool here)

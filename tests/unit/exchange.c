@@ -83,7 +83,7 @@ static void run_rank(void *context, unsigned rank)
         for (size_t i = 0; i < scene->bytes; i++)
             out->data[i] = byte_of(rank, peer, i);
     }
-    if (!exchange || cgx_exchange_run(exchange, &ways, transfers, 2 * PEERS) != CGX_OK)
+    if (!exchange || loopback_exchange(exchange, &ways, transfers, 2 * PEERS) != CGX_OK)
         bail_out("the exchange failed");
     scene->arrived[rank] = true;
     for (unsigned t = 0; t < 2 * PEERS; t++) {
@@ -186,7 +186,7 @@ static void wait_for(unsigned last, bool roomy)
     mpi.Get_count = counting;
     polls = naps = yields = 0;
     left = last;
-    if (!exchange || cgx_exchange_run(exchange, &ways, &transfer, 1) != CGX_OK)
+    if (!exchange || loopback_exchange(exchange, &ways, &transfer, 1) != CGX_OK)
         bail_out("the exchange failed");
     diag("%u polls, %u naps, %u times given away", polls, naps, yields);
     cgx_exchange_free(exchange);
@@ -212,7 +212,7 @@ static void test_no_pace(void)
     struct cgx_exchange *exchange = cgx_exchange_create(1);
     struct cgx_transfer transfer = {0};
 
-    ok(exchange && cgx_exchange_run(exchange, &ways, &transfer, 1) == CGX_ERR_INVALID,
+    ok(exchange && loopback_exchange(exchange, &ways, &transfer, 1) == CGX_ERR_INVALID,
        "fragments of no bytes are refused");
     cgx_exchange_free(exchange);
 }

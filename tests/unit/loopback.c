@@ -261,3 +261,17 @@ void loopback_run(unsigned ranks, void (*body)(void *context, unsigned rank), vo
     free(world->channels);
     free(world);
 }
+
+enum cgx_status loopback_exchange(struct cgx_exchange *exchange,
+                                  const struct cgx_transports *transports,
+                                  struct cgx_transfer *transfers, size_t ntransfers)
+{
+    enum cgx_status status = cgx_exchange_begin(exchange, transports, transfers, ntransfers);
+    bool complete = false;
+
+    while (status == CGX_OK && !complete) {
+        status = cgx_exchange_poll(exchange, &complete);
+        cgx_exchange_rest(exchange);
+    }
+    return status;
+}

@@ -71,7 +71,7 @@ static void run(void *context, unsigned rank)
     struct cgx_transports ways = {.mpi = &loopback_mpi,
                                   .pace = {.fragment = BYTES},
                                   .shm = shm,
-                                  .puller = rank == 0 ? &puller : NULL};
+                                  .puller = rank == 0 ? puller : (struct cgx_puller){0}};
     static unsigned char received[2][BYTES];
     struct cgx_transfer transfers[2] = {0};
 
@@ -97,7 +97,7 @@ static void run(void *context, unsigned rank)
                                              .bytes = BYTES,
                                              .filled = BYTES};
     }
-    if (cgx_exchange_run(exchange, &ways, transfers, rank == 0 ? 2 : 1) != CGX_OK)
+    if (loopback_exchange(exchange, &ways, transfers, rank == 0 ? 2 : 1) != CGX_OK)
         bail_out("the exchange failed");
     if (rank > 0)
         atomic_fetch_add(&sent, 1);

@@ -45,10 +45,10 @@ static void test_fields(void)
            s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
     s = parse("CGX_BUFFERS=host\nCGX_ROUNDING=stochastic\nCGX_SEED=18446744073709551615\n"
-              "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=trace");
+              "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=debug");
     ok(s.buffers == CGX_BUFFERS_HOST && s.rounding == CGX_ROUNDING_STOCHASTIC &&
            s.seed == UINT64_MAX && s.cross_reduction == CGX_REDUCTION_RING && s.warmup == 0 &&
-           s.log_level == CGX_LOG_TRACE && silent(),
+           s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
     s = parse("CGX_ADAPTIVE=0\nCGX_ADAPTIVE_BITS=2:6\nCGX_ADAPTIVE_BUDGET=0.25\n"
@@ -113,7 +113,7 @@ static void test_words(void)
            !same_words("CGX_ADAPTIVE_BUDGET=noise:1", "A=B"),
        "a budget's kind is in its word");
     ok(!same_words("CGX_SEED=4294967297", "CGX_SEED=1"), "large numbers are not cut to their word");
-    ok(same_words("CGX_LOG=trace\nCGX_STATS=-\nCGX_TRACE=t\nCGX_SYNC=none", "A=B"),
+    ok(same_words("CGX_LOG=debug\nCGX_STATS=-\nCGX_TRACE=t\nCGX_SYNC=none", "A=B"),
        "settings that change no results have no word");
 }
 
@@ -271,7 +271,7 @@ static void test_surroundings(void)
     ok(s.enable && s.valid, "only the environment that is passed is read");
     cgx_settings_parse(NULL, collect, &messages, &s);
     ok(s.enable && s.valid && silent(), "an environment that was cleared is empty");
-    ok(cgx_log_level() == CGX_LOG_WARN && parse("CGX_LOG=trace").log_level == CGX_LOG_TRACE &&
+    ok(cgx_log_level() == CGX_LOG_WARN && parse("CGX_LOG=debug").log_level == CGX_LOG_DEBUG &&
            cgx_log_level() == CGX_LOG_WARN,
        "parsing sets no log level");
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL &&

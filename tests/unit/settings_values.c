@@ -79,7 +79,7 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
-    {"CGX_LOG", {"error", "info", "debug", "trace"}, {"warning", "3", "verbose"}},
+    {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
     {"CGX_CHECK", {"1"}, {"2"}},

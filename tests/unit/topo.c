@@ -220,7 +220,7 @@ static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_sta
 
     if (log == NULL || saved < 0 || dup2(fileno(log), STDERR_FILENO) < 0)
         bail_out("stderr could not be caught");
-    cgx_log_set_level(CGX_LOG_TRACE);
+    cgx_log_set_level(CGX_LOG_DEBUG);
     *status = load(loaded);
     cgx_log_set_level(CGX_LOG_WARN);
     dup2(saved, STDERR_FILENO);

@@ -1,0 +1,182 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/slice.h"
+
+#include "coll/split.h"
+
+/* The part of CHUNK is laid where the slice ends so far. */
+static void lay_part(struct cgx_slice *slice, unsigned chunk)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    struct cgx_slot *slot = slice->slot;
+    struct cgx_range range = cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk,
+                                            schedule->slices, slice->number);
+    size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
+    struct cgx_block *part = &slot->blocks[chunk];
+
+    part->message = slice->end;
+    part->first_piece = slice->pieces;
+    part->first_bucket = range.first;
+    part->npieces = cgx_split_pieces(schedule->plan, range, payload, slot->pieces + slice->pieces,
+                                     &part->energies);
+    part->bounds = part->energies + cgx_split_energies(schedule->plan, part->npieces);
+    part->watched = part->bounds + (schedule->bounded ? cgx_split_bounds(range) : 0);
+    slice->end = part->watched;
+    if (schedule->watched && slice->number == 0 && part->npieces > 0)
+        slice->end += CGX_WATCHED_BYTES;
+    part->bytes = slice->end - payload;
+    slice->pieces += part->npieces;
+}
+
+/* All ranks of a node lay a shard out alike. */
+static void lay_shard(struct cgx_slice *slice, unsigned shard)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    unsigned nodes = schedule->nodes->nodes;
+    struct cgx_block *whole = &slice->slot->blocks[cgx_schedule_chunks(schedule) + shard];
+
+    *whole = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
+    for (unsigned node = 0; node < nodes; node++) {
+        if (node != slice->node)
+            lay_part(slice, shard * nodes + node);
+    }
+    lay_part(slice, shard * nodes + slice->node);
+    whole->npieces = slice->pieces - whole->first_piece;
+    whole->bytes = slice->end - whole->message - CGX_MESSAGE_HEADER_BYTES;
+}
+
+/* The most bytes of a message with one of COUNT BLOCKS. */
+static size_t longest(const struct cgx_block *blocks, size_t count)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = blocks[i].bytes > most ? blocks[i].bytes : most;
+    return CGX_MESSAGE_HEADER_BYTES + most;
+}
+
+/* From offset AT on. */
+static void lay_incoming(struct cgx_slice *slice, size_t at)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    const struct cgx_nodes *nodes = schedule->nodes;
+    size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
+
+    slice->inner_incoming = slice->cross_incoming = slice->samples = at;
+    /* In a ring parts of other blocks arrive too. */
+    if (slice->owns || schedule->inner == CGX_REDUCTION_RING)
+        slice->cross_incoming +=
+            cgx_schedule_kept(schedule->inner, members) *
+            longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
+    slice->samples = slice->cross_incoming;
+    if (slice->owns)
+        slice->samples += cgx_schedule_kept(schedule->cross, nodes->nodes) *
+                          longest(slice->parts + (size_t)slice->local * nodes->nodes, nodes->nodes);
+}
+
+/* ---- where local peers get elements as they are ----
+ *
+ * A local peer is sent the elements of its shard and sums them with what comes from other nodes. A
+ * piece is at the same place, from the start of the message, in all messages with its shard. */
+
+static size_t raw_bytes(const struct cgx_slice *slice, const struct cgx_piece *piece)
+{
+    return cgx_piece_layout(piece->count, CGX_BITS_EXACT, slice->coding.bucket_size,
+                            slice->coding.dtype)
+        .bytes;
+}
+
+static void lay_raw_shard(struct cgx_slice *slice, unsigned shard, size_t message)
+{
+    const struct cgx_block *encoded = &slice->shards[shard];
+    struct cgx_block *block = &slice->slot->blocks[cgx_schedule_chunks(slice->coll->schedule) +
+                                                   slice->coll->schedule->shards + shard];
+
+    *block = *encoded;
+    block->message = message;
+    block->bytes = 0;
+    block->is_raw = true;
+    for (size_t i = 0; i < encoded->npieces; i++) {
+        struct cgx_piece *piece = &cgx_slice_pieces(slice, encoded)[i];
+
+        piece->raw = CGX_MESSAGE_HEADER_BYTES + block->bytes;
+        block->bytes += raw_bytes(slice, piece);
+    }
+}
+
+/* Lays the raw shards out, those to be sent behind the parts. Returns the end of them. */
+static size_t lay_raw(struct cgx_slice *slice)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    size_t end = slice->end;
+
+    for (unsigned shard = 0; shard < schedule->shards; shard++) {
+        lay_raw_shard(slice, shard, end);
+        /* The own shard is not sent. */
+        if (shard != slice->local)
+            end += CGX_MESSAGE_HEADER_BYTES + slice->raw_shards[shard].bytes;
+    }
+    return end;
+}
+
+void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *run,
+                        struct cgx_piece *pieces)
+{
+    size_t listed = 0;
+
+    for (unsigned shard = 0; listed < run->npieces; shard++) {
+        const struct cgx_block *block = &slice->raw_shards[shard];
+
+        if (shard == slice->local)
+            continue;
+        for (size_t i = 0; i < block->npieces; i++) {
+            struct cgx_piece piece = cgx_slice_pieces(slice, block)[i];
+
+            piece.bits = CGX_BITS_EXACT;
+            piece.offset = block->message + piece.raw;
+            pieces[listed++] = piece;
+        }
+    }
+}
+
+/* ---- a slice ---- */
+
+void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_slice *slice)
+{
+    const struct cgx_schedule *schedule = coll->schedule;
+    const struct cgx_plan *plan = schedule->plan;
+    struct cgx_slot *slot = &coll->scratch->slots[number % CGX_SLOTS];
+    unsigned node = schedule->nodes->node[coll->rank];
+    unsigned local = schedule->nodes->local[coll->rank];
+    unsigned members = schedule->nodes->first[node + 1] - schedule->nodes->first[node];
+    unsigned chunks = cgx_schedule_chunks(schedule);
+
+    *slice = (struct cgx_slice){.coll = coll,
+                                .node = node,
+                                .local = local,
+                                .standing = coll->standing,
+                                .owns = local < schedule->shards,
+                                .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
+                                .number = number,
+                                .slot_number = number % CGX_SLOTS,
+                                .slot = slot,
+                                .parts = slot->blocks,
+                                .shards = slot->blocks + chunks,
+                                .raw_shards = slot->blocks + chunks + schedule->shards,
+                                .coding = {.dtype = plan->dtype,
+                                           .bucket_size = plan->bucket_size,
+                                           .rounding = plan->rounding,
+                                           .seed = coll->seed,
+                                           .call = coll->call,
+                                           .stream = coll->rank}};
+    if (coll->feedback)
+        slice->coding.sampling = coll->feedback->sampling;
+    for (unsigned shard = 0; shard < schedule->shards; shard++) {
+        if (shard != slice->local)
+            lay_shard(slice, shard);
+    }
+    if (slice->owns)
+        lay_shard(slice, slice->local);
+    lay_incoming(slice, schedule->raw ? lay_raw(slice) : slice->end);
+}
