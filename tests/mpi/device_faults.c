@@ -37,7 +37,7 @@ enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
 enum cgx_status __real_cgx_slice_post(struct cgx_slice *slice);
 enum cgx_status __wrap_cgx_slice_post(struct cgx_slice *slice);
 
-/* Cut into SLICES, with the staging memory of one for each lane. */
+/* Cut into SLICES, with the staging memory of one for each slot. */
 struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
                                              const struct cgx_scheme *scheme, size_t staging)
 {
@@ -86,7 +86,7 @@ static struct {
     unsigned long long before;
     struct device_thread thread; /* before */
     bool decoding; /* it came as the last sums were copied to the device, or after that */
-    bool pulling;  /* from other devices: mates may fail too */
+    bool pulling;  /* from other devices: local peers may fail too */
 } fault;
 
 static unsigned long long host_allocations;

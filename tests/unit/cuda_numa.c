@@ -67,13 +67,13 @@ static void test_backend(int device, unsigned expected)
     memset(&wishes, 0, sizeof wishes);
     if (cgx_cuda_backend(&all, &where, &area, CGX_SYNC_NONE, &backend) != CGX_OK)
         bail_out("no backend");
-    ok(wishes.count == expected, "device %d: %u of the backend's lanes are bound", device,
+    ok(wishes.count == expected, "device %d: %u of the backend's slots are bound", device,
        expected);
     if (expected == CGX_SLOTS)
         ok(wishes.memory[0] == memory[0] && wishes.memory[1] == memory[1] &&
                wishes.bytes == AREA_PAGES && wishes.numa_node == (unsigned)device && !wishes.pinned,
            "device %d: all of their pages, to node %d, before they are pinned", device, device);
-    ok(is_pinned(memory[0]) && is_pinned(memory[1]), "device %d: lanes are pinned", device);
+    ok(is_pinned(memory[0]) && is_pinned(memory[1]), "device %d: slots are pinned", device);
     if (!cgx_cuda_backends_free(all))
         bail_out("the staging memory is still pinned");
     for (int i = 0; i < CGX_SLOTS; i++)
