@@ -3,6 +3,7 @@
 
 /* A layer that is compressed no more leaves the budget: its error is no one's to spend. Linked with
  * the library's objects, in which a rank is made to refuse a buffer. */
+#include "../lib/wrap.h"
 #include "comm/comm.h"
 #include "comm/state.h"
 #include "lib/check.h"
@@ -17,10 +18,7 @@ enum { WARM = 3, FIRST = 3, PARTS = 8, LARGE = 3 };
 static MPI_Comm refusing = MPI_COMM_NULL;
 static MPI_Count refused;
 
-struct cgx_offer __real_cgx_eligible_offer(const struct cgx_call *call);
-struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call);
-
-struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call)
+WRAPPED(struct cgx_offer, cgx_eligible_offer, const struct cgx_call *call)
 {
     struct cgx_offer offer = __real_cgx_eligible_offer(call);
 
