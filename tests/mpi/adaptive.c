@@ -18,16 +18,6 @@
 /* After so many steps there is a plan. */
 #define PLANNED (WARM + FIRST)
 
-/* The same program, but its calls have BITS. */
-static struct steps uniform(const struct steps *steps, const char *bits)
-{
-    struct steps other;
-
-    steps_begin(&other, MPI_COMM_WORLD, steps->parts, steps->nparts);
-    comms_hint(other.comm, "cgx_bits", bits);
-    return other;
-}
-
 /* Of the calls of a step only one is large: that repeats as the layers of one pass may. */
 static void tell_step(struct steps *steps)
 {
@@ -56,19 +46,17 @@ static void test_budget(enum data_kind kind, double common)
     /* Stochastic errors are random, and samples of small buffers are small. */
     double most = getenv("CGX_ROUNDING") ? 1.05 : 1;
     /* There, with 3 bits, the error of heavy tails is 0.9 of the power: too much, so that all stay
-     * at the base width and have the spreads to send. */
+     * at the base width and have the energies to send. */
     bool barred = getenv("CGX_ROUNDING") && kind == DATA_HEAVY;
     double worst = 0;
 
     make_mixed(&steps, kind, common);
-    base = uniform(&steps, "4");
-    right &= steps_take_all(&steps, PLANNED);
-    right &= steps_take_all(&base, PLANNED);
+    steps_begin_at(&base, &steps, "4");
+    right &= steps_take_both(&steps, &base, PLANNED);
     check(steps_exact(&steps) == 0 && steps.square == base.square,
           "%s, %s: at the base width first", name, how);
     for (int i = 0; i < 4; i++) {
-        right &= steps_take(&steps);
-        right &= steps_take(&base);
+        right &= steps_take_both(&steps, &base, 1);
         within = within && steps.square <= most * base.square;
         worst = steps.square / base.square > worst ? steps.square / base.square : worst;
     }
@@ -130,11 +118,10 @@ static void test_fused(void)
     bool right, falling = true;
 
     make_fused(&steps, scales);
-    base = uniform(&steps, "4");
+    steps_begin_at(&base, &steps, "4");
     tell_step(&steps);
     tell_step(&base);
-    right = steps_take_all(&steps, PLANNED + 1);
-    right &= steps_take_all(&base, PLANNED + 1);
+    right = steps_take_both(&steps, &base, PLANNED + 1);
     check(right, "fused: right");
     check(!steps.found[0].exact && steps.found[20].exact, "fused: the large buffer is compressed");
     for (size_t i = 0; i + 1 < 7; i++) {
@@ -169,7 +156,7 @@ static void test_layers(void)
     bool right, ordered = true, others = false;
 
     steps_begin(&steps, MPI_COMM_WORLD, parts, 11);
-    base = uniform(&steps, "4");
+    steps_begin_at(&base, &steps, "4");
     tell_step(&steps);
     tell_step(&base);
     comms_hint(steps.comm, "cgx_layers", "70000,500:exact,1000,60000,777:32,30000");
@@ -201,11 +188,9 @@ static void test_twice(void)
 
     make_mixed(&steps, DATA_HEAVY, 0.3);
     make_mixed(&again, DATA_HEAVY, 0.3);
-    right = steps_take_all(&steps, WARM - 1);
-    right &= steps_take_all(&again, WARM - 1);
+    right = steps_take_both(&steps, &again, WARM - 1);
     for (int i = 0; i < FIRST + 4; i++) {
-        right &= steps_take(&steps);
-        right &= steps_take(&again);
+        right &= steps_take_both(&steps, &again, 1);
         same = same && steps.digest == again.digest && steps.bytes == again.bytes &&
                steps.messages == again.messages && steps.collectives == again.collectives;
     }
@@ -226,12 +211,10 @@ static void test_messages(void)
     bool alike = true;
 
     make_mixed(&steps, DATA_GAUSSIAN, 0);
-    base = uniform(&steps, "4");
-    steps_take_all(&steps, PLANNED);
-    steps_take_all(&base, PLANNED);
+    steps_begin_at(&base, &steps, "4");
+    steps_take_both(&steps, &base, PLANNED);
     for (int i = 0; i < 18; i++) {
-        steps_take(&steps);
-        steps_take(&base);
+        steps_take_both(&steps, &base, 1);
         alike = alike && steps.messages == base.messages;
         if (steps.collectives > 0)
             plans++;

@@ -25,7 +25,9 @@
 #define BUFFERS 6
 #define PARTS 8
 
-static void begin(struct steps *steps)
+static struct steps steps;
+
+static void begin(void)
 {
     static const struct steps_part parts[PARTS] = {
         {4096, DATA_GAUSSIAN, 1, 0, false},  {8192, DATA_GAUSSIAN, 1, 0, false},
@@ -33,42 +35,42 @@ static void begin(struct steps *steps)
         {16384, DATA_GAUSSIAN, 1, 0, false}, {8000, DATA_GAUSSIAN, 1, 0, false},
         {300, DATA_GAUSSIAN, 1, 0, true},    {12000, DATA_GAUSSIAN, 1, 0, true}};
 
-    steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
-    steps->least = 1;
+    steps_begin(&steps, MPI_COMM_WORLD, parts, PARTS);
+    steps.least = 1;
 }
 
 /* Of Gaussian values in buckets of 512, whose squared range is 38 on average, from their error: P -
  * 1 quantisations of inputs, and one of the sum, whose square is P times theirs. */
-static double width_of(const struct steps *steps, size_t part)
+static double width_of(size_t part)
 {
-    double squares = 38.0 / 12 * (2 * check_size - 1) * (double)steps->parts[part].count;
+    double squares = 38.0 / 12 * (2 * check_size - 1) * (double)steps.parts[part].count;
 
-    return log2(1 + sqrt(squares / steps->found[part].square));
+    return log2(1 + sqrt(squares / steps.found[part].square));
 }
 
-static bool is_as(const struct steps *steps, size_t part, const char *expected)
+static bool is_as(size_t part, const char *expected)
 {
     const char *colon = strchr(expected, ':');
-    double width = width_of(steps, part);
+    double width = width_of(part);
     int least, most;
 
     if (strcmp(expected, "any") == 0)
         return true;
     if (strcmp(expected, "exact") == 0)
-        return steps->found[part].exact;
+        return steps.found[part].exact;
     if (strcmp(expected, "order") == 0)
-        return steps->found[part].ordered;
+        return steps.found[part].ordered;
     least = atoi(expected);
     most = colon ? atoi(colon + 1) : least;
     return width > least - 0.4 && width < most + 0.4;
 }
 
-static bool all_as(const struct steps *steps, const char *expected)
+static bool all_as(const char *expected)
 {
     bool all = true;
 
     for (size_t i = 0; i < PARTS; i++)
-        all = all && is_as(steps, i, expected);
+        all = all && is_as(i, expected);
     return all;
 }
 
@@ -76,11 +78,10 @@ static bool all_as(const struct steps *steps, const char *expected)
 
 static void test_rules(int argc, char **argv)
 {
-    struct steps steps;
     bool right;
     int at = 0;
 
-    begin(&steps);
+    begin();
     for (; at < argc && strchr(argv[at], '='); at++) {
         const char *value = strchr(argv[at], '=') + 1;
 
@@ -97,120 +98,97 @@ static void test_rules(int argc, char **argv)
     right = steps_take_all(&steps, 8);
     check(right, "right, and the same on all ranks");
     for (size_t i = 0; at < argc; at++, i++) {
-        check(is_as(&steps, i, argv[at]), "part %zu is as expected: %s", i, argv[at]);
-        check_note("part %zu: %.2f bits%s", i, width_of(&steps, i),
-                   steps.found[i].exact ? ", exact" : "");
+        check(is_as(i, argv[at]), "part %zu is as expected: %s", i, argv[at]);
+        check_note("part %zu: %.2f bits%s", i, width_of(i), steps.found[i].exact ? ", exact" : "");
     }
     steps_end(&steps);
 }
 
-static bool all_exact(struct steps *steps, int n)
+static bool all_exact(int n)
 {
     bool right = true;
 
     for (int i = 0; i < n; i++)
-        right = steps_take(steps) && steps->messages == 0 && steps_exact(steps) == PARTS && right;
+        right = steps_take(&steps) && steps.messages == 0 && steps_exact(&steps) == PARTS && right;
     return right;
 }
 
 static void test_refused(void)
 {
-    struct steps steps;
 
-    begin(&steps);
-    check(all_exact(&steps, 6), "every call is exact");
+    begin();
+    check(all_exact(6), "every call is exact");
     steps_end(&steps);
 }
 
 /* ---- hints ---- */
 
+/* Says that KEY has VALUE and takes N steps, in the last of which all is as EXPECTED, or in all of
+ * which all is exact. */
+static void say(const char *key, const char *value, int n, const char *expected, const char *name)
+{
+    comms_hint(steps.comm, key, value);
+    check(strcmp(expected, "exact") == 0 ? all_exact(n)
+                                         : steps_take_all(&steps, n) && all_as(expected),
+          "%s", name);
+}
+
 static void test_said_first(void)
 {
-    struct steps steps;
-    bool right;
-
-    begin(&steps);
-    comms_hint(steps.comm, "cgx_bits", "7");
-    right = steps_take_all(&steps, 5);
-    check(right && all_as(&steps, "7"), "on a communicator never used: counts");
+    begin();
+    say("cgx_bits", "7", 5, "7", "on a communicator never used: counts");
     steps_end(&steps);
-    begin(&steps);
-    comms_hint(steps.comm, "cgx_enable", "0");
-    check(all_exact(&steps, 5), "cgx_enable=0 at once: exact");
-    comms_hint(steps.comm, "cgx_enable", "true");
-    right = steps_take_all(&steps, 8);
-    check(right && all_as(&steps, "3:6"), "cgx_enable=true later: compressed");
+    begin();
+    say("cgx_enable", "0", 5, "exact", "cgx_enable=0 at once: exact");
+    say("cgx_enable", "true", 8, "3:6", "cgx_enable=true later: compressed");
     steps_end(&steps);
 }
 
 static void test_said_later(void)
 {
-    struct steps steps;
-    bool right;
-    uint64_t collectives;
-
-    begin(&steps);
-    right = steps_take_all(&steps, 8);
-    check(right && all_as(&steps, "3:6"), "without a hint: compressed");
-    comms_hint(steps.comm, "cgx_enable", "0");
-    check(all_exact(&steps, 3), "cgx_enable=0 in mid-run: exact");
-    comms_hint(steps.comm, "cgx_enable", "1");
-    right = steps_take_all(&steps, 8);
-    check(right && all_as(&steps, "3:6"), "cgx_enable=1: compressed again");
-    comms_hint(steps.comm, "cgx_bits", "8");
-    right = steps_take(&steps);
-    check(right && all_as(&steps, "8"), "cgx_bits=8 in mid-run: the next call has 8 bits");
-    comms_hint(steps.comm, "cgx_bits", "exact");
-    check(all_exact(&steps, 2), "cgx_bits=exact: exact");
-    comms_hint(steps.comm, "cgx_bits", "6:7");
-    right = steps_take_all(&steps, 8);
-    check(right && all_as(&steps, "6:7"), "cgx_bits=6:7: widths between these");
-    comms_hint(steps.comm, "other_key", "1");
-    right = steps_take(&steps);
-    check(right && all_as(&steps, "6:7"), "another key: what was said before stays");
-    comms_hint(steps.comm, "cgx_bits", " ");
-    right = steps_take_all(&steps, 8);
-    collectives = steps.collectives;
-    check(right && all_as(&steps, "3:6"), "an empty value: taken back");
-    check(collectives == 0, "without hints nothing is agreed again");
+    begin();
+    check(steps_take_all(&steps, 8) && all_as("3:6"), "without a hint: compressed");
+    say("cgx_enable", "0", 3, "exact", "cgx_enable=0 in mid-run: exact");
+    say("cgx_enable", "1", 8, "3:6", "cgx_enable=1: compressed again");
+    say("cgx_bits", "8", 1, "8", "cgx_bits=8 in mid-run: the next call has 8 bits");
+    say("cgx_bits", "exact", 2, "exact", "cgx_bits=exact: exact");
+    say("cgx_bits", "6:7", 8, "6:7", "cgx_bits=6:7: widths between these");
+    say("other_key", "1", 1, "6:7", "another key: what was said before stays");
+    say("cgx_bits", " ", 8, "3:6", "an empty value: taken back");
+    check(steps.collectives == 0, "without hints nothing is agreed again");
     steps_end(&steps);
 }
 
 static void test_layers(void)
 {
-    struct steps steps;
     bool right;
 
-    begin(&steps);
+    begin();
     comms_hint(steps.comm, "cgx_layers", "4096:6; 8000:8, 300:exact, 12000:2;8000,192:exact");
     right = steps_take_all(&steps, 8);
     check(right, "cgx_layers: right");
-    check(is_as(&steps, 0, "6"), "cgx_layers: for a whole buffer");
-    check(is_as(&steps, 5, "8") && is_as(&steps, 6, "order") && is_as(&steps, 7, "2"),
+    check(is_as(0, "6"), "cgx_layers: for a whole buffer");
+    check(is_as(5, "8") && is_as(6, "order") && is_as(7, "2"),
           "cgx_layers: for tensors within one");
-    check(is_as(&steps, 3, "3:6") && is_as(&steps, 4, "3:6"),
-          "cgx_layers: not for buffers of other sizes");
+    check(is_as(3, "3:6") && is_as(4, "3:6"), "cgx_layers: not for buffers of other sizes");
     check(!steps.found[1].ordered && !steps.found[2].ordered,
           "cgx_layers: buffers of equal size share a list");
-    comms_hint(steps.comm, "cgx_layers", "5000,77");
-    right = steps_take_all(&steps, 8);
-    check(right && all_as(&steps, "3:6"), "cgx_layers that fit no buffer: as without");
+    say("cgx_layers", "5000,77", 8, "3:6", "cgx_layers that fit no buffer: as without");
     steps_end(&steps);
 }
 
 /* No information at all: whatever the MPI says to it, calls go on. */
 static void test_null(void)
 {
-    struct steps steps;
     bool right;
 
-    begin(&steps);
+    begin();
     right = steps_take_all(&steps, 4);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     check_note("MPI_INFO_NULL: code %d", MPI_Comm_set_info(steps.comm, MPI_INFO_NULL));
     right &= steps_take_all(&steps, 4);
-    check(right && all_as(&steps, "3:6"), "MPI_INFO_NULL: without effect");
+    check(right && all_as("3:6"), "MPI_INFO_NULL: without effect");
     steps_end(&steps);
 }
 
@@ -233,18 +211,16 @@ static void test_junk(void)
         {"cgx_layers", "10,20;15,15"}, {"cgx_layers", "99999999999999999999"}};
 
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
-        struct steps steps;
         bool right;
 
-        begin(&steps);
+        begin();
         right = i % 2 || steps_take_all(&steps, 4);
         comms_hint(steps.comm, junk[i][0], junk[i][1]);
-        right &= all_exact(&steps, 3);
+        right &= all_exact(3);
         check(right, "%s=%s: exact", junk[i][0], junk[i][1]);
         comms_hint(steps.comm, junk[i][0], strcmp(junk[i][0], "cgx_enable") == 0 ? "1" : "");
         right = steps_take_all(&steps, 5);
-        check(right && all_as(&steps, "3:6"), "%s=%s: a good value mends it", junk[i][0],
-              junk[i][1]);
+        check(right && all_as("3:6"), "%s=%s: a good value mends it", junk[i][0], junk[i][1]);
         steps_end(&steps);
     }
 }
@@ -260,13 +236,12 @@ static void test_differ(void)
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         const char *value = values[i][check_rank == 1 ? 2 : 1];
-        struct steps steps;
         bool right;
 
-        begin(&steps);
+        begin();
         right = i % 2 || steps_take_all(&steps, 4);
         comms_hint(steps.comm, value ? values[i][0] : "other_key", value ? value : "1");
-        right &= all_exact(&steps, 3);
+        right &= all_exact(3);
         check(right, "%s is %s on one rank and %s on another: exact", values[i][0], values[i][1],
               values[i][2] ? values[i][2] : "not there");
         steps_end(&steps);
@@ -276,16 +251,14 @@ static void test_differ(void)
 /* Rules have the last word, but do not compress what the program excludes. */
 static void test_both(void)
 {
-    struct steps steps;
     bool right;
 
-    begin(&steps);
+    begin();
     comms_hint(steps.comm, "cgx_bits", "8");
     right = steps_take_all(&steps, 5);
-    check(right && is_as(&steps, 1, "5") && is_as(&steps, 2, "5"), "the rule counts");
-    check(is_as(&steps, 0, "8") && is_as(&steps, 4, "8"), "the hint counts for other calls");
-    comms_hint(steps.comm, "cgx_enable", "0");
-    check(all_exact(&steps, 2), "cgx_enable=0 counts for all");
+    check(right && is_as(1, "5") && is_as(2, "5"), "the rule counts");
+    check(is_as(0, "8") && is_as(4, "8"), "the hint counts for other calls");
+    say("cgx_enable", "0", 2, "exact", "cgx_enable=0 counts for all");
     steps_end(&steps);
 }
 

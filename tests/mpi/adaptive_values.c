@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "lib/check.h"
-#include "lib/comms.h"
 #include "lib/steps.h"
 
 #define PARTS 8
@@ -21,9 +20,7 @@ static struct steps steps, base;
 
 static bool take(int n)
 {
-    bool right = steps_take_all(&steps, n);
-
-    return steps_take_all(&base, n) && right;
+    return steps_take_both(&steps, &base, n);
 }
 
 static bool begin(void)
@@ -33,8 +30,7 @@ static bool begin(void)
     for (size_t i = 0; i < PARTS; i++)
         parts[i] = (struct steps_part){16384 + i, DATA_GAUSSIAN, pow(0.6, (double)i), 0, false};
     steps_begin(&steps, MPI_COMM_WORLD, parts, PARTS);
-    steps_begin(&base, MPI_COMM_WORLD, parts, PARTS);
-    comms_hint(base.comm, "cgx_bits", "4");
+    steps_begin_at(&base, &steps, "4");
     return take(PLANNED);
 }
 

@@ -3,6 +3,7 @@
 
 /* A layer that is compressed no more leaves the budget: its error is no one's to spend. Linked with
  * the library's objects, in which a rank is made to refuse a buffer. */
+#include "../lib/wrap.h"
 #include "comm/comm.h"
 #include "comm/state.h"
 #include "lib/check.h"
@@ -17,10 +18,7 @@ enum { WARM = 3, FIRST = 3, PARTS = 8, LARGE = 3 };
 static MPI_Comm refusing = MPI_COMM_NULL;
 static MPI_Count refused;
 
-struct cgx_offer __real_cgx_eligible_offer(const struct cgx_call *call);
-struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call);
-
-struct cgx_offer __wrap_cgx_eligible_offer(const struct cgx_call *call)
+WRAPPED(struct cgx_offer, cgx_eligible_offer, const struct cgx_call *call)
 {
     struct cgx_offer offer = __real_cgx_eligible_offer(call);
 
@@ -39,19 +37,7 @@ static void begin(struct steps *steps, struct steps *base)
     for (size_t i = 0; i < PARTS; i++)
         parts[i] = (struct steps_part){16384 + 501 * i, DATA_GAUSSIAN, scales[i], 0, false};
     steps_begin(steps, MPI_COMM_WORLD, parts, PARTS);
-    steps_begin(base, MPI_COMM_WORLD, parts, PARTS);
-    comms_hint(base->comm, "cgx_bits", "4");
-}
-
-static bool take_both(struct steps *steps, struct steps *base, int n)
-{
-    bool right = true;
-
-    for (int i = 0; i < n; i++) {
-        right &= steps_take(steps);
-        right &= steps_take(base);
-    }
-    return right;
+    steps_begin_at(base, steps, "4");
 }
 
 /* The error of all parts but the large one, over that at 4 bits. */
@@ -74,7 +60,7 @@ static bool are_within(struct steps *steps, struct steps *base, int n, double *w
     bool right = true;
 
     for (int i = 0; i < n; i++) {
-        right = take_both(steps, base, 1) && right;
+        right = steps_take_both(steps, base, 1) && right;
         *worst = others(steps, base) > *worst ? others(steps, base) : *worst;
     }
     return right;
@@ -104,18 +90,18 @@ static void test_refused(const char *how, bool forgotten)
     bool right;
 
     begin(&steps, &base);
-    right = take_both(&steps, &base, WARM + FIRST + 1);
+    right = steps_take_both(&steps, &base, WARM + FIRST + 1);
     check_spent(how, &steps, &base);
     if (forgotten)
         forget(steps.comm);
     refusing = steps.comm;
     refused = (MPI_Count)steps.parts[LARGE].count;
-    right = take_both(&steps, &base, 1) && right;
+    right = steps_take_both(&steps, &base, 1) && right;
     check(steps.found[LARGE].exact, "%s: the large layer is exact", how);
     right = are_within(&steps, &base, FIRST + 5, &worst) && right;
     check_within(how, right && steps.found[LARGE].exact, worst);
     refusing = MPI_COMM_NULL;
-    right = take_both(&steps, &base, 6 + FIRST + 1);
+    right = steps_take_both(&steps, &base, 6 + FIRST + 1);
     check(right, "%s, compressed again: right, and the same on all ranks", how);
     check_spent(how, &steps, &base);
     steps_end(&steps);
@@ -129,7 +115,7 @@ static void test_hint(void)
     bool right;
 
     begin(&steps, &base);
-    right = take_both(&steps, &base, WARM + FIRST + 1);
+    right = steps_take_both(&steps, &base, WARM + FIRST + 1);
     comms_hint(steps.comm, "cgx_layers", "17887:exact");
     right = are_within(&steps, &base, FIRST + 5, &worst) && right;
     check(steps.found[LARGE].ordered, "a hint: the large layer has 32 bits");

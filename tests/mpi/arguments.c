@@ -12,6 +12,8 @@
 #include "lib/sum.h"
 #include "lib/traffic.h"
 
+enum { COUNT = 4096 };
+
 static void test_counts(void)
 {
     static const size_t counts[] = {1, 511, 512, 513, 1023, 1024, 1025, 99991, 3000017};
@@ -49,11 +51,14 @@ static int error_class(int code)
     return class;
 }
 
-static void check_class(const char *name, int code, int expected)
+/* The library's error class is that of the MPI alone. */
+static void test_error(const char *name, const void *from, void *to, MPI_Datatype datatype,
+                       MPI_Op op, MPI_Comm comm)
 {
-    int class = error_class(code);
+    int class = error_class(MPI_Allreduce(from, to, COUNT, datatype, op, comm));
 
-    check(class == error_class(expected), "%s: error class %d, as from the MPI alone", name, class);
+    check(class == error_class(PMPI_Allreduce(from, to, COUNT, datatype, op, comm)),
+          "%s: error class %d, as from the MPI alone", name, class);
 }
 
 static void test_empty(void)
@@ -68,37 +73,26 @@ static void test_empty(void)
 static void test_errors(float *buffer, float *other)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
-    const int n = 4096;
 
-    check_class("aliased buffers", MPI_Allreduce(buffer, buffer, n, MPI_FLOAT, MPI_SUM, comm),
-                PMPI_Allreduce(buffer, buffer, n, MPI_FLOAT, MPI_SUM, comm));
-    check_class("NULL send buffer", MPI_Allreduce(NULL, other, n, MPI_FLOAT, MPI_SUM, comm),
-                PMPI_Allreduce(NULL, other, n, MPI_FLOAT, MPI_SUM, comm));
-    check_class("NULL receive buffer", MPI_Allreduce(buffer, NULL, n, MPI_FLOAT, MPI_SUM, comm),
-                PMPI_Allreduce(buffer, NULL, n, MPI_FLOAT, MPI_SUM, comm));
-    check_class("MPI_IN_PLACE as receive buffer",
-                MPI_Allreduce(buffer, MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, comm),
-                PMPI_Allreduce(buffer, MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, comm));
-    check_class("no op", MPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_OP_NULL, comm),
-                PMPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_OP_NULL, comm));
-    check_class("no communicator",
-                MPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL),
-                PMPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL));
-    check_class("an op that floats do not have",
-                MPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_BAND, comm),
-                PMPI_Allreduce(buffer, other, n, MPI_FLOAT, MPI_BAND, comm));
+    test_error("aliased buffers", buffer, buffer, MPI_FLOAT, MPI_SUM, comm);
+    test_error("NULL send buffer", NULL, other, MPI_FLOAT, MPI_SUM, comm);
+    test_error("NULL receive buffer", buffer, NULL, MPI_FLOAT, MPI_SUM, comm);
+    test_error("MPI_IN_PLACE as receive buffer", buffer, MPI_IN_PLACE, MPI_FLOAT, MPI_SUM, comm);
+    test_error("no op", buffer, other, MPI_FLOAT, MPI_OP_NULL, comm);
+    test_error("no communicator", buffer, other, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL);
+    test_error("an op that floats do not have", buffer, other, MPI_FLOAT, MPI_BAND, comm);
 }
 
 int main(int argc, char **argv)
 {
-    float *buffer = calloc(8192, sizeof(float));
+    float *buffer = calloc(2 * COUNT, sizeof(float));
 
     check_begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     test_empty();
-    test_errors(buffer, buffer + 4096);
+    test_errors(buffer, buffer + COUNT);
     test_counts();
-    test_errors(buffer, buffer + 4096);
+    test_errors(buffer, buffer + COUNT);
     test_empty();
     free(buffer);
     return check_end();

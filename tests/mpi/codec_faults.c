@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/wrap.h"
 #include "codec/codec.h"
 #include "lib/check.h"
 #include "lib/comms.h"
@@ -20,10 +21,7 @@ static const char *const names[] = {"encode", "reduce", "decode"};
 static enum cgx_operation failing = CGX_OPERATIONS;
 static unsigned calls_left; /* of the failing operation before it fails */
 
-enum cgx_status __real_cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work);
-enum cgx_status __wrap_cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work);
-
-enum cgx_status __wrap_cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work)
+WRAPPED(enum cgx_status, cgx_codec_run, const struct cgx_codec *codec, const struct cgx_work *work)
 {
     if (work->operation == failing && calls_left-- == 0)
         return CGX_ERR_DEVICE;

@@ -41,8 +41,7 @@ static void compare(struct steps *here, struct steps *there, const char *name)
     for (int i = 0; i < 14; i++) {
         here->parts[0].kind = there->parts[0].kind = i == 10 ? DATA_NONFINITE : DATA_GAUSSIAN;
         here->parts[2].scale = there->parts[2].scale = i > 10 ? 30 : 1;
-        right &= steps_take(here);
-        right &= steps_take(there);
+        right &= steps_take_both(here, there, 1);
         same = same && here->digest == there->digest;
         traffic = traffic && here->bytes == there->bytes && here->messages == there->messages &&
                   here->collectives == there->collectives;
@@ -158,18 +157,17 @@ static void test_refused(void)
     double worst = 0;
 
     steps_begin(&steps, MPI_COMM_WORLD, parts, CALLS);
-    steps_begin(&base, MPI_COMM_WORLD, parts, CALLS);
+    steps_begin_at(&base, &steps, "4");
     steps.place = PLACE_DEVICE;
-    comms_hint(base.comm, "cgx_bits", "4");
     steps.around = fail;
     fault.kind = SOFTCUDA_LAUNCH;
-    right = steps_take_all(&steps, 8) && steps_take_all(&base, 8);
+    right = steps_take_both(&steps, &base, 8);
     fault.call = 0;
     fault.nth = check_rank == 0;
-    right &= steps_take(&steps) && steps_take(&base);
+    right &= steps_take_both(&steps, &base, 1);
     fault.nth = 0;
     for (int i = 0; i < 4; i++) {
-        right &= steps_take(&steps) && steps_take(&base);
+        right &= steps_take_both(&steps, &base, 1);
         exact = exact && steps.found[0].exact;
         if (i > 0)
             worst = fmax(worst, steps.square / (base.square - base.found[0].square));
@@ -178,7 +176,7 @@ static void test_refused(void)
     check(worst <= 1.1,
           "one call is exact: the others keep to what the base width would do to them");
     check_note("error up to %.3f of that of the others at 4 bits", worst);
-    right = steps_take_all(&steps, 5) && steps_take_all(&base, 5);
+    right = steps_take_both(&steps, &base, 5);
     check(right && steps_exact(&steps) == 0 && steps.square <= base.square,
           "one call was exact: compressed again, and within the budget");
     steps_end(&steps);

@@ -4,9 +4,6 @@
 /* Compressed sums in a process with several contexts: buffers are worked on in their own, and the
  * caller's is what it was. Run with all calls compressed. */
 
-#define _GNU_SOURCE
-
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +17,15 @@
 
 static MPI_Comm comms[4];
 
-/* Of the driver, which device_open has loaded: FUNCTION, a pointer to a function's pointer. */
-static void look_up(const char *name, void *function)
-{
-    void *symbol = dlsym(RTLD_DEFAULT, name);
+static struct {
+    int (*create)(void **context, unsigned flags, int device);
+    int (*destroy)(void *context);
+    int (*set_current)(void *context);
+} driver;
 
-    if (!symbol)
-        bail_out("libcuda.so.1 has no %s", name);
-    memcpy(function, &symbol, sizeof symbol);
-}
-
-static void *current(void)
-{
-    int (*get)(void **context);
-    void *context = NULL;
-
-    look_up("cuCtxGetCurrent", &get);
-    if (get(&context) != 0)
-        bail_out("cuCtxGetCurrent failed");
-    return context;
-}
+static const struct device_function functions[] = {{"cuCtxCreate_v2", &driver.create},
+                                                   {"cuCtxDestroy_v2", &driver.destroy},
+                                                   {"cuCtxSetCurrent", &driver.set_current}};
 
 /* A context of the program's own beside the primary one of device 0. */
 static void *own_context;
@@ -47,34 +33,22 @@ enum { OWN = 2 };
 
 static void create_own(void)
 {
-    int (*create)(void **context, unsigned flags, int device);
-
-    look_up("cuCtxCreate_v2", &create);
-    if (create(&own_context, 0, 0) != 0)
-        bail_out("cuCtxCreate failed");
-}
-
-static void destroy_own(void)
-{
-    int (*destroy)(void *context);
-
-    look_up("cuCtxDestroy_v2", &destroy);
-    if (destroy(own_context) != 0)
-        bail_out("cuCtxDestroy failed");
+    device_must(driver.create(&own_context, 0, 0), "cuCtxCreate");
 }
 
 /* Makes the primary context of a device current, or OWN. */
 static void enter(int which)
 {
-    int (*set)(void *context);
-
-    if (which != OWN) {
+    if (which == OWN)
+        device_must(driver.set_current(own_context), "cuCtxSetCurrent");
+    else
         device_open(which);
-        return;
-    }
-    look_up("cuCtxSetCurrent", &set);
-    if (set(own_context) != 0)
-        bail_out("cuCtxSetCurrent failed");
+}
+
+static void destroy_own(void)
+{
+    enter(OWN);
+    device_must(driver.destroy(own_context), "cuCtxDestroy");
 }
 
 /* More after a call that was compressed. */
@@ -94,7 +68,8 @@ static bool is_right(int from, int to, int caller, size_t count, uint64_t seed, 
     float *input = check_memory(bytes), *result = check_memory(bytes),
           *wanted = check_memory(bytes);
     uint64_t before = work_done();
-    void *send, *receive, *context;
+    struct device_thread thread;
+    void *send, *receive;
     bool good;
 
     data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, seed, check_rank, count, input);
@@ -103,10 +78,10 @@ static bool is_right(int from, int to, int caller, size_t count, uint64_t seed, 
     enter(to);
     receive = device_clone(input, bytes);
     enter(caller);
-    context = current();
+    thread = device_thread();
     good = MPI_Allreduce(from == to && seed % 2 ? MPI_IN_PLACE : send, receive, (int)count,
                          MPI_FLOAT, MPI_SUM, comm) == MPI_SUCCESS;
-    good = current() == context && work_done() > before && good;
+    good = device_thread_is(&thread) && work_done() > before && good;
     good =
         MPI_Allreduce(input, wanted, (int)count, MPI_FLOAT, MPI_SUM, other) == MPI_SUCCESS && good;
     enter(to);
@@ -156,12 +131,10 @@ static void test_own(void)
     check(is_right(OWN, OWN, 0, 20011, 24, comms[0], comms[1]), "in a context of the program's");
     check(is_right(0, OWN, 1, 20011, 25, comms[0], comms[1]), "from the device's other context");
     check(is_right(OWN, 1, OWN, 20011, 26, comms[0], comms[1]), "to another device");
-    enter(OWN);
     destroy_own();
     check(is_right(0, 0, 0, 20011, 27, comms[0], comms[1]), "when that context has gone");
     create_own();
     check(is_right(OWN, OWN, OWN, 20011, 28, comms[0], comms[1]), "in a new one");
-    enter(OWN);
     destroy_own();
 }
 
@@ -194,16 +167,16 @@ struct worker {
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    void *context;
+    struct device_thread thread;
 
     if (worker->device >= 0)
         device_open(worker->device);
-    context = current();
-    worker->good = (context == NULL) == (worker->device < 0);
+    thread = device_thread();
+    worker->good = (thread.context == NULL) == (worker->device < 0);
     for (int i = 0; i < CALLS; i++) {
         worker->good = MPI_Allreduce(MPI_IN_PLACE, worker->buffer, COUNT, MPI_FLOAT, MPI_SUM,
                                      worker->comm) == MPI_SUCCESS &&
-                       current() == context && worker->good;
+                       device_thread_is(&thread) && worker->good;
         if (worker->device >= 0)
             device_download(worker->results + (size_t)i * COUNT, worker->buffer,
                             COUNT * sizeof(float));
@@ -274,7 +247,9 @@ int main(int argc, char **argv)
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     check_begin(&argc, &argv);
-    if (!check_has(device_open(0), "device buffers", "no CUDA driver, or no device"))
+    if (!check_has(device_open(0), "device buffers", "no CUDA driver, or no device") ||
+        !check_has(device_find(functions, sizeof functions / sizeof functions[0]), "contexts",
+                   "the driver makes none"))
         return check_end();
     comms_make(comms, 4);
     test_devices();

@@ -3,7 +3,7 @@
 
 /* What a compressed call asks of the driver and of the processor, and what is kept:
  * "device_counts COUNT [copied]", with the software driver, all calls compressed by the flat
- * algorithm. COPIED: the processor copies what mates have sent. */
+ * algorithm. COPIED: the processor copies what local peers have sent. */
 
 #define _GNU_SOURCE /* dladdr */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../lib/tap.h"
+#include "../lib/wrap.h"
 #include "coll/slice.h"
 #include "cuda/driver.h"
 #include "lib/check.h"
@@ -28,18 +29,9 @@ static unsigned slices, stride; /* of several slices every other operation fails
 
 /* ---- the library ---- */
 
-struct cgx_schedule __real_cgx_coll_schedule(const struct cgx_plan *plan,
-                                             const struct cgx_scheme *scheme, size_t staging);
-struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
-                                             const struct cgx_scheme *scheme, size_t staging);
-enum cgx_status __real_cgx_slice_decode(struct cgx_slice *slice);
-enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice);
-enum cgx_status __real_cgx_slice_post(struct cgx_slice *slice);
-enum cgx_status __wrap_cgx_slice_post(struct cgx_slice *slice);
-
-/* Cut into SLICES, with the staging memory of one for each lane. */
-struct cgx_schedule __wrap_cgx_coll_schedule(const struct cgx_plan *plan,
-                                             const struct cgx_scheme *scheme, size_t staging)
+/* Cut into SLICES, with the staging memory of one for each slot. */
+WRAPPED(struct cgx_schedule, cgx_coll_schedule, const struct cgx_plan *plan,
+        const struct cgx_scheme *scheme, size_t staging)
 {
     struct cgx_schedule schedule = __real_cgx_coll_schedule(plan, scheme, staging);
 
@@ -59,11 +51,8 @@ static CUresult load_nothing(CUmodule *module, const void *image)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-const struct cgx_cuda *__real_cgx_cuda(void);
-const struct cgx_cuda *__wrap_cgx_cuda(void);
-
 /* The library finds this one before its own. */
-const struct cgx_cuda *__wrap_cgx_cuda(void)
+WRAPPED(const struct cgx_cuda *, cgx_cuda, void)
 {
     static struct cgx_cuda without;
     const struct cgx_cuda *driver = __real_cgx_cuda();
@@ -86,18 +75,11 @@ static struct {
     unsigned long long before;
     struct device_thread thread; /* before */
     bool decoding; /* it came as the last sums were copied to the device, or after that */
-    bool pulling;  /* from other devices: mates may fail too */
+    bool pulling;  /* from other devices: local peers may fail too */
 } fault;
 
 static unsigned long long host_allocations;
 static unsigned host_left;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_cgx_pages_map(size_t bytes, int file);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_cgx_pages_map(size_t bytes, int file);
 
 static bool host_fails(void)
 {
@@ -105,17 +87,17 @@ static bool host_fails(void)
     return host_left > 0 && --host_left == 0;
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAPPED(void *, malloc, size_t bytes)
 {
     return host_fails() ? NULL : __real_malloc(bytes);
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+WRAPPED(void *, calloc, size_t count, size_t bytes)
 {
     return host_fails() ? NULL : __real_calloc(count, bytes);
 }
 
-void *__wrap_cgx_pages_map(size_t bytes, int file)
+WRAPPED(void *, cgx_pages_map, size_t bytes, int file)
 {
     return host_fails() ? NULL : __real_cgx_pages_map(bytes, file);
 }
@@ -160,14 +142,14 @@ static bool is_ahead(void)
     return operations() - fault.before < fault.left;
 }
 
-enum cgx_status __wrap_cgx_slice_decode(struct cgx_slice *slice)
+WRAPPED(enum cgx_status, cgx_slice_decode, struct cgx_slice *slice)
 {
     if (slice->number + 1 == slices)
         fault.decoding = fault.decoding || is_ahead();
     return __real_cgx_slice_decode(slice);
 }
 
-enum cgx_status __wrap_cgx_slice_post(struct cgx_slice *slice)
+WRAPPED(enum cgx_status, cgx_slice_post, struct cgx_slice *slice)
 {
     if (slice->pull != CGX_PULL_NONE && slice->number + 1 == slices && !cgx_slice_is_early(slice))
         fault.decoding = fault.decoding || is_ahead();

@@ -1,11 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Compressed sums and other work on their buffers: "device_order legacy|thread|other". What the
- * program queued before, on the legacy default stream, on its thread's or (with CGX_SYNC=device) on
- * another, is done before; when the call returns nothing is left to do. Run with all calls
- * compressed. */
+/* Compressed sums and other work on their buffers: "device_order legacy|thread|other|green". What
+ * the program queued before, on the legacy default stream, on its thread's, (with CGX_SYNC=device)
+ * on another, or on the default stream of a green context that is current, is done before; when the
+ * call returns nothing is left to do, and nothing of the library's goes with a green context. Run
+ * with all calls compressed. */
 
+#include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,20 +55,29 @@ static bool refer(void)
     return good;
 }
 
+/* Whether the sum of what is queued on the stream, from FROM to TO, is as in ordinary memory, and
+ * the thread as it was. Frees both. */
+static bool counts_queued(void *from, void *to, bool in_place)
+{
+    struct device_thread thread = device_thread();
+    bool good = refer();
+
+    device_upload(from, stale, BYTES);
+    device_upload(to, stale, BYTES);
+    device_upload_later(in_place ? to : from, later, BYTES, stream);
+    good = sum(in_place ? MPI_IN_PLACE : from, to, 0) == 0 && device_thread_is(&thread) && good;
+    device_download(result, to, BYTES);
+    device_free(from);
+    device_free(to);
+    return good && memcmp(result, wanted, BYTES) == 0;
+}
+
 /* ROUND: in the first the library makes what it needs, which may wait for what is queued; in later
  * ones nothing does but the call. */
 static void test_before(int round, bool in_place)
 {
-    void *from = device_clone(stale, BYTES), *to = device_clone(stale, BYTES);
-    bool good = refer();
-
-    device_upload_later(in_place ? to : from, later, BYTES, stream);
-    good = sum(in_place ? MPI_IN_PLACE : from, to, 0) == 0 && good;
-    device_download(result, to, BYTES);
-    check(good && memcmp(result, wanted, BYTES) == 0, "round %d, %s: what is queued counts", round,
-          in_place ? "in place" : "apart");
-    device_free(from);
-    device_free(to);
+    check(counts_queued(device_alloc(BYTES), device_alloc(BYTES), in_place),
+          "round %d, %s: what is queued counts", round, in_place ? "in place" : "apart");
 }
 
 /* What was to be written where the sum goes does not come after it. */
@@ -124,23 +135,14 @@ static void test_refused(void *reader)
     device_free(to);
 }
 
-int main(int argc, char **argv)
+/* All of it, on the stream that MODE says. */
+static void test_stream(const char *mode)
 {
-    void *reader;
+    void *reader = device_stream();
 
-    check_begin(&argc, &argv);
-    if (!place_begin("device buffers", false))
-        return check_end();
-    comms_make(comms, 2);
-    reader = device_stream();
-    stream = argc > 1 && strcmp(argv[1], "other") == 0    ? device_stream()
-             : argc > 1 && strcmp(argv[1], "thread") == 0 ? DEVICE_STREAM_PER_THREAD
-                                                          : NULL;
-    result = check_memory(BYTES);
-    wanted = check_memory(BYTES);
-    memset(result, 0, BYTES);
-    stale = make_input(1);
-    later = make_input(2);
+    stream = strcmp(mode, "other") == 0    ? device_stream()
+             : strcmp(mode, "thread") == 0 ? DEVICE_STREAM_PER_THREAD
+                                           : NULL;
     for (int round = 1; round <= 2; round++)
         for (int in_place = 0; in_place < 2; in_place++)
             test_before(round, in_place);
@@ -151,9 +153,132 @@ int main(int argc, char **argv)
             test_after((enum place)from, (enum place)to);
     if (device_is_soft())
         test_refused(reader);
+}
+
+/* ---- green contexts ---- */
+
+#if CUDA_VERSION >= 12040
+
+static struct {
+    __typeof__(cuCtxGetDevice) *get_device;
+    __typeof__(cuCtxSetCurrent) *set_current;
+    __typeof__(cuDeviceGetDevResource) *get_processors;
+    __typeof__(cuDevSmResourceSplitByCount) *split;
+    __typeof__(cuDevResourceGenerateDesc) *describe;
+    __typeof__(cuGreenCtxCreate) *create;
+    __typeof__(cuGreenCtxDestroy) *destroy;
+    __typeof__(cuCtxFromGreenCtx) *convert;
+    __typeof__(cuMemAllocAsync) *alloc_of_pool;
+} driver;
+
+static const struct device_function functions[] = {
+    {"cuCtxGetDevice", &driver.get_device},
+    {"cuCtxSetCurrent", &driver.set_current},
+    {"cuDeviceGetDevResource", &driver.get_processors},
+    {"cuDevSmResourceSplitByCount", &driver.split},
+    {"cuDevResourceGenerateDesc", &driver.describe},
+    {"cuGreenCtxCreate", &driver.create},
+    {"cuGreenCtxDestroy", &driver.destroy},
+    {"cuCtxFromGreenCtx", &driver.convert},
+    {"cuMemAllocAsync", &driver.alloc_of_pool},
+};
+
+/* Makes a green context of the current device, and that current; NULL: the driver makes none. */
+static CUgreenCtx enter_green(void)
+{
+    CUdevResource all, part;
+    CUdevResourceDesc description;
+    CUgreenCtx green;
+    CUcontext context;
+    CUdevice device;
+    unsigned parts = 1;
+
+    device_must(driver.get_device(&device), "cuCtxGetDevice");
+    if (driver.get_processors(device, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS ||
+        driver.split(&part, &parts, &all, NULL, 0, 1) != CUDA_SUCCESS ||
+        driver.describe(&description, &part, 1) != CUDA_SUCCESS ||
+        driver.create(&green, description, device, CU_GREEN_CTX_DEFAULT_STREAM) != CUDA_SUCCESS)
+        return NULL;
+    device_must(driver.convert(&context, green), "cuCtxFromGreenCtx");
+    device_must(driver.set_current(context), "cuCtxSetCurrent");
+    return green;
+}
+
+static void *allocate(bool of_pool)
+{
+    CUdeviceptr memory;
+
+    if (!of_pool)
+        return device_alloc(BYTES);
+    device_must(driver.alloc_of_pool(&memory, BYTES, NULL), "cuMemAllocAsync");
+    return (void *)(uintptr_t)memory;
+}
+
+static void test_sums(const char *when)
+{
+    for (int i = 0; i < 4; i++) {
+        bool of_pool = i % 2, in_place = i / 2;
+
+        check(counts_queued(allocate(of_pool), allocate(of_pool), in_place),
+              "%s, %s, %s: as in host memory", when, of_pool ? "of a pool" : "allocated",
+              in_place ? "in place" : "apart");
+    }
+}
+
+static void test_green(void)
+{
+    CUgreenCtx green = NULL;
+
+    if (!check_has(device_find(functions, sizeof functions / sizeof functions[0]), "green contexts",
+                   "the driver is older than CUDA 12.4") ||
+        !check_has((green = enter_green()) != NULL, "a green context", "the driver makes none"))
+        return;
+    test_sums("in a green context");
+    test_sums("once more");
+    device_open(check_rank);
+    device_must(driver.destroy(green), "cuGreenCtxDestroy");
+    test_sums("when it has gone");
+    green = enter_green();
+    test_sums("in a new one");
+    device_open(check_rank);
+    device_must(driver.destroy(green), "cuGreenCtxDestroy");
+}
+
+#else
+
+static void test_green(void)
+{
+    check_has(false, "green contexts", "built with a CUDA older than 12.4");
+}
+
+#endif
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "legacy";
+    bool green = strcmp(mode, "green") == 0;
+    unsigned long long before;
+
+    check_begin(&argc, &argv);
+    if (!place_begin("device buffers", false))
+        return check_end();
+    before = device_is_soft() ? device_live() : 0;
+    comms_make(comms, 2);
+    result = check_memory(BYTES);
+    wanted = check_memory(BYTES);
+    memset(result, 0, BYTES);
+    stale = make_input(1);
+    later = make_input(2);
+    if (green)
+        test_green();
+    else
+        test_stream(mode);
     place_free(PLACE_PINNED, stale);
     place_free(PLACE_PINNED, later);
     free(result);
     free(wanted);
+    comms_free(comms, 2);
+    if (green)
+        check(!device_is_soft() || device_live() == before, "nothing is lost with green contexts");
     return check_end();
 }

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums whose payloads go from device to device, when what mates have open of each other changes:
- * "device_peers PART [TYPE [COUNT]]", all calls compressed, CGX_INNER_COMMUNICATOR_TYPE=P2P. */
+/* Sums whose payloads go from device to device, when what local peers have open of each other
+ * changes: "device_peers PART [TYPE [COUNT]]", all calls compressed,
+ * CGX_INNER_COMMUNICATOR_TYPE=P2P. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +186,8 @@ static bool at_once(int round)
     return good;
 }
 
-/* Memory that mates could open is kept for communicators that come: as much as was in use at once.
+/* Memory that local peers could open is kept for communicators that come: as much as was in use at
+ * once.
  */
 static void test_communicators(void)
 {
@@ -209,7 +211,8 @@ static void test_communicators(void)
 
 /* ---- contexts that go ---- */
 
-/* When all the memory is pinned that exact calls keep, and that is there that mates could open. */
+/* When all the memory is pinned that exact calls keep, and that is there that local peers could
+ * open. */
 static unsigned long long live_with_kept(void)
 {
     struct pair pair = make_pair(MPI_COMM_WORLD);
@@ -294,10 +297,10 @@ static void test_reach(void)
 
     PMPI_Allgather(handle, sizeof handle, MPI_CHAR, handles, sizeof handle, MPI_CHAR,
                    MPI_COMM_WORLD);
-    for (int mate = 0; shared && mate < check_size; mate++) {
-        void *theirs = mate == check_rank ? NULL : device_reach(handles + mate * sizeof handle);
+    for (int peer = 0; shared && peer < check_size; peer++) {
+        void *theirs = peer == check_rank ? NULL : device_reach(handles + peer * sizeof handle);
 
-        reached = reached && (theirs || mate == check_rank);
+        reached = reached && (theirs || peer == check_rank);
         if (theirs)
             device_leave(theirs);
     }
@@ -314,7 +317,7 @@ static unsigned long long before_end; /* live; 0: it is not looked at */
 static void look_at_end(void)
 {
     if (before_end > 0 && live() >= before_end)
-        fprintf(stderr, "what mates could open is left at the end\n");
+        fprintf(stderr, "what local peers could open is left at the end\n");
 }
 
 int main(int argc, char **argv)

@@ -53,14 +53,20 @@ static int class_of(int code)
     return class;
 }
 
-/* A sum of COUNT floats, which is right. */
+/* A sum of COUNT floats; in place: SEND is MPI_IN_PLACE. */
+static int reduce(const void *send, void *receive)
+{
+    return MPI_Allreduce(send, receive, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* One that is right. */
 static bool is_right(void)
 {
     void *send = device_clone(input, sizeof input), *receive = device_alloc(sizeof result);
     bool right;
 
     PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    right = MPI_Allreduce(send, receive, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS;
+    right = reduce(send, receive) == MPI_SUCCESS;
     device_download(result, receive, sizeof result);
     device_free(send);
     device_free(receive);
@@ -69,18 +75,12 @@ static bool is_right(void)
 
 /* ---- wrong arguments ---- */
 
-struct arguments {
-    int count;
-    MPI_Datatype datatype;
-    MPI_Op op;
-    MPI_Comm comm;
-};
-
 /* MPI says the same of host and of device buffers. */
-static void test_refused(const char *name, const struct arguments *a, void *send, void *receive)
+static void test_refused(const char *name, void *send, void *receive, int count,
+                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    int host = PMPI_Allreduce(input, result, a->count, a->datatype, a->op, a->comm);
-    int device = MPI_Allreduce(send, receive, a->count, a->datatype, a->op, a->comm);
+    int host = PMPI_Allreduce(input, result, count, datatype, op, comm);
+    int device = MPI_Allreduce(send, receive, count, datatype, op, comm);
 
     check(class_of(host) == class_of(device), "%s: as with host buffers", name);
 }
@@ -88,15 +88,18 @@ static void test_refused(const char *name, const struct arguments *a, void *send
 /* Buffers that MPI finds wrong before it looks at the rest. */
 static void test_refused_buffers(void *send, void *receive)
 {
-    int code = MPI_Allreduce(send, send, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    const struct {
+        const char *name;
+        const void *send;
+        void *receive;
+    } cases[] = {{"one buffer for both", send, send},
+                 {"nowhere to receive", send, NULL},
+                 {"nothing to send", NULL, receive},
+                 {"receiving in place", send, MPI_IN_PLACE}};
 
-    check(class_of(code) == MPI_ERR_BUFFER, "one buffer for both is an error");
-    code = MPI_Allreduce(send, NULL, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    check(class_of(code) == MPI_ERR_BUFFER, "nowhere to receive is an error");
-    code = MPI_Allreduce(NULL, receive, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    check(class_of(code) == MPI_ERR_BUFFER, "nothing to send is an error");
-    code = MPI_Allreduce(send, MPI_IN_PLACE, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    check(class_of(code) == MPI_ERR_BUFFER, "receiving in place is an error");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check(class_of(reduce(cases[i].send, cases[i].receive)) == MPI_ERR_BUFFER, "%s is an error",
+              cases[i].name);
 }
 
 /* More elements than there are. */
@@ -139,19 +142,15 @@ static void test_bottom(void *receive)
 
 static void test_arguments(void)
 {
-    const struct arguments none = {0, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD};
-    const struct arguments no_type = {COUNT, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD};
-    const struct arguments no_op = {COUNT, MPI_FLOAT, MPI_OP_NULL, MPI_COMM_WORLD};
-    const struct arguments no_sum = {COUNT, MPI_BYTE, MPI_SUM, MPI_COMM_WORLD};
-    const struct arguments no_comm = {COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL};
+    const MPI_Comm world = MPI_COMM_WORLD;
     void *send = device_clone(input, sizeof input), *receive = device_clone(input, sizeof input);
 
-    test_refused("no elements", &none, send, receive);
-    test_refused("no datatype", &no_type, send, receive);
-    test_refused("no op", &no_op, send, receive);
-    test_refused("an op that the datatype has not", &no_sum, send, receive);
+    test_refused("no elements", send, receive, 0, MPI_FLOAT, MPI_SUM, world);
+    test_refused("no datatype", send, receive, COUNT, MPI_DATATYPE_NULL, MPI_SUM, world);
+    test_refused("no op", send, receive, COUNT, MPI_FLOAT, MPI_OP_NULL, world);
+    test_refused("an op that the datatype has not", send, receive, COUNT, MPI_BYTE, MPI_SUM, world);
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    test_refused("no communicator", &no_comm, send, receive);
+    test_refused("no communicator", send, receive, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL);
     test_refused_buffers(send, receive);
     test_short(send, receive);
     test_bottom(receive);
@@ -172,7 +171,7 @@ static void test_copy(unsigned nth, const char *name)
     int code;
 
     device_fail(SOFTCUDA_COPY, nth, false);
-    code = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    code = reduce(MPI_IN_PLACE, buffer);
     device_fail(SOFTCUDA_COPY, 0, false);
     check(class_of(code) == MPI_ERR_OTHER, "%s: an error", name);
     device_download(result, buffer, sizeof result);
@@ -192,7 +191,7 @@ static void test_store_of_one(void)
     PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     if (last)
         device_fail(SOFTCUDA_COPY, 2, false);
-    code = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    code = reduce(MPI_IN_PLACE, buffer);
     device_fail(SOFTCUDA_COPY, 0, false);
     device_download(result, buffer, sizeof result);
     check(last ? code != MPI_SUCCESS
@@ -223,7 +222,7 @@ static void test_unpinned(void)
 
     PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     device_fail(SOFTCUDA_ALLOC, 1, true);
-    code = MPI_Allreduce(send, receive, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    code = reduce(send, receive);
     device_fail(SOFTCUDA_ALLOC, 0, false);
     device_download(result, receive, sizeof result);
     check(code == MPI_SUCCESS && memcmp(result, exact, sizeof result) == 0,
@@ -243,13 +242,11 @@ static void test_broken_context(void)
     device_pin(input, sizeof input);
     device_fail(SOFTCUDA_ASYNC, 1, false);
     device_upload_later(buffer, input, sizeof input, NULL);
-    code = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    code = reduce(MPI_IN_PLACE, buffer);
     check(code != MPI_SUCCESS, "work that was queued before fails: an error");
-    code = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    code = reduce(MPI_IN_PLACE, buffer);
     check(code != MPI_SUCCESS, "and so are later calls");
-    check(MPI_Allreduce(MPI_IN_PLACE, result, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) ==
-              MPI_SUCCESS,
-          "but not those on host buffers");
+    check(reduce(MPI_IN_PLACE, result) == MPI_SUCCESS, "but not those on host buffers");
 }
 
 static void test_failures(void)
@@ -331,7 +328,7 @@ static void test_order(const char *how)
     device_pin(later, sizeof later);
     PMPI_Allreduce(later, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     device_upload_later(buffer, later, sizeof later, stream);
-    MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    reduce(MPI_IN_PLACE, buffer);
     device_download(result, buffer, sizeof result);
     check(memcmp(result, exact, sizeof result) == 0, "what was queued is done before");
     device_unpin(later);

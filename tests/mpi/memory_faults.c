@@ -9,21 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/wrap.h"
 #include "lib/check.h"
 #include "lib/comms.h"
 
 static bool armed;
 static int left; /* allocations before the one that fails */
 static bool failed;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_cgx_pages_map(size_t bytes, int file);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_cgx_pages_map(size_t bytes, int file);
 
 static bool fails(void)
 {
@@ -33,22 +25,22 @@ static bool fails(void)
     return failed = true;
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAPPED(void *, malloc, size_t bytes)
 {
     return fails() ? NULL : __real_malloc(bytes);
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+WRAPPED(void *, calloc, size_t count, size_t bytes)
 {
     return fails() ? NULL : __real_calloc(count, bytes);
 }
 
-void *__wrap_realloc(void *memory, size_t bytes)
+WRAPPED(void *, realloc, void *memory, size_t bytes)
 {
     return fails() ? NULL : __real_realloc(memory, bytes);
 }
 
-void *__wrap_cgx_pages_map(size_t bytes, int file)
+WRAPPED(void *, cgx_pages_map, size_t bytes, int file)
 {
     return fails() ? NULL : __real_cgx_pages_map(bytes, file);
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "../lib/wrap.h"
 #include "lib/check.h"
 #include "lib/sum.h"
 #include "topo/speed.h"
@@ -16,9 +17,7 @@
 static unsigned mbits;
 static atomic_int longest;
 
-struct cgx_topo_speed __wrap_cgx_topo_speed_here(void);
-
-struct cgx_topo_speed __wrap_cgx_topo_speed_here(void)
+WRAPPED(struct cgx_topo_speed, cgx_topo_speed_here, void)
 {
     return (struct cgx_topo_speed){.mbits = mbits, .name = "eth0"};
 }

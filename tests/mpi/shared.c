@@ -32,9 +32,9 @@ static atomic_uint_fast64_t inside, outside;
 int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    bool mate = destination / per_node == check_rank / per_node;
+    bool is_local = destination / per_node == check_rank / per_node;
 
-    atomic_fetch_add(mate ? &inside : &outside, 1);
+    atomic_fetch_add(is_local ? &inside : &outside, 1);
     return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
 }
 
@@ -118,17 +118,17 @@ static void test_hurry(void)
 
 static void test_messages(void)
 {
-    bool right = true, mates = true, others = true;
+    bool right = true, local = true, others = true;
 
     for (size_t i = 0; i < COUNTS; i++) {
         uint64_t before = inside, before_others = outside;
 
         right = is_right(MPI_COMM_WORLD, counts[i], i) && right;
-        mates = mates && inside == before;
+        local = local && inside == before;
         others = others && (outside > before_others) == (per_node < check_size);
     }
     check(right, "right and compressed");
-    check(mates, "no message of MPI's to a rank of the same node");
+    check(local, "no message of MPI's to a rank of the same node");
     check(others, "and some to others, if there are any");
 }
 

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../lib/wrap.h"
 #include "lib/bound.h"
 #include "lib/check.h"
 #include "lib/sum.h"
@@ -40,37 +41,22 @@ static bool fails(const char *function)
     return failed = true;
 }
 
-int __real_memfd_create(const char *name, unsigned flags);
-int __real_fchmod(int file, mode_t mode);
-int __real_ftruncate(int file, off_t length);
-void *__real_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset);
-ssize_t __real_readlink(const char *path, char *target, size_t size);
-int __real_open(const char *path, int flags, ...);
-int __real_fstat(int file, struct stat *status);
-ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
-void *__real_calloc(size_t count, size_t bytes);
-
-int __wrap_memfd_create(const char *name, unsigned flags);
-int __wrap_fchmod(int file, mode_t mode);
-int __wrap_ftruncate(int file, off_t length);
-void *__wrap_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset);
-ssize_t __wrap_readlink(const char *path, char *target, size_t size);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_fstat(int file, struct stat *status);
-ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags);
-void *__wrap_calloc(size_t count, size_t bytes);
-
-int __wrap_memfd_create(const char *name, unsigned flags)
+WRAPPED(int, memfd_create, const char *name, unsigned flags)
 {
     return fails("memfd_create") ? -1 : __real_memfd_create(name, flags);
 }
 
-int __wrap_fchmod(int file, mode_t mode)
+WRAPPED(int, fchmod, int file, mode_t mode)
 {
     return fails("fchmod") ? -1 : __real_fchmod(file, mode);
 }
 
-int __wrap_ftruncate(int file, off_t length)
+WRAPPED(int, fstat, int file, struct stat *status)
+{
+    return fails("fstat") ? -1 : __real_fstat(file, status);
+}
+
+WRAPPED(int, ftruncate, int file, off_t length)
 {
     struct stat status;
 
@@ -79,18 +65,18 @@ int __wrap_ftruncate(int file, off_t length)
     return fails("ftruncate") ? -1 : __real_ftruncate(file, length);
 }
 
-void *__wrap_mmap(void *at, size_t bytes, int access, int flags, int file, off_t offset)
+WRAPPED(void *, mmap, void *at, size_t bytes, int access, int flags, int file, off_t offset)
 {
     return fails("mmap") ? MAP_FAILED : __real_mmap(at, bytes, access, flags, file, offset);
 }
 
-ssize_t __wrap_readlink(const char *path, char *target, size_t size)
+WRAPPED(ssize_t, readlink, const char *path, char *target, size_t size)
 {
     return fails("readlink") ? -1 : __real_readlink(path, target, size);
 }
 
 /* "another": the file is of the same size, but another one. */
-int __wrap_open(const char *path, int flags, ...)
+WRAPPED(int, open, const char *path, int flags, ...)
 {
     mode_t mode = 0;
     int file, other;
@@ -113,17 +99,12 @@ int __wrap_open(const char *path, int flags, ...)
     return other;
 }
 
-int __wrap_fstat(int file, struct stat *status)
-{
-    return fails("fstat") ? -1 : __real_fstat(file, status);
-}
-
-ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
+WRAPPED(ssize_t, getrandom, void *bytes, size_t size, unsigned flags)
 {
     return fails("getrandom") ? -1 : __real_getrandom(bytes, size, flags);
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+WRAPPED(void *, calloc, size_t count, size_t bytes)
 {
     return fails("calloc") ? NULL : __real_calloc(count, bytes);
 }

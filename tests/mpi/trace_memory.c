@@ -6,13 +6,11 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "../lib/wrap.h"
 #include "lib/check.h"
 #include "util/trace.h"
 
-void *__real_calloc(size_t count, size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-
-void *__wrap_calloc(size_t count, size_t bytes)
+WRAPPED(void *, calloc, size_t count, size_t bytes)
 {
     return check_rank == 1 && count == CGX_TRACE_EVENTS ? NULL : __real_calloc(count, bytes);
 }

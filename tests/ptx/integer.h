@@ -132,7 +132,10 @@ PTX uint32_t ptx_prmt_b32(uint32_t low, uint32_t high, uint32_t selector)
 
 PTX uint32_t ptx_brev_b32(uint32_t x)
 {
-    return __brev(x);
+    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+    x = (x >> 4 & 0x0F0F0F0Fu) | (x & 0x0F0F0F0Fu) << 4;
+    return __builtin_bswap32(x);
 }
 
 PTX uint32_t ptx_popc_b32(uint32_t x)

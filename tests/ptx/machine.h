@@ -97,7 +97,7 @@ PTX void ptx_bar_sync(uint32_t barrier, SOFTCUDA_FROM)
 {
     if (barrier != 0)
         ptx_fail("a barrier that is not known", barrier);
-    softcuda_barrier(file, line, false);
+    softcuda_barrier(file, line);
 }
 
 PTX void ptx_bar_warp_sync(uint32_t mask, SOFTCUDA_FROM)

@@ -12,25 +12,19 @@
 static CUresult allocate(struct softcuda_context *context, enum softcuda_memory memory, bool pooled,
                          size_t bytes, void **start)
 {
-    struct softcuda_allocation *allocation;
+    struct softcuda_allocation made = {.memory = memory,
+                                       .pooled = pooled,
+                                       .context = pooled ? NULL : context->home,
+                                       .device = context->device};
 
     if (start == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (softcuda_fails(SOFTCUDA_ALLOC) || bytes > DEVICE_BYTES ||
-        (memory != SOFTCUDA_PINNED && bytes > DEVICE_BYTES - softcuda_memory_used(context->device)))
+        (memory != SOFTCUDA_PINNED &&
+         bytes > DEVICE_BYTES - softcuda_memory_used(context->device)) ||
+        !softcuda_memory_map(&made, bytes) || !softcuda_memory_insert(&made))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    allocation = calloc(1, sizeof *allocation);
-    if (allocation == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    allocation->memory = memory;
-    allocation->pooled = pooled;
-    allocation->context = pooled ? NULL : context->home;
-    allocation->device = context->device;
-    if (!softcuda_memory_map(allocation, bytes) || !softcuda_memory_insert(allocation)) {
-        free(allocation);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    *start = allocation->start;
+    *start = made.start;
     return CUDA_SUCCESS;
 }
 
@@ -127,18 +121,6 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
         code = CUDA_ERROR_INVALID_DEVICE;
     if (code == CUDA_SUCCESS)
         *bytes = DEVICE_BYTES;
-    return softcuda_leave(code);
-}
-
-CUresult cuMemGetInfo(size_t *left, size_t *total)
-{
-    struct softcuda_context *context;
-    CUresult code = softcuda_enter_context(&context);
-
-    if (code == CUDA_SUCCESS) {
-        *left = DEVICE_BYTES - softcuda_memory_used(context->device);
-        *total = DEVICE_BYTES;
-    }
     return softcuda_leave(code);
 }
 

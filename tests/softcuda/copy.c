@@ -28,7 +28,7 @@ struct set {
 };
 
 /* What an argument may be. */
-enum side { HOST, DEVICE, ANY };
+enum side { HOST, DEVICE };
 
 static bool is_host(enum softcuda_memory memory)
 {
@@ -50,7 +50,7 @@ static bool find(const struct softcuda_context *context, const void *address, si
             (written && allocation->read_only))
             return false;
     }
-    return side == HOST ? *memory != SOFTCUDA_DEVICE : side == ANY || *memory != SOFTCUDA_PAGEABLE;
+    return *memory != (side == HOST ? SOFTCUDA_DEVICE : SOFTCUDA_PAGEABLE);
 }
 
 /* Between queueing and this another context may have gone, with its memory, or another process may
@@ -229,11 +229,6 @@ CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
     return call(NULL, &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, true});
 }
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-    return call(NULL, &(struct request){address(to), address(from), bytes, ANY, ANY, true});
-}
-
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
     return call(stream, &(struct request){address(to), from, bytes, DEVICE, HOST, false});
@@ -248,11 +243,6 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 {
     return call(stream,
                 &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, false});
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return call(stream, &(struct request){address(to), address(from), bytes, ANY, ANY, false});
 }
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)

@@ -156,59 +156,47 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
 
 /* ---- errors ---- */
 
+#define NAMED(name) \
+    {               \
+        name, #name \
+    }
+
 static const struct {
     CUresult code;
-    const char *name, *text;
-} errors[] = {
-#define ERROR(name, text) \
-    {                     \
-        name, #name, text \
-    }
-    ERROR(CUDA_SUCCESS, "no error"),
-    ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
-    ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
-    ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
-    ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE, "the device is busy or unavailable"),
-    ERROR(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
-    ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-    ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
-    ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
-    ERROR(CUDA_ERROR_MAP_FAILED, "mapping of buffer object failed"),
-    ERROR(CUDA_ERROR_ALREADY_MAPPED, "resource already mapped"),
-    ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-    ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
-    ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
-    ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-    ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-    ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
-    ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the memory is already mapped"),
-    ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered one"),
-    ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
-    ERROR(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
-    ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
-    ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
-#undef ERROR
-};
+    const char *name;
+} errors[] = {NAMED(CUDA_SUCCESS),
+              NAMED(CUDA_ERROR_INVALID_VALUE),
+              NAMED(CUDA_ERROR_OUT_OF_MEMORY),
+              NAMED(CUDA_ERROR_NOT_INITIALIZED),
+              NAMED(CUDA_ERROR_DEVICE_UNAVAILABLE),
+              NAMED(CUDA_ERROR_NO_DEVICE),
+              NAMED(CUDA_ERROR_INVALID_DEVICE),
+              NAMED(CUDA_ERROR_INVALID_IMAGE),
+              NAMED(CUDA_ERROR_INVALID_CONTEXT),
+              NAMED(CUDA_ERROR_MAP_FAILED),
+              NAMED(CUDA_ERROR_ALREADY_MAPPED),
+              NAMED(CUDA_ERROR_INVALID_HANDLE),
+              NAMED(CUDA_ERROR_NOT_FOUND),
+              NAMED(CUDA_ERROR_NOT_READY),
+              NAMED(CUDA_ERROR_ILLEGAL_ADDRESS),
+              NAMED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
+              NAMED(CUDA_ERROR_CONTEXT_IS_DESTROYED),
+              NAMED(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED),
+              NAMED(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+              NAMED(CUDA_ERROR_LAUNCH_FAILED),
+              NAMED(CUDA_ERROR_NOT_PERMITTED),
+              NAMED(CUDA_ERROR_NOT_SUPPORTED),
+              NAMED(CUDA_ERROR_UNKNOWN)};
 
-/* These need no device, so they never fail with one. */
-static CUresult find_error(CUresult code, const char **found, bool name)
-{
-    if (found == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *found = NULL;
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
-        if (errors[i].code == code)
-            *found = name ? errors[i].name : errors[i].text;
-    }
-    return *found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
+/* Needs no device, so it never fails with one. */
 CUresult cuGetErrorName(CUresult code, const char **name)
 {
-    return find_error(code, name, true);
-}
-
-CUresult cuGetErrorString(CUresult code, const char **text)
-{
-    return find_error(code, text, false);
+    if (name == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *name = NULL;
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        if (errors[i].code == code)
+            *name = errors[i].name;
+    }
+    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What nvcc gives to a kernel, for g++: included before a .cu file (g++ -x c++ -include device.h),
- * it compiles the kernel for softcuda_run. Only what kernels need of CUDA is here: one dimension,
- * no dynamic shared memory, no textures. Compile with -ffp-contract=off, as nvcc with -fmad=false.
+ * it compiles the kernel for softcuda_run. Only what kernels here use of CUDA is here. Compile with
+ * -ffp-contract=off, as nvcc with -fmad=false.
  *
  * Stricter than CUDA, so that a kernel that passes does not depend on luck:
  * - Threads meet only at the same line of the source.
@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arithmetic.h"
 #include "softcuda.h"
 #include "threads.h"
 
@@ -33,61 +32,32 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-#define __align__(n) __attribute__((aligned(n)))
-#define __grid_constant__
 
 /* Blocks run one after the other. A section of its own lets the engine fill it between them; with
  * AddressSanitizer, -fsanitize-sections=softcuda_shared puts red zones around each variable. */
 #define __shared__ static __attribute__((section("softcuda_shared")))
 
-#define warpSize 32
-
 /* ---- types ---- */
 
-#define SOFTCUDA_VECTORS(base, name)                                     \
-    struct __align__(2 * sizeof(base)) name##2                           \
-    {                                                                    \
-        base x, y;                                                       \
-    };                                                                   \
-    struct name##3                                                       \
-    {                                                                    \
-        base x, y, z;                                                    \
-    };                                                                   \
-    struct __align__(4 * sizeof(base)) name##4                           \
-    {                                                                    \
-        base x, y, z, w;                                                 \
-    };                                                                   \
-    static inline name##2 make_##name##2(base x, base y)                 \
-    {                                                                    \
-        return {x, y};                                                   \
-    }                                                                    \
-    static inline name##3 make_##name##3(base x, base y, base z)         \
-    {                                                                    \
-        return {x, y, z};                                                \
-    }                                                                    \
-    static inline name##4 make_##name##4(base x, base y, base z, base w) \
-    {                                                                    \
-        return {x, y, z, w};                                             \
-    }
-
-SOFTCUDA_VECTORS(unsigned char, uchar)
-SOFTCUDA_VECTORS(unsigned short, ushort)
-SOFTCUDA_VECTORS(int, int)
-SOFTCUDA_VECTORS(unsigned, uint)
-SOFTCUDA_VECTORS(float, float)
-
-struct __align__(16) ulonglong2
-{
-    unsigned long long x, y;
+struct __attribute__((aligned(8))) uint2 {
+    unsigned x, y;
 };
 
-static inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y)
+struct __attribute__((aligned(16))) uint4 {
+    unsigned x, y, z, w;
+};
+
+static inline uint2 make_uint2(unsigned x, unsigned y)
 {
     return {x, y};
+}
+
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
 }
 
 typedef softcuda_dim dim3;
@@ -104,24 +74,7 @@ typedef softcuda_dim dim3;
 
 static inline void __syncthreads(SOFTCUDA_FROM)
 {
-    softcuda_barrier(file, line, false);
-}
-
-static inline int __syncthreads_count(int predicate, SOFTCUDA_FROM)
-{
-    return static_cast<int>(softcuda_barrier(file, line, predicate != 0) & 0xFFFFFFFFu);
-}
-
-static inline int __syncthreads_or(int predicate, SOFTCUDA_FROM)
-{
-    return (softcuda_barrier(file, line, predicate != 0) & 0xFFFFFFFFu) != 0;
-}
-
-static inline int __syncthreads_and(int predicate, SOFTCUDA_FROM)
-{
-    uint64_t counts = softcuda_barrier(file, line, predicate != 0);
-
-    return (counts & 0xFFFFFFFFu) == counts >> 32;
+    softcuda_barrier(file, line);
 }
 
 static inline void __syncwarp(unsigned mask = 0xFFFFFFFFu, SOFTCUDA_FROM)
@@ -134,20 +87,11 @@ static inline unsigned __ballot_sync(unsigned mask, int predicate, SOFTCUDA_FROM
     return softcuda_ballot(file, line, mask, predicate != 0);
 }
 
-static inline int __any_sync(unsigned mask, int predicate, SOFTCUDA_FROM)
-{
-    return softcuda_ballot(file, line, mask, predicate != 0) != 0;
-}
-
-static inline int __all_sync(unsigned mask, int predicate, SOFTCUDA_FROM)
-{
-    return softcuda_ballot(file, line, mask, predicate != 0) == mask;
-}
-
+/* Of 4 or 8 bytes. */
 template <typename T>
-static inline T softcuda_exchange(const char *file, int line, unsigned mask, T value,
-                                  unsigned source)
+static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM)
 {
+    unsigned source = (softcuda_here.thread.x ^ static_cast<unsigned>(lanes)) % 32;
     uint64_t bits = 0;
 
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take 4 or 8 bytes");
@@ -157,125 +101,54 @@ static inline T softcuda_exchange(const char *file, int line, unsigned mask, T v
     return value;
 }
 
-/* Which lane is read follows the PTX ISA, shfl.sync: the own one where there is none. WIDTH is a
- * power of two up to 32. */
-template <typename T>
-static inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, SOFTCUDA_FROM)
-{
-    unsigned lane = softcuda_here.thread.x % 32, last = static_cast<unsigned>(width) - 1;
+/* ---- bits and integers ---- */
 
-    return softcuda_exchange(file, line, mask, value,
-                             (lane & ~last) | (static_cast<unsigned>(source) & last));
+static inline unsigned __float_as_uint(float value)
+{
+    unsigned bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 
-template <typename T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, SOFTCUDA_FROM)
+static inline float __uint_as_float(unsigned bits)
 {
-    unsigned lane = softcuda_here.thread.x % 32, last = static_cast<unsigned>(width) - 1;
-    unsigned source = lane ^ (static_cast<unsigned>(bits) & 31);
+    float value;
 
-    return softcuda_exchange(file, line, mask, value, source <= (lane | last) ? source : lane);
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
-template <typename T>
-static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                                 SOFTCUDA_FROM)
+static inline int __popc(unsigned value)
 {
-    unsigned lane = softcuda_here.thread.x % 32, last = static_cast<unsigned>(width) - 1;
-    unsigned source = lane + (delta & 31);
-
-    return softcuda_exchange(file, line, mask, value, source <= (lane | last) ? source : lane);
+    return __builtin_popcount(value);
 }
 
-template <typename T>
-static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                               SOFTCUDA_FROM)
+static inline int __ffs(int value)
 {
-    unsigned lane = softcuda_here.thread.x % 32, last = static_cast<unsigned>(width) - 1;
-
-    delta &= 31;
-    return softcuda_exchange(file, line, mask, value, (lane & last) >= delta ? lane - delta : lane);
+    return __builtin_ffs(value);
 }
 
-/* ---- memory ---- */
-
-/* As with CUDA's overloads, the pointer alone decides on the type. */
-template <typename T> struct softcuda_identity {
-    typedef T type;
-};
-template <typename T> using softcuda_like = typename softcuda_identity<T>::type;
-
-template <typename T> static inline T atomicAdd(T *address, softcuda_like<T> value)
+/* Each nibble of SELECTOR: a byte of HIGH:LOW (0 to 7) or, with 8 added, its sign. */
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
-    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+    uint64_t both = static_cast<uint64_t>(high) << 32 | low;
+    unsigned result = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned nibble = selector >> 4 * i & 15;
+        unsigned byte = static_cast<unsigned>(both >> 8 * (nibble & 7)) & 255;
+
+        if (nibble & 8)
+            byte = byte & 128 ? 255 : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
 }
 
-template <typename T> static inline T atomicOr(T *address, softcuda_like<T> value)
+static inline unsigned min(unsigned x, unsigned y)
 {
-    return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
-}
-
-template <typename T> static inline T atomicAnd(T *address, softcuda_like<T> value)
-{
-    return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);
-}
-
-template <typename T> static inline T atomicExch(T *address, softcuda_like<T> value)
-{
-    return __atomic_exchange_n(address, value, __ATOMIC_RELAXED);
-}
-
-template <typename T>
-static inline T atomicCAS(T *address, softcuda_like<T> expected, softcuda_like<T> value)
-{
-    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
-    return expected;
-}
-
-template <typename T> static inline T atomicMax(T *address, softcuda_like<T> value)
-{
-    T old = __atomic_load_n(address, __ATOMIC_RELAXED);
-
-    while (old < value && !__atomic_compare_exchange_n(address, &old, value, false,
-                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    return old;
-}
-
-template <typename T> static inline T atomicMin(T *address, softcuda_like<T> value)
-{
-    T old = __atomic_load_n(address, __ATOMIC_RELAXED);
-
-    while (value < old && !__atomic_compare_exchange_n(address, &old, value, false,
-                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    return old;
-}
-
-template <typename T> static inline T __ldg(const T *address)
-{
-    return *address;
-}
-
-template <typename T> static inline T __ldcs(const T *address)
-{
-    return *address;
-}
-
-template <typename T> static inline T __ldcg(const T *address)
-{
-    return *address;
-}
-
-template <typename T> static inline void __stcs(T *address, T value)
-{
-    *address = value;
-}
-
-template <typename T> static inline void __stcg(T *address, T value)
-{
-    *address = value;
+    return y < x ? y : x;
 }
 
 #endif

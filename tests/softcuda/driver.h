@@ -138,8 +138,8 @@ bool softcuda_memory_map_file(struct softcuda_allocation *allocation, size_t byt
  * NULL: no memory. softcuda_memory_replace puts it into their place. */
 void *softcuda_memory_copy(const struct softcuda_allocation *allocation, int file, off_t offset);
 void softcuda_memory_replace(const struct softcuda_allocation *allocation, void *copy);
-/* Owned by the table from then on, as one that is live. False: no memory. */
-bool softcuda_memory_insert(struct softcuda_allocation *allocation);
+/* Keeps a copy of ALLOCATION as one that is live. False: no memory. */
+bool softcuda_memory_insert(const struct softcuda_allocation *allocation);
 /* Frees it. Whether nothing was written beside it. */
 bool softcuda_memory_release(struct softcuda_allocation *allocation);
 /* The Nth by address; NULL: there are no more. */

@@ -3,7 +3,6 @@
 
 /* Handles of memory for other processes. */
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,30 +42,22 @@ static CUresult open_offer(struct softcuda_context *context, const struct softcu
                            CUdeviceptr *pointer)
 {
     const struct softcuda_allocation *same = softcuda_share_find(offer->number);
-    struct softcuda_allocation *allocation;
+    struct softcuda_allocation opened = {
+        .memory = SOFTCUDA_DEVICE, .context = context->home, .device = (CUdevice)offer->device};
     CUresult code;
 
     if (offer->process == (uint64_t)getpid())
         return CUDA_ERROR_INVALID_CONTEXT;
     if (same)
         return softcuda_share_is_gone(same) ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_ALREADY_MAPPED;
-    allocation = calloc(1, sizeof *allocation);
-    if (allocation == NULL)
-        return CUDA_ERROR_MAP_FAILED;
-    allocation->memory = SOFTCUDA_DEVICE;
-    allocation->context = context->home;
-    allocation->device = (CUdevice)offer->device;
-    code = softcuda_share_import(allocation, offer);
-    if (code == CUDA_SUCCESS && !softcuda_memory_insert(allocation)) {
-        softcuda_share_end(allocation);
+    code = softcuda_share_import(&opened, offer);
+    if (code == CUDA_SUCCESS && !softcuda_memory_insert(&opened)) {
+        softcuda_share_end(&opened);
         code = CUDA_ERROR_MAP_FAILED;
     }
-    if (code != CUDA_SUCCESS) {
-        free(allocation);
-        return code;
-    }
-    *pointer = (CUdeviceptr)(uintptr_t)allocation->start;
-    return CUDA_SUCCESS;
+    if (code == CUDA_SUCCESS)
+        *pointer = (CUdeviceptr)(uintptr_t)opened.start;
+    return code;
 }
 
 CUresult cuIpcOpenMemHandle(CUdeviceptr *pointer, CUipcMemHandle handle, unsigned flags)

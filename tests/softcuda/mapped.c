@@ -96,15 +96,6 @@ static CUresult give_back(const unsigned char *start, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-static bool is_reserved(const unsigned char *start, size_t bytes)
-{
-    const struct reservation *one = reservations;
-
-    while (one && (start < one->start || start >= one->start + one->bytes))
-        one = one->next;
-    return one && bytes <= (size_t)(one->start + one->bytes - start);
-}
-
 bool softcuda_mapped_range(const void *address, const unsigned char **start, size_t *bytes)
 {
     const unsigned char *byte = address;
@@ -117,6 +108,14 @@ bool softcuda_mapped_range(const void *address, const unsigned char **start, siz
     *start = one->start;
     *bytes = one->bytes;
     return true;
+}
+
+static bool is_reserved(const unsigned char *start, size_t bytes)
+{
+    const unsigned char *first;
+    size_t all;
+
+    return softcuda_mapped_range(start, &first, &all) && bytes <= (size_t)(first + all - start);
 }
 
 /* ---- memory ---- */
@@ -184,26 +183,23 @@ static void drop(struct softcuda_physical *physical)
 
 static CUresult map(unsigned char *start, size_t bytes, struct softcuda_physical *physical)
 {
-    struct softcuda_allocation *allocation;
+    struct softcuda_allocation piece;
 
     if (physical == NULL || physical->bytes != bytes || (uintptr_t)start % GRANULARITY != 0 ||
         !is_reserved(start, bytes) || is_in_use(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     if (physical->mapped)
         return CUDA_ERROR_NOT_SUPPORTED;
-    allocation = calloc(1, sizeof *allocation);
-    if (allocation == NULL)
+    piece = (struct softcuda_allocation){.memory = SOFTCUDA_DEVICE,
+                                         .device = physical->device,
+                                         .mapped_by_hand = physical,
+                                         .start = start,
+                                         .bytes = bytes,
+                                         .pages = start,
+                                         .mapped = bytes};
+    if (!softcuda_memory_insert(&piece))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    allocation->memory = SOFTCUDA_DEVICE;
-    allocation->device = physical->device;
-    allocation->mapped_by_hand = physical;
-    allocation->start = allocation->pages = start;
-    allocation->bytes = allocation->mapped = bytes;
-    if (!softcuda_memory_insert(allocation)) {
-        free(allocation);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    softcuda_memory_replace(allocation, physical->home);
+    softcuda_memory_replace(&piece, physical->home);
     physical->home = NULL;
     physical->mapped = true;
     return CUDA_SUCCESS;

@@ -65,10 +65,11 @@ static size_t count_up_to(const void *address)
     return low;
 }
 
-bool softcuda_memory_insert(struct softcuda_allocation *allocation)
+bool softcuda_memory_insert(const struct softcuda_allocation *allocation)
 {
     static unsigned long long ids;
     size_t place = count_up_to(allocation->start);
+    struct softcuda_allocation *kept;
 
     if (count == room) {
         size_t more = room == 0 ? 64 : 2 * room;
@@ -79,9 +80,13 @@ bool softcuda_memory_insert(struct softcuda_allocation *allocation)
         allocations = table;
         room = more;
     }
+    kept = malloc(sizeof *kept);
+    if (kept == NULL)
+        return false;
+    *kept = *allocation;
+    kept->id = ++ids;
     memmove(allocations + place + 1, allocations + place, (count - place) * sizeof *allocations);
-    allocations[place] = allocation;
-    allocation->id = ++ids;
+    allocations[place] = kept;
     count++;
     softcuda_counts.live++;
     return true;

@@ -22,8 +22,8 @@ __global__ static void race(const arguments args)
 /* The lanes meet, which orders nothing. */
 __global__ static void race_shuffle(const arguments args)
 {
-    args.out[threadIdx.x] = __shfl_sync(ALL, threadIdx.x, 0);
-    __shfl_sync(ALL, 0, 0);
+    args.out[threadIdx.x] = __shfl_xor_sync(ALL, threadIdx.x, 1);
+    __shfl_xor_sync(ALL, 0, 1);
     args.data[threadIdx.x] = args.out[threadIdx.x ^ 1];
 }
 
@@ -93,7 +93,7 @@ __global__ static void half_barrier(const arguments args)
 {
     if (threadIdx.x < 128)
         __syncthreads();
-    args.out[threadIdx.x] = __shfl_sync(ALL, threadIdx.x, 0);
+    args.out[threadIdx.x] = __shfl_xor_sync(ALL, threadIdx.x, 1);
     __syncthreads();
 }
 
@@ -111,7 +111,7 @@ __global__ static void absent_lane(const arguments args)
 
 __global__ static void unnamed_lane(const arguments args)
 {
-    args.out[threadIdx.x] = __shfl_sync(0xFFFFu, threadIdx.x, 0, 16);
+    args.out[threadIdx.x] = __shfl_xor_sync(0xFFFFu, threadIdx.x, 1);
 }
 
 __global__ static void unnamed_source(const arguments args)
@@ -123,7 +123,7 @@ __global__ static void unnamed_source(const arguments args)
 
 __global__ static void different_masks(const arguments args)
 {
-    args.out[threadIdx.x] = __shfl_sync(threadIdx.x % 32 == 9 ? ALL - 1 : ALL, threadIdx.x, 1);
+    args.out[threadIdx.x] = __shfl_xor_sync(threadIdx.x % 32 == 9 ? ALL - 1 : ALL, threadIdx.x, 1);
 }
 
 __global__ static void barrier_and_ballot(const arguments args)

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE /* mincore */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "driver.h"
@@ -66,20 +65,14 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
         return CUDA_ERROR_NOT_PERMITTED;
     if (softcuda_fails(SOFTCUDA_ALLOC) || !softcuda_fork_watch())
         return CUDA_ERROR_OUT_OF_MEMORY;
-    allocation = calloc(1, sizeof *allocation);
-    if (allocation == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    allocation->memory = SOFTCUDA_REGISTERED;
-    allocation->read_only = read_only;
-    allocation->context = context->home;
-    allocation->device = context->device;
-    allocation->start = start;
-    allocation->bytes = bytes;
-    if (!softcuda_memory_insert(allocation)) {
-        free(allocation);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    return CUDA_SUCCESS;
+    return softcuda_memory_insert(&(struct softcuda_allocation){.memory = SOFTCUDA_REGISTERED,
+                                                                .read_only = read_only,
+                                                                .context = context->home,
+                                                                .device = context->device,
+                                                                .start = start,
+                                                                .bytes = bytes})
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMemHostRegister(void *start, size_t bytes, unsigned flags)

@@ -233,12 +233,6 @@ CUresult cuStreamCreate(CUstream *handle, unsigned flags)
     return softcuda_leave(code == CUDA_SUCCESS ? create(context, handle, flags) : code);
 }
 
-CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority)
-{
-    (void)priority;
-    return cuStreamCreate(handle, flags);
-}
-
 /* Returns at once; what is queued stays so. */
 CUresult cuStreamDestroy(CUstream handle)
 {

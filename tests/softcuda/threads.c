@@ -133,14 +133,13 @@ static struct thread *wait_as(enum state state, const char *file, int line, unsi
     return thread;
 }
 
-uint64_t softcuda_barrier(const char *file, int line, bool predicate)
+void softcuda_barrier(const char *file, int line)
 {
     const void *here = &engine.phases[engine.phase];
 
     softcuda_fiber_release(here);
-    uint64_t result = wait_as(STATE_BARRIER, file, line, 0, predicate, 0)->result;
+    wait_as(STATE_BARRIER, file, line, 0, 0, 0);
     softcuda_fiber_acquire(here);
-    return result;
 }
 
 uint64_t softcuda_shuffle(const char *file, int line, unsigned mask, uint64_t value,
@@ -180,7 +179,6 @@ static bool is_at(const struct thread *thread, const struct thread *other)
 static void open_barrier(unsigned threads)
 {
     const struct thread *first = NULL;
-    uint64_t agree = 0;
     char text[256];
 
     for (unsigned i = 0; i < threads; i++) {
@@ -190,7 +188,6 @@ static void open_barrier(unsigned threads)
             continue;
         if (first == NULL)
             first = thread;
-        agree += thread->value;
         if (!is_at(thread, first)) {
             complain(i, "%s, thread %u at that of %s:%d", describe(thread, text, sizeof text),
                      (unsigned)(first - engine.threads), first->file, first->line);
@@ -198,10 +195,8 @@ static void open_barrier(unsigned threads)
         }
     }
     for (unsigned i = 0; i < threads; i++) {
-        if (engine.threads[i].state == STATE_BARRIER) {
-            engine.threads[i].result = (uint64_t)engine.barrier << 32 | agree;
+        if (engine.threads[i].state == STATE_BARRIER)
             engine.threads[i].state = STATE_READY;
-        }
     }
     engine.barrier = 0;
     engine.phase ^= 1;

@@ -23,9 +23,8 @@ struct softcuda_place {
 };
 extern struct softcuda_place softcuda_here;
 
-/* Waits for all threads that have not exited. The result counts them (high half) and those with
- * PREDICATE (low half). */
-uint64_t softcuda_barrier(const char *file, int line, bool predicate);
+/* Waits for all threads that have not exited. */
+void softcuda_barrier(const char *file, int line);
 
 /* These wait for the lanes that MASK names. */
 /* The VALUE of lane SOURCE. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../lib/tap.h"
+#include "../lib/wrap.h"
 #include "../mpi/lib/device.h"
 #include "cuda/backend.h"
 #include "cuda/driver.h"
@@ -39,10 +40,8 @@ static bool is_pinned(const void *memory)
                                              (CUdeviceptr)(uintptr_t)memory) == CUDA_SUCCESS;
 }
 
-enum cgx_status __wrap_cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node);
-
 /* The library calls this instead of its own. */
-enum cgx_status __wrap_cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
+WRAPPED(enum cgx_status, cgx_topo_bind, void *memory, size_t bytes, unsigned numa_node)
 {
     wishes.memory[wishes.count++ % CGX_SLOTS] = memory;
     wishes.bytes = bytes;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lib/tap.h"
+#include "lib/wrap.h"
 #include "unit/loopback.h"
 
 /* ---- fragments ---- */
@@ -123,17 +124,14 @@ static void test_fragments(size_t fragment)
 
 static unsigned polls, left, naps, yields;
 
-int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
-int __wrap_sched_yield(void);
-
-int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
+WRAPPED(int, nanosleep, const struct timespec *time, struct timespec *rest)
 {
     (void)time, (void)rest;
     naps++;
     return 0;
 }
 
-int __wrap_sched_yield(void)
+WRAPPED(int, sched_yield, void)
 {
     yields++;
     return 0;

@@ -9,31 +9,31 @@
 #include "policy/rules.h"
 
 static struct cgx_rules_error error;
+static struct cgx_hints *hints; /* of the test */
 
-static struct cgx_hints *parse(struct cgx_hints *hints, const char *enable, const char *bits,
+static struct cgx_hints *parse(struct cgx_hints *before, const char *enable, const char *bits,
                                const char *layers)
 {
     const char *const values[CGX_HINTS] = {enable, bits, layers};
 
-    return cgx_hints_parse(hints, values, &error);
+    return cgx_hints_parse(before, values, &error);
 }
 
-static struct cgx_hints *add(struct cgx_hints *hints, const char *enable, const char *bits,
-                             const char *layers)
+static void add(const char *enable, const char *bits, const char *layers)
 {
-    struct cgx_hints *more = parse(hints, enable, bits, layers);
-
-    if (more == NULL)
+    hints = parse(hints, enable, bits, layers);
+    if (hints == NULL)
         bail_out("column %u: %s", error.column, error.message);
-    return more;
 }
 
-static struct cgx_hints *hints_of(const char *enable, const char *bits, const char *layers)
+static void begin(const char *enable, const char *bits, const char *layers)
 {
-    return add(NULL, enable, bits, layers);
+    cgx_hints_free(hints);
+    hints = NULL;
+    add(enable, bits, layers);
 }
 
-/* What HINTS and the rules of TEXT, or NULL, say of a call of COUNT elements, but its layers'
+/* What OF and the rules of TEXT, or NULL, say of a call of COUNT elements, but its layers'
  * list, which is gone: NLAYERS of them, of LAYER_BITS the first. */
 static struct {
     struct cgx_override override;
@@ -41,14 +41,14 @@ static struct {
     unsigned layer_bits;
 } said;
 
-static void ask(const struct cgx_hints *hints, const char *text, uint64_t count)
+static void ask(const struct cgx_hints *of, const char *text, uint64_t count)
 {
     struct cgx_rules_call call = {.count = count, .communicator = "", .position = UINT64_MAX};
     struct cgx_rules *rules = NULL;
 
     if (text != NULL && !(rules = cgx_rules_parse(text, strlen(text), NULL, NULL, &error)))
         bail_out("%s: %s", text, error.message);
-    said.override = cgx_override_merge(hints, rules, &call);
+    said.override = cgx_override_merge(of, rules, &call);
     said.nlayers = said.override.layers == NULL ? 0 : said.override.layers->nlayers;
     said.layer_bits = said.nlayers == 0 ? 0 : said.override.layers->layers[0].bits;
     cgx_rules_free(rules);
@@ -61,56 +61,45 @@ static bool says_widths(unsigned least, unsigned most)
 
 static bool enables(const char *value)
 {
-    struct cgx_hints *hints = hints_of(value, NULL, NULL);
-    bool enabled = cgx_hints_enable(hints);
-
-    cgx_hints_free(hints);
-    return enabled;
+    begin(value, NULL, NULL);
+    return cgx_hints_enable(hints);
 }
 
 static uint32_t hash_of(const char *enable, const char *bits, const char *layers)
 {
-    struct cgx_hints *hints = hints_of(enable, bits, layers);
-    uint32_t hash = cgx_hints_hash(hints);
-
-    cgx_hints_free(hints);
-    return hash;
+    begin(enable, bits, layers);
+    return cgx_hints_hash(hints);
 }
 
 static void test_enable(void)
 {
-    struct cgx_hints *hints = hints_of("0", "4", "5");
-
     ok(!enables("0") && !enables("false") && !enables(" FALSE "), "0 and false switch it off");
     ok(enables("1") && enables("true") && enables(""), "1 and true switch it on");
     ok(cgx_hints_enable(NULL), "it is on where nothing is said");
+    begin("0", "4", "5");
     ask(hints, "-> bits=3", 5);
     ok(said.override.exact && said.nlayers == 0, "off is exact, whatever else is said");
-    cgx_hints_free(hints);
 }
 
 static void test_bits(void)
 {
-    struct cgx_hints *hints = hints_of(NULL, "3:6", NULL);
-
+    begin(NULL, "3:6", NULL);
     ask(hints, NULL, 7);
     ok(says_widths(3, 6), "two widths are a choice");
-    hints = add(hints, NULL, " 5", NULL);
+    add(NULL, " 5", NULL);
     ask(hints, NULL, 7);
     ok(says_widths(5, 5), "one width is fixed, and takes the place of what was said before");
-    hints = add(hints, NULL, "32", NULL);
+    add(NULL, "32", NULL);
     ask(hints, NULL, 7);
     ok(said.override.exact && said.override.least == 0, "32 bits are exact");
-    hints = add(hints, NULL, "exact", "7:4");
+    add(NULL, "exact", "7:4");
     ask(hints, NULL, 7);
     ok(said.override.exact && said.nlayers == 0, "an exact call has no layers");
-    cgx_hints_free(hints);
 }
 
 static void test_layers(void)
 {
-    struct cgx_hints *hints = hints_of(NULL, NULL, "4096,1048576:8,512:32; 10:exact,\t10 ");
-
+    begin(NULL, NULL, "4096,1048576:8,512:32; 10:exact,\t10 ");
     ask(hints, NULL, 4096 + 1048576 + 512);
     ok(said.nlayers == 3 && said.layer_bits == 0 && said.override.layers != NULL,
        "a list is for buffers of as many elements as it adds up to");
@@ -118,29 +107,25 @@ static void test_layers(void)
     ok(said.nlayers == 2 && said.layer_bits == CGX_BITS_EXACT, "there may be several lists");
     ask(hints, NULL, 21);
     ok(said.nlayers == 0, "other buffers have no list");
-    hints = add(hints, NULL, NULL, "20");
+    add(NULL, NULL, "20");
     ask(hints, NULL, 4096 + 1048576 + 512);
     ok(said.nlayers == 0, "new lists take the place of all before");
-    cgx_hints_free(hints);
 }
 
 static void test_memory(void)
 {
-    struct cgx_hints *hints = hints_of("0", "5", "20");
-
-    hints = add(hints, "1", NULL, NULL);
+    begin("0", "5", "20");
+    add("1", NULL, NULL);
     ask(hints, NULL, 20);
     ok(says_widths(5, 5) && said.nlayers == 1, "what other keys said before stays");
     ok(parse(hints, "1", "6", "20,") == NULL, "a mistake in one key refuses all");
     ask(hints, NULL, 20);
     ok(says_widths(5, 5) && said.nlayers == 1, "and what was said before stays");
-    hints = add(hints, NULL, "", " ");
+    add(NULL, "", " ");
     ask(hints, NULL, 20);
     ok(says_widths(0, 0) && said.nlayers == 0, "an empty value takes back what its key said");
-    cgx_hints_free(hints);
-    hints = hints_of(NULL, NULL, NULL);
+    begin(NULL, NULL, NULL);
     ok(hints != NULL && cgx_hints_hash(hints) == 0, "no keys at all say nothing");
-    cgx_hints_free(hints);
 }
 
 static void test_hash(void)
@@ -160,8 +145,7 @@ static void test_hash(void)
 
 static void test_together(void)
 {
-    struct cgx_hints *hints = hints_of(NULL, "5", "10,10:3");
-
+    begin(NULL, "5", "10,10:3");
     ask(NULL, NULL, 20);
     ok(says_widths(0, 0) && said.override.rule == 0, "neither says nothing");
     ask(hints, "-> bits=2:7", 20);
@@ -178,10 +162,9 @@ static void test_together(void)
        "an exact rule counts");
     ask(hints, "count=21 -> exact", 20);
     ok(says_widths(5, 5) && said.override.rule == 0, "a rule for other calls does not");
-    hints = add(hints, NULL, "exact", NULL);
+    add(NULL, "exact", NULL);
     ask(hints, "-> bits=4", 20);
     ok(says_widths(4, 4) && said.nlayers == 2, "a rule's widths count where the hints say exact");
-    cgx_hints_free(hints);
 }
 
 /* Junk of every kind, in values that were right. */
@@ -194,7 +177,7 @@ static void test_mutations(void)
 
     for (unsigned round = 0; round < 20000; round++) {
         char value[sizeof seed];
-        struct cgx_hints *hints;
+        struct cgx_hints *junk;
 
         strcpy(value, seed);
         for (unsigned edits = 0; edits < 2; edits++) {
@@ -208,10 +191,10 @@ static void test_mutations(void)
             values[key] = value;
             cgx_hints_free(cgx_hints_parse(NULL, values, &error));
         }
-        hints = parse(NULL, NULL, NULL, value);
-        *(hints != NULL ? &taken : &refused) += 1;
-        wrong += hints == NULL && (error.column < 1 || error.column > strlen(value) + 1);
-        cgx_hints_free(hints);
+        junk = parse(NULL, NULL, NULL, value);
+        *(junk != NULL ? &taken : &refused) += 1;
+        wrong += junk == NULL && (error.column < 1 || error.column > strlen(value) + 1);
+        cgx_hints_free(junk);
     }
     ok(taken > 1000 && refused > 1000 && wrong == 0,
        "any value is taken, or refused with a place within it");
@@ -226,5 +209,6 @@ int main(void)
     test_hash();
     test_together();
     test_mutations();
+    cgx_hints_free(hints);
     return done_testing();
 }

@@ -10,18 +10,24 @@
 #include "policy/rules.h"
 
 static struct cgx_rules_error error;
+static struct cgx_hints *hints;      /* of the test */
+static struct cgx_override override; /* what was said at last */
 
-/* HINTS and one more value. */
-static struct cgx_hints *add(struct cgx_hints *hints, enum cgx_hint key, const char *value)
+static void add(enum cgx_hint key, const char *value)
 {
     const char *values[CGX_HINTS] = {NULL};
-    struct cgx_hints *more;
 
     values[key] = value;
-    more = cgx_hints_parse(hints, values, &error);
-    if (more == NULL)
+    hints = cgx_hints_parse(hints, values, &error);
+    if (hints == NULL)
         bail_out("column %u: %s", error.column, error.message);
-    return more;
+}
+
+static void begin(enum cgx_hint key, const char *value)
+{
+    cgx_hints_free(hints);
+    hints = NULL;
+    add(key, value);
 }
 
 static struct cgx_rules *rules_of(const char *text)
@@ -33,132 +39,112 @@ static struct cgx_rules *rules_of(const char *text)
     return rules;
 }
 
-/* What HINTS and the rules of TEXT say of a call of 20 elements. */
-static struct cgx_override ask(const struct cgx_hints *hints, const char *text)
+/* What the hints and the rules of TEXT say of a call of 20 elements. */
+static void ask(const char *text)
 {
     struct cgx_rules_call call = {.count = 20, .communicator = "", .position = UINT64_MAX};
     struct cgx_rules *rules = rules_of(text);
-    struct cgx_override override = cgx_override_merge(hints, rules, &call);
 
+    override = cgx_override_merge(hints, rules, &call);
     cgx_rules_free(rules);
-    return override;
 }
 
-static bool says_nothing(const struct cgx_override *override)
+static bool says_nothing(void)
 {
-    return !override->exact && override->recurs == CGX_RECURS_FOUND &&
-           override->consensus == CGX_SAID_NOTHING && override->least == 0 && override->most == 0 &&
-           override->layers == NULL;
-}
-
-/* What KEY=VALUE alone says. */
-static struct cgx_override say_of(enum cgx_hint key, const char *value)
-{
-    struct cgx_hints *hints = add(NULL, key, value);
-    struct cgx_override override = ask(hints, "");
-
-    cgx_hints_free(hints);
-    return override;
+    return !override.exact && override.recurs == CGX_RECURS_FOUND &&
+           override.consensus == CGX_SAID_NOTHING && override.least == 0 && override.most == 0 &&
+           override.layers == NULL;
 }
 
 static void test_recurs(void)
 {
-    struct cgx_hints *hints = add(NULL, CGX_HINT_RECURS, " Always ");
-    struct cgx_override override = ask(hints, "");
-
+    begin(CGX_HINT_RECURS, " Always ");
+    ask("");
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
            override.consensus != CGX_SAID_OFF,
        "cgx_recurs=always says that alone");
-    override = say_of(CGX_HINT_RECURS, "never");
-    ok(override.recurs == CGX_RECURS_NEVER && override.exact, "what never recurs is exact");
-    override = ask(hints, "-> recurs=never bits=4");
+    ask("-> recurs=never bits=4");
     ok(override.recurs == CGX_RECURS_NEVER && override.exact && override.least == 0,
        "a rule's never counts");
-    hints = add(hints, CGX_HINT_RECURS, "never");
-    override = ask(hints, "-> recurs=always");
+    add(CGX_HINT_RECURS, "never");
+    ask("");
+    ok(override.recurs == CGX_RECURS_NEVER && override.exact, "what never recurs is exact");
+    ask("-> recurs=always");
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact, "so does its always");
-    override = ask(hints, "-> bits=4");
+    ask("-> bits=4");
     ok(override.recurs == CGX_RECURS_NEVER && override.exact,
        "a rule that says neither leaves the hint's");
-    hints = add(hints, CGX_HINT_BITS, "5");
-    hints = add(hints, CGX_HINT_RECURS, "");
-    override = ask(hints, "");
+    add(CGX_HINT_BITS, "5");
+    add(CGX_HINT_RECURS, "");
+    ask("");
     ok(override.recurs == CGX_RECURS_FOUND && override.least == 5 && !override.exact,
        "an empty value takes it back, and leaves the rest");
-    cgx_hints_free(hints);
 }
 
 static void test_exact(void)
 {
-    struct cgx_hints *hints = add(NULL, CGX_HINT_RECURS, "always");
-    struct cgx_override override = ask(hints, "-> exact");
-
-    hints = add(hints, CGX_HINT_CONSENSUS, "off");
+    begin(CGX_HINT_RECURS, "always");
+    ask("-> exact");
+    add(CGX_HINT_CONSENSUS, "off");
     ok(override.exact && override.recurs == CGX_RECURS_FOUND && override.consensus != CGX_SAID_OFF,
        "an exact rule counts");
-    hints = add(hints, CGX_HINT_BITS, "exact");
-    override = ask(hints, "");
+    add(CGX_HINT_BITS, "exact");
+    ask("");
     ok(override.exact && override.recurs == CGX_RECURS_FOUND && override.consensus != CGX_SAID_OFF,
        "so do exact hints");
-    override = ask(hints, "-> bits=4");
+    ask("-> bits=4");
     ok(!override.exact && override.recurs == CGX_RECURS_ALWAYS &&
            override.consensus == CGX_SAID_OFF && override.least == 4,
        "a rule's widths bring the hints back");
-    hints = add(hints, CGX_HINT_ENABLE, "0");
-    override = ask(hints, "-> recurs=always");
+    add(CGX_HINT_ENABLE, "0");
+    ask("-> recurs=always");
     ok(override.exact && override.recurs == CGX_RECURS_FOUND,
        "no rule compresses what is switched off");
-    cgx_hints_free(hints);
 }
 
 static void test_consensus(void)
 {
-    struct cgx_hints *hints = add(NULL, CGX_HINT_CONSENSUS, "off");
-    struct cgx_override override = ask(hints, "");
-
+    begin(CGX_HINT_CONSENSUS, "off");
+    ask("");
     ok(override.consensus == CGX_SAID_OFF && !override.exact &&
            override.recurs == CGX_RECURS_FOUND && override.least == 0,
        "cgx_consensus=off says that alone");
-    override = ask(hints, "-> consensus=on");
+    ask("-> consensus=on");
     ok(override.consensus == CGX_SAID_ON, "a rule's on counts");
-    hints = add(hints, CGX_HINT_CONSENSUS, "ON");
-    override = ask(hints, "-> consensus=off");
+    add(CGX_HINT_CONSENSUS, "ON");
+    ask("-> consensus=off");
     ok(override.consensus == CGX_SAID_OFF, "so does its off");
-    override = ask(hints, "");
+    ask("");
     ok(override.consensus == CGX_SAID_ON && !override.exact &&
            override.recurs == CGX_RECURS_FOUND && override.least == 0,
        "cgx_consensus=on says that alone");
-    cgx_hints_free(hints);
-    override = say_of(CGX_HINT_CONSENSUS, " ");
-    ok(says_nothing(&override), "an empty value says nothing");
+    begin(CGX_HINT_CONSENSUS, " ");
+    ask("");
+    ok(says_nothing(), "an empty value says nothing");
 }
 
 static void test_step(void)
 {
-    struct cgx_hints *hints = add(NULL, CGX_HINT_STEP, " 24 ");
     struct cgx_rules *rules = rules_of("comm=a -> step=7\ncomm=b -> bits=3");
-    struct cgx_override override = ask(hints, "");
 
+    begin(CGX_HINT_STEP, " 24 ");
+    ask("");
     ok(cgx_override_step(hints, NULL, "a") == 24 && cgx_override_step(hints, rules, "b") == 24 &&
-           says_nothing(&override),
+           says_nothing(),
        "cgx_step is of the communicator, and says nothing of a call");
     ok(cgx_override_step(hints, rules, "a") == 7 && cgx_override_step(NULL, rules, "a") == 7,
        "a rule's step counts");
     ok(cgx_override_step(NULL, rules, "b") == 0 && cgx_override_step(NULL, NULL, "") == 0,
        "where neither says, none is said");
-    hints = add(hints, CGX_HINT_STEP, "");
+    add(CGX_HINT_STEP, "");
     ok(cgx_override_step(hints, NULL, "") == 0, "an empty value takes it back");
-    cgx_hints_free(hints);
     cgx_rules_free(rules);
 }
 
 static uint32_t hash_of(enum cgx_hint key, const char *value)
 {
-    struct cgx_hints *hints = add(NULL, key, value);
-    uint32_t hash = cgx_hints_hash(hints);
-
-    cgx_hints_free(hints);
-    return hash;
+    begin(key, value);
+    return cgx_hints_hash(hints);
 }
 
 static void test_hash(void)
@@ -228,18 +214,18 @@ static void test_mistakes(void)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *values[CGX_HINTS] = {NULL};
-        struct cgx_hints *hints;
+        struct cgx_hints *mistaken;
         bool right;
 
         memset(&error, 0, sizeof error);
         values[cases[i].key] = cases[i].value;
-        hints = cgx_hints_parse(NULL, values, &error);
-        right = hints == NULL && error.line == 1 && error.column == cases[i].column &&
+        mistaken = cgx_hints_parse(NULL, values, &error);
+        right = mistaken == NULL && error.line == 1 && error.column == cases[i].column &&
                 strncmp(error.message, cases[i].message, strlen(cases[i].message)) == 0;
         if (!right)
             diag("column %u: %s", error.column, error.message);
         ok(right, "mistake %zu is refused with key, column and what is allowed", i + 1);
-        cgx_hints_free(hints);
+        cgx_hints_free(mistaken);
     }
 }
 
@@ -258,5 +244,6 @@ int main(void)
     test_step();
     test_hash();
     test_mistakes();
+    cgx_hints_free(hints);
     return done_testing();
 }

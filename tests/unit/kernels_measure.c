@@ -115,88 +115,96 @@ static const struct cgx_piece pieces[] = {
     {.first = 20992, .count = 8192, .bits = 6, .offset = 65536}};
 enum { PIECES = 3, SAMPLES = (80 + 32) / CGX_SAMPLE_BLOCK };
 
-static struct cgx_backend *open_backend(unsigned char *staging, struct cgx_cuda_backends **all,
-                                        const void *buffer)
+static unsigned char staging[STAGING] __attribute__((aligned(4096)));
+static struct cgx_sample *const samples = (struct cgx_sample *)(void *)(staging + SAMPLES_AT);
+static struct cgx_cuda_backends *all;
+static struct cgx_backend *backend;
+static void *buffer; /* the elements, on the device */
+
+static void open_backend(void)
 {
     const struct cgx_area area = {
         .staging = {staging}, .bytes = STAGING, .pieces = PIECES, .sources = SOURCES};
-    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
-    struct cgx_backend *backend;
-
-    if (cgx_cuda_backend(all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
-        bail_out("there is no backend");
-    return backend;
-}
-
-static void test_backend(void)
-{
-    struct cgx_cuda_backends *all = NULL;
-    unsigned char *staging = aligned_alloc(4096, STAGING);
-    struct cgx_sample *samples = (struct cgx_sample *)(void *)(staging + SAMPLES_AT);
-    struct cgx_sample expected[SAMPLES];
-    const unsigned char *sources[] = {staging, NULL};
-    struct cgx_backend *backend;
-    void *buffer;
-    bool good;
+    struct cgx_pointer where;
 
     data_fill(DATA_HEAVY_TAILED, 7, elements, ELEMENTS);
+    buffer = device_clone(elements, sizeof elements);
+    where = cgx_cuda_pointer(buffer);
+    if (cgx_cuda_backend(&all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
+        bail_out("there is no backend");
+}
+
+static void close_backend(void)
+{
+    cgx_cuda_backends_free(all);
+    device_free(buffer);
+}
+
+/* The payload of the elements at the start of the staging memory, with zeros behind it. */
+static void encode_elements(void)
+{
     memset(staging, 0, STAGING);
     cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, pieces, PIECES,
                                                        .in = elements, .out = staging});
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_MEASURE, &coding, pieces, PIECES, sources, 2,
-                                     .in = elements, .out = expected});
-    buffer = device_clone(elements, sizeof elements);
-    backend = open_backend(staging, &all, buffer);
+}
+
+/* WORK, whose elements are all of them, on the device. */
+static enum cgx_status run_on_device(struct cgx_work work)
+{
+    work.in = buffer;
+    return backend->ops->run(backend, 0, &work);
+}
+
+/* Whether WORK gives the BYTES there that the host codec does. */
+static bool is_same(struct cgx_work work, size_t bytes)
+{
+    static unsigned char expected[STAGING - SAMPLES_AT];
+    void *out = work.out;
+
+    memset(expected, 0, sizeof expected);
+    work.in = elements;
+    work.out = expected;
+    if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
+        bail_out("the host codec does not do it");
+    work.out = out;
+    return run_on_device(work) == CGX_OK && backend->ops->fetch(backend, 0, out, bytes) == CGX_OK &&
+           backend->ops->wait(backend, 0) == CGX_OK && memcmp(out, expected, bytes) == 0;
+}
+
+/* Sources: the payload, and the elements themselves. */
+static const unsigned char *const both[] = {staging, NULL};
+
+static void test_backend(void)
+{
+    struct cgx_work work = {CGX_MEASURE, &coding, pieces, PIECES, both, 2, .out = samples};
+
+    encode_elements();
     if (backend->ops->begin(backend) != CGX_OK)
         bail_out("no call begins");
     backend->ops->store(backend, 0, staging, SAMPLES_AT);
-    good = backend->ops->run(backend, 0,
-                             &(struct cgx_work){CGX_MEASURE, &coding, pieces, PIECES, sources, 2,
-                                                .in = buffer, .out = samples}) == CGX_OK &&
-           backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
-           backend->ops->wait(backend, 0) == CGX_OK;
-    ok(good && memcmp(samples, expected, sizeof expected) == 0,
+    ok(is_same(work, SAMPLES * sizeof *samples),
        "the device backend fetches the samples of the host codec");
-    ok(backend->ops->run(backend, 0,
-                         &(struct cgx_work){CGX_MEASURE, &coding, pieces, 1, sources, 2,
-                                            .in = buffer, .out = samples}) == CGX_OK &&
-           backend->ops->wait(backend, 0) == CGX_OK,
+    work.npieces = 1;
+    ok(run_on_device(work) == CGX_OK && backend->ops->wait(backend, 0) == CGX_OK,
        "exact pieces alone have no samples");
     /* The first piece's entry is not that which the device has. */
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, pieces + 1, 2, sources,
-                                                       2, .in = elements, .out = expected});
-    good = backend->ops->run(backend, 0,
-                             &(struct cgx_work){CGX_MEASURE, &coding, pieces + 1, 2, sources, 2,
-                                                .in = buffer, .out = samples}) == CGX_OK &&
-           backend->ops->fetch(backend, 0, (unsigned char *)samples, sizeof expected) == CGX_OK &&
-           backend->ops->wait(backend, 0) == CGX_OK;
-    ok(good && memcmp(samples, expected, sizeof expected) == 0, "then others are measured");
+    work.pieces++;
+    work.npieces = PIECES - 1;
+    ok(is_same(work, SAMPLES * sizeof *samples), "then others are measured");
     backend->ops->end(backend);
-    cgx_cuda_backends_free(all);
-    device_free(buffer);
-    free(staging);
 }
 
 /* The same table but for the last source, a payload first and then raw. */
 static void test_backend_raw(void)
 {
-    struct cgx_cuda_backends *all = NULL;
-    unsigned char *staging = aligned_alloc(4096, STAGING), *out = staging + SAMPLES_AT;
-    static unsigned char expected[STAGING - SAMPLES_AT];
     const unsigned char *sources[SOURCES] = {staging, NULL, staging + RAW_AT};
     struct cgx_piece moved[PIECES];
     struct cgx_coding raw = coding;
-    struct cgx_backend *backend;
-    void *buffer = device_clone(elements, sizeof elements);
     bool good = true;
 
-    backend = open_backend(staging, &all, buffer);
     for (raw.raws = 0; raw.raws < 2; raw.raws++) {
         raw.first_raw = SOURCES - 1;
-        memset(staging, 0, STAGING);
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, pieces, PIECES,
-                                                           .in = elements, .out = staging});
+        encode_elements();
         memcpy(staging + RAW_AT, staging, RAW_AT);
         for (int i = 0; i < PIECES; i++) {
             moved[i] = pieces[i];
@@ -205,69 +213,48 @@ static void test_backend_raw(void)
                 memcpy(staging + RAW_AT + moved[i].raw, elements + pieces[i].first,
                        pieces[i].count * sizeof *elements);
         }
-        cgx_codec_run(cgx_codec_host(),
-                      &(struct cgx_work){CGX_REDUCE, &raw, moved, PIECES, sources, SOURCES,
-                                         .in = elements, .out = expected});
         if (backend->ops->begin(backend) != CGX_OK)
             bail_out("no call begins");
         backend->ops->store(backend, 0, staging, STAGING);
-        good = good &&
-               backend->ops->run(backend, 0,
-                                 &(struct cgx_work){CGX_REDUCE, &raw, moved, PIECES, sources,
-                                                    SOURCES, .in = buffer, .out = out}) == CGX_OK &&
-               backend->ops->fetch(backend, 0, out, 65536) == CGX_OK &&
-               backend->ops->wait(backend, 0) == CGX_OK && memcmp(out, expected, 65536) == 0;
+        good = good && is_same((struct cgx_work){CGX_REDUCE, &raw, moved, PIECES, sources, SOURCES,
+                                                 .out = staging + SAMPLES_AT},
+                               65536);
         backend->ops->end(backend);
     }
     ok(good, "the device backend reduces raw sources to the bytes of the host codec");
-    cgx_cuda_backends_free(all);
-    device_free(buffer);
-    free(staging);
+}
+
+/* Where the next copy fails, and if SO_ON all after it while the store is queued. */
+static void store_with_fault(bool so_on)
+{
+    device_fail(SOFTCUDA_COPY, 1, so_on);
+    backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    device_fail(SOFTCUDA_COPY, 0, false);
 }
 
 /* A reduce must never work on what has not arrived, whatever was asked before it. */
 static void test_store_fails(void)
 {
     static const char name[] = "when a store fails, measure and the reduce after it say so";
-    struct cgx_cuda_backends *all = NULL;
-    unsigned char *staging;
-    const unsigned char *sources[] = {NULL, NULL};
-    struct cgx_backend *backend;
-    enum cgx_status measured, reduced;
-    void *buffer;
+    struct cgx_work work = {CGX_MEASURE, &coding, pieces, PIECES, both, 2, .out = samples};
+    enum cgx_status measured;
 
     if (!device_is_soft()) {
         skip(name, "a real driver");
         return;
     }
-    staging = aligned_alloc(4096, STAGING);
-    sources[0] = staging;
-    buffer = device_clone(elements, sizeof elements);
-    backend = open_backend(staging, &all, buffer);
     memset(staging, 0, STAGING);
-    device_fail(SOFTCUDA_COPY, 1, true);
-    backend->ops->store(backend, 0, staging, SAMPLES_AT);
-    device_fail(SOFTCUDA_COPY, 0, false);
-    measured = backend->ops->run(
-        backend, 0,
-        &(struct cgx_work){CGX_MEASURE, &coding, pieces, PIECES, sources, 2, .in = buffer,
-                           .out = (struct cgx_sample *)(void *)(staging + SAMPLES_AT)});
-    reduced = backend->ops->run(backend, 0,
-                                &(struct cgx_work){CGX_REDUCE, &coding, pieces, PIECES, sources, 2,
-                                                   .in = buffer, .out = staging});
-    ok(measured == CGX_ERR_DEVICE && reduced == CGX_ERR_DEVICE, name);
+    store_with_fault(true);
+    measured = run_on_device(work);
+    work.operation = CGX_REDUCE;
+    work.out = staging;
+    ok(measured == CGX_ERR_DEVICE && run_on_device(work) == CGX_ERR_DEVICE, name);
     backend->ops->wait(backend, 0);
-    device_fail(SOFTCUDA_COPY, 1, true);
-    backend->ops->store(backend, 0, staging, SAMPLES_AT);
-    device_fail(SOFTCUDA_COPY, 0, false);
+    store_with_fault(true);
     ok(backend->ops->wait(backend, 0) == CGX_ERR_DEVICE,
        "and so does wait, if nothing came before");
-    device_fail(SOFTCUDA_COPY, 1, false);
-    backend->ops->store(backend, 0, staging, SAMPLES_AT);
+    store_with_fault(false);
     ok(backend->ops->wait(backend, 0) == CGX_OK, "a store is tried twice");
-    cgx_cuda_backends_free(all);
-    device_free(buffer);
-    free(staging);
 }
 
 int main(void)
@@ -281,8 +268,10 @@ int main(void)
         }
     for (int dtype = 0; dtype < 3; dtype++)
         test_refused((enum cgx_dtype)dtype);
+    open_backend();
     test_backend();
     test_backend_raw();
     test_store_fails();
+    close_backend();
     return done_testing();
 }

@@ -96,9 +96,11 @@ static void test_no_widths(void)
     ok(same, "what says nothing of widths leaves them as they are");
 }
 
-static struct cgx_layer_list *list_of(const struct cgx_layer_size *layers, size_t nlayers)
+static struct cgx_plan *plan_of(const struct cgx_layer_size *layers, size_t nlayers)
 {
     struct cgx_layer_list *list = malloc(sizeof *list + nlayers * sizeof list->layers[0]);
+    const struct cgx_override override = {.layers = list};
+    struct cgx_plan *plan;
 
     list->total = 0;
     list->nlayers = nlayers;
@@ -106,7 +108,9 @@ static struct cgx_layer_list *list_of(const struct cgx_layer_size *layers, size_
         list->layers[i] = layers[i];
         list->total += layers[i].count;
     }
-    return list;
+    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
+    free(list);
+    return plan;
 }
 
 static void test_layers(void)
@@ -114,34 +118,27 @@ static void test_layers(void)
     static const struct cgx_layer_size aligned[] = {{512, 32}, {70144, 0}, {1024, 8}};
     static const struct cgx_layer_size odd[] = {{100, 32}, {1000, 0}, {10, 32}, {5, 2}, {2000, 2}};
     static const struct cgx_layer_size tiny[] = {{1, 3}, {1, 8}, {1, 3}, {600, 5}};
-    struct cgx_layer_list *list = list_of(aligned, 3);
-    struct cgx_override override = {.layers = list};
-    struct cgx_plan *plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
+    struct cgx_plan *plan = plan_of(aligned, 3);
 
     ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32, 32, 32) &&
            segment_is(plan, 1, 65536, 3, 4, 8) && segment_is(plan, 2, 70144 - 65536, 3, 4, 8) &&
            segment_is(plan, 3, 1024, 8, 8, 8),
        "layers that are said are followed, and cut from their first element on");
     cgx_plan_free(plan);
-    free(list);
 
     /* Elements 0-99 exact, 100-1099 adaptive, 1100-1109 exact, 1110-3114 2 bits. */
-    override.layers = list = list_of(odd, 5);
-    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
+    plan = plan_of(odd, 5);
     ok(covers(plan) && plan->nsegments == 4 && segment_is(plan, 0, 512, 32, 32, 32) &&
            segment_is(plan, 1, 512, 3, 4, 8) && segment_is(plan, 2, 512, 32, 32, 32) &&
            segment_is(plan, 3, 3115 - 1536, 2, 2, 2),
        "a bucket of several layers has the most bits of them, and layers alike become one segment");
     cgx_plan_free(plan);
-    free(list);
 
-    override.layers = list = list_of(tiny, 4);
-    plan = cgx_plan_create(&settings, &override, CGX_FLOAT32, list->total);
+    plan = plan_of(tiny, 4);
     ok(covers(plan) && plan->nsegments == 2 && segment_is(plan, 0, 512, 8, 8, 8) &&
            segment_is(plan, 1, 603 - 512, 5, 5, 5),
        "layers within one bucket do not make segments of their own");
     cgx_plan_free(plan);
-    free(list);
 }
 
 static void test_change(void)

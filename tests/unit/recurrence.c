@@ -8,15 +8,8 @@
 #include <string.h>
 
 #include "lib/tap.h"
+#include "lib/wrap.h"
 #include "unit/recurrence.h"
-
-/* Allocations go through these (--wrap). */
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_malloc(size_t size);
-void *__real_realloc(void *memory, size_t size);
 
 static unsigned allocations;
 static size_t allocated;
@@ -27,19 +20,19 @@ static void count_allocation(size_t size)
     allocated += size;
 }
 
-void *__wrap_calloc(size_t n, size_t size)
+WRAPPED(void *, calloc, size_t n, size_t size)
 {
     count_allocation(n * size);
     return __real_calloc(n, size);
 }
 
-void *__wrap_malloc(size_t size)
+WRAPPED(void *, malloc, size_t size)
 {
     count_allocation(size);
     return __real_malloc(size);
 }
 
-void *__wrap_realloc(void *memory, size_t size)
+WRAPPED(void *, realloc, void *memory, size_t size)
 {
     count_allocation(size);
     return __real_realloc(memory, size);

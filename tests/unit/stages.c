@@ -84,7 +84,7 @@ static const char *judge(struct scene *scene)
 }
 
 /* Whether some node has two ranks. */
-static bool has_mates(const struct scene *scene)
+static bool has_local_peers(const struct scene *scene)
 {
     for (unsigned a = 0; a < scene->ranks; a++) {
         for (unsigned b = 0; b < a; b++) {
@@ -113,7 +113,7 @@ static void test_results(bool raw)
             scene.leaders = (way & 4) != 0;
             scene.bits = widths[way % 5];
             scene.in_place = way % 3 == 0;
-            scene.shm = way % 5 < 2 && has_mates(&scene);
+            scene.shm = way % 5 < 2 && has_local_peers(&scene);
             scene.raw = raw;
             scene.skip_incomplete = way % 7 == 0;
             scene.rounding =

@@ -5,9 +5,10 @@
  *     dgx      per package two PCI switches with two GPUs and an InfiniBand adapter each; a
  *              management processor with a screen, and Ethernet, on the first package
  *     dual8    per package four GPUs on ports of the processor; Ethernet on the first package
- *     desktop  one GPU, a graphics adapter of another maker, a disk controller of NVIDIA, no
- * network cluster  per package two NUMA nodes, fast memory beside each, and far memory for all; a
- * GPU near NUMA node 1, one near package 1, one near the machine broken   a file cut short */
+ *     desktop  one GPU, graphics of another maker, a disk controller of NVIDIA, no network
+ *     cluster  per package two NUMA nodes, fast memory beside each, and far memory for all; a
+ *              GPU near NUMA node 1, one near package 1, one near the machine
+ *     broken   a file cut short */
 
 #define _GNU_SOURCE /* CPU_SET */
 #include <limits.h>
@@ -26,28 +27,32 @@
 
 static struct cgx_topo *topo; /* of the test that runs; another takes its place */
 
-static void describe(const char *description)
+/* Of a description, or of the file in tests/data/topo that TEXT names. */
+static enum cgx_status load(enum cgx_topo_source source, const char *text,
+                            enum cgx_topo_detail detail, struct cgx_topo **loaded)
 {
-    cgx_topo_free(topo);
-    if (cgx_topo_load(CGX_TOPO_SYNTHETIC, description, CGX_TOPO_PROCESSORS, &topo) != CGX_OK)
-        bail_out("hwloc does not understand \"%s\"", description);
-}
-
-static enum cgx_status load_file(const char *name, enum cgx_topo_detail detail,
-                                 struct cgx_topo **loaded)
-{
-    const char *source = getenv("top_srcdir");
+    const char *folder = getenv("top_srcdir");
     char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/tests/data/topo/%s.xml", source ? source : ".", name);
-    return cgx_topo_load(CGX_TOPO_XML, path, detail, loaded);
+    snprintf(path, sizeof path, "%s/tests/data/topo/%s.xml", folder ? folder : ".", text);
+    return cgx_topo_load(source, source == CGX_TOPO_XML ? path : text, detail, loaded);
+}
+
+static void replace(enum cgx_topo_source source, const char *text, enum cgx_topo_detail detail)
+{
+    cgx_topo_free(topo);
+    if (load(source, text, detail, &topo) != CGX_OK)
+        bail_out("hwloc does not understand \"%s\"", text);
+}
+
+static void describe(const char *description)
+{
+    replace(CGX_TOPO_SYNTHETIC, description, CGX_TOPO_PROCESSORS);
 }
 
 static void read_recorded(const char *name, enum cgx_topo_detail detail)
 {
-    cgx_topo_free(topo);
-    if (load_file(name, detail, &topo) != CGX_OK)
-        bail_out("hwloc does not understand %s.xml", name);
+    replace(CGX_TOPO_XML, name, detail);
 }
 
 static bool counts(const char *description, struct cgx_topo_machine expected)
@@ -212,8 +217,8 @@ static void test_bus_ids(void)
        "there are no GPUs where none were asked for");
 }
 
-/* How many lines LOAD writes to stderr, with all logging on. */
-static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_status *status,
+/* How many lines it takes on stderr, with all logging on, to load that. */
+static int count_lines(enum cgx_topo_source source, const char *text, enum cgx_status *status,
                        struct cgx_topo **loaded)
 {
     FILE *log = tmpfile();
@@ -222,7 +227,7 @@ static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_sta
     if (log == NULL || saved < 0 || dup2(fileno(log), STDERR_FILENO) < 0)
         bail_out("stderr could not be caught");
     cgx_log_set_level(CGX_LOG_DEBUG);
-    *status = load(loaded);
+    *status = load(source, text, CGX_TOPO_DEVICES, loaded);
     cgx_log_set_level(CGX_LOG_WARN);
     dup2(saved, STDERR_FILENO);
     close(saved);
@@ -233,34 +238,20 @@ static int count_lines(enum cgx_status (*load)(struct cgx_topo **), enum cgx_sta
     return lines;
 }
 
-static enum cgx_status load_broken(struct cgx_topo **loaded)
-{
-    return load_file("broken", CGX_TOPO_DEVICES, loaded);
-}
-
-static enum cgx_status load_missing(struct cgx_topo **loaded)
-{
-    return load_file("missing", CGX_TOPO_DEVICES, loaded);
-}
-
-static enum cgx_status load_nonsense(struct cgx_topo **loaded)
-{
-    return cgx_topo_load(CGX_TOPO_SYNTHETIC, "pack:none", CGX_TOPO_PROCESSORS, loaded);
-}
-
 static void test_failures(void)
 {
     static const struct {
         const char *name;
-        enum cgx_status (*load)(struct cgx_topo **);
-    } cases[] = {{"a broken file", load_broken},
-                 {"a missing file", load_missing},
-                 {"a description that means nothing", load_nonsense}};
+        enum cgx_topo_source source;
+        const char *text;
+    } cases[] = {{"a broken file", CGX_TOPO_XML, "broken"},
+                 {"a missing file", CGX_TOPO_XML, "missing"},
+                 {"a description that means nothing", CGX_TOPO_SYNTHETIC, "pack:none"}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct cgx_topo *loaded = NULL;
         enum cgx_status status;
-        int lines = count_lines(cases[i].load, &status, &loaded);
+        int lines = count_lines(cases[i].source, cases[i].text, &status, &loaded);
 
         diag("status %d, %d lines", (int)status, lines);
         ok(status == CGX_ERR_INVALID && loaded == NULL && lines == 1,

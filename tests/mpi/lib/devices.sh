@@ -28,3 +28,18 @@ if [ "$driver" = posing ]; then
     SOFTCUDA_POSES=1
     export SOFTCUDA_POSES
 fi
+
+# now NAME ARGUMENTS-OF-RUN-MPI: all buffers, all calls but those below 1024 elements.
+now() {
+    now_name=$1
+    shift
+    run_now "$now_name" CGX_BUFFERS=all "$@"
+}
+
+# compares NAME: CGX_CHECK in the last run, whose statistics are in $scratch/stats.
+compares() {
+    expect "$1: all calls are compared, none is beyond its bound" \
+        awk '/"beyond"/ { n++; bad += !/"beyond": 0[,} ]/ } END { exit !(n > 0 && bad == 0) }' \
+        "$scratch/stats"
+    rm -f "$scratch/stats"
+}

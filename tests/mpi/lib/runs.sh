@@ -106,7 +106,7 @@ run_now() {
 }
 
 finish() {
-    # What a mate then finds there is undefined.
+    # What a local peer then finds there is undefined.
     ! said '^softcuda: .* were freed while other processes had them open' || {
         result "not ok" "$run_name: nothing is freed that another process has open"
         show

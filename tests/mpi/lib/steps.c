@@ -11,6 +11,7 @@
 #include "bound.h"
 #include "check.h"
 #include "collectives.h"
+#include "comms.h"
 #include "traffic.h"
 
 /* The stream of values that ranks have in common. */
@@ -27,6 +28,12 @@ void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *pa
     memcpy(steps->parts, parts, nparts * sizeof *parts);
     MPI_Comm_dup(comm, &steps->comm);
     PMPI_Comm_set_errhandler(steps->comm, MPI_ERRORS_RETURN);
+}
+
+void steps_begin_at(struct steps *steps, const struct steps *other, const char *bits)
+{
+    steps_begin(steps, MPI_COMM_WORLD, other->parts, other->nparts);
+    comms_hint(steps->comm, "cgx_bits", bits);
 }
 
 void steps_end(struct steps *steps)
@@ -327,6 +334,17 @@ bool steps_take_all(struct steps *steps, int n)
 
     for (int i = 0; i < n; i++)
         good &= steps_take(steps);
+    return good;
+}
+
+bool steps_take_both(struct steps *steps, struct steps *other, int n)
+{
+    bool good = true;
+
+    for (int i = 0; i < n; i++) {
+        good &= steps_take(steps);
+        good &= steps_take(other);
+    }
     return good;
 }
 

@@ -52,6 +52,8 @@ struct steps {
 
 /* On a new duplicate of COMM that returns errors; float32 in host memory. */
 void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *parts, size_t nparts);
+/* The parts of OTHER, whose calls have BITS: what it is compared with. */
+void steps_begin_at(struct steps *steps, const struct steps *other, const char *bits);
 void steps_end(struct steps *steps);
 
 /* One step: a call of MPI_Allreduce for each buffer, in place now and then. True if all succeed,
@@ -59,8 +61,9 @@ void steps_end(struct steps *steps);
  * within the bound of quantisations at the least width. Says on stderr what is not so. */
 bool steps_take(struct steps *steps);
 
-/* N of them. */
+/* N of them; of both, in turn. */
 bool steps_take_all(struct steps *steps, int n);
+bool steps_take_both(struct steps *steps, struct steps *other, int n);
 
 /* A call that is not of the step: the sum of COUNT elements. True as above. */
 bool steps_stray(struct steps *steps, size_t count);
