@@ -5,8 +5,12 @@
 # What scripts/check and scripts/demo share: installing what is missing, and building. To be sourced
 # in the top directory.
 
+started=$(date +%s)
+
+# With minutes and seconds since the start.
 say() {
-    echo "== $*"
+    elapsed=$(($(date +%s) - started))
+    printf '== %d:%02d %s\n' $((elapsed / 60)) $((elapsed % 60)) "$*"
 }
 
 as_root() {
