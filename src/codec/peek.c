@@ -6,16 +6,11 @@
 #include "codec/encoding.h"
 #include "codec/host_walk.h"
 
-static const struct cgx_host_kernels *kernels(void)
-{
-    return &cgx_codec_host()->kernels;
-}
-
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
                                 float *scale)
 {
-    struct cgx_walk walk = {.kernels = kernels(), .coding = coding};
+    struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
     struct cgx_bucket bucket;
     struct cgx_scale read;
 
@@ -58,5 +53,5 @@ size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *p
 
 void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
 {
-    kernels()->widen[dtype](elements, count, values);
+    cgx_codec_host()->kernels.widen[dtype](elements, count, values);
 }

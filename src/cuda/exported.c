@@ -104,14 +104,14 @@ free_made:
 enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, bool shared,
                                   struct cgx_exported **taken)
 {
-    struct cgx_exported *found;
+    struct cgx_exported *found = NULL;
 
-    if (!shared)
-        return create(context, bytes, false, taken);
-    bytes = round_up(bytes);
-    found = find(context, bytes);
+    if (shared) {
+        bytes = round_up(bytes);
+        found = find(context, bytes);
+    }
     if (!found)
-        return create(context, bytes, true, taken);
+        return create(context, bytes, shared, taken);
     *taken = found;
     return CGX_OK;
 }

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "cuda/host_fallback.h"
-#include "cuda/context.h"
 
 #include <stdlib.h>
+
+#include "cuda/context.h"
 
 /* What was pulled is nowhere but in the mirror. */
 static enum cgx_status fetch_piece(const struct cgx_cuda_slot *slot, const struct cgx_work *request,

@@ -30,14 +30,12 @@ static bool has_several_nodes(void)
     return machine.numa_nodes > 1;
 }
 
-static enum cgx_status find_bus_id(char bus_id[CGX_TOPO_BUS_ID_BYTES])
+static bool find_bus_id(char bus_id[CGX_TOPO_BUS_ID_BYTES])
 {
     CUdevice device;
-    enum cgx_status status = CGX_CUDA_CALL(cuCtxGetDevice, &device);
 
-    if (status == CGX_OK)
-        status = CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, CGX_TOPO_BUS_ID_BYTES, device);
-    return status;
+    return CGX_CUDA_CALL(cuCtxGetDevice, &device) == CGX_OK &&
+           CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, CGX_TOPO_BUS_ID_BYTES, device) == CGX_OK;
 }
 
 void cgx_cuda_bind_numa(void *memory, size_t bytes)
@@ -47,7 +45,7 @@ void cgx_cuda_bind_numa(void *memory, size_t bytes)
     const struct cgx_topo *topo;
     struct cgx_topo_gpu gpu;
 
-    if (atomic_load(&refused) || !has_several_nodes() || find_bus_id(bus_id) != CGX_OK ||
+    if (atomic_load(&refused) || !has_several_nodes() || !find_bus_id(bus_id) ||
         cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK)
         return;
     if (cgx_topo_gpu_at(topo, bus_id, &gpu) != CGX_OK || gpu.numa_node == CGX_TOPO_UNKNOWN)

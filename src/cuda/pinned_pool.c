@@ -59,22 +59,6 @@ static void pin(const struct block *block)
     cgx_cuda_status(cgx_cuda_pin(block->memory, block->bytes, 0), "cuMemHostRegister");
 }
 
-static struct block *create(size_t bytes)
-{
-    struct block *block = calloc(1, sizeof *block);
-
-    if (block == NULL)
-        return NULL;
-    block->bytes = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
-    if (block->bytes >= bytes)
-        block->memory = cgx_pages_map(block->bytes, -1);
-    if (block->memory == NULL) {
-        free(block);
-        return NULL;
-    }
-    return block;
-}
-
 /* False: its pages may still be pinned. */
 static bool destroy(struct block *block)
 {
@@ -100,6 +84,23 @@ static void push(struct block *block)
 {
     block->next = blocks;
     blocks = block;
+}
+
+static struct block *create(size_t bytes)
+{
+    struct block *block = calloc(1, sizeof *block);
+
+    if (block == NULL)
+        return NULL;
+    block->bytes = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
+    if (block->bytes >= bytes)
+        block->memory = cgx_pages_map(block->bytes, -1);
+    if (block->memory == NULL) {
+        free(block);
+        return NULL;
+    }
+    push(block);
+    return block;
 }
 
 /* The smallest free block that is large enough, or NULL. */
@@ -148,11 +149,8 @@ enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, v
         return status;
     pthread_mutex_lock(&lock);
     block = find_free(bytes);
-    if (block == NULL) {
+    if (block == NULL)
         block = create(bytes);
-        if (block != NULL)
-            push(block);
-    }
     if (block != NULL)
         block->taken = true;
     pthread_mutex_unlock(&lock);
