@@ -101,9 +101,9 @@ static void add_payload(const struct bench *bench)
         for (int i = 0; i < CGX_PLANES; i++)
             codes[i] =
                 bench->payloads + layout.plane[i] + k * BUCKET_SIZE / 8 * cgx_plane_width(bits, i);
-        bench->set->kernels.decode_add(codes, BUCKET_SIZE, bits, cgx_header_scale(header),
-                                       cgx_header_zero(header),
-                                       bench->accumulators + k * BUCKET_SIZE);
+        bench->set->kernels.decode(codes, BUCKET_SIZE, bits, cgx_header_scale(header),
+                                   cgx_header_zero(header), true,
+                                   bench->accumulators + k * BUCKET_SIZE);
     }
 }
 

@@ -106,7 +106,7 @@ static double bytes_of(const struct bench *bench, enum operation operation)
 
     if (operation == REDUCE)
         return (SOURCES + 1) * payload;
-    return payload + (operation == DECODE_ADD ? 2 : 1) * elements;
+    return payload + elements;
 }
 
 /* Seconds that the instructions of OPERATION take to issue; 0: not known. */

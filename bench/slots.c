@@ -11,8 +11,7 @@
 
 #define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */
 
-static const enum cgx_kernel kernels[OPERATIONS] = {CGX_KERNEL_ENCODE, CGX_KERNEL_DECODE,
-                                                    CGX_KERNEL_DECODE_ADD, CGX_KERNEL_REDUCE};
+static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE};
 
 CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source)
 {
@@ -35,11 +34,12 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .nsources = operation == REDUCE ? SOURCES : 0,
         .bucket_size = BUCKET_SIZE};
     unsigned tiles = (unsigned)((slots->piece.count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
+    CUfunction kernel =
+        slots->module.kernels[operations[operation]][slots->coding.rounding][slots->coding.dtype];
     void *parameters[] = {&args};
 
-    bench_must(slots->device.cuda->cuLaunchKernel(
-                   slots->module.kernels[kernels[operation]][slots->coding.dtype], tiles, 1, 1,
-                   CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL),
+    bench_must(slots->device.cuda->cuLaunchKernel(kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                                                  NULL, parameters, NULL),
                "cuLaunchKernel");
 }
 

@@ -15,7 +15,7 @@
 #define BUCKET_SIZE 512
 #define SLOTS_TABLE_BYTES 256 /* the piece, then the sources */
 
-enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
+enum operation { ENCODE, DECODE, REDUCE, OPERATIONS };
 
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
 struct slots {
@@ -38,7 +38,7 @@ void slots_release(const struct slots *slots);
 void slots_encode(struct slots *slots, unsigned bits);
 
 /* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode reads elements,
- * decode and decode-add write results, reduce sums all payloads but the last. */
+ * decode writes results, reduce sums all payloads but the last. */
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload);
 

@@ -4,38 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/host_kernels.h"
 #include "slots.h"
 
-const char *const slots_operations[OPERATIONS] = {"encode", "decode", "decode-add", "reduce-8"};
+const char *const slots_operations[OPERATIONS] = {"encode", "decode", "reduce-8"};
 
 /* Of one slot, in host memory. */
 struct check {
     const struct slots *slots;
     unsigned char *elements, *found, *results; /* as the elements of a slot */
     unsigned char *payload, *sum, *got;        /* as its payloads */
-    float *levels, *values;                    /* as many as elements */
 };
 
 static void bring(const struct check *check, void *to, CUdeviceptr from, size_t bytes)
 {
     bench_must(check->slots->device.cuda->cuMemcpyDtoH(to, from, bytes), "cuMemcpyDtoH");
-}
-
-/* The levels as float32, added to the elements and narrowed, as kernels.h says. */
-static void add_levels(const struct check *check)
-{
-    const struct cgx_host_kernels *kernels = &cgx_codec_host()->kernels;
-    const struct slots *slots = check->slots;
-    enum cgx_dtype dtype = slots->coding.dtype;
-    struct cgx_coding coding = slots->coding;
-
-    coding.dtype = CGX_FLOAT32;
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &slots->piece, 1,
-                                                       .in = check->payload, .out = check->levels});
-    kernels->widen[dtype](check->elements, slots->piece.count, check->values);
-    kernels->add(check->levels, slots->piece.count, check->values);
-    kernels->narrow[dtype](check->values, slots->piece.count, check->results);
 }
 
 /* What the host codec makes of the elements. */
@@ -53,27 +35,20 @@ static void expect(const struct check *check, enum operation operation)
     else if (operation == DECODE)
         cgx_codec_run(host, &(struct cgx_work){CGX_DECODE, &slots->coding, &slots->piece, 1,
                                                .in = check->payload, .out = check->results});
-    else if (operation == DECODE_ADD)
-        add_levels(check);
     else
         cgx_codec_run(host, &(struct cgx_work){CGX_REDUCE, &slots->coding, &slots->piece, 1,
                                                sources, SOURCES, .in = NULL, .out = check->sum});
 }
 
-/* Decode-add finds the elements in the place of its results. */
 static bool is_right(const struct check *check, enum operation operation)
 {
     const struct slots *slots = check->slots;
     unsigned slot = slots->count - 1, payload = operation == REDUCE ? SOURCES : 0;
     CUdeviceptr results = slots->results + slot * slots->bytes;
 
-    if (operation == DECODE_ADD)
-        bench_must(
-            slots->device.copy(results, slots->elements + slot * slots->bytes, slots->bytes, NULL),
-            "cuMemcpyDtoDAsync");
     slots_launch(slots, operation, slot, payload);
     expect(check, operation);
-    if (operation == DECODE || operation == DECODE_ADD) {
+    if (operation == DECODE) {
         bring(check, check->found, results, slots->bytes);
         return memcmp(check->found, check->results, slots->bytes) == 0;
     }
@@ -102,23 +77,18 @@ static const char *find_wrong(const struct check *check)
 
 const char *slots_find_wrong(const struct slots *slots)
 {
-    size_t bytes = slots->bytes, stride = slots->stride, count = slots->piece.count;
+    size_t bytes = slots->bytes, stride = slots->stride;
     const struct check check = {.slots = slots,
                                 .elements = malloc(bytes),
                                 .found = malloc(bytes),
                                 .results = malloc(bytes),
                                 .payload = aligned_alloc(16, stride),
                                 .sum = aligned_alloc(16, stride),
-                                .got = aligned_alloc(16, stride),
-                                .levels = malloc(count * sizeof(float)),
-                                .values = malloc(count * sizeof(float))};
+                                .got = aligned_alloc(16, stride)};
     const char *wrong = "no memory to check";
 
-    if (check.elements && check.found && check.results && check.payload && check.sum && check.got &&
-        check.levels && check.values)
+    if (check.elements && check.found && check.results && check.payload && check.sum && check.got)
         wrong = find_wrong(&check);
-    free(check.values);
-    free(check.levels);
     free(check.got);
     free(check.sum);
     free(check.payload);

@@ -86,14 +86,18 @@ void info_draw_machine(void)
     const struct cgx_topo *topo;
     struct cgx_topo_machine machine;
     struct cgx_topo_package package;
+    struct cgx_topo_gpu gpu;
+    unsigned gpus = 0;
 
     if (cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK) {
         printf("machine        unknown: no usable hwloc\n");
         return;
     }
     cgx_topo_machine(topo, &machine);
+    while (cgx_topo_gpu(topo, gpus, &gpu) == CGX_OK)
+        gpus++;
     printf("machine        packages: %u, NUMA nodes: %u, cores: %u, GPUs: %u\n", machine.packages,
-           machine.numa_nodes, machine.cores, cgx_topo_gpus(topo));
+           machine.numa_nodes, machine.cores, gpus);
     for (unsigned i = 0; cgx_topo_package(topo, i, &package) == CGX_OK; i++) {
         printf("%*spackage %u (cores: %u, processing units: %u)\n", INDENT, "", i, package.cores,
                package.processing_units);

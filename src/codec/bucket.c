@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/quant.h"
+#include "codec/host_walk.h"
 
 static uint32_t header_at(const unsigned char *data, size_t index)
 {
@@ -54,111 +54,42 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
 
 /* ---- sums beyond the type ---- */
 
-/* A bucket in memory. */
-struct stored {
-    const struct cgx_coding *coding;
-    const struct cgx_piece *piece;
-    struct cgx_layout layout;
-    size_t index;
-    unsigned char *data;
-};
-
-/* Where its codes lie in plane I of the piece, which has WIDTH bits of each. */
-static unsigned char *codes_of(const struct stored *bucket, int i, unsigned *width)
-{
-    size_t first = bucket->index * bucket->coding->bucket_size;
-
-    *width = cgx_plane_width(bucket->piece->bits, i);
-    return bucket->data + bucket->layout.plane[i] + first * *width / 8;
-}
-
-static unsigned code_at(const struct stored *bucket, size_t element)
-{
-    unsigned code = 0, place = 0;
-
-    for (int i = 0; i < CGX_PLANES; i++) {
-        unsigned width;
-        const unsigned char *codes = codes_of(bucket, i, &width);
-
-        if (width == 0)
-            continue;
-        code |= (codes[element * width / 8] >> element * width % 8 & ((1u << width) - 1)) << place;
-        place += width;
-    }
-    return code;
-}
-
-static float constant_of(const struct stored *bucket)
-{
-    unsigned width = 0;
-    float value;
-    int i = -1;
-
-    while (width == 0)
-        codes_of(bucket, ++i, &width);
-    memcpy(&value, codes_of(bucket, i, &width), sizeof value);
-    return value;
-}
-
 /* Whether the exact sum may be beyond the type's range: what was quantised is no further than half
  * a step, or a whole one, from its levels. */
-static bool may_overflow(const struct stored *bucket, float scales)
+static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                         const struct cgx_scale *scale, float scales, const unsigned char *data)
 {
-    bool stochastic = bucket->coding->rounding == CGX_ROUNDING_STOCHASTIC;
-    bool float16 = bucket->coding->dtype == CGX_FLOAT16;
-    size_t count = cgx_bucket_elements(bucket->piece, bucket->coding->bucket_size, bucket->index);
-    uint32_t header = header_at(bucket->data, bucket->index);
-    float u = cgx_header_scale(header), error = stochastic ? u : u / 2, zero;
-    unsigned least = UINT32_MAX, most = 0;
+    bool stochastic = walk->coding->rounding == CGX_ROUNDING_STOCHASTIC;
+    bool float16 = walk->coding->dtype == CGX_FLOAT16;
+    float u = scale->u, error = stochastic ? u : u / 2;
+    struct cgx_host_range range;
+    cgx_bucket_values levels;
 
-    if (header == CGX_BUCKET_CONSTANT) {
-        float value = constant_of(bucket);
-
-        return cgx_may_overflow(value, value, scales, stochastic, float16);
-    }
-    zero = u * (float)cgx_header_zero(header);
     /* Most are far from it, whatever their codes. */
-    if (!cgx_may_overflow(zero - u, zero + u * (float)(1 << bucket->piece->bits), scales,
-                          stochastic, float16))
+    if (scale->kind == CGX_SCALE_GRID &&
+        !cgx_may_overflow(cgx_level(0, u, scale->z) - u,
+                          cgx_level(1u << walk->piece->bits, u, scale->z), scales, stochastic,
+                          float16))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        unsigned code = code_at(bucket, i);
-
-        least = code < least ? code : least;
-        most = code > most ? code : most;
-    }
-    return cgx_may_overflow(zero + u * (float)least - error, zero + u * (float)most + error, scales,
-                            stochastic, float16);
-}
-
-static void poison(const struct stored *bucket)
-{
-    const uint32_t header = CGX_BUCKET_POISON;
-    size_t first = bucket->index * bucket->coding->bucket_size;
-    size_t rest = bucket->layout.elements - first; /* padding included */
-    size_t count = rest < bucket->coding->bucket_size ? rest : bucket->coding->bucket_size;
-
-    memcpy(bucket->data + bucket->index * CGX_BUCKET_HEADER_BYTES, &header, sizeof header);
-    for (int i = 0; i < CGX_PLANES; i++) {
-        unsigned width;
-        unsigned char *codes = codes_of(bucket, i, &width);
-
-        memset(codes, 0, count * width / 8);
-    }
+    cgx_walk_levels(walk, bucket, scale, data, false, levels);
+    range = walk->kernels->range(levels, bucket->count);
+    return cgx_may_overflow(range.min - error, range.max + error, scales, stochastic, float16);
 }
 
 bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
                        float scales, unsigned char *data)
 {
-    const struct stored bucket = {
-        .coding = coding,
-        .piece = piece,
-        .layout = cgx_piece_layout(piece->count, piece->bits, coding->bucket_size, coding->dtype),
-        .index = index,
-        .data = data};
+    struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
+    struct cgx_piece here = *piece;
+    struct cgx_bucket bucket;
+    struct cgx_scale scale;
 
-    if (header_at(data, index) == CGX_BUCKET_POISON || !may_overflow(&bucket, scales))
+    here.offset = 0;
+    cgx_walk_piece(&walk, &here);
+    bucket = cgx_walk_bucket(&walk, index);
+    if (cgx_walk_scale(&bucket, data, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON ||
+        !may_overflow(&walk, &bucket, &scale, scales, data))
         return false;
-    poison(&bucket);
+    cgx_walk_poison(&walk, &bucket, data);
     return true;
 }

@@ -8,21 +8,6 @@
 
 #include "codec/codec.h"
 
-/* Buckets of COUNT elements. */
-static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
-{
-    return (count + bucket_size - 1) / bucket_size;
-}
-
-/* Elements of bucket INDEX of PIECE, of whatever encoding. */
-static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
-                                         size_t index)
-{
-    size_t rest = piece->count - index * bucket_size;
-
-    return rest < bucket_size ? rest : bucket_size;
-}
-
 /* Where the headers of PIECE, which is quantised, are in its payload. */
 struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size);
 

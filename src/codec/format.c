@@ -11,7 +11,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define KNOWN_FLAGS \
     (CGX_MESSAGE_DECLINED | CGX_MESSAGE_LOST | CGX_MESSAGE_UNRECOVERABLE | CGX_MESSAGE_CONSENSUS)
 
-/* Byte 0 is the version and 1 the flags; then come step, plan and bytes, each naturally aligned. */
+/* Byte 0 is the version and 1 the flags; then come seq, plan and bytes, each naturally aligned. */
 enum {
     MESSAGE_VERSION = 0,
     MESSAGE_FLAGS = 1,
@@ -53,8 +53,8 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_
 {
     struct cgx_layout layout = {0};
 
-    layout.buckets = count / bucket_size + (count % bucket_size != 0);
-    layout.elements = round_up(count, CGX_CODES_MULTIPLE);
+    layout.buckets = cgx_bucket_count(count, bucket_size);
+    layout.elements = cgx_codes_padded(count);
     if (bits == CGX_BITS_EXACT) {
         layout.bytes = round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
         return layout;

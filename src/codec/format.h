@@ -77,6 +77,21 @@ struct cgx_piece {
     size_t raw;    /* bytes from the start of a raw source (codec.h), if any; a multiple of 16 */
 };
 
+/* Buckets of COUNT elements. */
+static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
+{
+    return (count + bucket_size - 1) / bucket_size;
+}
+
+/* Elements of bucket INDEX of PIECE, of whatever encoding. */
+static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
+                                         size_t index)
+{
+    size_t rest = piece->count - index * bucket_size;
+
+    return rest < bucket_size ? rest : bucket_size;
+}
+
 #define CGX_BUCKET_SIZE_MIN 64
 #define CGX_BUCKET_SIZE_MAX 4096
 #define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its planes */
@@ -109,6 +124,12 @@ static inline double cgx_from_upper_half(uint32_t half)
 static inline unsigned cgx_plane_width(unsigned bits, int i)
 {
     return bits == 8 ? (i == 0 ? 8 : 0) : bits & (4u >> i);
+}
+
+/* Elements that codes of COUNT elements are padded to. */
+static inline size_t cgx_codes_padded(size_t count)
+{
+    return (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
 }
 
 /* Where the parts of a piece lie, in bytes from its start. A plane that the width lacks has the

@@ -14,26 +14,11 @@ const char *cgx_codec_name(const struct cgx_codec *codec)
 
 enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work)
 {
-    enum cgx_status status = CGX_ERR_INVALID;
+    enum cgx_status status;
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
-    switch (work->operation) {
-    case CGX_ENCODE:
-        status = cgx_host_encode(&codec->kernels, work);
-        break;
-    case CGX_REDUCE:
-        status = cgx_host_reduce(&codec->kernels, work);
-        break;
-    case CGX_DECODE:
-        status = cgx_host_decode(&codec->kernels, work);
-        break;
-    case CGX_MEASURE:
-        status = cgx_host_measure(&codec->kernels, work);
-        break;
-    default:
-        break;
-    }
+    status = cgx_host_run(&codec->kernels, work);
     cgx_float_leave(&caller);
     return status;
 }

@@ -3,8 +3,8 @@
 
 /* Inside the host backend: what it does to one bucket, in several compilations. One body of source
  * (host_kernels_body.h) is compiled by host_portable.c, host_avx2.c and host_avx512.c, each with
- * its own flags; all give the same bytes. The walk over pieces and buckets (host.c) is compiled
- * once. */
+ * its own flags; all give the same bytes. The walk over pieces and buckets
+ * (host_operations.c) is compiled once. */
 #ifndef CGX_CODEC_HOST_KERNELS_H
 #define CGX_CODEC_HOST_KERNELS_H
 
@@ -47,23 +47,18 @@ struct cgx_host_kernels {
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
-    void (*encode_nearest)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                           unsigned bits, unsigned char *const codes[CGX_PLANES]);
-    void (*encode_stochastic)(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                              unsigned bits, struct cgx_random random,
-                              unsigned char *const codes[CGX_PLANES]);
+    /* RANDOM: for stochastic rounding; NULL for nearest. */
+    void (*encode)(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
+                   const struct cgx_random *random, unsigned char *const codes[CGX_PLANES]);
 
-    /* Writes the levels u * (code + z), or adds them to VALUES. */
+    /* Writes the levels u * (code + z) to VALUES, or adds them if ADD. */
     void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                   float u, int32_t z, cgx_float32 *values);
-    void (*decode_add)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                       float u, int32_t z, cgx_float32 *values);
+                   float u, int32_t z, bool add, cgx_float32 *values);
 
     /* Of struct cgx_sample, the element of SQUARES for that grid; for stochastic rounding it does
      * not depend on BITS. */
-    uint32_t (*squares_nearest)(const float *values, size_t count, struct cgx_grid grid,
-                                unsigned bits);
-    uint32_t (*squares_stochastic)(const float *values, size_t count, struct cgx_grid grid);
+    uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
+                        bool stochastic);
 };
 
 /* A set of kernels: "portable", "avx2" or "avx512". */
@@ -100,27 +95,7 @@ static inline struct cgx_extremes cgx_extremes_with(struct cgx_extremes extremes
     return extremes;
 }
 
-/* With a negative among them, it is the one of the greatest bits that is the minimum. */
-static inline float cgx_extremes_min(struct cgx_extremes extremes)
-{
-    return cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
-}
-
-static inline float cgx_extremes_max(struct cgx_extremes extremes)
-{
-    return cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
-                                                       : (uint32_t)extremes.signed_greatest);
-}
-
-/* ---- the operations, shared by all sets ---- */
-
-enum cgx_status cgx_host_encode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_work *work);
-enum cgx_status cgx_host_decode(const struct cgx_host_kernels *kernels,
-                                const struct cgx_work *work);
-enum cgx_status cgx_host_reduce(const struct cgx_host_kernels *kernels,
-                                const struct cgx_work *work);
-enum cgx_status cgx_host_measure(const struct cgx_host_kernels *kernels,
-                                 const struct cgx_work *work);
+/* Carries out WORK with KERNELS, as cgx_codec_run but for the floating-point modes. */
+enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work);
 
 #endif

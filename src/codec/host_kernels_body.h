@@ -17,11 +17,6 @@
 /* Codes pass through the first-level cache as bytes, so many at a time. */
 #define BLOCK 512
 
-static inline size_t padded_count(size_t count)
-{
-    return (count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
-}
-
 /* ---- conversions ---- */
 
 static void widen_float32(const void *elements, size_t count, float *values)
@@ -69,36 +64,38 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
     for (size_t i = whole; i < count; i++)
         extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
-    range.min = cgx_extremes_min(extremes);
-    range.max = cgx_extremes_max(extremes);
+    /* With a negative among them, it is the one of the greatest bits that is the minimum. */
+    range.min = cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
+    range.max = cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
+                                                            : (uint32_t)extremes.signed_greatest);
     range.poison = !cgx_is_regular(range.min) || !cgx_is_regular(range.max);
     return range;
 }
 
-/* ---- codes to slices ---- */
+/* ---- codes to bit planes ---- */
 
 /* COUNT is a multiple of 64; SHIFT says which bits of the codes are meant. */
 
-static void pack4(const uint8_t *codes, size_t count, unsigned char *slice)
+static void pack4(const uint8_t *codes, size_t count, unsigned char *plane)
 {
     const cgx_uint16 *pairs = (const cgx_uint16 *)codes;
 
     for (size_t i = 0; i < count / 2; i++)
-        slice[i] = (uint8_t)((pairs[i] & 0x0F) | (pairs[i] >> 4 & 0xF0));
+        plane[i] = (uint8_t)((pairs[i] & 0x0F) | (pairs[i] >> 4 & 0xF0));
 }
 
-static void pack2(const uint8_t *codes, size_t count, unsigned shift, unsigned char *slice)
+static void pack2(const uint8_t *codes, size_t count, unsigned shift, unsigned char *plane)
 {
     const cgx_uint32 *fours = (const cgx_uint32 *)codes;
 
     for (size_t i = 0; i < count / 4; i++) {
         uint32_t w = fours[i] >> shift & 0x03030303u;
 
-        slice[i] = (uint8_t)(w | w >> 6 | w >> 12 | w >> 18);
+        plane[i] = (uint8_t)(w | w >> 6 | w >> 12 | w >> 18);
     }
 }
 
-static void pack1(const uint8_t *codes, size_t count, unsigned shift, unsigned char *slice)
+static void pack1(const uint8_t *codes, size_t count, unsigned shift, unsigned char *plane)
 {
     const cgx_uint64 *eights = (const cgx_uint64 *)codes;
 
@@ -107,36 +104,36 @@ static void pack1(const uint8_t *codes, size_t count, unsigned shift, unsigned c
 
         w |= w >> 7;
         w |= w >> 14;
-        slice[i] = (uint8_t)(w | w >> 28);
+        plane[i] = (uint8_t)(w | w >> 28);
     }
 }
 
-static void unpack4(const unsigned char *slice, size_t count, uint8_t *codes)
+static void unpack4(const unsigned char *plane, size_t count, uint8_t *codes)
 {
     cgx_uint16 *pairs = (cgx_uint16 *)codes;
 
     for (size_t i = 0; i < count / 2; i++)
-        pairs[i] = (uint16_t)((slice[i] | slice[i] << 4) & 0x0F0F);
+        pairs[i] = (uint16_t)((plane[i] | plane[i] << 4) & 0x0F0F);
 }
 
-static void unpack2(const unsigned char *slice, size_t count, unsigned shift, uint8_t *codes)
+static void unpack2(const unsigned char *plane, size_t count, unsigned shift, uint8_t *codes)
 {
     cgx_uint32 *fours = (cgx_uint32 *)codes;
 
     for (size_t i = 0; i < count / 4; i++) {
-        uint32_t w = slice[i];
+        uint32_t w = plane[i];
 
         w = (w | w << 6 | w << 12 | w << 18) & 0x03030303u;
         fours[i] = (shift == 0 ? 0 : fours[i]) | w << shift;
     }
 }
 
-static void unpack1(const unsigned char *slice, size_t count, unsigned shift, uint8_t *codes)
+static void unpack1(const unsigned char *plane, size_t count, unsigned shift, uint8_t *codes)
 {
     cgx_uint64 *eights = (cgx_uint64 *)codes;
 
     for (size_t i = 0; i < count / 8; i++) {
-        uint64_t w = slice[i];
+        uint64_t w = plane[i];
 
         w = (w | w << 28) & 0x0000000F0000000Fu;
         w = (w | w << 14) & 0x0003000300030003u;
@@ -147,80 +144,74 @@ static void unpack1(const unsigned char *slice, size_t count, unsigned shift, ui
 
 /* Elements FIRST to FIRST + COUNT - 1 of a bucket, and zeros up to a multiple of 64. */
 static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
-                 unsigned char *const slices[CGX_PLANES])
+                 unsigned char *const planes[CGX_PLANES])
 {
-    size_t padded = padded_count(count);
+    size_t padded = cgx_codes_padded(count);
 
     memset(codes + count, 0, padded - count);
     if (bits == 8)
-        memcpy(slices[0] + first, codes, padded);
+        memcpy(planes[0] + first, codes, padded);
     else if (bits & 4)
-        pack4(codes, padded, slices[0] + first / 2);
+        pack4(codes, padded, planes[0] + first / 2);
     if (bits & 2)
-        pack2(codes, padded, bits & 4, slices[1] + first / 4);
+        pack2(codes, padded, bits & 4, planes[1] + first / 4);
     if (bits & 1)
-        pack1(codes, padded, bits & 6, slices[2] + first / 8);
+        pack1(codes, padded, bits & 6, planes[2] + first / 8);
 }
 
-static void unpack(const unsigned char *const slices[CGX_PLANES], size_t first, size_t count,
+static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, size_t count,
                    unsigned bits, uint8_t *codes)
 {
-    size_t padded = padded_count(count);
+    size_t padded = cgx_codes_padded(count);
 
     if (bits == 8)
-        memcpy(codes, slices[0] + first, padded);
+        memcpy(codes, planes[0] + first, padded);
     else if (bits & 4)
-        unpack4(slices[0] + first / 2, padded, codes);
+        unpack4(planes[0] + first / 2, padded, codes);
     if (bits & 2)
-        unpack2(slices[1] + first / 4, padded, bits & 4, codes);
+        unpack2(planes[1] + first / 4, padded, bits & 4, codes);
     if (bits & 1)
-        unpack1(slices[2] + first / 8, padded, bits & 6, codes);
+        unpack1(planes[2] + first / 8, padded, bits & 6, codes);
 }
 
 /* ---- elements to codes and back ---- */
 
-static void encode_nearest(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                           unsigned bits, unsigned char *const codes[CGX_PLANES])
+/* Elements of a bucket from FIRST on, which is a multiple of 8. */
+static void quantise(const cgx_float32 *values, size_t first, size_t count, struct cgx_grid grid,
+                     unsigned bits, const struct cgx_random *random, uint8_t *codes)
 {
-    uint8_t block[BLOCK];
-    float tail[CGX_CODES_MULTIPLE] = {0};
+    struct cgx_random here;
 
-    for (size_t first = 0; first < count; first += BLOCK) {
-        size_t n = count - first < BLOCK ? count - first : BLOCK;
-        size_t rest = n % CGX_CODES_MULTIPLE;
-
-        quantise_nearest(values + first, n - rest, grid, bits, block);
-        if (rest > 0) {
-            memcpy(tail, values + count - rest, rest * sizeof *tail);
-            quantise_nearest(tail, CGX_CODES_MULTIPLE, grid, bits, block + n - rest);
-        }
-        pack(block, first, n, bits, codes);
+    if (random == NULL) {
+        quantise_nearest(values, count, grid, bits, codes);
+        return;
     }
+    here = *random;
+    here.group += first / 8;
+    quantise_stochastic(values, count, grid, bits, here, codes);
 }
 
-static void encode_stochastic(const cgx_float32 *values, size_t count, struct cgx_grid grid,
-                              unsigned bits, struct cgx_random random,
-                              unsigned char *const codes[CGX_PLANES])
+static void encode(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
+                   const struct cgx_random *random, unsigned char *const codes[CGX_PLANES])
 {
     uint8_t block[BLOCK];
     float tail[CGX_CODES_MULTIPLE] = {0};
 
     for (size_t first = 0; first < count; first += BLOCK) {
         size_t n = count - first < BLOCK ? count - first : BLOCK;
-        size_t rest = n % CGX_CODES_MULTIPLE;
+        size_t rest = n % CGX_CODES_MULTIPLE, whole = n - rest;
 
-        quantise_stochastic(values + first, n - rest, grid, bits, random, block);
-        random.group += (n - rest) / 8;
+        quantise(values + first, first, whole, grid, bits, random, block);
         if (rest > 0) {
             memcpy(tail, values + count - rest, rest * sizeof *tail);
-            quantise_stochastic(tail, CGX_CODES_MULTIPLE, grid, bits, random, block + n - rest);
+            quantise(tail, first + whole, CGX_CODES_MULTIPLE, grid, bits, random, block + whole);
         }
         pack(block, first, n, bits, codes);
     }
 }
 
 static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                   float u, int32_t z, cgx_float32 *values)
+                   float u, int32_t z, bool add, cgx_float32 *values)
 {
     uint8_t block[BLOCK];
 
@@ -228,43 +219,28 @@ static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, u
         size_t n = count - first < BLOCK ? count - first : BLOCK;
 
         unpack(codes, first, n, bits, block);
-        for (size_t i = 0; i < n; i++)
-            values[first + i] = cgx_level(block[i], u, z);
-    }
-}
-
-static void decode_add(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                       float u, int32_t z, cgx_float32 *values)
-{
-    uint8_t block[BLOCK];
-
-    for (size_t first = 0; first < count; first += BLOCK) {
-        size_t n = count - first < BLOCK ? count - first : BLOCK;
-
-        unpack(codes, first, n, bits, block);
-        for (size_t i = 0; i < n; i++)
-            values[first + i] += cgx_level(block[i], u, z);
+        if (add)
+            for (size_t i = 0; i < n; i++)
+                values[first + i] += cgx_level(block[i], u, z);
+        else
+            for (size_t i = 0; i < n; i++)
+                values[first + i] = cgx_level(block[i], u, z);
     }
 }
 
 /* ---- errors ---- */
 
-static uint32_t squares_nearest(const float *values, size_t count, struct cgx_grid grid,
-                                unsigned bits)
+static uint32_t squares(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
+                        bool stochastic)
 {
     uint32_t sum = 0;
 
-    for (size_t i = 0; i < count; i++)
-        sum += cgx_square_nearest(values[i], grid, bits);
-    return sum;
-}
-
-static uint32_t squares_stochastic(const float *values, size_t count, struct cgx_grid grid)
-{
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        sum += cgx_square_stochastic(values[i], grid);
+    if (stochastic)
+        for (size_t i = 0; i < count; i++)
+            sum += cgx_square_stochastic(values[i], grid);
+    else
+        for (size_t i = 0; i < count; i++)
+            sum += cgx_square_nearest(values[i], grid, bits);
     return sum;
 }
 
@@ -278,11 +254,8 @@ const struct cgx_codec CGX_HOST_SET = {
             .narrow = {narrow_float32, narrow_float16, narrow_bfloat16},
             .add = add,
             .range = find_range,
-            .encode_nearest = encode_nearest,
-            .encode_stochastic = encode_stochastic,
+            .encode = encode,
             .decode = decode,
-            .decode_add = decode_add,
-            .squares_nearest = squares_nearest,
-            .squares_stochastic = squares_stochastic,
+            .squares = squares,
         },
 };

@@ -12,11 +12,6 @@ void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
         cgx_piece_layout(piece->count, piece->bits, walk->coding->bucket_size, walk->coding->dtype);
 }
 
-bool cgx_walk_is_exact(const struct cgx_walk *walk)
-{
-    return walk->piece->bits == CGX_BITS_EXACT;
-}
-
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
 {
     const struct cgx_piece *piece = walk->piece;
@@ -24,9 +19,7 @@ struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
     struct cgx_bucket bucket;
 
     bucket.first = piece->first + start;
-    bucket.count = piece->count - start;
-    if (bucket.count > walk->coding->bucket_size)
-        bucket.count = walk->coding->bucket_size;
+    bucket.count = cgx_bucket_elements(piece, walk->coding->bucket_size, index);
     bucket.header = piece->offset + index * CGX_BUCKET_HEADER_BYTES;
     for (int i = 0; i < CGX_PLANES; i++)
         bucket.codes[i] =
@@ -35,32 +28,13 @@ struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
     return bucket;
 }
 
-const unsigned char *cgx_walk_element(const struct cgx_walk *walk, const void *buffer, size_t index)
-{
-    return (const unsigned char *)buffer + index * cgx_dtype_size(walk->coding->dtype);
-}
-
 static void clear_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                         unsigned char *payload)
 {
-    size_t padded =
-        (bucket->count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
+    size_t padded = cgx_codes_padded(bucket->count);
 
     for (int i = 0; i < CGX_PLANES; i++)
         memset(payload + bucket->codes[i], 0, padded / 8 * cgx_plane_width(walk->piece->bits, i));
-}
-
-void cgx_walk_pad(const struct cgx_walk *walk, unsigned char *payload)
-{
-    const struct cgx_layout *layout = &walk->layout;
-    unsigned char *piece = payload + walk->piece->offset;
-    size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
-
-    for (int i = 0; i < CGX_PLANES; i++) {
-        memset(piece + end, 0, layout->plane[i] - end);
-        end = layout->plane[i] + layout->elements / 8 * cgx_plane_width(walk->piece->bits, i);
-    }
-    memset(piece + end, 0, layout->bytes - end);
 }
 
 static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
@@ -68,8 +42,8 @@ static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsig
     memcpy(payload + bucket->header, &header, sizeof header);
 }
 
-static void encode_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                          unsigned char *payload)
+void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     unsigned char *payload)
 {
     write_header(bucket, CGX_BUCKET_POISON, payload);
     clear_codes(walk, bucket, payload);
@@ -90,24 +64,21 @@ void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     const struct cgx_coding *coding = walk->coding;
     unsigned bits = walk->piece->bits;
     unsigned char *codes[CGX_PLANES];
-    struct cgx_grid grid;
 
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (range.poison) {
-        encode_poison(walk, bucket, payload);
+        cgx_walk_poison(walk, bucket, payload);
     } else if (range.min == range.max) {
         encode_constant(walk, bucket, range.min, payload);
-    } else if (coding->rounding == CGX_ROUNDING_NEAREST) {
-        grid = cgx_grid_nearest(range.min, range.max, bits);
-        write_header(bucket, cgx_grid_header(grid), payload);
-        walk->kernels->encode_nearest(values, bucket->count, grid, bits, codes);
     } else {
         struct cgx_random random = {coding->seed, coding->call, coding->stream, bucket->first / 8};
+        bool stochastic = coding->rounding == CGX_ROUNDING_STOCHASTIC;
+        struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, stochastic);
 
-        grid = cgx_grid_stochastic(range.min, range.max, bits);
         write_header(bucket, cgx_grid_header(grid), payload);
-        walk->kernels->encode_stochastic(values, bucket->count, grid, bits, random, codes);
+        walk->kernels->encode(values, bucket->count, grid, bits, stochastic ? &random : NULL,
+                              codes);
     }
 }
 
@@ -134,14 +105,8 @@ enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned c
     return CGX_OK;
 }
 
-static void fill(cgx_float32 *values, size_t count, float value)
-{
-    for (size_t i = 0; i < count; i++)
-        values[i] = value;
-}
-
 void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct cgx_scale *scale, const unsigned char *payload,
+                     const struct cgx_scale *scale, const unsigned char *payload, bool add,
                      cgx_float32 *values)
 {
     const unsigned char *codes[CGX_PLANES];
@@ -149,75 +114,9 @@ void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     for (int i = 0; i < CGX_PLANES; i++)
         codes[i] = payload + bucket->codes[i];
     if (scale->kind == CGX_SCALE_CONSTANT)
-        fill(values, bucket->count, scale->constant);
+        for (size_t i = 0; i < bucket->count; i++)
+            values[i] = add ? values[i] + scale->constant : scale->constant;
     else
-        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, values);
-}
-
-const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_sum *sum,
-                                          size_t p, size_t first)
-{
-    const struct cgx_piece *piece = walk->piece;
-    const unsigned char *source = sum->work->sources[p];
-
-    if (source == NULL)
-        return cgx_walk_element(walk, sum->work->in, first);
-    if (cgx_is_raw(walk->coding, p))
-        return cgx_walk_element(walk, source + piece->raw, first - piece->first);
-    return NULL;
-}
-
-void cgx_walk_add_elements(const struct cgx_walk *walk, const void *elements, size_t count,
-                           bool is_first, struct cgx_sum *sum)
-{
-    enum cgx_dtype dtype = walk->coding->dtype;
-
-    if (is_first) {
-        walk->kernels->widen[dtype](elements, count, sum->values);
-    } else if (dtype == CGX_FLOAT32) {
-        walk->kernels->add(elements, count, sum->values);
-    } else {
-        walk->kernels->widen[dtype](elements, count, sum->addend);
-        walk->kernels->add(sum->addend, count, sum->values);
-    }
-}
-
-/* The step of a poisoned bucket is NaN, and so become its levels and the sum. */
-static enum cgx_status add_payload(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                                   const unsigned char *source, bool is_first, struct cgx_sum *sum)
-{
-    const unsigned char *codes[CGX_PLANES];
-    struct cgx_scale scale;
-
-    if (cgx_walk_scale(bucket, source, &scale) != CGX_OK)
-        return CGX_ERR_FORMAT;
-    sum->scales += scale.u;
-    if (is_first || scale.kind == CGX_SCALE_CONSTANT) {
-        float *values = is_first ? sum->values : sum->addend;
-
-        cgx_walk_levels(walk, bucket, &scale, source, values);
-        if (!is_first)
-            walk->kernels->add(values, bucket->count, sum->values);
-    } else {
-        for (int i = 0; i < CGX_PLANES; i++)
-            codes[i] = source + bucket->codes[i];
-        walk->kernels->decode_add(codes, bucket->count, walk->piece->bits, scale.u, scale.z,
-                                  sum->values);
-    }
-    return CGX_OK;
-}
-
-enum cgx_status cgx_walk_sum(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                             struct cgx_sum *sum)
-{
-    sum->scales = 0;
-    for (size_t p = 0; p < sum->work->nsources; p++) {
-        const unsigned char *elements = cgx_walk_unquantised(walk, sum, p, bucket->first);
-
-        if (elements != NULL)
-            cgx_walk_add_elements(walk, elements, bucket->count, p == 0, sum);
-        else if (add_payload(walk, bucket, sum->work->sources[p], p == 0, sum) != CGX_OK)
-            return CGX_ERR_FORMAT;
-    }
-    return CGX_OK;
+        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, add,
+                              values);
 }

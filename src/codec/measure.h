@@ -56,7 +56,7 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
  * squared error in units of u^2 2^-20. For stochastic rounding it is the expected error: with d the
  * distance from the nearest integer, the sum of |t| (1024 - |t|), which the fraction of x/u would
  * give too, and nothing for 1 bit. All zero where the bucket is constant or poisoned. u is that of
- * cgx_grid_nearest or _stochastic for MIN, MAX. A zero is +0. */
+ * cgx_grid_over for MIN, MAX. A zero is +0. */
 struct cgx_sample {
     float min, max;               /* both NaN: the bucket is poisoned at every width */
     uint32_t squares[CGX_WIDTHS]; /* by width - 1 */

@@ -3,10 +3,9 @@
 
 #include "codec/peek.h"
 
-#include "codec/bucket.h"
+#include "codec/encoding.h"
 #include "codec/host_walk.h"
 
-/* Of the fastest set, whose codec is its first member. */
 static const struct cgx_host_kernels *kernels(void)
 {
     return &cgx_codec_host()->kernels;
@@ -22,7 +21,7 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
 
     *scale = 0;
     cgx_walk_piece(&walk, piece);
-    if (cgx_walk_is_exact(&walk)) {
+    if (cgx_encoding_is_exact(piece->bits)) {
         cgx_peek_elements(
             coding->dtype,
             cgx_walk_element(&walk, payload + piece->offset, index * coding->bucket_size),
@@ -33,7 +32,7 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)
         return CGX_ERR_FORMAT;
     *scale = read.u;
-    cgx_walk_levels(&walk, &bucket, &read, payload, values);
+    cgx_walk_levels(&walk, &bucket, &read, payload, false, values);
     return CGX_OK;
 }
 
@@ -46,7 +45,7 @@ size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *p
 
     cgx_walk_piece(&walk, piece);
     bucket = cgx_walk_bucket(&walk, index);
-    padded = (bucket.count + CGX_CODES_MULTIPLE - 1) / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
+    padded = cgx_codes_padded(bucket.count);
     for (int i = 0; i < CGX_PLANES; i++) {
         unsigned width = cgx_plane_width(piece->bits, i);
 

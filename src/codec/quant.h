@@ -128,7 +128,7 @@ CGX_QUANT float cgx_fma(float x, float y, float z)
 #endif
 }
 
-/* Nearest: u covers the range with 2^bits - 1 steps. MAX > MIN, both below 2^125 in magnitude. */
+/* u that covers the range with STEPS steps. MAX > MIN, both below 2^125 in magnitude. */
 CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
 {
     float magnitude = -min > max ? -min : max;
@@ -139,25 +139,15 @@ CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
     return cgx_bf16_up(u > 0x1p-126f ? u : 0x1p-126f);
 }
 
-CGX_QUANT struct cgx_grid cgx_grid_nearest(float min, float max, unsigned bits)
+/* Nearest: 2^bits - 1 steps. Stochastic: one fewer, since a value may be rounded away from it on
+ * either side; BITS >= 2. */
+CGX_QUANT struct cgx_grid cgx_grid_over(float min, float max, unsigned bits, int stochastic)
 {
     struct cgx_grid grid;
 
-    grid.u = cgx_grid_scale(min, max, (1u << bits) - 1);
+    grid.u = cgx_grid_scale(min, max, (1u << bits) - (stochastic ? 2 : 1));
     grid.inv = cgx_reciprocal(grid.u);
-    grid.z = cgx_round_product(min, grid.inv);
-    return grid;
-}
-
-/* Stochastic: one step fewer, since a value may be rounded away from it on either side. BITS >= 2.
- */
-CGX_QUANT struct cgx_grid cgx_grid_stochastic(float min, float max, unsigned bits)
-{
-    struct cgx_grid grid;
-
-    grid.u = cgx_grid_scale(min, max, (1u << bits) - 2);
-    grid.inv = cgx_reciprocal(grid.u);
-    grid.z = (int32_t)floorf(min * grid.inv);
+    grid.z = stochastic ? (int32_t)floorf(min * grid.inv) : cgx_round_product(min, grid.inv);
     return grid;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/timeline.h"
 #include "util/hash.h"
@@ -34,7 +35,7 @@ static void fill_record(struct record *record, const struct cgx_agreement *agree
     record->words[WORD_RECORD] = RECORD_VERSION;
     record->words[WORD_LIBRARY] = cgx_hash(CGX_HASH_START, PACKAGE_VERSION, sizeof PACKAGE_VERSION);
     record->words[WORD_READY] = agreement->ready;
-    cgx_settings_words(agreement->settings, record->words + WORD_SETTINGS);
+    cgx_settings_words(cgx_config(), record->words + WORD_SETTINGS);
     record->words[WORD_HINTS] = agreement->hints;
     record->words[WORD_NAME] = agreement->name;
     record->words[WORD_TIMELINE] = cgx_timeline_word();
@@ -81,15 +82,16 @@ static void name_differences(const struct record *record)
             names);
 }
 
-static int reduce_quietly(const struct cgx_mpi *mpi, cgx_mpi_comm comm, void *words, int count)
+static int reduce_quietly(cgx_mpi_comm comm, void *words, int count)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
-    int code = cgx_errors_return(mpi, comm, &handler);
+    int code = cgx_errors_return(comm, &handler);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->UINT32_T, mpi->MIN, comm);
-    cgx_errors_restore(mpi, comm, handler);
+    cgx_errors_restore(comm, handler);
     return code;
 }
 
@@ -101,15 +103,16 @@ static bool is_plausible(const struct record *record)
     return least > 0 && greatest >= least && greatest < 256;
 }
 
-int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
-                       const struct cgx_agreement *agreement, bool *equal, bool *final)
+int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
+                       bool *final)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     struct record record;
     int code, rank;
 
     *equal = *final = false;
     fill_record(&record, agreement);
-    code = reduce_quietly(mpi, comm, &record, 2 * RECORD_WORDS);
+    code = reduce_quietly(comm, &record, 2 * RECORD_WORDS);
     if (code != CGX_MPI_SUCCESS) {
         cgx_mpi_log_error(
             mpi,
@@ -120,7 +123,7 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
         return code;
     }
     if (!is_plausible(&record))
-        return cgx_errors_raise(mpi, comm,
+        return cgx_errors_raise(comm,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;
     for (size_t i = 0; i < RECORD_WORDS; i++) {
@@ -129,7 +132,7 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
         *equal = *equal && !counts;
         *final = *final || (counts && i != WORD_HINTS);
     }
-    cgx_timeline_meet(mpi, comm, !differs(&record, WORD_TIMELINE));
+    cgx_timeline_meet(comm, !differs(&record, WORD_TIMELINE));
     code = mpi->Comm_rank(comm, &rank);
     if (!*equal && rank == 0)
         name_differences(&record);
@@ -138,9 +141,9 @@ int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
     return code;
 }
 
-int cgx_agree_call(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_answer *mine,
-                   struct cgx_answer *all)
+int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     enum { STANDING, TYPE, NO_TYPE, OPINION };
     /* The least of each word counts, and the greatest standing. */
     uint32_t words[OPINION + CGX_OPINION_WORDS] = {CGX_UNRECOVERABLE - mine->standing, mine->dtype,

@@ -12,11 +12,9 @@
 #include "coll/coll.h"
 #include "mpi/table.h"
 #include "policy/consensus.h"
-#include "util/settings.h"
 
-/* What ranks compare. */
+/* What ranks compare, besides version and settings. */
 struct cgx_agreement {
-    const struct cgx_settings *settings;
     uint32_t hints; /* hash of what the program has said of the communicator */
     uint32_t name;  /* hash of its name, where rules ask for it */
     bool ready;     /* this rank has the memory that it needs */
@@ -28,8 +26,8 @@ struct cgx_agreement {
  * of COMM names the variables; *EQUAL is false after an error too. A rank without this library
  * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
  * reported as an error. */
-int cgx_agree_settings(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
-                       const struct cgx_agreement *agreement, bool *equal, bool *final);
+int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
+                       bool *final);
 
 /* What a rank says of a call, and what follows from what all say. */
 struct cgx_answer {
@@ -40,7 +38,6 @@ struct cgx_answer {
 
 /* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE
  * only for the same type of elements. */
-int cgx_agree_call(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const struct cgx_answer *mine,
-                   struct cgx_answer *all);
+int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all);
 
 #endif

@@ -45,7 +45,7 @@ static struct cgx_comm no_state = {
 
 static void free_state(struct cgx_comm *state)
 {
-    if (state == &no_state)
+    if (!state || state == &no_state)
         return;
     cgx_stats_end(state->stats);
     cgx_positions_free(state->positions);
@@ -69,7 +69,7 @@ static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int keyval = NO_KEYVAL;
 static unsigned attributes;
 
-static void forget_attribute(const struct cgx_mpi *mpi)
+static void forget_attribute(void)
 {
     int unused = NO_KEYVAL;
 
@@ -78,29 +78,28 @@ static void forget_attribute(const struct cgx_mpi *mpi)
         unused = atomic_exchange(&keyval, NO_KEYVAL);
     pthread_mutex_unlock(&keyval_lock);
     if (unused != NO_KEYVAL && !cgx_world_finalizing())
-        mpi->Comm_free_keyval(&unused);
+        cgx_mpi()->Comm_free_keyval(&unused);
 }
 
 static void on_comm_free(void *value)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_comm *state = value;
 
     if (state->own != NULL && !state->broken && !cgx_world_finalizing()) {
-        mpi->Comm_free(&state->own);
+        cgx_mpi()->Comm_free(&state->own);
         cgx_comm_return();
     }
     free_state(state);
-    forget_attribute(mpi);
+    forget_attribute();
 }
 
-static int keep_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state)
+static int keep_state(cgx_mpi_comm comm, struct cgx_comm *state)
 {
     int created, code = CGX_MPI_SUCCESS;
 
     pthread_mutex_lock(&keyval_lock);
     if (attributes == 0) {
-        code = mpi->Comm_create_keyval(on_comm_free, &created);
+        code = cgx_mpi()->Comm_create_keyval(on_comm_free, &created);
         if (code == CGX_MPI_SUCCESS)
             atomic_store(&keyval, created);
     }
@@ -109,57 +108,26 @@ static int keep_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_c
     pthread_mutex_unlock(&keyval_lock);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Comm_set_attr(comm, atomic_load(&keyval), state);
+    code = cgx_mpi()->Comm_set_attr(comm, atomic_load(&keyval), state);
     if (code != CGX_MPI_SUCCESS)
-        forget_attribute(mpi);
+        forget_attribute();
     return code;
 }
 
-/* True if every member of COMM is in MPI_COMM_WORLD, where there is one: a process that was spawned
- * or joined may not be preloaded. All ranks find the same, since all see a stranger if one does. */
-static bool within_world(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size)
+/* Why no call can be compressed whatever the settings, found without communication and alike on all
+ * ranks. A process that was spawned or joined may not be preloaded; all see a stranger if one does.
+ */
+static enum cgx_reason refuse_alone(struct cgx_comm *state)
 {
-    enum { BATCH = 64 };
-    cgx_mpi_group members, world;
-    bool within = true;
-
-    if (!cgx_world_exists())
-        return true;
-    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
-        return false;
-    if (mpi->Comm_group(mpi->COMM_WORLD, &world) != CGX_MPI_SUCCESS) {
-        mpi->Group_free(&members);
-        return false;
-    }
-    for (int first = 0; within && first < size; first += BATCH) {
-        int ranks[BATCH], in_world[BATCH];
-        int count = size - first < BATCH ? size - first : BATCH;
-
-        for (int i = 0; i < count; i++)
-            ranks[i] = first + i;
-        within =
-            mpi->Group_translate_ranks(members, count, ranks, world, in_world) == CGX_MPI_SUCCESS;
-        for (int i = 0; within && i < count; i++)
-            within = in_world[i] != mpi->UNDEFINED;
-    }
-    mpi->Group_free(&world);
-    mpi->Group_free(&members);
-    return within;
-}
-
-/* Why no call on COMM can be compressed whatever the settings, found without communication and
- * alike on all ranks. */
-static enum cgx_reason refuse_alone(const struct cgx_mpi *mpi, cgx_mpi_comm comm,
-                                    struct cgx_comm *state)
-{
+    const struct cgx_mpi *mpi = cgx_mpi();
     int inter = 0;
 
-    if (mpi->Comm_test_inter(comm, &inter) != CGX_MPI_SUCCESS || inter)
+    if (mpi->Comm_test_inter(state->comm, &inter) != CGX_MPI_SUCCESS || inter)
         return CGX_REASON_INTERCOMMUNICATOR;
-    if (mpi->Comm_size(comm, &state->size) != CGX_MPI_SUCCESS || state->size < 2)
+    if (mpi->Comm_size(state->comm, &state->size) != CGX_MPI_SUCCESS || state->size < 2)
         return CGX_REASON_ONE_RANK;
-    if (mpi->Comm_rank(comm, &state->rank) != CGX_MPI_SUCCESS ||
-        !within_world(mpi, comm, state->size))
+    if (mpi->Comm_rank(state->comm, &state->rank) != CGX_MPI_SUCCESS ||
+        !cgx_world_ranks(state->comm, state->size, NULL))
         return CGX_REASON_OUTSIDE_WORLD;
     return CGX_REASON_NONE;
 }
@@ -211,20 +179,20 @@ static void forget_plans(struct cgx_comm *state)
 
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
  * keep STATE at all. */
-static int agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state, bool ready)
+static int agree(struct cgx_comm *state, bool ready)
 {
     const struct cgx_settings *settings = cgx_config();
-    struct cgx_agreement agreement = {.settings = settings};
+    struct cgx_agreement agreement;
     bool equal;
     int code, length;
 
     if (cgx_rules_name_communicators(cgx_config_rules()) &&
-        mpi->Comm_get_name(comm, state->name, &length) != CGX_MPI_SUCCESS)
+        cgx_mpi()->Comm_get_name(state->comm, state->name, &length) != CGX_MPI_SUCCESS)
         state->name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
     agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
     agreement.ready = ready && have_tables(state, settings);
-    code = cgx_agree_settings(mpi, comm, &agreement, &equal, &state->final);
+    code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
     state->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code != CGX_MPI_SUCCESS;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
@@ -235,145 +203,153 @@ static int agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *
     if (equal)
         cgx_comm_tell_step(state);
     if (ready && !state->refusal && !state->stats)
-        state->stats = cgx_stats_create(mpi, comm, state->rank, state->size);
+        state->stats = cgx_stats_create(state->comm, state->rank, state->size);
     return code;
 }
 
-/* The state of COMM, without communication; NULL if memory is short. */
-static struct cgx_comm *make_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
+/* The state of COMM, without communication. */
+static struct cgx_comm describe(cgx_mpi_comm comm)
 {
-    struct cgx_comm *made = calloc(1, sizeof *made);
+    struct cgx_comm state = {.comm = comm};
 
-    if (!made)
-        return NULL;
-    made->own = NULL;
-    made->refusal = refuse_alone(mpi, comm, made);
-    made->agreed = made->final = made->refusal != CGX_REASON_NONE;
+    state.refusal = refuse_alone(&state);
+    state.agreed = state.final = state.refusal != CGX_REASON_NONE;
+    return state;
+}
+
+/* In memory that lasts; NULL if it is short. */
+static struct cgx_comm *make_state(cgx_mpi_comm comm)
+{
+    struct cgx_comm *made = malloc(sizeof *made);
+
+    if (made)
+        *made = describe(comm);
     return made;
 }
 
-static int find_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm **state)
+static int find_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
     int key = atomic_load_explicit(&keyval, memory_order_relaxed);
     int found = 0, code = CGX_MPI_SUCCESS;
 
-    *state = NULL;
     if (key != NO_KEYVAL)
-        code = mpi->Comm_get_attr(comm, key, state, &found);
+        code = cgx_mpi()->Comm_get_attr(comm, key, state, &found);
     if (!found)
         *state = NULL;
     return code;
 }
 
+static int raise_lost(cgx_mpi_comm comm)
+{
+    return cgx_errors_raise(comm, "the state of a communicator could not be kept");
+}
+
 /* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
  * same, so that all ranks come to know. */
-static int begin_state(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm **state)
+static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
     static atomic_bool lost;
-    struct cgx_comm local = {.own = NULL};
-    struct cgx_comm *made;
+    struct cgx_comm local, *made;
     bool kept;
     int code = CGX_MPI_SUCCESS;
 
     /* Without a word to other ranks: this one does not know whether they compare settings now, or
      * have done so and are in a call of the program's, whose data must not meet a comparison. */
     if (atomic_load(&lost))
-        return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
-    made = make_state(mpi, comm);
-    kept = keep_state(mpi, comm, made ? made : &no_state) == CGX_MPI_SUCCESS;
+        return raise_lost(comm);
+    made = make_state(comm);
+    kept = keep_state(comm, made ? made : &no_state) == CGX_MPI_SUCCESS;
     if (!made)
-        local.refusal = refuse_alone(mpi, comm, &local);
+        local = describe(comm);
     *state = made ? made : &local;
     if (!(*state)->refusal)
-        code = agree(mpi, comm, *state, made && kept);
-    if (!kept) {
-        /* What was agreed for this communicator cannot be looked up in the next call. */
-        atomic_store(&lost, true);
-        if (made)
-            free_state(made);
-        return cgx_errors_raise(mpi, comm, "the state of a communicator could not be kept");
-    }
+        code = agree(*state, made && kept);
     if (!made)
         *state = &no_state;
-    return code;
+    if (kept)
+        return code;
+    /* What was agreed for this communicator cannot be looked up in the next call. */
+    atomic_store(&lost, true);
+    free_state(*state);
+    return raise_lost(comm);
 }
 
-int cgx_comm_get(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm **state)
+int cgx_comm_get(cgx_mpi_comm comm, struct cgx_comm **state)
 {
-    int code = find_state(mpi, comm, state);
+    int code = find_state(comm, state);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (!*state)
-        return begin_state(mpi, comm, state);
-    return (*state)->agreed || (*state)->broken ? CGX_MPI_SUCCESS : agree(mpi, comm, *state, true);
+        return begin_state(comm, state);
+    return (*state)->agreed || (*state)->broken ? CGX_MPI_SUCCESS : agree(*state, true);
 }
 
-struct cgx_comm *cgx_comm_peek(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
+struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 {
     struct cgx_comm *state;
 
-    if (find_state(mpi, comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
+    if (find_state(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
         !state->recurrence)
         return NULL;
     return state;
 }
 
-int cgx_comm_hint(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_info info)
+int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
 {
     struct cgx_comm *state;
-    int code = find_state(mpi, comm, &state);
+    int code = find_state(comm, &state);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (!state) {
-        state = make_state(mpi, comm);
+        state = make_state(comm);
         /* Without a state the first call makes one, and what was said here is missing when ranks
          * compare it. */
-        if (!state || keep_state(mpi, comm, state) != CGX_MPI_SUCCESS) {
-            if (state)
-                free_state(state);
+        if (!state || keep_state(comm, state) != CGX_MPI_SUCCESS) {
+            free_state(state);
             return CGX_MPI_SUCCESS;
         }
     }
     if (state->final)
         return CGX_MPI_SUCCESS;
     state->agreed = false;
-    cgx_comm_take_hints(mpi, info, state);
+    cgx_comm_take_hints(state, info);
     return CGX_MPI_SUCCESS;
 }
 
-/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. */
-static cgx_mpi_comm split(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank)
+/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. NULL: it
+ * failed. */
+static cgx_mpi_comm split(const struct cgx_comm *state)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_comm own = NULL;
     cgx_mpi_errhandler handler;
 
-    if (cgx_errors_return(mpi, comm, &handler) != CGX_MPI_SUCCESS)
-        return mpi->COMM_NULL;
-    if (mpi->Comm_split(comm, 0, rank, &own) != CGX_MPI_SUCCESS)
+    if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
+        return NULL;
+    if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
         own = NULL;
-    cgx_errors_restore(mpi, comm, handler);
+    cgx_errors_restore(state->comm, handler);
     if (own != NULL)
         mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
     return own;
 }
 
-int cgx_comm_make_own(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
-                      bool *made)
+int cgx_comm_make_own(struct cgx_comm *state, bool *made)
 {
-    cgx_mpi_comm own = split(mpi, comm, state->rank);
+    cgx_mpi_comm own = split(state);
     const struct cgx_answer mine = {own != NULL ? CGX_ABLE : CGX_DECLINED, 0, {0}};
     struct cgx_answer all;
-    int code = cgx_agree_call(mpi, comm, &mine, &all);
+    int code = cgx_agree_call(state->comm, &mine, &all);
 
-    *made = all.standing == CGX_ABLE;
-    if (code == CGX_MPI_SUCCESS && *made) {
+    *made = code == CGX_MPI_SUCCESS && all.standing == CGX_ABLE;
+    if (*made) {
         state->own = own;
         return code;
     }
     if (own != NULL)
-        mpi->Comm_free(&own);
+        cgx_mpi()->Comm_free(&own);
     cgx_comm_return();
     return code;
 }

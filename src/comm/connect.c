@@ -26,7 +26,7 @@ struct means {
     struct cgx_cuda_offer mirror;
 };
 
-/* The least of what all ranks say. */
+/* The least of what all ranks say: integers alone. */
 struct found {
     int memory;        /* staging memory that can be shared */
     int device;        /* see below */
@@ -35,12 +35,6 @@ struct found {
 };
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
-
-static int agree(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct found *found)
-{
-    return mpi->Allreduce(mpi->IN_PLACE, found, sizeof *found / sizeof(int), mpi->INT, mpi->MIN,
-                          comm);
-}
 
 /* Whether payloads may stay on devices. Budgets in units of noise need powers, which hosts find in
  * more of the payloads than is brought to them then (coll/powers.h). */
@@ -187,10 +181,10 @@ static void conclude(struct cgx_comm *state, const struct means *mine, const str
 }
 
 /* Where not all is as it was. */
-static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
-                        struct cgx_backend *device, const struct means *mine, struct means *offers,
-                        struct found *found)
+static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
+                        const struct means *mine, struct means *offers, struct found *found)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     int code = CGX_MPI_SUCCESS;
 
     if (found->memory)
@@ -198,7 +192,7 @@ static int connect_anew(const struct cgx_mpi *mpi, struct cgx_comm *state,
                               state->own);
     if (code == CGX_MPI_SUCCESS && found->memory) {
         attach(state, device, offers, found);
-        code = agree(mpi, state->own, found);
+        code = cgx_mpi_least(state->own, found, sizeof *found / sizeof(int));
     }
     if (code == CGX_MPI_SUCCESS)
         conclude(state, mine, found);
@@ -220,8 +214,7 @@ static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
                           "processor copies their messages");
 }
 
-int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
-                bool *by_device)
+int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device)
 {
     struct means mine, *offers;
     struct found found;
@@ -235,10 +228,10 @@ int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_ba
     offers = calloc((size_t)state->size, sizeof *offers);
     found = look(state, device, &mine);
     found.memory = found.memory && offers;
-    code = agree(mpi, state->own, &found);
+    code = cgx_mpi_least(state->own, &found, sizeof found / sizeof(int));
     if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
                                     !found.memory_is_old || !found.device_is_old))
-        code = connect_anew(mpi, state, device, &mine, offers, &found);
+        code = connect_anew(state, device, &mine, offers, &found);
     free(offers);
     *by_device = code == CGX_MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
     if (code == CGX_MPI_SUCCESS && !*by_device)

@@ -20,8 +20,7 @@ bool cgx_connect_may_offer(const struct cgx_comm *state);
  * of calls with the backend DEVICE on this rank (NULL: with none, or with two). *BY_DEVICE: such
  * calls go from device to device, on all ranks. Else DEVICE comes to copy from what local peers
  * share, if it can. Returns MPI's code. */
-int cgx_connect(const struct cgx_mpi *mpi, struct cgx_comm *state, struct cgx_backend *device,
-                bool *by_device);
+int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device);
 
 /* How DEVICE gets the payloads of local peers in calls of KIND. Only from device to device must all
  * ranks do the same. */

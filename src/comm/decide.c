@@ -4,6 +4,7 @@
 #include "comm/decide.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "comm/agreed_calls.h"
 #include "comm/agreement.h"
@@ -37,10 +38,9 @@ static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_need
 
 static bool fits(const struct cgx_needs *needs, const struct cgx_needs *held)
 {
-    return needs->slots <= held->slots && needs->staging <= held->staging &&
-           needs->pieces <= held->pieces && needs->blocks <= held->blocks &&
-           needs->shown <= held->shown && needs->sources <= held->sources &&
-           needs->transfers <= held->transfers;
+    const struct cgx_needs most = most_of(needs, held);
+
+    return memcmp(&most, held, sizeof most) == 0;
 }
 
 /* Whether calls of KIND, which did go from device to device, may again. */
@@ -63,7 +63,8 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
 
 bool cgx_decide_guards(const struct cgx_override *override)
 {
-    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 && !override->unguarded;
+    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 &&
+           override->consensus != CGX_SAID_OFF;
 }
 
 /* ---- what this rank has ---- */
@@ -137,24 +138,23 @@ static void keep_apart(struct cgx_kind *kind, bool was_by_device)
 
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
  * RENEWED, was just had, and is connected. */
-static int ask(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
-               const struct cgx_recurring *recurring, const struct cgx_offer *offer, bool renewed,
-               struct cgx_answer *all)
+static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
+               const struct cgx_offer *offer, bool renewed, struct cgx_answer *all)
 {
     const struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
     bool agreed, was_by_device = recurring->kind->by_device;
     int code;
 
-    for (int i = 0; entry->sampled && i < CGX_OPINION_WORDS; i++)
-        mine.opinion[i] = entry->opinion[i];
-    code = cgx_agree_call(mpi, comm, &mine, all);
+    if (entry->sampled)
+        memcpy(mine.opinion, entry->opinion, sizeof mine.opinion);
+    code = cgx_agree_call(state->comm, &mine, all);
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
     agreed = all->standing == CGX_ABLE;
     if (state->own == NULL) {
         if (agreed)
-            code = cgx_comm_make_own(mpi, comm, state, &agreed);
+            code = cgx_comm_make_own(state, &agreed);
         else if (!offer->refusal)
             cgx_comm_return();
     }
@@ -162,9 +162,9 @@ static int ask(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *st
         all->standing = CGX_DECLINED;
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == CGX_MPI_SUCCESS && state->own != NULL) {
-        if (cgx_connect(mpi, state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
+        if (cgx_connect(state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
             CGX_MPI_SUCCESS)
-            code = cgx_errors_raise(mpi, comm, "MPI could not connect the ranks of a node");
+            code = cgx_errors_raise(state->comm, "MPI could not connect the ranks of a node");
         keep_apart(recurring->kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
@@ -248,46 +248,33 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
     } else if (verdict.consensus != CGX_CONSENSUS_NONE || entry->wait == 0) {
         cgx_call_hold(entry);
     }
-    if (entry->state == CGX_CALL_HELD)
-        cgx_stats_held(state->stats);
-    if (entry->state == CGX_CALL_HELD && verdict.consensus != CGX_CONSENSUS_NONE)
+    if (entry->state != CGX_CALL_HELD)
+        return;
+    cgx_stats_held(state->stats);
+    if (verdict.consensus != CGX_CONSENSUS_NONE)
         cgx_decide_warn(state, recurring, verdict);
 }
 
 /* ---- deciding ---- */
 
-static int find_nodes(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
-                      struct cgx_offer *offer)
+static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
 {
-    bool known;
-    int code = cgx_nodes_discover(mpi, comm, state, &known);
+    int code = cgx_nodes_discover(state);
 
     if (code != CGX_MPI_SUCCESS) {
         state->broken = true;
-        return cgx_errors_raise(mpi, comm, "MPI could not tell the nodes");
+        return cgx_errors_raise(state->comm, "MPI could not tell the nodes");
     }
-    if (!known && !offer->refusal)
+    if (!state->nodes && !offer->refusal)
         offer->refusal = CGX_REASON_NODES;
     return code;
 }
 
-int cgx_decide_raise(const struct cgx_mpi *mpi, cgx_mpi_comm comm, enum cgx_reason refusal)
+int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
 {
-    return cgx_errors_raise(mpi, comm,
-                            cgx_reason_is_unrecoverable(refusal) ? cgx_reason_text(refusal)
-                                                                 : "a rank cannot use its buffers");
-}
-
-/* Some rank, which may be this one for its REFUSAL, cannot serve calls of this kind, or this one.
- */
-static int decline(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_agreed_call *entry,
-                   enum cgx_reason refusal, enum cgx_standing all)
-{
-    entry->sampled = false;
-    if (all == CGX_UNRECOVERABLE)
-        return cgx_decide_raise(mpi, comm, refusal);
-    cgx_call_decline(entry, refusal);
-    return CGX_MPI_SUCCESS;
+    return cgx_errors_raise(comm, cgx_reason_is_unrecoverable(refusal)
+                                      ? cgx_reasons[refusal].text
+                                      : "a rank cannot use its buffers");
 }
 
 static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,
@@ -305,29 +292,34 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
                 ways[cgx_connect_pull(recurring->kind, device)]);
 }
 
-int cgx_decide(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
-               const struct cgx_recurring *recurring, struct cgx_offer *offer)
+int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
+               struct cgx_offer *offer)
 {
     struct cgx_agreed_call *entry = recurring->entry;
     bool renews = entry->state == CGX_CALL_DECLINED || !cgx_decide_is_served(state, recurring);
     struct cgx_held wanted = {{0}, 0};
     union cgx_float_state caller;
     struct cgx_answer all;
-    int code = find_nodes(mpi, comm, state, offer);
+    int code = find_nodes(state, offer);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (renews)
         prepare(state, recurring, offer, &wanted);
-    code = ask(mpi, comm, state, recurring, offer, renews, &all);
+    code = ask(state, recurring, offer, renews, &all);
     state->broken = code != CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return code;
     /* Else it is the call's buffers, which say nothing of its kind. */
     if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
         keep_kind(state, recurring, offer->dtype, &wanted, all.standing == CGX_ABLE);
-    if (all.standing != CGX_ABLE)
-        return decline(mpi, comm, entry, offer->refusal, all.standing);
+    if (all.standing != CGX_ABLE) {
+        entry->sampled = false;
+        if (all.standing == CGX_UNRECOVERABLE)
+            return cgx_decide_raise(state->comm, offer->refusal);
+        cgx_call_decline(entry, offer->refusal);
+        return CGX_MPI_SUCCESS;
+    }
     cgx_float_enter(&caller);
     if (entry->sampled)
         judge(state, recurring, &all);

@@ -10,8 +10,6 @@
 #define CGX_COMM_DECIDE_H
 
 #include "comm/offer.h"
-#include "mpi/table.h"
-#include "policy/consensus.h"
 
 /* Whether calls are looked at for a consensus before they are compressed. */
 bool cgx_decide_guards(const struct cgx_override *override);
@@ -19,14 +17,14 @@ bool cgx_decide_guards(const struct cgx_override *override);
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring);
 
-/* Collective on the caller's communicator COMM: what becomes of the entry. OFFER is this rank's,
+/* Collective on the caller's communicator: what becomes of the entry. OFFER is this rank's,
  * its backends not yet got. Returns MPI's code. */
-int cgx_decide(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
-               const struct cgx_recurring *recurring, struct cgx_offer *offer);
+int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
+               struct cgx_offer *offer);
 
 /* Raises that a rank, this one if its REFUSAL says so, can serve a call neither compressed nor
  * exactly. The next call is tried too: as an exact one it would be an error on that rank alone. */
-int cgx_decide_raise(const struct cgx_mpi *mpi, cgx_mpi_comm comm, enum cgx_reason refusal);
+int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal);
 
 /* Rank 0 warns of the first VERDICT of a communicator, so that a program that averages its weights
  * is told, and not flooded; the log has the others at the level debug. */

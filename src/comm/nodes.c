@@ -6,56 +6,35 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "comm/pace.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
+#include "topo/room.h"
+#include "topo/speed.h"
 #include "util/log.h"
 
-/* ---- as CGX_TOPOLOGY says ---- */
+/* Bytes of fragments where the network's speed chooses them, and up to which speed it is slow. */
+#define SLOW_FRAGMENT 16384
+#define FAST_FRAGMENT 1048576
+#define SLOW_MBITS 10000
 
-/* The ranks of COMM in MPI_COMM_WORLD or, without one, in COMM. */
-static bool world_ranks(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size, int *ranks)
-{
-    cgx_mpi_group members, world;
-    int *own = calloc((size_t)size, sizeof *own);
-    bool had = false;
-
-    for (int i = 0; own && i < size; i++)
-        own[i] = ranks[i] = i;
-    if (!own || !cgx_world_exists()) {
-        had = own != NULL;
-        goto free_own;
-    }
-    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
-        goto free_own;
-    if (mpi->Comm_group(mpi->COMM_WORLD, &world) != CGX_MPI_SUCCESS)
-        goto free_members;
-    had = mpi->Group_translate_ranks(members, size, own, world, ranks) == CGX_MPI_SUCCESS;
-    mpi->Group_free(&world);
-free_members:
-    mpi->Group_free(&members);
-free_own:
-    free(own);
-    return had;
-}
+/* ---- nodes, as CGX_TOPOLOGY says ---- */
 
 /* Ranks per node, of a job that has as many as CGX_TOPOLOGY says; 0: it says nothing of this one.
  */
-static int ranks_per_node(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size)
+static int ranks_per_node(const struct cgx_comm *state)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     static atomic_bool warned;
     uint64_t topology = cgx_config()->topology;
     unsigned long long nodes = topology >> 32, ranks = topology & UINT32_MAX;
-    int all = size, rank = 0;
+    int all = state->size, rank = state->rank;
 
     if (topology == CGX_TOPOLOGY_AUTO || topology == CGX_TOPOLOGY_FLAT)
         return 0;
     if (cgx_world_exists()) {
         mpi->Comm_size(mpi->COMM_WORLD, &all);
         mpi->Comm_rank(mpi->COMM_WORLD, &rank);
-    } else {
-        mpi->Comm_rank(comm, &rank);
     }
     if (nodes * ranks == (unsigned long long)all)
         return (int)ranks;
@@ -67,97 +46,115 @@ static int ranks_per_node(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size
     return 0;
 }
 
-/* ---- as MPI does ---- */
+/* ---- nodes, as MPI says ---- */
 
-/* The lowest rank of COMM that shares memory with this one, which is rank RANK. */
-static bool find_lowest(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank, int *lowest)
+/* The lowest rank that shares memory with this one. */
+static bool find_lowest(const struct cgx_comm *state, int *lowest)
 {
-    const int first = 0;
-    cgx_mpi_group sharers, members;
+    const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_comm node;
-    bool found = false;
+    bool found;
 
-    if (mpi->Comm_split_type(comm, mpi->COMM_TYPE_SHARED, rank, mpi->INFO_NULL, &node) !=
-        CGX_MPI_SUCCESS)
+    *lowest = state->rank;
+    if (mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
+                             &node) != CGX_MPI_SUCCESS)
         return false;
-    if (mpi->Comm_group(node, &sharers) != CGX_MPI_SUCCESS)
-        goto free_node;
-    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
-        goto free_sharers;
-    found = mpi->Group_translate_ranks(sharers, 1, &first, members, lowest) == CGX_MPI_SUCCESS;
-    mpi->Group_free(&members);
-free_sharers:
-    mpi->Group_free(&sharers);
-free_node:
+    found = cgx_mpi_least(node, lowest, 1) == CGX_MPI_SUCCESS;
     mpi->Comm_free(&node);
     return found;
 }
 
-/* ---- together ---- */
-
-/* Whether all ranks of COMM say so. */
-static int all_say(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool mine, bool *all)
+/* Sets KEYS, NULL where this rank has no memory for them; *KNOWN: on all ranks. */
+static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
 {
-    int least = mine;
-    int code = mpi->Allreduce(mpi->IN_PLACE, &least, 1, mpi->INT, mpi->MIN, comm);
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int per_node = ranks_per_node(state);
+    int code, ready, lowest = 0;
 
-    *all = code == CGX_MPI_SUCCESS && least != 0;
+    if (per_node > 0)
+        ready = keys && cgx_world_ranks(state->comm, state->size, keys);
+    else
+        ready = find_lowest(state, &lowest) && keys;
+    code = cgx_mpi_least(state->comm, &ready, 1);
+    *known = code == CGX_MPI_SUCCESS && ready;
+    if (!*known || !keys)
+        return code;
+    if (per_node == 0)
+        return mpi->Allgather(&lowest, 1, mpi->INT, keys, 1, mpi->INT, state->comm);
+    for (int i = 0; i < state->size; i++)
+        keys[i] /= per_node;
     return code;
 }
 
-/* Sets KEYS, NULL where this rank has no memory for them; *KNOWN: on all ranks. */
-static int find_keys(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int size, int *keys, bool *known)
-{
-    int per_node = ranks_per_node(mpi, comm, size);
-    int code, rank, lowest = 0;
-    bool ready = keys != NULL;
+/* ---- the pace ---- */
 
-    code = mpi->Comm_rank(comm, &rank);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    if (per_node > 0)
-        ready = ready && world_ranks(mpi, comm, size, keys);
-    else
-        ready = find_lowest(mpi, comm, rank, &lowest) && ready;
-    code = all_say(mpi, comm, ready, known);
-    if (code != CGX_MPI_SUCCESS || !*known || !keys)
-        return code;
-    for (int i = 0; per_node > 0 && i < size; i++)
-        keys[i] /= per_node;
-    return per_node > 0 ? code : mpi->Allgather(&lowest, 1, mpi->INT, keys, 1, mpi->INT, comm);
+/* As this rank alone would have it. */
+static int choose_fragment(const struct cgx_nodes *nodes)
+{
+    unsigned said = cgx_config()->fragment_bytes;
+
+    if (said != CGX_FRAGMENT_AUTO)
+        return (int)said;
+    /* To look at the machine's devices takes time. */
+    if (nodes == NULL || nodes->nodes == 1)
+        return SLOW_FRAGMENT;
+    return cgx_topo_speed_here().mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
-static int discover(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state)
+/* Sets STATE's pace, what both sides of a message must know alike, once all ranks are READY, and
+ * *READY says whether they are. NODES are as on all ranks; NULL on one that is not ready. Fragments
+ * are of CGX_FRAGMENT_BYTES or, with auto, as the slowest network of the ranks has it: slow where
+ * it is unknown, and where all ranks are on one node and send nothing over it. */
+static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
-    int size = state->size;
+    enum { READY, FRAGMENT };
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
+    int least[] = {*ready && claims, choose_fragment(nodes)};
+    int code = cgx_mpi_least(state->comm, least, 2);
+    bool roomy = false;
+
+    *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
+    if (*ready && claims) {
+        mine = cgx_claim_make();
+        code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE,
+                              state->comm);
+        roomy = code == CGX_MPI_SUCCESS &&
+                cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
+    }
+    free(claims);
+    if (code != CGX_MPI_SUCCESS || !*ready)
+        return code;
+    state->pace = (struct cgx_pace){(size_t)least[FRAGMENT], roomy};
+    if (state->rank == 0)
+        cgx_log(CGX_LOG_DEBUG,
+                "%d ranks: messages through MPI go in fragments of %zu bytes; ranks of this "
+                "machine %s",
+                state->size, state->pace.fragment,
+                roomy ? "have a processor each, and do not sleep while they wait"
+                      : "share processors, and sleep while they wait");
+    return code;
+}
+
+/* ---- both ---- */
+
+static int discover(struct cgx_comm *state)
+{
     bool flat = cgx_config()->topology == CGX_TOPOLOGY_FLAT, known = flat;
-    int *keys = flat ? NULL : calloc((size_t)size, sizeof *keys);
+    int *keys = flat ? NULL : calloc((size_t)state->size, sizeof *keys);
     struct cgx_nodes *found = NULL;
-    int code = flat ? CGX_MPI_SUCCESS : find_keys(mpi, comm, size, keys, &known);
+    int code = flat ? CGX_MPI_SUCCESS : find_keys(state, keys, &known);
 
     if (code == CGX_MPI_SUCCESS && known) {
-        found = cgx_nodes_create(keys, (unsigned)size);
+        found = cgx_nodes_create(keys, (unsigned)state->size);
         known = state->flat && found;
-        code = cgx_pace_agree(mpi, comm, found, state, &known);
+        code = agree_on_pace(state, found, &known);
     }
     free(keys);
     if (code == CGX_MPI_SUCCESS && known)
         state->nodes = found;
     else
         cgx_nodes_free(found);
-    return code;
-}
-
-/* With an error handler that returns. */
-static int discover_quietly(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state)
-{
-    cgx_mpi_errhandler handler;
-    int code = cgx_errors_return(mpi, comm, &handler);
-
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    code = discover(mpi, comm, state);
-    cgx_errors_restore(mpi, comm, handler);
     return code;
 }
 
@@ -175,19 +172,21 @@ static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *s
                 settings->intra_broadcast ? 1 : nodes->least);
 }
 
-int cgx_nodes_discover(const struct cgx_mpi *mpi, cgx_mpi_comm comm, struct cgx_comm *state,
-                       bool *found)
+int cgx_nodes_discover(struct cgx_comm *state)
 {
-    int code = CGX_MPI_SUCCESS;
+    cgx_mpi_errhandler handler;
+    int code;
 
-    *found = state->nodes != NULL;
-    if (*found)
-        return code;
+    if (state->nodes)
+        return CGX_MPI_SUCCESS;
     if (!state->flat)
         state->flat = cgx_nodes_create(NULL, (unsigned)state->size);
-    code = discover_quietly(mpi, comm, state);
-    *found = state->nodes != NULL;
-    if (*found && state->rank == 0)
+    code = cgx_errors_return(state->comm, &handler);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = discover(state);
+    cgx_errors_restore(state->comm, handler);
+    if (state->nodes && state->rank == 0)
         describe(state->nodes, cgx_config());
     return code;
 }

@@ -38,24 +38,20 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
     return CGX_OK;
 }
 
-static enum cgx_status get_backends(struct cgx_comm *state, struct cgx_offer *offer)
-{
-    enum cgx_status status = get_backend(state, &offer->send, &offer->encoder);
-
-    if (status != CGX_OK)
-        return status;
-    if (!share_backend(offer))
-        return get_backend(state, &offer->receive, &offer->decoder);
-    offer->decoder = offer->encoder;
-    return CGX_OK;
-}
-
 void cgx_offer_get_backends(struct cgx_comm *state, struct cgx_offer *offer)
 {
-    if (offer->refusal || get_backends(state, offer) == CGX_OK)
+    enum cgx_status status;
+
+    if (offer->refusal)
         return;
-    offer->refusal = is_dead(&offer->send) || is_dead(&offer->receive) ? CGX_REASON_DEVICE_LOST
-                                                                       : CGX_REASON_DEVICE;
+    status = get_backend(state, &offer->send, &offer->encoder);
+    if (status == CGX_OK && share_backend(offer))
+        offer->decoder = offer->encoder;
+    else if (status == CGX_OK)
+        status = get_backend(state, &offer->receive, &offer->decoder);
+    if (status != CGX_OK)
+        offer->refusal = is_dead(&offer->send) || is_dead(&offer->receive) ? CGX_REASON_DEVICE_LOST
+                                                                           : CGX_REASON_DEVICE;
 }
 
 struct cgx_backend *cgx_offer_backend(const struct cgx_offer *offer)

@@ -6,48 +6,43 @@
 #include "mpi/config.h"
 #include "util/log.h"
 
-static enum cgx_dtype dtype_of(enum cgx_type_class type)
+struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, uint64_t call, size_t position)
 {
-    return type == CGX_TYPE_FLOAT32    ? CGX_FLOAT32
-           : type == CGX_TYPE_BFLOAT16 ? CGX_BFLOAT16
-                                       : CGX_FLOAT16;
-}
-
-struct cgx_override cgx_comm_override(const struct cgx_comm *state, uint64_t key, size_t position,
-                                      enum cgx_reason *reason)
-{
-    const struct cgx_rules_call call = {.count = key >> 4,
-                                        .dtype = dtype_of((enum cgx_type_class)(key & 15)),
-                                        .communicator = state->name,
-                                        .position =
-                                            position == CGX_POSITION_NONE ? UINT64_MAX : position};
-    struct cgx_override override = {0};
+    const struct cgx_rules_call about = {.count = cgx_recurrence_count(call),
+                                         .dtype = cgx_type_dtype(cgx_recurrence_type(call)),
+                                         .communicator = state->name,
+                                         .position =
+                                             position == CGX_POSITION_NONE ? UINT64_MAX : position};
+    struct cgx_recurring found = {
+        .call = call, .position = position, .kind = &state->kinds[cgx_recurrence_type(call)]};
+    struct cgx_override *override = &found.override;
 
     if (state->hints || cgx_config_rules())
-        override = cgx_override_merge(state->hints, cgx_config_rules(), &call);
-    *reason = !override.exact ? CGX_REASON_NONE : override.rule ? CGX_REASON_RULE : CGX_REASON_HINT;
-    if (cgx_config()->bits == CGX_BITS_EXACT && override.least == 0 && !override.layers &&
-        !override.exact) {
-        override.exact = true;
-        *reason = CGX_REASON_BITS;
+        *override = cgx_override_merge(state->hints, cgx_config_rules(), &about);
+    if (override->exact) {
+        found.reason = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+    } else if (cgx_config()->bits == CGX_BITS_EXACT && override->least == 0 && !override->layers) {
+        override->exact = true;
+        found.reason = CGX_REASON_BITS;
     }
-    return override;
+    return found;
 }
 
 /* The value of KEY in INFO, or NULL. */
-static const char *value_of(const struct cgx_mpi *mpi, cgx_mpi_info info, const char *key,
+static const char *value_of(cgx_mpi_info info, const char *key,
                             char value[CGX_MPI_INFO_VALUE_BYTES])
 {
     int found = 0;
 
-    if (mpi->Info_get(info, key, CGX_MPI_INFO_VALUE_BYTES - 1, value, &found) != CGX_MPI_SUCCESS ||
+    if (cgx_mpi()->Info_get(info, key, CGX_MPI_INFO_VALUE_BYTES - 1, value, &found) !=
+            CGX_MPI_SUCCESS ||
         !found)
         return NULL;
     value[CGX_MPI_INFO_VALUE_BYTES - 1] = '\0';
     return value;
 }
 
-void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cgx_comm *state)
+void cgx_comm_take_hints(struct cgx_comm *state, cgx_mpi_info info)
 {
     char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
     const char *values[CGX_HINTS];
@@ -55,7 +50,7 @@ void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cg
     struct cgx_hints *hints;
 
     for (size_t i = 0; i < CGX_HINTS; i++)
-        values[i] = value_of(mpi, info, cgx_hint_key((enum cgx_hint)i), texts[i]);
+        values[i] = value_of(info, cgx_hint_key((enum cgx_hint)i), texts[i]);
     hints = cgx_hints_parse(state->hints, values, &error);
     state->hints_refused = hints == NULL;
     if (hints)

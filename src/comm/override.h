@@ -6,15 +6,14 @@
 #define CGX_COMM_OVERRIDE_H
 
 #include "comm/state.h"
-#include "mpi/table.h"
 
-/* Merges settings, rules and hints for a call with KEY at POSITION of the step (CGX_POSITION_NONE:
- * not known). EXACT is set if none of them gives a width; *REASON: who says so. */
-struct cgx_override cgx_comm_override(const struct cgx_comm *state, uint64_t key, size_t position,
-                                      enum cgx_reason *reason);
+/* What is known of calls with the key CALL at POSITION of the step (CGX_POSITION_NONE: not known),
+ * settings, rules and hints merged: but for whether they recur, and their entry. The override is
+ * exact where none of them gives a width; the reason is who says so. */
+struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, uint64_t call, size_t position);
 
 /* Takes what INFO says; ranks are to compare it. */
-void cgx_comm_take_hints(const struct cgx_mpi *mpi, cgx_mpi_info info, struct cgx_comm *state);
+void cgx_comm_take_hints(struct cgx_comm *state, cgx_mpi_info info);
 
 /* Tells the recurrence how long the step is, where rules or hints, which ranks have compared, say
  * so. */

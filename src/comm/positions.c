@@ -20,28 +20,28 @@
 struct cgx_positions {
     uint64_t generation; /* of the step's positions */
     struct cgx_adapt *adapt;
-    bool *compressed; /* by position: whether its calls were, when the layers were made */
-    size_t nschedules;
-    struct cgx_schedule schedules[]; /* by position */
+    size_t count;
+    struct {
+        bool compressed; /* whether its calls were, when the layers were made */
+        struct cgx_schedule schedule;
+    } at[]; /* by position */
 };
 
 void cgx_positions_free(struct cgx_positions *layers)
 {
-    if (layers) {
+    if (layers)
         cgx_adapt_free(layers->adapt);
-        free(layers->compressed);
-    }
     free(layers);
 }
 
 /* The schedules are those of the layers' plans as they are now. */
 static void follow_plans(struct cgx_positions *layers)
 {
-    for (size_t i = 0; i < layers->nschedules; i++) {
+    for (size_t i = 0; i < layers->count; i++) {
         if (!layers->adapt->layers[i].plan)
             continue;
-        cgx_coll_follow(&layers->schedules[i], layers->adapt->layers[i].plan);
-        layers->adapt->layers[i].addends = cgx_powers_addends(&layers->schedules[i]);
+        cgx_coll_follow(&layers->at[i].schedule, layers->adapt->layers[i].plan);
+        layers->adapt->layers[i].addends = cgx_powers_addends(&layers->at[i].schedule);
     }
 }
 
@@ -50,12 +50,7 @@ static void follow_plans(struct cgx_positions *layers)
 /* What is known of the calls at POSITION. */
 static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
 {
-    uint64_t call = cgx_recurrence_expects(state->recurrence, position);
-    struct cgx_recurring found = {
-        .call = call, .position = position, .kind = &state->kinds[cgx_recurrence_type(call)]};
-
-    found.override = cgx_comm_override(state, call, position, &found.reason);
-    return found;
+    return cgx_comm_recurring(state, cgx_recurrence_expects(state->recurrence, position), position);
 }
 
 /* Whether these are compressed. */
@@ -69,96 +64,74 @@ static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *
     return recurring->kind->agreed && cgx_agreed_calls_peek(state->agreed_calls, &key);
 }
 
-/* That of the calls at POSITION if they have a layer, or NULL; if memory is short, *SHORT
- * is set. */
-static const struct cgx_planned *planned_at(struct cgx_comm *state, size_t position, bool *is_short)
+/* Whether the calls that are compressed are those that were when LAYERS were made; NULL: are none.
+ * One that went back to exact must not stay in the budget. */
+static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layers)
+{
+    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++) {
+        struct cgx_recurring recurring = at_position(state, i);
+
+        if (is_agreed(state, &recurring) != (layers && layers->at[i].compressed))
+            return false;
+    }
+    return true;
+}
+
+/* Takes note in LAYERS and PLANS of the calls at POSITION. False if memory is short. */
+static bool add_position(struct cgx_comm *state, size_t position, struct cgx_positions *layers,
+                         struct cgx_plan **plans)
 {
     struct cgx_recurring recurring = at_position(state, position);
     const struct cgx_planned *planned;
 
-    if (!is_agreed(state, &recurring))
-        return NULL;
+    layers->at[position].compressed = is_agreed(state, &recurring);
+    if (!layers->at[position].compressed)
+        return true;
     planned = cgx_planned_find(state, &recurring);
-    *is_short |= !planned;
-    return planned && planned->plan->adaptive ? planned : NULL;
-}
-
-/* Whether the calls that have a layer are those that are compressed: one that went back to exact
- * must not stay in the budget. */
-static bool are_complete(struct cgx_comm *state)
-{
-    const struct cgx_positions *layers = state->positions;
-
-    for (size_t i = 0; i < layers->nschedules; i++) {
-        struct cgx_recurring recurring = at_position(state, i);
-
-        if (layers->compressed[i] != is_agreed(state, &recurring))
-            return false;
-    }
-    return true;
+    if (!planned || !planned->plan->adaptive)
+        return planned != NULL;
+    /* The next look-up may forget it. */
+    plans[position] = cgx_plan_copy(planned->plan);
+    layers->at[position].schedule = planned->schedule;
+    return plans[position] != NULL;
 }
 
 /* The layers of the present step. NULL if memory is short. */
 static struct cgx_positions *create(struct cgx_comm *state)
 {
     size_t period = cgx_recurrence_period(state->recurrence);
-    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->schedules[0]);
+    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->at[0]);
     struct cgx_plan **plans = calloc(period, sizeof *plans);
-    bool *compressed = calloc(period, sizeof *compressed);
-    bool is_short = !layers || !plans || !compressed;
+    bool had = layers && plans;
 
-    for (size_t i = 0; !is_short && i < period; i++) {
-        struct cgx_recurring recurring = at_position(state, i);
-        const struct cgx_planned *planned = planned_at(state, i, &is_short);
-
-        compressed[i] = is_agreed(state, &recurring);
-        if (!planned)
-            continue;
-        /* The next look-up may forget it. */
-        plans[i] = cgx_plan_copy(planned->plan);
-        is_short |= !plans[i];
-        layers->schedules[i] = planned->schedule;
-    }
-    if (!is_short)
+    for (size_t i = 0; had && i < period; i++)
+        had = add_position(state, i, layers, plans);
+    if (had)
         layers->adapt =
             cgx_adapt_create(cgx_config(), (const struct cgx_plan *const *)plans, period);
     for (size_t i = 0; plans && i < period; i++)
         cgx_plan_free(plans[i]);
     free(plans);
-    if (is_short || !layers->adapt) {
-        free(layers);
-        free(compressed);
+    if (!had || !layers->adapt) {
+        cgx_positions_free(layers);
         return NULL;
     }
     layers->generation = cgx_recurrence_generation(state->recurrence);
-    layers->nschedules = period;
-    layers->compressed = compressed;
+    layers->count = period;
     follow_plans(layers);
     return layers;
 }
 
-/* True if some call may have a layer. */
-static bool any_agreed(struct cgx_comm *state)
-{
-    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++) {
-        struct cgx_recurring recurring = at_position(state, i);
-
-        if (is_agreed(state, &recurring))
-            return true;
-    }
-    return false;
-}
-
 /* Makes the layers of the present step, on all ranks or none. */
-static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
+static int make(struct cgx_comm *state)
 {
     struct cgx_positions *layers = create(state);
     int all = layers != NULL;
-    int code = mpi->Allreduce(mpi->IN_PLACE, &all, 1, mpi->INT, mpi->MIN, state->own);
+    int code = cgx_mpi_least(state->own, &all, 1);
 
     if (layers && code == CGX_MPI_SUCCESS && all) {
         state->positions = layers;
-        cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->nschedules,
+        cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->count,
                 layers->adapt->nsegments);
         return code;
     }
@@ -170,8 +143,9 @@ static int make(const struct cgx_mpi *mpi, struct cgx_comm *state)
 /* ---- steps ---- */
 
 /* The plans of all ranks follow the root's choice. */
-static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_adapt_due due)
+static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_adapt *adapt = state->positions->adapt;
     int code = CGX_MPI_SUCCESS;
 
@@ -192,7 +166,7 @@ static int choose(const struct cgx_mpi *mpi, struct cgx_comm *state, enum cgx_ad
     return code;
 }
 
-int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
+int cgx_positions_step(struct cgx_comm *state)
 {
     enum cgx_adapt_due due;
     union cgx_float_state caller;
@@ -203,18 +177,18 @@ int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state)
     cgx_float_enter(&caller);
     if (state->positions &&
         (state->positions->generation != cgx_recurrence_generation(state->recurrence) ||
-         !are_complete(state))) {
+         !are_agreed(state, state->positions))) {
         cgx_positions_free(state->positions);
         state->positions = NULL;
     }
     if (state->positions) {
         due = cgx_adapt_step(state->positions->adapt);
         if (due != CGX_ADAPT_NOTHING)
-            code = choose(mpi, state, due);
+            code = choose(state, due);
     } else if (state->positions_wait > 0) {
         state->positions_wait--;
-    } else if (any_agreed(state)) {
-        code = make(mpi, state);
+    } else if (!are_agreed(state, NULL)) {
+        code = make(state);
     }
     cgx_float_leave(&caller);
     state->broken = code != CGX_MPI_SUCCESS;
@@ -228,14 +202,14 @@ bool cgx_positions_find(const struct cgx_comm *state, size_t position, const str
     struct cgx_adapt_layer *layer;
     bool measures;
 
-    if (!layers || position >= layers->nschedules ||
+    if (!layers || position >= layers->count ||
         layers->generation != cgx_recurrence_generation(state->recurrence))
         return false;
     layer = &layers->adapt->layers[position];
     if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||
         layer->plan->nsegments != base->nsegments)
         return false;
-    *schedule = &layers->schedules[position];
+    *schedule = &layers->at[position].schedule;
     measures = cgx_adapt_measures(layers->adapt);
     feedback->energies = layer->energies;
     feedback->findings = measures ? layer->findings : NULL;

@@ -13,7 +13,7 @@
 
 /* To be called before the first call of a step that has a position is served. Returns MPI's code;
  * after an error the communicator is broken. */
-int cgx_positions_step(const struct cgx_mpi *mpi, struct cgx_comm *state);
+int cgx_positions_step(struct cgx_comm *state);
 
 /* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SCHEDULE is its, and
  * FEEDBACK where the call's findings go. False: there is none. */

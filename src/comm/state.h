@@ -47,6 +47,7 @@ struct cgx_held {
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {
+    cgx_mpi_comm comm;       /* the caller's */
     enum cgx_reason refusal; /* why every call is exact */
     bool agreed;             /* settings and hints have been compared */
     bool final;              /* and need not be again, whatever hints come */

@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Kernels run on one stream, copies to the device on a second and from it on a third; events order
- * them. A slot is waited for before its payloads are sent or overwritten, so that what an operation
- * left in its table was used when the next of its kind on that slot comes. */
+/* A slot is waited for before its payloads are sent or overwritten, so that what an operation left
+ * in its table was used when the next of its kind on that slot comes. */
 #include "cuda/backend.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ static void leave(void)
 static enum cgx_status begin(struct cgx_backend *backend)
 {
     struct cgx_cuda_backends *mine = self(backend);
-    const struct cgx_cuda *cuda = cgx_cuda();
+    CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
     enum cgx_status status;
 
     cgx_green_begin(mine->sync == CGX_SYNC_STREAM);
@@ -38,14 +37,13 @@ static enum cgx_status begin(struct cgx_backend *backend)
         return status;
     }
     if (mine->sync == CGX_SYNC_DEVICE)
-        status = cgx_cuda_status(cuda->cuCtxSynchronize(), "cuCtxSynchronize");
+        status = CGX_CUDA_CALL(cuCtxSynchronize);
     else if (mine->sync == CGX_SYNC_STREAM)
-        status = cgx_cuda_status(cuda->cuEventRecord(mine->work.caller, CU_STREAM_LEGACY),
-                                 "cuEventRecord");
+        status = CGX_CUDA_CALL(cuEventRecord, mine->work.caller, CU_STREAM_LEGACY);
     if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
-        status = cgx_cuda_order(mine->work.compute, mine->work.caller);
+        status = CGX_CUDA_CALL(cuStreamWaitEvent, compute, mine->work.caller, 0);
     if (status == CGX_OK)
-        status = cgx_green_order(mine->work.compute);
+        status = cgx_green_order(compute);
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
         mine->work.slots[i].pulled = false;
         mine->work.slots[i].nborrowed = 0;
@@ -62,21 +60,6 @@ static void end(struct cgx_backend *backend)
     leave();
 }
 
-/* ---- kernels ---- */
-
-static enum cgx_status launch(struct cgx_backend *backend, unsigned slot,
-                              const struct cgx_work *request)
-{
-    struct cgx_cuda_work *work = &self(backend)->work;
-    enum cgx_status status = cgx_cuda_work_enter(work);
-
-    if (status != CGX_OK)
-        return status;
-    status = cgx_cuda_launch(work, &work->slots[slot], request);
-    cgx_cuda_leave();
-    return status;
-}
-
 /* ---- copies and waiting ---- */
 
 static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
@@ -91,17 +74,12 @@ static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsig
     status = cgx_cuda_work_enter(work);
     if (status != CGX_OK)
         return status;
-    if (slot->computed.pending)
-        status = cgx_cuda_order(work->down, slot->computed.event);
+    status = cgx_cuda_follow(work, slot, CGX_STREAM_DOWN);
     if (status == CGX_OK)
-        status = cgx_cuda_status(
-            cgx_cuda()->cuMemcpyDtoHAsync(data, cgx_cuda_mirrored(slot, data), bytes, work->down),
-            "cuMemcpyDtoHAsync");
+        status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, data, cgx_cuda_mirrored(slot, data), bytes,
+                               work->streams[CGX_STREAM_DOWN]);
     if (status == CGX_OK)
-        status = cgx_cuda_record(&slot->fetched, work->down);
-    /* Who waits for the copy waits for what it came after. */
-    if (status == CGX_OK)
-        slot->computed.pending = false;
+        status = cgx_cuda_record(work, slot, CGX_STREAM_DOWN);
     cgx_cuda_leave();
     return status;
 }
@@ -119,7 +97,7 @@ static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
         if (status != CGX_OK)
             status = cgx_cuda_copy(work, to, from, bytes);
         if (status == CGX_OK)
-            status = cgx_cuda_record(&slot->stored, work->up);
+            status = cgx_cuda_record(work, slot, CGX_STREAM_UP);
         cgx_cuda_leave();
     }
     if (status != CGX_OK)
@@ -169,25 +147,23 @@ static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, 
     return true;
 }
 
-static enum cgx_status settle(struct cgx_cuda_mark *mark)
+static enum cgx_status settle(const struct cgx_cuda_mark *mark, CUstream stream)
 {
-    mark->pending = false;
-    if (!mark->recorded)
-        return cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(mark->stream),
-                               "cuStreamSynchronize");
-    return cgx_cuda_status(cgx_cuda()->cuEventSynchronize(mark->event), "cuEventSynchronize");
+    return mark->recorded ? CGX_CUDA_CALL(cuEventSynchronize, mark->event)
+                          : CGX_CUDA_CALL(cuStreamSynchronize, stream);
 }
 
 static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
 {
-    struct cgx_cuda_mark *marks[] = {&slot->stored, &slot->computed, &slot->fetched};
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
         return status;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        enum cgx_status settled = marks[i]->pending ? settle(marks[i]) : CGX_OK;
+    for (int i = 0; i < CGX_STREAMS; i++) {
+        struct cgx_cuda_mark *mark = &slot->marks[i];
+        enum cgx_status settled = mark->pending ? settle(mark, work->streams[i]) : CGX_OK;
 
+        mark->pending = false;
         status = status == CGX_OK ? settled : status;
     }
     cgx_cuda_leave();
@@ -199,8 +175,11 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
     struct cgx_cuda_work *work = &self(backend)->work;
     struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = CGX_OK;
+    bool pending = false;
 
-    if (slot->stored.pending || slot->computed.pending || slot->fetched.pending)
+    for (int i = 0; i < CGX_STREAMS; i++)
+        pending |= slot->marks[i].pending;
+    if (pending)
         status = settle_all(work, slot);
     for (int i = 0; i < CGX_OPERATIONS; i++) {
         if (*slot->tables[i].status != 0 && status == CGX_OK)
@@ -219,7 +198,7 @@ static bool lost(struct cgx_backend *backend)
     bool alive = cgx_cuda_work_enter(work) == CGX_OK;
 
     if (alive) {
-        alive = cgx_cuda()->cuStreamSynchronize(work->compute) == CUDA_SUCCESS;
+        alive = cgx_cuda()->cuStreamSynchronize(work->streams[CGX_STREAM_COMPUTE]) == CUDA_SUCCESS;
         cgx_cuda_leave();
     }
     return !alive;
@@ -229,15 +208,20 @@ static bool lost(struct cgx_backend *backend)
 static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
                            const struct cgx_work *request)
 {
-    enum cgx_status status = launch(backend, slot, request);
+    struct cgx_cuda_work *work = &self(backend)->work;
+    enum cgx_status status = cgx_cuda_work_enter(work);
 
+    if (status == CGX_OK) {
+        status = cgx_cuda_launch(work, &work->slots[slot], request);
+        cgx_cuda_leave();
+    }
     if (request->operation != CGX_DECODE)
         return status;
-    self(backend)->work.slots[slot].nborrowed = 0;
+    work->slots[slot].nborrowed = 0;
     if (status == CGX_OK)
         return CGX_OK;
     status = wait(backend, slot);
-    return status == CGX_OK ? cgx_cuda_decode_on_host(&self(backend)->work, slot, request) : status;
+    return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request) : status;
 }
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,

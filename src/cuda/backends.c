@@ -36,11 +36,9 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
 /* What was opened of local peers goes first, while the context is there. */
 static bool release(struct cgx_cuda_backends *backend)
 {
-    bool entered = cgx_cuda_work_enter(&backend->work) == CGX_OK, unpinned;
+    bool unpinned;
 
-    cgx_cuda_work_disconnect(&backend->work, entered);
-    if (entered)
-        cgx_cuda_leave();
+    cgx_cuda_work_disconnect(&backend->work);
     unpinned = cgx_cuda_work_release(&backend->work);
     free(backend);
     return unpinned;
@@ -54,7 +52,7 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
     while (*link) {
         struct cgx_cuda_backends *found = *link;
 
-        if (cgx_cuda_work_is_gone(&found->work)) {
+        if (cgx_exported_is_gone(found->work.memory)) {
             *link = found->next;
             release(found);
         } else if (found->work.context == context) {

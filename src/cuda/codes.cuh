@@ -1,20 +1,20 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Codes of a group: as bytes, as they are in the slices, and in memory. */
+/* Codes of a group: as bytes, as they are in the planes, and in memory. */
 #ifndef CGX_CUDA_CODES_CUH
 #define CGX_CUDA_CODES_CUH
 
 #include "cuda/tile.cuh"
 
-/* One code a byte: those of elements 0, 2, 4, 6 and of 1, 3, 5, 7. With these a slice of 4 bits is
+/* One code a byte: those of elements 0, 2, 4, 6 and of 1, 3, 5, 7. With these a plane of 4 bits is
  * one mask, shift and or, and one of 8 bits a permutation of bytes. */
 struct cgx_codes {
     uint32_t even;
     uint32_t odd;
 };
 
-/* What a group has in each slice: 4 bytes (at 8 bits: 8), 2 bytes, 1 byte. */
+/* What a group has in each bit plane: 4 bytes (at 8 bits: 8), 2 bytes, 1 byte. */
 struct cgx_parts {
     uint32_t words[2];
     uint32_t pairs;
@@ -97,18 +97,18 @@ CGX_DEVICE void load_parts(const struct cgx_tile *tile, const struct cgx_place *
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
         if (bits == 8) {
-            uint2 v = *(const uint2 *)(payload + tile->slices[0] + place->reads[i] * 8);
+            uint2 v = *(const uint2 *)(payload + tile->planes[0] + place->reads[i] * 8);
 
             parts[i].words[0] = v.x;
             parts[i].words[1] = v.y;
         } else if (bits & 4) {
             parts[i].words[0] =
-                *(const uint32_t *)(payload + tile->slices[0] + place->reads[i] * 4);
+                *(const uint32_t *)(payload + tile->planes[0] + place->reads[i] * 4);
         }
         if (bits & 2)
-            parts[i].pairs = *(const uint16_t *)(payload + tile->slices[1] + place->reads[i] * 2);
+            parts[i].pairs = *(const uint16_t *)(payload + tile->planes[1] + place->reads[i] * 2);
         if (bits & 1)
-            parts[i].singles = payload[tile->slices[2] + place->reads[i]];
+            parts[i].singles = payload[tile->planes[2] + place->reads[i]];
     }
 }
 
@@ -123,14 +123,14 @@ CGX_DEVICE void store_parts(const struct cgx_tile *tile, const struct cgx_place 
         if (i >= place->groups)
             break;
         if (bits == 8)
-            *(uint2 *)(payload + tile->slices[0] + group * 8) =
+            *(uint2 *)(payload + tile->planes[0] + group * 8) =
                 make_uint2(parts[i].words[0], parts[i].words[1]);
         else if (bits & 4)
-            *(uint32_t *)(payload + tile->slices[0] + group * 4) = parts[i].words[0];
+            *(uint32_t *)(payload + tile->planes[0] + group * 4) = parts[i].words[0];
         if (bits & 2)
-            *(uint16_t *)(payload + tile->slices[1] + group * 2) = (uint16_t)parts[i].pairs;
+            *(uint16_t *)(payload + tile->planes[1] + group * 2) = (uint16_t)parts[i].pairs;
         if (bits & 1)
-            payload[tile->slices[2] + group] = (unsigned char)parts[i].singles;
+            payload[tile->planes[2] + group] = (unsigned char)parts[i].singles;
     }
 }
 
@@ -195,11 +195,11 @@ CGX_DEVICE bool read_scale(const struct cgx_tile *tile, const struct cgx_place *
     if (header != CGX_BUCKET_CONSTANT)
         return false;
     if (bits >= 4)
-        payload += tile->slices[0] + group * (bits & 12);
+        payload += tile->planes[0] + group * (bits & 12);
     else if (bits >= 2)
-        payload += tile->slices[1] + group * 2;
+        payload += tile->planes[1] + group * 2;
     else
-        payload += tile->slices[2] + group;
+        payload += tile->planes[2] + group;
     scale->value = *(const float *)payload;
     return cgx_is_regular(scale->value);
 }

@@ -34,7 +34,7 @@ enum cgx_status cgx_cuda_push(CUcontext context)
         return CGX_ERR_DEVICE;
     entries_here.contexts[depth] = context;
     if (changes(depth))
-        status = cgx_cuda_status(cgx_cuda()->cuCtxPushCurrent(context), "cuCtxPushCurrent");
+        status = CGX_CUDA_CALL(cuCtxPushCurrent, context);
     if (status != CGX_OK)
         return status;
     if (depth == 0) {
@@ -57,6 +57,14 @@ void cgx_cuda_leave(void)
         cgx_cuda()->cuCtxPopCurrent(&context);
 }
 
+enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes)
+{
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoD, to, from, bytes);
+
+    /* From pageable memory the copy may return before all has arrived. */
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
+}
+
 /* Of memory of a pool, or mapped by hand, which belongs to a device but to no context. */
 static enum cgx_status find_context(CUdevice device, CUcontext *context)
 {
@@ -71,8 +79,7 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
         return CGX_OK;
     if (cgx_cuda()->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
         return CGX_ERR_DEVICE;
-    status = cgx_cuda_status(cgx_cuda()->cuDevicePrimaryCtxRetain(context, device),
-                             "cuDevicePrimaryCtxRetain");
+    status = CGX_CUDA_CALL(cuDevicePrimaryCtxRetain, context, device);
     /* The program's own use of the primary context keeps it alive: no reference is kept. */
     if (status == CGX_OK)
         cgx_cuda()->cuDevicePrimaryCtxRelease(device);

@@ -8,12 +8,11 @@
 #include "cuda/driver.h"
 #include "cuda/memory.h"
 
-/* Makes CONTEXT current; leave with cgx_cuda_leave. Until then the calling thread does not disturb
- * streams that other threads capture. Entries nest, and the driver hears only of those that change
- * something: a context within itself costs nothing. What the caller had current, and how its thread
- * captures, is restored with the first entry's end, whatever failed in between. */
+/* As cgx_cuda_enter (memory.h), of CONTEXT. */
 enum cgx_status cgx_cuda_push(CUcontext context);
-void cgx_cuda_leave(void);
+
+/* Copies BYTES to the device; they have arrived on return. */
+enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes);
 
 /* The context to use POINTER's memory in: that it was allocated in or, where it belongs to none,
  * the current one if it is of the same device and no green one (green.h), else the device's primary
@@ -21,8 +20,5 @@ void cgx_cuda_leave(void);
  * its work on its default stream. CGX_ERR_DEVICE: the driver does not know the memory, or has no
  * such context. */
 enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context);
-
-/* Makes that context current. CGX_OK: leave with cgx_cuda_leave. */
-enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer);
 
 #endif

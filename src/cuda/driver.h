@@ -75,4 +75,7 @@ const struct cgx_cuda *cgx_cuda(void);
  * program forbids: CGX_ERR_BUSY), logged at debug level as "WHAT: name of CODE". */
 enum cgx_status cgx_cuda_status(CUresult code, const char *what);
 
+/* The status of a call of FUNCTION of the table. */
+#define CGX_CUDA_CALL(function, ...) cgx_cuda_status(cgx_cuda()->function(__VA_ARGS__), #function)
+
 #endif

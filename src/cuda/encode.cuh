@@ -48,8 +48,7 @@ CGX_DEVICE struct cgx_range range_with(struct cgx_range range, struct cgx_range 
 
 /* Of the thread's elements that are there. */
 template <bool WHOLE>
-CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place,
-                                         const float values[CGX_GROUPS][CGX_GROUP])
+CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place, const cgx_values values)
 {
     struct cgx_range range = {INFINITY, -INFINITY};
 
@@ -66,8 +65,7 @@ CGX_DEVICE struct cgx_range thread_range(const struct cgx_place *place,
 
 /* Of all threads of the bucket. Whatever they read before this has been read when the first of
  * them goes on. All threads of the block call it. */
-CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place,
-                                         const float values[CGX_GROUPS][CGX_GROUP])
+CGX_DEVICE struct cgx_range bucket_range(const struct cgx_place *place, const cgx_values values)
 {
     __shared__ struct cgx_range warps[CGX_KERNEL_THREADS / 32];
     uint32_t lanes = place->threads < 32 ? place->threads : 32;
@@ -162,8 +160,7 @@ CGX_DEVICE struct cgx_fate decide(struct cgx_range range, bool overflows, uint32
         return fate;
     }
     fate.is_grid = true;
-    fate.grid = STOCHASTIC ? cgx_grid_stochastic(range.min, range.max, bits)
-                           : cgx_grid_nearest(range.min, range.max, bits);
+    fate.grid = cgx_grid_over(range.min, range.max, bits, STOCHASTIC);
     fate.header = cgx_grid_header(fate.grid);
     return fate;
 }
@@ -187,8 +184,7 @@ CGX_DEVICE void quantise(const struct cgx_kernel_args &args, uint64_t element, c
 template <bool STOCHASTIC>
 CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, struct cgx_grid grid, float max,
-                              const float values[CGX_GROUPS][CGX_GROUP],
-                              struct cgx_parts parts[CGX_GROUPS])
+                              const cgx_values values, struct cgx_parts parts[CGX_GROUPS])
 {
     uint32_t bits = tile->bits;
     uint32_t zero = (uint32_t)grid.z + CGX_BIAS, last = zero + (1u << bits) - 1;
@@ -227,7 +223,7 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
 template <bool STOCHASTIC>
 CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, bool overflows, struct cgx_range range,
-                              const float values[CGX_GROUPS][CGX_GROUP])
+                              const cgx_values values)
 {
     struct cgx_fate fate = decide<STOCHASTIC>(range, overflows, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
@@ -254,8 +250,8 @@ CGX_DEVICE void write_padding(const struct cgx_tile *tile, uint32_t bucket_size,
     if (threadIdx.x < tile->header_padding)
         *(uint32_t *)(payload + tile->headers + (buckets + threadIdx.x) * CGX_BUCKET_HEADER_BYTES) =
             0;
-    if (threadIdx.x == 0 && tile->slice_padding > 0)
-        *(uint2 *)(payload + tile->slices[2] + elements / 8) = make_uint2(0, 0);
+    if (threadIdx.x == 0 && tile->plane_padding > 0)
+        *(uint2 *)(payload + tile->planes[2] + elements / 8) = make_uint2(0, 0);
 }
 
 #endif

@@ -28,17 +28,25 @@ static size_t round_up(size_t bytes)
     return rounded;
 }
 
-/* By a question that needs no context. */
-static CUresult ask_id(CUdeviceptr memory, unsigned long long *id)
+static CUresult ask_id(CUdeviceptr address, unsigned long long *id)
 {
-    return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory);
+    return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
 }
 
-static bool is_there(const struct cgx_exported *exported)
+bool cgx_exported_is_there(const struct cgx_exported *exported)
 {
     unsigned long long id = 0;
 
-    return ask_id(exported->memory, &id) == CUDA_SUCCESS && id == exported->id;
+    return ask_id(exported->address, &id) == CUDA_SUCCESS && id == exported->id;
+}
+
+bool cgx_exported_is_gone(const struct cgx_exported *exported)
+{
+    unsigned long long id = 0;
+    CUresult code = ask_id(exported->address, &id);
+
+    return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_DEINITIALIZED ||
+           (code == CUDA_SUCCESS && id != exported->id);
 }
 
 /* Takes one of CONTEXT and of BYTES off the list, or returns NULL. What has gone with its context
@@ -51,7 +59,7 @@ static struct cgx_exported *find(CUcontext context, size_t bytes)
     used = true;
     while (*link) {
         struct cgx_exported *exported = *link;
-        bool there = is_there(exported);
+        bool there = cgx_exported_is_there(exported);
 
         if (there && (found || exported->context != context || exported->bytes != bytes)) {
             link = &exported->next;
@@ -67,7 +75,8 @@ static struct cgx_exported *find(CUcontext context, size_t bytes)
     return found;
 }
 
-static enum cgx_status create(CUcontext context, size_t bytes, struct cgx_exported **created)
+static enum cgx_status create(CUcontext context, size_t bytes, bool shared,
+                              struct cgx_exported **created)
 {
     struct cgx_exported *made = calloc(1, sizeof *made);
     enum cgx_status status;
@@ -76,29 +85,33 @@ static enum cgx_status create(CUcontext context, size_t bytes, struct cgx_export
         return CGX_ERR_NOMEM;
     made->context = context;
     made->bytes = bytes;
-    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&made->memory, bytes), "cuMemAlloc");
+    made->shared = shared;
+    status = CGX_CUDA_CALL(cuMemAlloc, &made->address, bytes);
     if (status != CGX_OK)
         goto free_made;
-    status = cgx_cuda_status(ask_id(made->memory, &made->id), "cuPointerGetAttribute");
+    status = cgx_cuda_status(ask_id(made->address, &made->id), "cuPointerGetAttribute");
     if (status != CGX_OK)
         goto free_memory;
     *created = made;
     return CGX_OK;
 free_memory:
-    cgx_cuda()->cuMemFree(made->memory);
+    cgx_cuda()->cuMemFree(made->address);
 free_made:
     free(made);
     return status;
 }
 
-enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, struct cgx_exported **taken)
+enum cgx_status cgx_exported_take(CUcontext context, size_t bytes, bool shared,
+                                  struct cgx_exported **taken)
 {
     struct cgx_exported *found;
 
+    if (!shared)
+        return create(context, bytes, false, taken);
     bytes = round_up(bytes);
     found = find(context, bytes);
     if (!found)
-        return create(context, bytes, taken);
+        return create(context, bytes, true, taken);
     *taken = found;
     return CGX_OK;
 }
@@ -115,7 +128,7 @@ void cgx_exported_give(struct cgx_exported *exported, bool entered)
         return;
     }
     if (entered)
-        cgx_cuda()->cuMemFree(exported->memory);
+        cgx_cuda()->cuMemFree(exported->address);
     free(exported);
 }
 
@@ -130,8 +143,8 @@ static void free_unused(void)
         struct cgx_exported *exported = unused;
 
         unused = exported->next;
-        if (is_there(exported) && cgx_cuda_push(exported->context) == CGX_OK) {
-            cgx_cuda()->cuMemFree(exported->memory);
+        if (cgx_exported_is_there(exported) && cgx_cuda_push(exported->context) == CGX_OK) {
+            cgx_cuda()->cuMemFree(exported->address);
             cgx_cuda_leave();
         }
         free(exported);

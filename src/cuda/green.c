@@ -5,8 +5,8 @@
 
 static __thread struct {
     unsigned depth;
-    CUevent event;          /* NULL: there is nothing to wait for ... */
-    enum cgx_status status; /* ... or it cannot be */
+    CUevent event;          /* NULL: there is nothing to wait for */
+    enum cgx_status status; /* that it cannot be waited for */
 } caller;
 
 bool cgx_green_is_current(void)
@@ -18,30 +18,17 @@ bool cgx_green_is_current(void)
            cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green != NULL;
 }
 
-/* Of the current context, which is a green one. */
-static enum cgx_status record(CUevent *event)
-{
-    const struct cgx_cuda *cuda = cgx_cuda();
-    CUevent made;
-    enum cgx_status status =
-        cgx_cuda_status(cuda->cuEventCreate(&made, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
-
-    if (status != CGX_OK)
-        return status;
-    status = cgx_cuda_status(cuda->cuEventRecord(made, CU_STREAM_LEGACY), "cuEventRecord");
-    if (status == CGX_OK)
-        *event = made;
-    else
-        cuda->cuEventDestroy(made);
-    return status;
-}
-
 void cgx_green_begin(bool wait)
 {
     if (caller.depth++ > 0)
         return;
     caller.event = NULL;
-    caller.status = wait && cgx_green_is_current() ? record(&caller.event) : CGX_OK;
+    caller.status = CGX_OK;
+    if (!wait || !cgx_green_is_current())
+        return;
+    caller.status = CGX_CUDA_CALL(cuEventCreate, &caller.event, CU_EVENT_DISABLE_TIMING);
+    if (caller.status == CGX_OK)
+        caller.status = CGX_CUDA_CALL(cuEventRecord, caller.event, CU_STREAM_LEGACY);
 }
 
 /* The driver keeps an event that is waited for until it has been reached. */
@@ -53,8 +40,7 @@ void cgx_green_end(void)
 
 enum cgx_status cgx_green_order(CUstream stream)
 {
-    if (!caller.event)
+    if (!caller.event || caller.status != CGX_OK)
         return caller.status;
-    return cgx_cuda_status(cgx_cuda()->cuStreamWaitEvent(stream, caller.event, 0),
-                           "cuStreamWaitEvent");
+    return CGX_CUDA_CALL(cuStreamWaitEvent, stream, caller.event, 0);
 }

@@ -12,12 +12,9 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_slot *slot, const struc
 {
     struct cgx_layout layout = cgx_piece_layout(
         piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
-    unsigned char *data =
-        slot->host + ((const unsigned char *)request->in - slot->host) + piece->offset;
+    unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
 
-    return cgx_cuda_status(
-        cgx_cuda()->cuMemcpyDtoH(data, cgx_cuda_mirrored(slot, data), layout.bytes),
-        "cuMemcpyDtoH");
+    return CGX_CUDA_CALL(cuMemcpyDtoH, data, cgx_cuda_mirrored(slot, data), layout.bytes);
 }
 
 /* The copy waits for what was queued before. */
@@ -36,12 +33,7 @@ static enum cgx_status decode_piece(const struct cgx_work *request, struct cgx_p
     if (elements)
         status = cgx_codec_run(cgx_codec_host(), &alone);
     if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(to, elements, piece.count * size),
-                                 "cuMemcpyHtoD");
-    /* From pageable memory it may return before all has arrived. */
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
+        status = cgx_cuda_upload(to, elements, piece.count * size);
     free(elements);
     return status;
 }

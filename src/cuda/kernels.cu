@@ -17,7 +17,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_k
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
     uint32_t words[CGX_GROUPS][Type::WORDS];
-    float values[CGX_GROUPS][CGX_GROUP];
+    cgx_values values;
 
     load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
                         alignment_of<Type>((int64_t)args.buffer), words);
@@ -35,8 +35,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_k
 /* ---- decode ---- */
 
 /* A finite level beyond the largest float16 becomes that; few buckets reach so far. */
-CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits,
-                             float values[CGX_GROUPS][CGX_GROUP])
+CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_values values)
 {
     float least = scale->u * (scale->shift + 0x1p23f);
     float greatest = scale->u * (scale->shift + (0x1p23f + (float)((1u << bits) - 1)));
@@ -55,7 +54,7 @@ CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits,
 /* The levels of this thread's part of a bucket; false if an encoder writes no such header. */
 CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                             const struct cgx_place *place, struct cgx_scale *scale,
-                            float values[CGX_GROUPS][CGX_GROUP])
+                            cgx_values values)
 {
     const uint32_t bits = tile->bits;
     struct cgx_parts parts[CGX_GROUPS] = {};
@@ -82,23 +81,7 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-/* Adds the elements WORDS to VALUES. */
-template <class Type>
-CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
-                             float values[CGX_GROUPS][CGX_GROUP])
-{
-    float addends[CGX_GROUP];
-
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        widen_group<Type>(words[i], addends);
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++)
-            values[i][j] += addends[j];
-    }
-}
-
-template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
+template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
@@ -107,7 +90,7 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
     unsigned char *elements = elements_of<Type>(args, tile, &place);
     struct cgx_scale scale = {true, 0, 0, 0};
     uint32_t words[CGX_GROUPS][Type::WORDS];
-    float values[CGX_GROUPS][CGX_GROUP];
+    cgx_values values;
 
     if (place.count == 0)
         return;
@@ -115,17 +98,7 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
         load_exact<Type>(tile, &place, args.payload, words);
     else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
         *args.status = CGX_KERNEL_BAD_HEADER;
-    if (ADD) {
-        if (is_exact)
-#pragma unroll
-            for (int i = 0; i < CGX_GROUPS; i++)
-                widen_group<Type>(words[i], values[i]);
-        load_elements<Type>(&place, elements, alignment, words);
-        add_elements<Type>(words, values);
-#pragma unroll
-        for (int i = 0; i < CGX_GROUPS; i++)
-            narrow_sums<Type>(values[i], words[i]);
-    } else if (!is_exact) {
+    if (!is_exact) {
         if (Type::IS_FLOAT16)
             clamp_levels(&scale, tile->bits, values);
 #pragma unroll
@@ -143,12 +116,27 @@ template <class Type, bool ADD> CGX_DEVICE void decode(const struct cgx_kernel_a
 
 /* ---- reduce ---- */
 
+/* Adds the elements WORDS to VALUES. */
+template <class Type>
+CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS], cgx_values values)
+{
+    float addends[CGX_GROUP];
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        widen_group<Type>(words[i], addends);
+#pragma unroll
+        for (int j = 0; j < CGX_GROUP; j++)
+            values[i][j] += addends[j];
+    }
+}
+
 template <class Type>
 CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cgx_tile *tile)
 {
     const struct cgx_place place = find_place(tile, CGX_KERNEL_TILE);
     uint32_t words[CGX_GROUPS][Type::WORDS];
-    float sums[CGX_GROUPS][CGX_GROUP];
+    cgx_values sums;
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
@@ -187,8 +175,8 @@ CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place 
  * at once. */
 template <uint32_t BITS, int BATCH>
 CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, uint32_t first,
-                              float sums[CGX_GROUPS][CGX_GROUP], float *steps)
+                              const struct cgx_place *place, uint32_t first, cgx_values sums,
+                              float *steps)
 {
     const uint32_t bits = BITS == 0 ? tile->bits : BITS;
     struct cgx_codes codes[CGX_GROUPS];
@@ -230,8 +218,7 @@ CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct c
 /* Adds a source that is no small grid: product and sum are rounded, for the product may be
  * infinite, and one of them is of a zero. False if an encoder writes no such header. */
 CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
-                          const unsigned char *payload, float sums[CGX_GROUPS][CGX_GROUP],
-                          float *steps)
+                          const unsigned char *payload, cgx_values sums, float *steps)
 {
     struct source source = {};
     struct cgx_scale scale;
@@ -260,7 +247,7 @@ CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *p
 /* The sum of all sources of a bucket that is there. Returns that of their steps. */
 template <class Type>
 CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                             const struct cgx_place *place, float sums[CGX_GROUPS][CGX_GROUP])
+                             const struct cgx_place *place, cgx_values sums)
 {
     float steps = 0;
     bool is_good = true;
@@ -305,7 +292,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
     const struct cgx_tile *tile = find_tile<true>(args, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size;
     struct cgx_place place = find_place(tile, bucket_size);
-    float sums[CGX_GROUPS][CGX_GROUP] = {};
+    cgx_values sums = {};
     float steps = 0;
     struct cgx_range range;
 
@@ -335,7 +322,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
     uint32_t bucket = (uint32_t)(cgx_sample_bucket(samples->first + number, args.sampling) -
                                  samples->first * cgx_sample_group(args.sampling));
     const struct cgx_place place = place_in(&samples->tile, bucket_size, bucket);
-    float sums[CGX_GROUPS][CGX_GROUP] = {};
+    cgx_values sums = {};
 
     if (place.count > 0)
         sum_sources<Type>(args, &samples->tile, &place, sums);
@@ -384,8 +371,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 #define CGX_KERNELS_OF(type)                                                              \
     CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false>)             \
     CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true>) \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, false>)             \
-    CGX_KERNEL(cgx_decode_add_##type, 5, decode<cgx_type_##type, true>)                   \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                    \
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                      \
     CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)          \
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \

@@ -5,19 +5,17 @@
  * and bfloat16 each:
  *
  *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
- *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic
- *   cgx_decode_TYPE                                 cgx_decode_add_TYPE
+ *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic   cgx_decode_TYPE
  *
  * and for all types
  *
  *   cgx_ranges
  *
- * They do what codec/codec.h says of these operations, with the same bytes; decode_add adds the
- * levels to the elements of the buffer in float32, rounded to the type (NaN: the canonical one).
- * Each takes one struct cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one
- * block for each tile; measure takes tiles of cgx_kernel_measured elements, and none of pieces of
- * width 32, and its samples are the payload; ranges takes tiles of CGX_KERNEL_RANGE_TILE words, and
- * copies the ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
+ * They do what codec/codec.h says of these operations, with the same bytes. Each takes one struct
+ * cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one block for each tile;
+ * measure takes tiles of cgx_kernel_measured elements, and none of pieces of width 32, and its
+ * samples are the payload; ranges takes tiles of CGX_KERNEL_RANGE_TILE words, and copies the ranges
+ * of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 

@@ -7,20 +7,28 @@
 
 #include "cuda/kernels.h"
 
-enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream)
+enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_stream stream)
 {
-    enum cgx_status status =
-        cgx_cuda_status(cgx_cuda()->cuEventRecord(mark->event, stream), "cuEventRecord");
+    const struct cgx_cuda_mark *before = &slot->marks[stream - 1];
 
-    mark->stream = stream;
-    mark->recorded = status == CGX_OK;
-    mark->pending = true;
-    return status;
+    return before->pending
+               ? CGX_CUDA_CALL(cuStreamWaitEvent, work->streams[stream], before->event, 0)
+               : CGX_OK;
 }
 
-enum cgx_status cgx_cuda_order(CUstream stream, CUevent after)
+enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_stream stream)
 {
-    return cgx_cuda_status(cgx_cuda()->cuStreamWaitEvent(stream, after, 0), "cuStreamWaitEvent");
+    struct cgx_cuda_mark *mark = &slot->marks[stream];
+    enum cgx_status status = CGX_CUDA_CALL(cuEventRecord, mark->event, work->streams[stream]);
+
+    mark->recorded = status == CGX_OK;
+    mark->pending = true;
+    /* Who waits for this waits for what it came after. */
+    if (mark->recorded && stream > 0)
+        slot->marks[stream - 1].pending = false;
+    return status;
 }
 
 static size_t sources_bytes(const struct cgx_work *request)
@@ -34,12 +42,16 @@ static size_t entries_of(const struct cgx_work *request)
     return request->operation == CGX_SHOW ? request->nranges : request->npieces;
 }
 
-/* Appends to the table what differs from what it holds; returns whether anything does. */
-static bool put(struct cgx_cuda_table *table, size_t at, const void *value, size_t bytes)
+/* Puts BYTES of VALUE at *AT, which moves behind them; returns whether the device has others there.
+ */
+static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
 {
-    if (at + bytes <= table->uploaded && memcmp(table->host + at, value, bytes) == 0)
+    unsigned char *place = table->host + *at;
+
+    *at += bytes;
+    if (*at <= table->uploaded && memcmp(place, value, bytes) == 0)
         return false;
-    memcpy(table->host + at, value, bytes);
+    memcpy(place, value, bytes);
     return true;
 }
 
@@ -50,13 +62,12 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
     return cgx_kernel_tiles(piece);
 }
 
-/* Puts the pieces of REQUEST at AT, and sets *TILES to the blocks of the kernel. */
-static bool put_pieces(struct cgx_cuda_table *table, size_t at, const struct cgx_work *request,
-                       uint64_t *tiles)
+/* Puts the pieces of REQUEST at *AT, and adds the blocks of the kernel to *TILES. */
+static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
+                       uint32_t *tiles)
 {
     bool changed = false;
 
-    *tiles = 0;
     for (size_t i = 0; i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
         const struct cgx_kernel_piece entry = {.first = piece->first,
@@ -64,29 +75,28 @@ static bool put_pieces(struct cgx_cuda_table *table, size_t at, const struct cgx
                                                .offset = piece->offset,
                                                .raw = piece->raw,
                                                .bits = piece->bits,
-                                               .tile = (uint32_t)*tiles};
+                                               .tile = *tiles};
 
-        changed |= put(table, at + i * sizeof entry, &entry, sizeof entry);
-        *tiles += tiles_of(request, piece);
+        changed |= put(table, at, &entry, sizeof entry);
+        *tiles += (uint32_t)tiles_of(request, piece);
     }
     return changed;
 }
 
 /* As put_pieces, of ranges. */
-static bool put_ranges(struct cgx_cuda_table *table, size_t at, const struct cgx_work *request,
-                       uint64_t *tiles)
+static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
+                       uint32_t *tiles)
 {
     bool changed = false;
 
-    *tiles = 0;
     for (size_t i = 0; i < request->nranges; i++) {
         const struct cgx_kernel_range entry = {
             .offset = request->ranges[i].offset,
             .words = (uint32_t)(request->ranges[i].bytes / sizeof(uint32_t)),
-            .tile = (uint32_t)*tiles};
+            .tile = *tiles};
 
-        changed |= put(table, at + i * sizeof entry, &entry, sizeof entry);
-        *tiles += cgx_kernel_range_tiles(entry.words);
+        changed |= put(table, at, &entry, sizeof entry);
+        *tiles += (uint32_t)cgx_kernel_range_tiles(entry.words);
     }
     return changed;
 }
@@ -106,45 +116,24 @@ static CUdeviceptr source_at(const struct cgx_cuda_slot *slot, const unsigned ch
 /* Writes the table of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
  * if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
-                         const struct cgx_work *request, unsigned *tiles)
+                         const struct cgx_work *request, uint32_t *tiles)
 {
-    size_t at = sources_bytes(request), bytes;
     bool changed = false;
-    uint64_t total;
+    size_t at = 0;
 
     for (size_t i = 0; i < request->nsources; i++) {
         CUdeviceptr address = source_at(slot, request->sources[i]);
         int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
-        changed |= put(table, i * sizeof source, &source, sizeof source);
+        changed |= put(table, &at, &source, sizeof source);
     }
-    if (request->operation == CGX_SHOW) {
-        changed |= put_ranges(table, at, request, &total);
-        bytes = request->nranges * sizeof(struct cgx_kernel_range);
-    } else {
-        changed |= put_pieces(table, at, request, &total);
-        bytes = request->npieces * sizeof(struct cgx_kernel_piece);
-    }
-    *tiles = (unsigned)total;
-    return changed ? at + bytes : 0;
-}
-
-static enum cgx_kernel kernel_of(const struct cgx_work *request)
-{
-    bool stochastic = request->coding->rounding == CGX_ROUNDING_STOCHASTIC;
-
-    switch (request->operation) {
-    case CGX_ENCODE:
-        return stochastic ? CGX_KERNEL_ENCODE_STOCHASTIC : CGX_KERNEL_ENCODE;
-    case CGX_REDUCE:
-        return stochastic ? CGX_KERNEL_REDUCE_STOCHASTIC : CGX_KERNEL_REDUCE;
-    case CGX_MEASURE:
-        return stochastic ? CGX_KERNEL_MEASURE_STOCHASTIC : CGX_KERNEL_MEASURE;
-    case CGX_SHOW:
-        return CGX_KERNEL_RANGES;
-    default:
-        return CGX_KERNEL_DECODE;
-    }
+    at = sources_bytes(request);
+    *tiles = 0;
+    if (request->operation == CGX_SHOW)
+        changed |= put_ranges(table, &at, request, tiles);
+    else
+        changed |= put_pieces(table, &at, request, tiles);
+    return changed ? at : 0;
 }
 
 /* Payloads and samples, in the staging memory. */
@@ -166,7 +155,7 @@ static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cg
 
 static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                               const struct cgx_cuda_table *table, const struct cgx_work *request,
-                              unsigned tiles)
+                              uint32_t tiles)
 {
     const struct cgx_coding *coding = request->coding;
     struct cgx_kernel_args args = {
@@ -183,12 +172,11 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
         .sampling = coding->sampling};
+    CUfunction kernel = work->module.kernels[request->operation][coding->rounding][coding->dtype];
     void *parameters[] = {&args};
 
-    return cgx_cuda_status(cgx_cuda()->cuLaunchKernel(
-                               work->module.kernels[kernel_of(request)][coding->dtype], tiles, 1, 1,
-                               CGX_KERNEL_THREADS, 1, 1, 0, work->compute, parameters, NULL),
-                           "cuLaunchKernel");
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
@@ -196,36 +184,32 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
 {
     struct cgx_cuda_table *table = &slot->tables[request->operation];
     enum cgx_status status = CGX_OK;
+    bool failed = slot->store_failed;
     size_t changed;
-    unsigned tiles;
+    uint32_t tiles;
 
-    if (slot->store_failed) {
-        /* What is measured is not what is sent: the next operation must know too. */
-        slot->store_failed = request->operation == CGX_MEASURE;
-        return entries_of(request) == 0 ? CGX_OK : CGX_ERR_DEVICE;
-    }
+    /* What is measured is not what is sent: the next operation must know too. */
+    slot->store_failed = failed && request->operation == CGX_MEASURE;
     if (entries_of(request) == 0)
         return CGX_OK;
+    if (failed)
+        return CGX_ERR_DEVICE;
     changed = fill_table(slot, table, request, &tiles);
     if (changed != 0)
         table->uploaded = 0;
     if (tiles == 0)
         return CGX_OK;
     if (changed != 0) {
-        status = cgx_cuda_status(
-            cgx_cuda()->cuMemcpyHtoDAsync(table->device, table->host, changed, work->compute),
-            "cuMemcpyHtoDAsync");
+        status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
+                               work->streams[CGX_STREAM_COMPUTE]);
         if (status == CGX_OK)
             table->uploaded = changed;
     }
-    if (status == CGX_OK && slot->stored.pending)
-        status = cgx_cuda_order(work->compute, slot->stored.event);
+    if (status == CGX_OK)
+        status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
     if (status == CGX_OK)
         status = launch(work, slot, table, request, tiles);
     if (status == CGX_OK)
-        status = cgx_cuda_record(&slot->computed, work->compute);
-    /* Who waits for the kernel waits for what it came after. */
-    if (status == CGX_OK)
-        slot->stored.pending = false;
+        status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status;
 }

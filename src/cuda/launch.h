@@ -11,11 +11,13 @@
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request);
 
-/* Marks what is queued on STREAM so far. */
-enum cgx_status cgx_cuda_record(struct cgx_cuda_mark *mark, CUstream stream);
+/* What is queued next on STREAM comes after what SLOT has on the one before. */
+enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_stream stream);
 
-/* What is queued on STREAM from now on comes after the event AFTER. */
-enum cgx_status cgx_cuda_order(CUstream stream, CUevent after);
+/* Marks what is queued for SLOT on STREAM so far. */
+enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                                enum cgx_cuda_stream stream);
 
 /* The device address of DATA, which lies in the staging memory of SLOT. */
 static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,

@@ -56,10 +56,9 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
 /* What the thread's elements that are there add to the squares at BITS. */
 template <bool STOCHASTIC>
 CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_range range,
-                                   uint32_t bits, const float values[CGX_GROUPS][CGX_GROUP])
+                                   uint32_t bits, const cgx_values values)
 {
-    struct cgx_grid grid = STOCHASTIC ? cgx_grid_stochastic(range.min, range.max, bits)
-                                      : cgx_grid_nearest(range.min, range.max, bits);
+    struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, STOCHASTIC);
     uint32_t squares = 0;
 
 #pragma unroll
@@ -85,8 +84,8 @@ CGX_DEVICE uint32_t lanes_sum(const struct cgx_place *place, uint32_t value)
 
 /* Writes SAMPLE of the bucket whose values the threads hold. All threads of the block call it. */
 template <bool STOCHASTIC>
-CGX_DEVICE void write_sample(const struct cgx_place *place,
-                             const float values[CGX_GROUPS][CGX_GROUP], struct cgx_sample *sample)
+CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values values,
+                             struct cgx_sample *sample)
 {
     __shared__ uint32_t warps[CGX_KERNEL_THREADS / 32][CGX_WIDTHS];
     struct cgx_range range = bucket_range(place, values);

@@ -89,11 +89,6 @@ struct cgx_pointer cgx_cuda_pointer(const void *address)
     return cuda ? ask(cuda, address) : (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
-enum cgx_memory cgx_cuda_memory(const void *address)
-{
-    return cgx_cuda_pointer(address).memory;
-}
-
 /* Of memory mapped by hand (cuMemMap) the range is the address space that was reserved; whether
  * there is memory at an address of it is another question, and needs no current context either. */
 static bool is_mapped(const struct cgx_cuda *cuda, const char *byte)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "util/status.h"
+
 enum cgx_memory {
     CGX_MEMORY_HOST, /* pinned and unknown memory too */
     CGX_MEMORY_DEVICE,
@@ -33,13 +35,24 @@ struct cgx_pointer {
 struct cgx_pointer cgx_cuda_pointer(const void *address);
 
 /* The same where no more is wanted. */
-enum cgx_memory cgx_cuda_memory(const void *address);
+static inline enum cgx_memory cgx_cuda_memory(const void *address)
+{
+    return cgx_cuda_pointer(address).memory;
+}
 
 /* Whether BYTES from ADDRESS on, of which the driver says POINTER, may be used: device and managed
  * memory, that the allocation does not end before, and where it was mapped by hand, that there is
  * memory at the last byte; host memory, where a driver is loaded, that its first and last byte can
  * be read (a device buffer that was freed passes for host memory). Needs no current context. */
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes);
+
+/* Makes the context of POINTER's memory current to the calling thread (context.h), which until it
+ * leaves does not disturb streams that other threads capture. Entries nest, and the driver hears
+ * only of those that change something: a context within itself costs nothing. What the caller had
+ * current, and how its thread captures, is restored with the first entry's end, whatever failed in
+ * between. CGX_OK: leave. */
+enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer);
+void cgx_cuda_leave(void);
 
 /* The version of the CUDA header that this was built with, or "none". */
 const char *cgx_cuda_build(void);

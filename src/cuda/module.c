@@ -21,28 +21,26 @@ extern const unsigned char cgx_cuda_image[] __attribute__((visibility("hidden"))
 
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
-    static const char *const operations[CGX_KERNELS] = {
-        [CGX_KERNEL_ENCODE] = "encode_%s",
-        [CGX_KERNEL_ENCODE_STOCHASTIC] = "encode_%s_stochastic",
-        [CGX_KERNEL_REDUCE] = "reduce_%s",
-        [CGX_KERNEL_REDUCE_STOCHASTIC] = "reduce_%s_stochastic",
-        [CGX_KERNEL_DECODE] = "decode_%s",
-        [CGX_KERNEL_DECODE_ADD] = "decode_add_%s",
-        [CGX_KERNEL_MEASURE] = "measure_%s",
-        [CGX_KERNEL_MEASURE_STOCHASTIC] = "measure_%s_stochastic",
-        [CGX_KERNEL_RANGES] = "ranges"};
+    static const char *const names[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1] = {
+        [CGX_ENCODE] = {"cgx_encode_%s", "cgx_encode_%s_stochastic"},
+        [CGX_REDUCE] = {"cgx_reduce_%s", "cgx_reduce_%s_stochastic"},
+        [CGX_DECODE] = {"cgx_decode_%s", "cgx_decode_%s"},
+        [CGX_MEASURE] = {"cgx_measure_%s", "cgx_measure_%s_stochastic"},
+        [CGX_SHOW] = {"cgx_ranges", "cgx_ranges"}};
     static const char *const types[] = {"float32", "float16", "bfloat16"};
 
-    for (int kernel = 0; kernel < CGX_KERNELS; kernel++) {
-        for (int type = 0; type <= CGX_BFLOAT16; type++) {
-            char name[64] = "cgx_";
-            CUresult code;
+    for (int operation = 0; operation < CGX_OPERATIONS; operation++) {
+        for (int rounding = 0; rounding <= CGX_ROUNDING_STOCHASTIC; rounding++) {
+            for (int type = 0; type <= CGX_BFLOAT16; type++) {
+                CUfunction *kernel = &module->kernels[operation][rounding][type];
+                char name[64];
+                CUresult code;
 
-            snprintf(name + 4, sizeof name - 4, operations[kernel], types[type]);
-            code = cgx_cuda()->cuModuleGetFunction(&module->kernels[kernel][type], module->module,
-                                                   name);
-            if (code != CUDA_SUCCESS)
-                return cgx_cuda_status(code, name);
+                snprintf(name, sizeof name, names[operation][rounding], types[type]);
+                code = cgx_cuda()->cuModuleGetFunction(kernel, module->module, name);
+                if (code != CUDA_SUCCESS)
+                    return cgx_cuda_status(code, name);
+            }
         }
     }
     return CGX_OK;
@@ -70,8 +68,7 @@ static void say_why(void)
 
 enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
 {
-    CUresult code = cgx_cuda()->cuModuleLoadData(&module->module, cgx_cuda_image);
-    enum cgx_status status = cgx_cuda_status(code, "cuModuleLoadData");
+    enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_image);
 
     if (status == CGX_OK) {
         status = get_kernels(module);

@@ -5,25 +5,12 @@
 #ifndef CGX_CUDA_MODULE_H
 #define CGX_CUDA_MODULE_H
 
-#include "codec/format.h"
+#include "codec/codec.h"
 #include "cuda/driver.h"
-
-enum cgx_kernel {
-    CGX_KERNEL_ENCODE,
-    CGX_KERNEL_ENCODE_STOCHASTIC,
-    CGX_KERNEL_REDUCE,
-    CGX_KERNEL_REDUCE_STOCHASTIC,
-    CGX_KERNEL_DECODE,
-    CGX_KERNEL_DECODE_ADD,
-    CGX_KERNEL_MEASURE,
-    CGX_KERNEL_MEASURE_STOCHASTIC,
-    CGX_KERNEL_RANGES, /* of all types */
-    CGX_KERNELS
-};
 
 struct cgx_cuda_module {
     CUmodule module;
-    CUfunction kernels[CGX_KERNELS][CGX_BFLOAT16 + 1];
+    CUfunction kernels[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1][CGX_BFLOAT16 + 1];
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or

@@ -12,12 +12,6 @@ struct cgx_pointer cgx_cuda_pointer(const void *address)
     return (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
 }
 
-enum cgx_memory cgx_cuda_memory(const void *address)
-{
-    (void)address;
-    return CGX_MEMORY_HOST;
-}
-
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes)
 {
     (void)pointer, (void)address, (void)bytes;
@@ -94,13 +88,13 @@ bool cgx_pinned_possible(void)
     return false;
 }
 
-enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where)
+enum cgx_status cgx_cuda_enter(const struct cgx_pointer *where)
 {
     (void)where;
     return CGX_ERR_DEVICE;
 }
 
-void cgx_pinned_leave(void)
+void cgx_cuda_leave(void)
 {
 }
 

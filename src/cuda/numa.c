@@ -33,12 +33,10 @@ static bool has_several_nodes(void)
 static enum cgx_status find_bus_id(char bus_id[CGX_TOPO_BUS_ID_BYTES])
 {
     CUdevice device;
-    enum cgx_status status = cgx_cuda_status(cgx_cuda()->cuCtxGetDevice(&device), "cuCtxGetDevice");
+    enum cgx_status status = CGX_CUDA_CALL(cuCtxGetDevice, &device);
 
     if (status == CGX_OK)
-        status =
-            cgx_cuda_status(cgx_cuda()->cuDeviceGetPCIBusId(bus_id, CGX_TOPO_BUS_ID_BYTES, device),
-                            "cuDeviceGetPCIBusId");
+        status = CGX_CUDA_CALL(cuDeviceGetPCIBusId, bus_id, CGX_TOPO_BUS_ID_BYTES, device);
     return status;
 }
 

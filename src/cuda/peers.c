@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "cuda/context.h"
-#include "cuda/exported.h"
 #include "cuda/work.h"
 #include "util/cookie.h"
 #include "util/pages.h"
@@ -20,7 +19,6 @@ struct cgx_cuda_peers {
         CUdeviceptr memory; /* 0: not open */
         bool linked;
         void *segment;  /* registered; NULL: none */
-        size_t mapped;  /* bytes of it */
         size_t front;   /* where in either the staging memory or its mirror begins ... */
         uint64_t bytes; /* ... and what it has */
     } peers[];
@@ -32,22 +30,17 @@ struct cgx_cuda_peers {
 static enum cgx_status mark(struct cgx_cuda_work *work)
 {
     uint64_t cookie = cgx_cookie();
-    enum cgx_status status = cgx_cuda_status(
-        cgx_cuda()->cuMemcpyHtoD(work->memory, &cookie, sizeof cookie), "cuMemcpyHtoD");
+    enum cgx_status status = cgx_cuda_upload(work->memory->address, &cookie, sizeof cookie);
 
-    /* From pageable memory it may return before all has arrived. */
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
     if (status != CGX_OK)
         return status;
     work->cookie = cookie;
-    work->exported->offered = true;
+    work->memory->offered = true;
     return CGX_OK;
 }
 
 /* Kernels are to write what hosts are shown into the staging memory of every slot. */
-static enum cgx_status look_at_lanes(const struct cgx_cuda_work *work)
+static enum cgx_status look_at_slots(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;
 
@@ -64,14 +57,13 @@ enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offe
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status = work && work->exported ? look_at_lanes(work) : CGX_ERR_INVALID;
+    enum cgx_status status = work && work->memory->shared ? look_at_slots(work) : CGX_ERR_INVALID;
 
     if (status != CGX_OK)
         return status;
     if (cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_DEVICE;
-    status =
-        cgx_cuda_status(cgx_cuda()->cuIpcGetMemHandle(&handle, work->memory), "cuIpcGetMemHandle");
+    status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);
     if (status == CGX_OK && work->cookie == 0)
         status = mark(work);
     cgx_cuda_leave();
@@ -98,19 +90,20 @@ uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
 static void close_peer(const struct peer *peer)
 {
     if (peer->memory)
-        cgx_cuda_status(cgx_cuda()->cuIpcCloseMemHandle(peer->memory), "cuIpcCloseMemHandle");
-    if (peer->segment && cgx_cuda_status(cgx_cuda()->cuMemHostUnregister(peer->segment),
-                                         "cuMemHostUnregister") == CGX_OK)
-        munmap(peer->segment, peer->mapped);
+        CGX_CUDA_CALL(cuIpcCloseMemHandle, peer->memory);
+    if (peer->segment && CGX_CUDA_CALL(cuMemHostUnregister, peer->segment) == CGX_OK)
+        munmap(peer->segment, peer->front + peer->bytes);
 }
 
-/* In the context of WORK, which is current where it could be. */
-void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered)
+void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
 {
     struct cgx_cuda_peers *peers = work->peers;
+    bool entered = peers && cgx_cuda_work_enter(work) == CGX_OK;
 
-    for (unsigned i = 0; peers && entered && i < peers->count; i++)
+    for (unsigned i = 0; entered && i < peers->count; i++)
         close_peer(&peers->peers[i]);
+    if (entered)
+        cgx_cuda_leave();
     free(peers);
     work->peers = NULL;
 }
@@ -120,15 +113,12 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered)
 static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_place *place,
                        uint64_t cookie)
 {
-    CUdeviceptr pulled = work->memory + CGX_CUDA_MIRRORS / 2;
+    CUdeviceptr pulled = work->memory->address + CGX_CUDA_MIRRORS / 2;
     uint64_t found = 0;
 
     return cgx_cuda_copy(work, pulled, place, sizeof found) == CGX_OK &&
-           cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(work->up), "cuStreamSynchronize") ==
-               CGX_OK &&
-           cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(&found, pulled, sizeof found),
-                           "cuMemcpyDtoH") == CGX_OK &&
-           found == cookie;
+           CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_UP]) == CGX_OK &&
+           CGX_CUDA_CALL(cuMemcpyDtoH, &found, pulled, sizeof found) == CGX_OK && found == cookie;
 }
 
 /* Whether MEMORY is on the current device, or NVLink, which alone has atomics of its own, leads to
@@ -159,9 +149,8 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     if (offer->cookie == 0)
         return false;
     memcpy(&handle, offer->handle, sizeof handle);
-    if (cgx_cuda_status(
-            cgx_cuda()->cuIpcOpenMemHandle(&memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-            "cuIpcOpenMemHandle") != CGX_OK)
+    if (CGX_CUDA_CALL(cuIpcOpenMemHandle, &memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
+        CGX_OK)
         return false;
     *peer = (struct peer){.memory = memory,
                           .linked = is_linked(memory),
@@ -177,17 +166,13 @@ static bool register_segment(const struct cgx_cuda_work *work,
 
     if (!memory)
         return false;
-    if (cgx_cuda_status(cgx_cuda()->cuMemHostRegister(memory, segment->bytes,
-                                                      CU_MEMHOSTREGISTER_PORTABLE |
-                                                          CU_MEMHOSTREGISTER_READ_ONLY),
-                        "cuMemHostRegister") != CGX_OK) {
+    if (CGX_CUDA_CALL(cuMemHostRegister, memory, segment->bytes,
+                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_READ_ONLY) != CGX_OK) {
         munmap(memory, segment->bytes);
         return false;
     }
-    *peer = (struct peer){.segment = memory,
-                          .mapped = segment->bytes,
-                          .front = segment->front,
-                          .bytes = segment->bytes - segment->front};
+    *peer = (struct peer){
+        .segment = memory, .front = segment->front, .bytes = segment->bytes - segment->front};
     return has_cookie(work, &(struct cgx_cuda_place){.host = memory}, segment->cookie);
 }
 
@@ -200,7 +185,7 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
 
     if (!work || cgx_cuda_work_enter(work) != CGX_OK)
         return CGX_ERR_INVALID;
-    cgx_cuda_work_disconnect(work, true);
+    cgx_cuda_work_disconnect(work);
     work->peers = calloc(1, sizeof *work->peers + npeers * sizeof work->peers->peers[0]);
     if (work->peers) {
         work->peers->pull = pull;
@@ -215,20 +200,15 @@ enum cgx_status cgx_cuda_connect(struct cgx_backend *backend, enum cgx_pull pull
                          : register_segment(work, &local_peers[i].segment, peer);
     }
     if (!opened)
-        cgx_cuda_work_disconnect(work, true);
+        cgx_cuda_work_disconnect(work);
     cgx_cuda_leave();
     return work->peers ? CGX_OK : opened ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
 }
 
 void cgx_cuda_disconnect(struct cgx_cuda_backends *all)
 {
-    for (; all; all = all->next) {
-        bool entered = all->work.peers && cgx_cuda_work_enter(&all->work) == CGX_OK;
-
-        cgx_cuda_work_disconnect(&all->work, entered);
-        if (entered)
-            cgx_cuda_leave();
-    }
+    for (; all; all = all->next)
+        cgx_cuda_work_disconnect(&all->work);
 }
 
 enum cgx_pull cgx_cuda_connection(const struct cgx_backend *backend)

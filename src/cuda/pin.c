@@ -45,3 +45,11 @@ CUresult cgx_cuda_pin(void *memory, size_t bytes, unsigned flags)
         say_refused(code);
     return code;
 }
+
+bool cgx_cuda_unpin(void *memory)
+{
+    CUresult code = cgx_cuda()->cuMemHostUnregister(memory);
+
+    return code == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
+           cgx_cuda_status(code, "cuMemHostUnregister") == CGX_OK;
+}

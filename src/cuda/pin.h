@@ -13,4 +13,8 @@
  * said, once in the process, as a warning. */
 CUresult cgx_cuda_pin(void *memory, size_t bytes, unsigned flags);
 
+/* False: the driver may still hold the pages of MEMORY, and would take what comes to lie there for
+ * pinned. */
+bool cgx_cuda_unpin(void *memory);
+
 #endif

@@ -75,18 +75,11 @@ static struct block *create(size_t bytes)
     return block;
 }
 
-/* False: the driver may still hold the pages, and would take what comes to lie there for pinned. */
+/* False: its pages may still be pinned. */
 static bool destroy(struct block *block)
 {
-    CUresult code = is_pinned(block);
-
-    if (code != CUDA_ERROR_INVALID_VALUE) {
-        code = cgx_cuda()->cuMemHostUnregister(block->memory);
-        if (code != CUDA_SUCCESS && code != CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) {
-            cgx_cuda_status(code, "cuMemHostUnregister");
-            return false;
-        }
-    }
+    if (is_pinned(block) != CUDA_ERROR_INVALID_VALUE && !cgx_cuda_unpin(block->memory))
+        return false;
     cgx_pages_unmap(block->memory, block->bytes);
     free(block);
     return true;
@@ -129,7 +122,7 @@ static struct block *unlink_excess(void)
 
     while ((block = *link) != NULL) {
         if (!block->taken &&
-            (count == CGX_STAGED_KEPT_BLOCKS || block->bytes > CGX_STAGED_KEPT_BYTES - bytes)) {
+            (count == CGX_PINNED_KEPT_BLOCKS || block->bytes > CGX_PINNED_KEPT_BYTES - bytes)) {
             *link = block->next;
             block->next = excess;
             excess = block;
@@ -145,16 +138,6 @@ static struct block *unlink_excess(void)
 }
 
 /* ---- what others call ---- */
-
-enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where)
-{
-    return cgx_cuda_enter(where);
-}
-
-void cgx_pinned_leave(void)
-{
-    cgx_cuda_leave();
-}
 
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory)
 {
@@ -217,7 +200,7 @@ enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where)
 
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_status(cgx_cuda()->cuCtxSynchronize(), "cuCtxSynchronize");
+    status = CGX_CUDA_CALL(cuCtxSynchronize);
     cgx_cuda_leave();
     return status;
 }
@@ -229,8 +212,7 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
 
     if (status != CGX_OK)
         return status;
-    status =
-        cgx_cuda_status(cgx_cuda()->cuMemcpyDtoH(host, address_of(device), bytes), "cuMemcpyDtoH");
+    status = CGX_CUDA_CALL(cuMemcpyDtoH, host, address_of(device), bytes);
     cgx_cuda_leave();
     return status;
 }
@@ -242,12 +224,7 @@ enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, 
 
     if (status != CGX_OK)
         return status;
-    status =
-        cgx_cuda_status(cgx_cuda()->cuMemcpyHtoD(address_of(device), host, bytes), "cuMemcpyHtoD");
-    /* From memory that could not be pinned, the copy returns before the bytes have arrived. */
-    if (status == CGX_OK)
-        status = cgx_cuda_status(cgx_cuda()->cuStreamSynchronize(CU_STREAM_LEGACY),
-                                 "cuStreamSynchronize");
+    status = cgx_cuda_upload(address_of(device), host, bytes);
     cgx_cuda_leave();
     return status;
 }

@@ -3,8 +3,8 @@
 
 /* Host memory that stands in for device memory while an MPI that cannot read the latter works on
  * it, and the copies between the two. Thread-safe. WHERE is what the driver says of the device
- * memory, whose context the work is done in; none.c has no such memory, and all of this fails
- * there. */
+ * memory. The work is done in its context, which each function enters unless the caller has
+ * (cgx_cuda_enter). none.c has no such memory, and all of this fails there. */
 #ifndef CGX_CUDA_PINNED_POOL_H
 #define CGX_CUDA_PINNED_POOL_H
 
@@ -16,17 +16,12 @@
 
 /* What is kept pinned for later calls, at most: a process that sums gradients needs the same again
  * in a moment, and pinning costs more than the copy. */
-#define CGX_STAGED_KEPT_BYTES ((size_t)512 << 20)
-#define CGX_STAGED_KEPT_BLOCKS 16
+#define CGX_PINNED_KEPT_BYTES ((size_t)512 << 20)
+#define CGX_PINNED_KEPT_BLOCKS 16
 
 /* Whether there can be device memory: the program has loaded a driver. Costs as much as
  * cgx_cuda_memory without one. */
 bool cgx_pinned_possible(void);
-
-/* CGX_OK: until cgx_pinned_leave this thread is in the context, which none of the following then
- * has to enter by itself. */
-enum cgx_status cgx_pinned_enter(const struct cgx_pointer *where);
-void cgx_pinned_leave(void);
 
 /* At least BYTES of host memory, aligned to a page; pinned unless the driver refuses, and ordinary
  * memory in any case: it outlives its context. CGX_ERR_NOMEM: there is none. To be given back. */

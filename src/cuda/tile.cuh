@@ -12,16 +12,19 @@
 
 #define CGX_GROUPS (CGX_KERNEL_TILE / CGX_KERNEL_THREADS / CGX_GROUP)
 
+/* The elements of a thread as float32, group by group. */
+typedef float cgx_values[CGX_GROUPS][CGX_GROUP];
+
 /* What the threads of a block have in common. Offsets are bytes from the start of a payload. */
 struct cgx_tile {
     uint64_t headers; /* offset of the first bucket's header; at width 32, of the first element */
-    uint64_t slices[CGX_PLANES]; /* offsets of the first element's codes */
+    uint64_t planes[CGX_PLANES]; /* offsets of the first element's codes */
     uint64_t first;              /* element of the buffer */
     uint64_t raw;                /* offset of the first element in a raw source */
     uint32_t count;              /* elements, at most CGX_KERNEL_TILE, or cgx_kernel_measured */
     uint32_t bits;
     uint32_t header_padding; /* words after the tile's headers that are zero */
-    uint32_t slice_padding;  /* bytes after the codes of the last slice that are zero */
+    uint32_t plane_padding;  /* bytes after the codes of the last plane that are zero */
 };
 
 /* What a thread works on: of the bucket it shares with others. */
@@ -84,15 +87,15 @@ CGX_DEVICE void lay_out(const struct cgx_kernel_piece *piece, uint32_t index, ui
         tile->raw = piece->raw + start * size;
     tile->bits = bits;
     tile->header_padding = is_last ? (uint32_t)(0 - buckets) % 4 : 0;
-    tile->slice_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
+    tile->plane_padding = is_last && bits % 2 == 1 ? (uint32_t)(elements / 8) % 16 : 0;
     tile->headers = piece->offset + (start >> shift) * CGX_BUCKET_HEADER_BYTES;
-    tile->slices[0] =
+    tile->planes[0] =
         piece->offset + round_up(buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
-    tile->slices[1] = tile->slices[0] + elements / 8 * (bits & 12);
-    tile->slices[2] = tile->slices[1] + elements / 8 * (bits & 2);
-    tile->slices[0] += start / 8 * (bits & 12);
-    tile->slices[1] += start / 8 * (bits & 2);
-    tile->slices[2] += start / 8;
+    tile->planes[1] = tile->planes[0] + elements / 8 * (bits & 12);
+    tile->planes[2] = tile->planes[1] + elements / 8 * (bits & 2);
+    tile->planes[0] += start / 8 * (bits & 12);
+    tile->planes[1] += start / 8 * (bits & 2);
+    tile->planes[2] += start / 8;
     if (bits == CGX_BITS_EXACT)
         tile->headers = piece->offset + start * size;
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/context.h"
-#include "cuda/exported.h"
 #include "cuda/kernels.h"
 #include "cuda/numa.h"
 #include "cuda/pin.h"
@@ -30,78 +28,38 @@ static size_t round_up(size_t bytes, size_t multiple)
     return (bytes + multiple - 1) / multiple * multiple;
 }
 
-/* Of the memory at ADDRESS, in the whole process; that needs no handle that may be stale. */
-static CUresult memory_id(CUdeviceptr address, unsigned long long *id)
-{
-    return cgx_cuda()->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, address);
-}
-
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
-    unsigned long long id = 0;
-
-    if (!work->begun && work->memory &&
-        (memory_id(work->memory, &id) != CUDA_SUCCESS || id != work->id))
+    if (!work->begun && work->memory && !cgx_exported_is_there(work->memory))
         return CGX_ERR_DEVICE;
     return cgx_cuda_push(work->context);
-}
-
-bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work)
-{
-    unsigned long long id = 0;
-    CUresult code = memory_id(work->memory, &id);
-
-    return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_DEINITIALIZED ||
-           (code == CUDA_SUCCESS && id != work->id);
 }
 
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes)
 {
-    const struct cgx_cuda *cuda = cgx_cuda();
+    CUstream up = work->streams[CGX_STREAM_UP];
 
-    return from->device
-               ? cgx_cuda_status(cuda->cuMemcpyDtoDAsync(to, from->device, bytes, work->up),
-                                 "cuMemcpyDtoDAsync")
-               : cgx_cuda_status(cuda->cuMemcpyHtoDAsync(to, from->host, bytes, work->up),
-                                 "cuMemcpyHtoDAsync");
-}
-
-static enum cgx_status create_stream(CUstream *stream)
-{
-    return cgx_cuda_status(cgx_cuda()->cuStreamCreate(stream, CU_STREAM_NON_BLOCKING),
-                           "cuStreamCreate");
+    return from->device ? CGX_CUDA_CALL(cuMemcpyDtoDAsync, to, from->device, bytes, up)
+                        : CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from->host, bytes, up);
 }
 
 static enum cgx_status create_event(CUevent *event, unsigned flags)
 {
-    return cgx_cuda_status(cgx_cuda()->cuEventCreate(event, CU_EVENT_DISABLE_TIMING | flags),
-                           "cuEventCreate");
+    return CGX_CUDA_CALL(cuEventCreate, event, CU_EVENT_DISABLE_TIMING | flags);
 }
 
 /* Who waits for an event spins, unless others wait for the processor. */
-static enum cgx_status create_streams(struct cgx_cuda_work *work, bool shares_processors)
+static enum cgx_status create_streams(struct cgx_cuda_work *work, unsigned slots,
+                                      bool shares_processors)
 {
     unsigned flags = shares_processors ? CU_EVENT_BLOCKING_SYNC : 0;
     enum cgx_status status = create_event(&work->caller, flags);
 
-    if (status == CGX_OK)
-        status = create_stream(&work->compute);
-    if (status == CGX_OK)
-        status = create_stream(&work->up);
-    if (status == CGX_OK)
-        status = create_stream(&work->down);
-    for (unsigned i = 0; status == CGX_OK && i < CGX_SLOTS; i++) {
-        struct cgx_cuda_slot *slot = &work->slots[i];
-
-        if (!slot->host)
-            break;
-        status = create_event(&slot->stored.event, flags);
-        if (status == CGX_OK)
-            status = create_event(&slot->computed.event, flags);
-        if (status == CGX_OK)
-            status = create_event(&slot->fetched.event, flags);
-    }
+    for (int i = 0; status == CGX_OK && i < CGX_STREAMS; i++)
+        status = CGX_CUDA_CALL(cuStreamCreate, &work->streams[i], CU_STREAM_NON_BLOCKING);
+    for (unsigned i = 0; status == CGX_OK && i < slots * CGX_STREAMS; i++)
+        status = create_event(&work->slots[i / CGX_STREAMS].marks[i % CGX_STREAMS].event, flags);
     return status;
 }
 
@@ -120,10 +78,8 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
         work->control_registered = true;
         return CGX_OK;
     }
-    status = cgx_cuda_status(
-        cgx_cuda()->cuMemHostAlloc(&allocated, work->control_bytes,
-                                   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-        "cuMemHostAlloc");
+    status = CGX_CUDA_CALL(cuMemHostAlloc, &allocated, work->control_bytes,
+                           CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     if (status != CGX_OK)
         return status;
     cgx_pages_unmap(work->control, work->control_bytes);
@@ -136,7 +92,6 @@ static enum cgx_status get_control(struct cgx_cuda_work *work)
  * it. */
 static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots)
 {
-    const struct cgx_cuda *cuda = cgx_cuda();
     size_t each = STATUS_BYTES + work->table_bytes;
     CUdeviceptr there;
     enum cgx_status status;
@@ -145,8 +100,7 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots
     status = get_control(work);
     if (status != CGX_OK)
         return status;
-    status = cgx_cuda_status(cuda->cuMemHostGetDevicePointer(&there, work->control, 0),
-                             "cuMemHostGetDevicePointer");
+    status = CGX_CUDA_CALL(cuMemHostGetDevicePointer, &there, work->control, 0);
     for (unsigned i = 0; status == CGX_OK && i < slots * CGX_OPERATIONS; i++) {
         struct cgx_cuda_table *table = &work->slots[i / CGX_OPERATIONS].tables[i % CGX_OPERATIONS];
 
@@ -167,42 +121,18 @@ static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned slots)
     return CGX_OK;
 }
 
-/* Memory of BYTES, which local peers may open if OFFERED. */
-static enum cgx_status get_memory(struct cgx_cuda_work *work, size_t bytes, bool offered)
-{
-    enum cgx_status status;
-
-    if (offered) {
-        status = cgx_exported_take(work->context, bytes, &work->exported);
-        if (status != CGX_OK)
-            return status;
-        work->memory = work->exported->memory;
-        work->id = work->exported->id;
-        return CGX_OK;
-    }
-    status = cgx_cuda_status(cgx_cuda()->cuMemAlloc(&work->memory, bytes), "cuMemAlloc");
-    if (status != CGX_OK)
-        return status;
-    status = cgx_cuda_status(memory_id(work->memory, &work->id), "cuPointerGetAttribute");
-    if (status != CGX_OK) {
-        cgx_cuda()->cuMemFree(work->memory);
-        work->memory = 0;
-    }
-    return status;
-}
-
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
                                      unsigned slots)
 {
     size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
     size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
-    enum cgx_status status = get_memory(work, bytes, area->offered);
+    enum cgx_status status = cgx_exported_take(work->context, bytes, area->offered, &work->memory);
 
     if (status != CGX_OK)
         return status;
     work->mirrors = slots * mirror;
-    next = work->memory + CGX_CUDA_MIRRORS;
+    next = work->memory->address + CGX_CUDA_MIRRORS;
     for (unsigned i = 0; i < slots; i++, next += mirror)
         work->slots[i].mirror = next;
     for (unsigned i = 0; i < slots; i++) {
@@ -247,7 +177,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     if (status == CGX_OK)
         status = cgx_cuda_module_load(&work->module);
     if (status == CGX_OK)
-        status = create_streams(work, area->shares_processors);
+        status = create_streams(work, slots, area->shares_processors);
     if (status == CGX_OK)
         status = create_control(work, slots);
     if (status == CGX_OK)
@@ -261,50 +191,34 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
     return CGX_OK;
 }
 
-static void destroy_events(struct cgx_cuda_slot *slot)
+static void destroy_event(CUevent event)
 {
-    CUevent events[] = {slot->stored.event, slot->computed.event, slot->fetched.event};
-
-    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
-        if (events[i])
-            cgx_cuda()->cuEventDestroy(events[i]);
-    }
-}
-
-static bool unpin(void *memory)
-{
-    CUresult code = cgx_cuda()->cuMemHostUnregister(memory);
-
-    return code == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ||
-           cgx_cuda_status(code, "cuMemHostUnregister") == CGX_OK;
+    if (event)
+        cgx_cuda()->cuEventDestroy(event);
 }
 
 /* False: some of the host's memory may still be pinned. */
 static bool destroy_all(struct cgx_cuda_work *work)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
-    CUstream streams[] = {work->compute, work->up, work->down};
     bool unpinned = true;
 
     for (unsigned i = 0; i < CGX_SLOTS; i++) {
-        destroy_events(&work->slots[i]);
+        for (int j = 0; j < CGX_STREAMS; j++)
+            destroy_event(work->slots[i].marks[j].event);
         if (work->slots[i].registered)
-            unpinned &= unpin(work->slots[i].host);
+            unpinned &= cgx_cuda_unpin(work->slots[i].host);
     }
-    if (work->exported)
-        cgx_exported_give(work->exported, true);
-    else if (work->memory)
-        cuda->cuMemFree(work->memory);
+    cgx_exported_give(work->memory, true);
     if (work->control_registered)
-        unpinned &= unpin(work->control);
+        unpinned &= cgx_cuda_unpin(work->control);
     if (work->control_allocated)
         cuda->cuMemFreeHost(work->control);
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        if (streams[i])
-            cuda->cuStreamDestroy(streams[i]);
+    for (int i = 0; i < CGX_STREAMS; i++) {
+        if (work->streams[i])
+            cuda->cuStreamDestroy(work->streams[i]);
     }
-    if (work->caller)
-        cuda->cuEventDestroy(work->caller);
+    destroy_event(work->caller);
     if (work->module.module)
         cgx_cuda_module_unload(&work->module);
     return unpinned;
@@ -318,8 +232,8 @@ bool cgx_cuda_work_release(struct cgx_cuda_work *work)
         unpinned = destroy_all(work);
         cgx_cuda_leave();
     } else {
-        unpinned = work->memory && cgx_cuda_work_is_gone(work);
-        cgx_exported_give(work->exported, false);
+        unpinned = work->memory && cgx_exported_is_gone(work->memory);
+        cgx_exported_give(work->memory, false);
     }
     for (unsigned i = 0; i < CGX_SLOTS; i++)
         free(work->slots[i].borrowed);

@@ -8,6 +8,7 @@
 
 #include "codec/backend.h"
 #include "cuda/context.h"
+#include "cuda/exported.h"
 #include "cuda/module.h"
 
 /* Arguments of one kind of operation on one slot, beyond those passed by value: addresses of
@@ -20,11 +21,14 @@ struct cgx_cuda_table {
     CUdeviceptr reported; /* its address there */
 };
 
-/* A place in STREAM: the event, or where that could not be recorded, the end of all that is queued
- * there. */
+/* Of copies to the device, of kernels, and of copies from it. What is queued on one for a slot
+ * comes after what was queued for it on the one before. */
+enum cgx_cuda_stream { CGX_STREAM_UP, CGX_STREAM_COMPUTE, CGX_STREAM_DOWN, CGX_STREAMS };
+
+/* A place in a stream: the event, or where that could not be recorded, the end of all that is
+ * queued there. */
 struct cgx_cuda_mark {
     CUevent event;
-    CUstream stream;
     bool recorded;
     bool pending; /* what is before it was not waited for */
 };
@@ -45,7 +49,7 @@ struct cgx_cuda_slot {
     bool store_failed;
     bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
-    struct cgx_cuda_mark stored, computed, fetched;
+    struct cgx_cuda_mark marks[CGX_STREAMS];
     struct cgx_cuda_borrowed *borrowed; /* as many as sources */
     size_t nborrowed;
 };
@@ -55,13 +59,11 @@ struct cgx_cuda_work {
     bool begun; /* a call has found the context there, and is in it */
     size_t table_bytes, sources;
     struct cgx_cuda_module module;
-    CUstream compute, up, down;    /* kernels; copies to the device and from it */
-    CUevent caller;                /* what the caller has queued */
-    CUdeviceptr memory;            /* a cookie, mirrors and tables */
-    size_t mirrors;                /* bytes of the mirrors */
-    unsigned long long id;         /* of this memory: it goes with the context */
-    struct cgx_exported *exported; /* the memory, where local peers may open it; else NULL */
-    unsigned char *control;        /* pinned: the host's side of tables and status */
+    CUstream streams[CGX_STREAMS];
+    CUevent caller;              /* what the caller has queued */
+    struct cgx_exported *memory; /* a cookie, mirrors and tables */
+    size_t mirrors;              /* bytes of the mirrors */
+    unsigned char *control;      /* pinned: the host's side of tables and status */
     size_t control_bytes;
     bool control_registered; /* by this backend, or ... */
     bool control_allocated;  /* ... it is the driver's own, and goes with the context */
@@ -93,17 +95,14 @@ struct cgx_cuda_place {
 enum cgx_status cgx_cuda_copy(const struct cgx_cuda_work *work, CUdeviceptr to,
                               const struct cgx_cuda_place *from, size_t bytes);
 
-/* Whether the context is gone, and with it all that was made in it. */
-bool cgx_cuda_work_is_gone(const struct cgx_cuda_work *work);
-
 /* What was opened of local peers has been closed. False: the staging memory may still be pinned and
  * must never be freed. */
 bool cgx_cuda_work_release(struct cgx_cuda_work *work);
 
 /* ---- what local peers have (peers.h) ---- */
 
-/* Closes it in the context of WORK, which is current if ENTERED. */
-void cgx_cuda_work_disconnect(struct cgx_cuda_work *work, bool entered);
+/* Closes it, if the context of WORK is there. */
+void cgx_cuda_work_disconnect(struct cgx_cuda_work *work);
 
 /* Sets *PLACE to where BYTES at OFFSET of the staging memory of local peer NUMBER are to be had, as
  * the backend is connected. False: nowhere. */

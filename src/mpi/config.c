@@ -56,17 +56,15 @@ static char *read_file(const char *path, size_t *length)
 
 static void warn_rule(void *context, unsigned line, const char *message)
 {
-    char text[512];
-
     (void)context;
-    snprintf(text, sizeof text, "CGX_RULES, line %u: %s", line, message);
-    report(NULL, CGX_LOG_WARN, text);
+    if (cgx_world_rank() <= 0)
+        cgx_log(CGX_LOG_WARN, "CGX_RULES, line %u: %s", line, message);
 }
 
 static void read_rules(void)
 {
     struct cgx_rules_error error = {0, 0, "the file cannot be read"};
-    char message[512], path[CGX_PRINTABLE_BYTES];
+    char path[CGX_PRINTABLE_BYTES];
     size_t length;
     char *text = read_file(settings.rules_path, &length);
 
@@ -78,10 +76,10 @@ static void read_rules(void)
     if (rules)
         return;
     settings.valid = false;
-    snprintf(message, sizeof message,
-             "CGX_RULES=\"%s\" refused: line %u, column %u: %s; every call is exact",
-             cgx_printable(settings.rules_path, path), error.line, error.column, error.message);
-    report(NULL, CGX_LOG_ERROR, message);
+    if (cgx_world_rank() <= 0)
+        cgx_log(CGX_LOG_ERROR,
+                "CGX_RULES=\"%s\" refused: line %u, column %u: %s; every call is exact",
+                cgx_printable(settings.rules_path, path), error.line, error.column, error.message);
 }
 
 static void read_settings(void)

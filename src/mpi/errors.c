@@ -4,11 +4,14 @@
 #include "mpi/errors.h"
 
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "util/log.h"
 
-int cgx_errors_return(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
+int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     int code = mpi->Comm_get_errhandler(comm, handler);
 
     if (code != CGX_MPI_SUCCESS)
@@ -19,10 +22,10 @@ int cgx_errors_return(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errh
     return code;
 }
 
-void cgx_errors_restore(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errhandler handler)
+void cgx_errors_restore(cgx_mpi_comm comm, cgx_mpi_errhandler handler)
 {
-    mpi->Comm_set_errhandler(comm, handler);
-    mpi->Errhandler_free(&handler);
+    cgx_mpi()->Comm_set_errhandler(comm, handler);
+    cgx_mpi()->Errhandler_free(&handler);
 }
 
 static pthread_once_t code_once = PTHREAD_ONCE_INIT;
@@ -40,10 +43,21 @@ static void add_code(void)
     failure_code = code;
 }
 
-int cgx_errors_raise(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const char *why)
+int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
 {
+    char why[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
     cgx_log(CGX_LOG_ERROR, "an all-reduce failed: %s", why);
+    cgx_mpi()->Comm_call_errhandler(comm, code);
+    return code;
+}
+
+int cgx_errors_raise(cgx_mpi_comm comm, const char *why)
+{
     pthread_once(&code_once, add_code);
-    mpi->Comm_call_errhandler(comm, failure_code);
-    return failure_code;
+    return cgx_errors_raise_code(comm, failure_code, "%s", why);
 }

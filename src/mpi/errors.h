@@ -9,11 +9,13 @@
 
 /* Sets COMM's error handler to return, so that a call of ours that fails does not reach the
  * application's handler; cgx_errors_restore puts *HANDLER, its own, back. */
-int cgx_errors_return(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
-void cgx_errors_restore(const struct cgx_mpi *mpi, cgx_mpi_comm comm, cgx_mpi_errhandler handler);
+int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
+void cgx_errors_restore(cgx_mpi_comm comm, cgx_mpi_errhandler handler);
 
-/* Logs WHY an all-reduce failed and calls COMM's error handler with an error code of our own;
- * returns the code. */
-int cgx_errors_raise(const struct cgx_mpi *mpi, cgx_mpi_comm comm, const char *why);
+/* Logs why an all-reduce failed and calls COMM's error handler with CODE or, the second, an error
+ * code of our own; returns the code. */
+int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int cgx_errors_raise(cgx_mpi_comm comm, const char *why);
 
 #endif

@@ -113,6 +113,12 @@ static bool is_acceptable(const struct half *half, struct pair pair, uint16_t re
            (is_sum(half, pair, result) || is_sum(half, flush, result));
 }
 
+static bool is_nonfinite(const struct half *half, struct pair pair, uint16_t result)
+{
+    (void)pair;
+    return magnitude(result) >= half->infinity;
+}
+
 /* ---- calling the function ---- */
 
 /* The words of a run, with a margin around them. */
@@ -135,9 +141,12 @@ static bool is_intact(const struct guarded *guarded, unsigned length)
     return true;
 }
 
-/* False if the function wrote where it should not. */
-static bool run(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
-                const struct pair *pairs, unsigned length, uint16_t *results)
+typedef bool judge(const struct half *half, struct pair pair, uint16_t result);
+
+/* Whether the function does with a run of PAIRS what IS_RIGHT says, and writes nowhere else. */
+static bool passes(const struct half *half, const struct cgx_op_source *source,
+                   cgx_mpi_datatype datatype, const struct pair *pairs, unsigned length,
+                   judge *is_right)
 {
     struct guarded in, inout;
 
@@ -149,25 +158,10 @@ static bool run(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
     }
     cgx_mpi()->call_op(source->function, source->large, words(&in), words(&inout), (int)length,
                        datatype);
-    memcpy(results, words(&inout), length * sizeof *results);
-    return is_intact(&in, length) && is_intact(&inout, length);
-}
-
-/* Pairs from FIRST on. */
-static bool sums_run(const struct half *half, const struct cgx_op_source *source,
-                     cgx_mpi_datatype datatype, unsigned first, unsigned length)
-{
-    struct pair pairs[LONGEST_RUN];
-    uint16_t results[LONGEST_RUN];
-
     for (unsigned i = 0; i < length; i++)
-        pairs[i] = make_pair(half, first + i);
-    if (!run(source, datatype, pairs, length, results))
-        return false;
-    for (unsigned i = 0; i < length; i++)
-        if (!is_acceptable(half, pairs[i], results[i]))
+        if (!is_right(half, pairs[i], words(&inout)[i]))
             return false;
-    return true;
+    return is_intact(&in, length) && is_intact(&inout, length);
 }
 
 /* Whether infinities and NaN come through: an op that takes NaN for missing, say, is no sum. */
@@ -179,20 +173,15 @@ static bool keeps_nonfinite(const struct half *half, const struct cgx_op_source 
                                  {infinity, infinity},  {infinity | 0x8000, half->one},
                                  {nan, half->one},      {half->one, nan},
                                  {nan, infinity},       {infinity, infinity | 0x8000}};
-    uint16_t results[sizeof pairs / sizeof pairs[0]];
 
-    if (!run(source, datatype, pairs, sizeof pairs / sizeof pairs[0], results))
-        return false;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-        if (magnitude(results[i]) < half->infinity)
-            return false;
-    return true;
+    return passes(half, source, datatype, pairs, sizeof pairs / sizeof pairs[0], is_nonfinite);
 }
 
 static bool sums(const struct half *half, const struct cgx_op_source *source,
                  cgx_mpi_datatype datatype)
 {
     static const unsigned lengths[] = {1, 7, 8, LONGEST_RUN};
+    struct pair pairs[LONGEST_RUN];
     unsigned first = 0;
 
     for (unsigned run = 0; first < PAIRS; run++) {
@@ -200,7 +189,9 @@ static bool sums(const struct half *half, const struct cgx_op_source *source,
 
         if (length > PAIRS - first)
             length = PAIRS - first;
-        if (!sums_run(half, source, datatype, first, length))
+        for (unsigned i = 0; i < length; i++)
+            pairs[i] = make_pair(half, first + i);
+        if (!passes(half, source, datatype, pairs, length, is_acceptable))
             return false;
         first += length;
     }

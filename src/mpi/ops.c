@@ -66,13 +66,6 @@ static bool is_plain(const struct cgx_op_source *source)
            !lies_in(source->caller, "libmpi_cxx");
 }
 
-static struct record *take_record(void)
-{
-    struct record *record = find_record(NULL);
-
-    return record == NULL && used < CGX_OPS_MAX ? &records[used++] : record;
-}
-
 void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source)
 {
     bool plain = is_plain(source);
@@ -83,13 +76,11 @@ void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source)
     record = find_record(op);
     if (record != NULL)
         record->op = NULL;
-    record = plain ? take_record() : NULL;
-    if (record != NULL) {
-        record->op = op;
-        record->source = *source;
-        for (int i = 0; i < ANSWERS; i++)
-            record->answers[i].datatype = NULL;
-    }
+    record = plain ? find_record(NULL) : NULL;
+    if (plain && record == NULL && used < CGX_OPS_MAX)
+        record = &records[used++];
+    if (record != NULL)
+        *record = (struct record){.op = op, .source = *source};
     pthread_mutex_unlock(&mutex);
 }
 

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@
 #define LIBRARY_VERSION_BYTES 8192
 
 static struct cgx_mpi table;
-static _Atomic(const struct cgx_mpi *) found;
+_Atomic(const struct cgx_mpi *) cgx_mpi_found;
 static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- where it is ---- */
@@ -177,7 +176,8 @@ static bool speaks(void)
 
 static void resolve_raw(void *library)
 {
-#define RESOLVE(function) table.raw.function = (cgx_mpi_function *)dlsym(library, "PMPI_" #function)
+#define RESOLVE(function) \
+    table.raw.function = (__typeof__(table.raw.function))dlsym(library, "PMPI_" #function)
     RESOLVE(Allreduce);
     RESOLVE(Allreduce_c);
     RESOLVE(Op_create);
@@ -222,22 +222,24 @@ static void fill(const void *caller)
 
 const struct cgx_mpi *cgx_mpi_find(const void *caller)
 {
-    const struct cgx_mpi *mpi = atomic_load_explicit(&found, memory_order_acquire);
+    const struct cgx_mpi *mpi = cgx_mpi();
 
     if (mpi != NULL)
         return mpi;
     pthread_mutex_lock(&filling);
-    if (atomic_load_explicit(&found, memory_order_relaxed) == NULL) {
+    if (atomic_load_explicit(&cgx_mpi_found, memory_order_relaxed) == NULL) {
         fill(caller);
-        atomic_store_explicit(&found, &table, memory_order_release);
+        atomic_store_explicit(&cgx_mpi_found, &table, memory_order_release);
     }
     pthread_mutex_unlock(&filling);
     return &table;
 }
 
-const struct cgx_mpi *cgx_mpi(void)
+int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count)
 {
-    return atomic_load_explicit(&found, memory_order_acquire);
+    const struct cgx_mpi *mpi = cgx_mpi();
+
+    return mpi->Allreduce(mpi->IN_PLACE, integers, count, mpi->INT, mpi->MIN, comm);
 }
 
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code)

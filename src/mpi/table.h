@@ -8,6 +8,7 @@
 #ifndef CGX_MPI_TABLE_H
 #define CGX_MPI_TABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,11 +39,11 @@ typedef intptr_t cgx_mpi_aint; /* MPI_Aint */
 typedef void cgx_mpi_user_function(void *in, void *inout, int *length, void *datatype);
 typedef void cgx_mpi_user_function_c(void *in, void *inout, cgx_mpi_count *length, void *datatype);
 
+/* Either of them. */
+typedef void cgx_mpi_function(void);
+
 /* Called when an attribute goes. */
 typedef void cgx_mpi_attribute_end(void *value);
-
-/* A function of MPI, to be called with the words that the caller has passed. */
-typedef void cgx_mpi_function(void);
 
 enum cgx_mpi_abi {
     CGX_MPI_ABI_KNOWN,   /* the table is complete */
@@ -59,10 +60,18 @@ struct cgx_mpi {
     int version[2];       /* of MPICH itself, as 4.0.2: {4, 0}; of all others {0, 0} */
     char name[64];        /* first line of MPI_Get_library_version up to a comma, for messages */
 
-    /* What is intercepted, as it is; of MPI-4, and NULL where the library has none: _c. */
+    /* What is intercepted, as it is, handles being words and addresses; of MPI-4, and NULL where
+     * the library has none: _c. */
     struct {
-        cgx_mpi_function *Allreduce, *Allreduce_c, *Op_create, *Op_create_c, *Op_free, *Type_free,
-            *Comm_set_info;
+        int (*Allreduce)(const void *sendbuf, void *recvbuf, int count, uintptr_t datatype,
+                         uintptr_t op, uintptr_t comm);
+        int (*Allreduce_c)(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
+                           uintptr_t datatype, uintptr_t op, uintptr_t comm);
+        int (*Op_create)(cgx_mpi_user_function *function, int commute, void *op);
+        int (*Op_create_c)(cgx_mpi_user_function_c *function, int commute, void *op);
+        int (*Op_free)(void *op);
+        int (*Type_free)(void *datatype);
+        int (*Comm_set_info)(uintptr_t comm, uintptr_t info);
     } raw;
 
     /* A handle that was passed as a word, of which fewer bits may count. */
@@ -173,7 +182,14 @@ struct cgx_mpi {
 const struct cgx_mpi *cgx_mpi_find(const void *caller);
 
 /* The table once cgx_mpi_find has returned, NULL before. */
-const struct cgx_mpi *cgx_mpi(void);
+extern _Atomic(const struct cgx_mpi *) cgx_mpi_found;
+static inline const struct cgx_mpi *cgx_mpi(void)
+{
+    return atomic_load_explicit(&cgx_mpi_found, memory_order_acquire);
+}
+
+/* Sets each of COUNT INTEGERS (int) to the least that a rank of COMM has. Returns MPI's code. */
+int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
 
 /* Logs the text of CODE behind WHAT, at level error. */
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code);

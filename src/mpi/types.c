@@ -3,13 +3,22 @@
 
 #include "mpi/types.h"
 
-static bool is_named(const struct cgx_mpi *mpi, cgx_mpi_datatype datatype)
+const char *cgx_type_name(enum cgx_type_class type)
 {
+    static const char *const names[] = {"two bytes", "float32", "float16", "bfloat16", "two bytes"};
+
+    return names[type];
+}
+
+static int combiner_of(cgx_mpi_datatype datatype)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
     int integers, addresses, datatypes, combiner;
 
     return mpi->Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) ==
-               CGX_MPI_SUCCESS &&
-           combiner == mpi->COMBINER_NAMED;
+                   CGX_MPI_SUCCESS
+               ? combiner
+               : mpi->UNDEFINED;
 }
 
 enum cgx_type_class cgx_type_classify(cgx_mpi_datatype datatype)
@@ -39,19 +48,15 @@ bool cgx_type_has_two_bytes(cgx_mpi_datatype datatype)
 bool cgx_type_is_byte_pair(cgx_mpi_datatype datatype)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    int integers, addresses, datatypes, combiner, count;
     cgx_mpi_datatype inner;
     bool predefined;
+    int count;
 
-    if (!cgx_type_has_two_bytes(datatype) ||
-        mpi->Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) !=
-            CGX_MPI_SUCCESS ||
-        combiner != mpi->COMBINER_CONTIGUOUS)
-        return false;
-    if (mpi->Type_get_contiguous(datatype, &count, &inner) != CGX_MPI_SUCCESS)
+    if (!cgx_type_has_two_bytes(datatype) || combiner_of(datatype) != mpi->COMBINER_CONTIGUOUS ||
+        mpi->Type_get_contiguous(datatype, &count, &inner) != CGX_MPI_SUCCESS)
         return false;
     /* A derived inner type is a new reference, which is ours to free. */
-    predefined = is_named(mpi, inner);
+    predefined = combiner_of(inner) == mpi->COMBINER_NAMED;
     if (!predefined)
         mpi->Type_free(&inner);
     return predefined && count == 2;

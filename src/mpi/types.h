@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
+#include "codec/format.h"
 #include "mpi/table.h"
+
 enum cgx_type_class {
     CGX_TYPE_OTHER,
     CGX_TYPE_FLOAT32,
@@ -15,6 +17,24 @@ enum cgx_type_class {
     CGX_TYPE_BFLOAT16,
     CGX_TYPE_OPAQUE16, /* two bytes whose meaning only a user's op knows, as Horovod's float16 */
 };
+
+static inline enum cgx_type_class cgx_type_of(enum cgx_dtype dtype)
+{
+    return dtype == CGX_FLOAT32   ? CGX_TYPE_FLOAT32
+           : dtype == CGX_FLOAT16 ? CGX_TYPE_FLOAT16
+                                  : CGX_TYPE_BFLOAT16;
+}
+
+/* The other way round; two bytes pass for float16. */
+static inline enum cgx_dtype cgx_type_dtype(enum cgx_type_class type)
+{
+    return type == CGX_TYPE_FLOAT32    ? CGX_FLOAT32
+           : type == CGX_TYPE_BFLOAT16 ? CGX_BFLOAT16
+                                       : CGX_FLOAT16;
+}
+
+/* "float32", ...; what has no such name is "two bytes". */
+const char *cgx_type_name(enum cgx_type_class type);
 
 /* No state; thread-safe; after cgx_mpi_find with an MPI of our ABI. */
 

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "mpi/table.h"
 #include "util/log.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -52,6 +51,51 @@ bool cgx_world_exists(void)
 int cgx_world_rank(void)
 {
     return world_rank;
+}
+
+/* Needs no memory: a rank that is short of it must not be the only one that cannot tell. */
+static bool translate(cgx_mpi_group members, int size, cgx_mpi_group world, int *ranks)
+{
+    enum { BATCH = 64 };
+    const struct cgx_mpi *mpi = cgx_mpi();
+
+    for (int first = 0; first < size; first += BATCH) {
+        int own[BATCH], there[BATCH];
+        int count = size - first < BATCH ? size - first : BATCH;
+
+        for (int i = 0; i < count; i++)
+            own[i] = first + i;
+        if (mpi->Group_translate_ranks(members, count, own, world, there) != CGX_MPI_SUCCESS)
+            return false;
+        for (int i = 0; i < count; i++) {
+            if (there[i] == mpi->UNDEFINED)
+                return false;
+            if (ranks)
+                ranks[first + i] = there[i];
+        }
+    }
+    return true;
+}
+
+bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_group members, world;
+    bool had = false;
+
+    if (!cgx_world_exists()) {
+        for (int i = 0; ranks && i < size; i++)
+            ranks[i] = i;
+        return true;
+    }
+    if (mpi->Comm_group(comm, &members) != CGX_MPI_SUCCESS)
+        return false;
+    if (mpi->Comm_group(mpi->COMM_WORLD, &world) == CGX_MPI_SUCCESS) {
+        had = translate(members, size, world, ranks);
+        mpi->Group_free(&world);
+    }
+    mpi->Group_free(&members);
+    return had;
 }
 
 void cgx_world_at_end(cgx_world_end *function)

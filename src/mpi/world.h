@@ -7,12 +7,18 @@
 
 #include <stdbool.h>
 
+#include "mpi/table.h"
+
 /* False in a program that so far uses MPI sessions alone: there even touching MPI_COMM_WORLD or
  * MPI_COMM_SELF aborts. The first true answer sets the rank in log lines. */
 bool cgx_world_exists(void);
 
 /* This process's rank in it, -1 where there is none. */
 int cgx_world_rank(void);
+
+/* Sets RANKS, unless it is NULL, to those in it of the SIZE members of COMM or, where there is
+ * none, in COMM. False: MPI cannot tell, or a member is outside. */
+bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks);
 
 /* Has MPI_Finalize call FUNCTION before it does anything else, where it will (cgx_world_ends). */
 typedef void cgx_world_end(int rank, int size);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "codec/bucket.h"
-#include "codec/quant.h"
+#include "codec/peek.h"
 #include "coll/split.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
@@ -33,25 +33,25 @@ struct cgx_check {
     void *copy;        /* of the input, or NULL: it stays as it is */
     const char *input; /* host memory */
     float *scales;
-    /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
-    double *own, *sums;
-    void *result;
     bool lost; /* this rank has no result */
     uint32_t hash;
     uint64_t beyond;
     double error, exact;
     struct finding worst;
+    /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
+    double own[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
+    char result[BLOCK * sizeof(float)];
+    float values[BLOCK]; /* those of the result */
 };
 
 /* ---- memory ---- */
 
 static void free_check(struct cgx_check *check)
 {
-    free(check->copy);
-    free(check->scales);
-    free(check->own);
-    free(check->sums);
-    free(check->result);
+    if (check) {
+        free(check->copy);
+        free(check->scales);
+    }
     free(check);
 }
 
@@ -98,10 +98,7 @@ static struct cgx_check *create(const struct cgx_coll *coll)
     check->plan = plan;
     check->hash = CGX_HASH_START;
     check->scales = calloc(buckets, sizeof *check->scales);
-    check->own = malloc((2 * BLOCK + BLOCK_BUCKETS) * sizeof *check->own);
-    check->sums = malloc((2 * BLOCK + BLOCK_BUCKETS) * sizeof *check->sums);
-    check->result = malloc(BLOCK * sizeof(float));
-    if (check->scales && check->own && check->sums && check->result && take_input(check))
+    if (check->scales && take_input(check))
         return check;
     free_check(check);
     return NULL;
@@ -110,42 +107,27 @@ static struct cgx_check *create(const struct cgx_coll *coll)
 int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
 {
     struct cgx_check *made;
-    int all, code;
+    int can, all, code;
 
     *check = NULL;
     if (!cgx_config()->check)
         return CGX_MPI_SUCCESS;
     made = create(coll);
-    all = made != NULL;
-    code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, &all, 1, coll->mpi->INT, coll->mpi->MIN,
-                                coll->comm);
-    if (code == CGX_MPI_SUCCESS && all) {
+    can = all = made != NULL;
+    code = cgx_mpi_least(coll->comm, &all, 1);
+    if (made && code == CGX_MPI_SUCCESS && all) {
         coll->scales = made->scales;
         *check = made;
         return code;
     }
-    if (made)
-        free_check(made);
+    free_check(made);
     cgx_log(CGX_LOG_DEBUG, "CGX_CHECK: a sum of %zu elements is not compared: %s",
             coll->schedule->plan->count,
-            made ? "another rank cannot" : "no memory, or the input cannot be read");
+            can ? "another rank cannot" : "no memory, or the input cannot be read");
     return code;
 }
 
 /* ---- one element ---- */
-
-static double load(enum cgx_dtype dtype, const char *elements, size_t index)
-{
-    uint16_t half;
-    float value;
-
-    if (dtype == CGX_FLOAT32) {
-        memcpy(&value, elements + index * sizeof value, sizeof value);
-        return value;
-    }
-    memcpy(&half, elements + index * sizeof half, sizeof half);
-    return dtype == CGX_FLOAT16 ? cgx_from_float16(half) : cgx_from_bfloat16(half);
-}
 
 /* The least magnitude that the type rounds to infinity. */
 static double overflow_of(enum cgx_dtype dtype)
@@ -207,11 +189,10 @@ static void fill(struct cgx_check *check, const struct block *block)
     const struct cgx_plan *plan = check->plan;
     size_t size = cgx_dtype_size(plan->dtype);
 
+    cgx_peek_elements(plan->dtype, check->input + block->first * size, block->count, check->values);
     for (size_t i = 0; i < block->count; i++) {
-        double value = load(plan->dtype, check->input, block->first + i);
-
-        block->exact[i] = value;
-        block->magnitude[i] = fabs(value);
+        block->exact[i] = check->values[i];
+        block->magnitude[i] = fabs(block->exact[i]);
     }
     for (size_t i = 0; i < block->buckets; i++)
         block->scales[i] = check->scales[block->first / plan->bucket_size + i];
@@ -219,8 +200,10 @@ static void fill(struct cgx_check *check, const struct block *block)
         !fetch(check->result, (const char *)check->coll->output + block->first * size,
                block->count * size))
         check->lost = true;
-    if (!check->lost)
-        check->hash = cgx_hash(check->hash, check->result, block->count * size);
+    if (check->lost)
+        return;
+    check->hash = cgx_hash(check->hash, check->result, block->count * size);
+    cgx_peek_elements(plan->dtype, check->result, block->count, check->values);
 }
 
 /* Magnitudes below stay finite in any order of addition. */
@@ -237,7 +220,7 @@ static void compare_poisoned(struct cgx_check *check, const struct block *block,
     double overflow = overflow_of(check->plan->dtype), largest = 0;
 
     for (size_t i = first; i < end; i++) {
-        double result = load(check->plan->dtype, check->result, i);
+        double result = check->values[i];
 
         if (!(block->magnitude[i] <= largest) && !isnan(largest))
             largest = block->magnitude[i];
@@ -254,7 +237,7 @@ static void compare_bucket(struct cgx_check *check, const struct block *block, s
                            size_t end, double scales)
 {
     for (size_t i = first; i < end; i++) {
-        double result = load(check->plan->dtype, check->result, i), exact = block->exact[i];
+        double result = check->values[i], exact = block->exact[i];
         double error = fabs(result - exact);
         double bound = bound_of(check, exact, block->magnitude[i], scales);
         bool overflows = !(fabs(exact) < overflow_of(check->plan->dtype));
@@ -320,8 +303,7 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
     const struct cgx_coll *coll = check->coll;
     struct finding worst = check->worst;
     int from = worst.excess >= most ? (int)coll->rank : INT_MAX;
-    int code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, &from, 1, coll->mpi->INT, coll->mpi->MIN,
-                                    coll->comm);
+    int code = cgx_mpi_least(coll->comm, &from, 1);
 
     if (code == CGX_MPI_SUCCESS)
         code = coll->mpi->Bcast(&worst, sizeof worst / sizeof(double), coll->mpi->DOUBLE, from,
@@ -339,14 +321,13 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
 static int gather(const struct cgx_check *check, struct cgx_checked *checked)
 {
     const struct cgx_coll *coll = check->coll;
+    const struct cgx_mpi *mpi = coll->mpi;
     double sums[] = {check->lost, (double)check->beyond, check->error, check->exact};
     double most[] = {check->worst.excess, check->hash, -(double)check->hash};
-    int code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, sums, 4, coll->mpi->DOUBLE, coll->mpi->SUM,
-                                    coll->comm);
+    int code = mpi->Allreduce(mpi->IN_PLACE, sums, 4, mpi->DOUBLE, mpi->SUM, coll->comm);
 
     if (code == CGX_MPI_SUCCESS)
-        code = coll->mpi->Allreduce(coll->mpi->IN_PLACE, most, 3, coll->mpi->DOUBLE, coll->mpi->MAX,
-                                    coll->comm);
+        code = mpi->Allreduce(mpi->IN_PLACE, most, 3, mpi->DOUBLE, mpi->MAX, coll->comm);
     if (code != CGX_MPI_SUCCESS || sums[0] > 0)
         return code;
     *checked = (struct cgx_checked){.done = true,
@@ -367,7 +348,7 @@ int cgx_check_end(struct cgx_check *check, enum cgx_outcome outcome, struct cgx_
     *checked = (struct cgx_checked){.done = false};
     if (!check)
         return code;
-    /* FAILED is of this rank alone: others have a result and go on. */
+    /* LOST is of this rank alone: others have a result and go on. */
     if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST) {
         check->lost = outcome == CGX_OUTCOME_LOST;
         for (unsigned owner = 0; code == CGX_MPI_SUCCESS && owner < check->coll->schedule->ranks;

@@ -5,14 +5,11 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "util/hash.h"
 #include "util/log.h"
 
-static const struct about {
-    const char *name, *text, *advice;
-} abouts[CGX_REASONS] = {
+const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_NONE] = {"compressed", "it is compressed", NULL},
     [CGX_REASON_OP] = {"op", "its op is not MPI_SUM", NULL},
     [CGX_REASON_TYPE] = {"type", "its elements are not float32, float16 or bfloat16", NULL},
@@ -75,21 +72,6 @@ static const struct about {
                                "set CGX_LOG=debug, and that rank says why"},
 };
 
-const char *cgx_reason_name(enum cgx_reason reason)
-{
-    return abouts[reason].name;
-}
-
-const char *cgx_reason_text(enum cgx_reason reason)
-{
-    return abouts[reason].text;
-}
-
-const char *cgx_reason_advice(enum cgx_reason reason)
-{
-    return abouts[reason].advice;
-}
-
 bool cgx_reason_is_of_call(enum cgx_reason reason)
 {
     return reason >= CGX_REASON_UNKNOWN_SUM && reason <= CGX_REASON_DEVICE_MEMORY;
@@ -123,12 +105,12 @@ static bool is_new(uint32_t hash)
     return false;
 }
 
-void cgx_reason_log(const struct cgx_reason_call *call, enum cgx_reason reason)
+void cgx_reason_log(enum cgx_reason reason, uint64_t count, uint64_t datatype, uint64_t op,
+                    int ranks)
 {
-    const uint64_t kind[] = {(uint64_t)call->count, call->datatype, call->op, (uint64_t)call->ranks,
-                             reason};
+    const uint64_t kind[] = {count, datatype, op, (uint64_t)ranks, reason};
 
     if (cgx_log_level() >= CGX_LOG_DEBUG && is_new(cgx_hash(CGX_HASH_START, kind, sizeof kind)))
-        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", call->count,
-                call->ranks, abouts[reason].text);
+        cgx_log(CGX_LOG_DEBUG, "calls of %lld elements on %d ranks: exact: %s", (long long)count,
+                ranks, cgx_reasons[reason].text);
 }

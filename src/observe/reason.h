@@ -9,6 +9,7 @@
 #define CGX_OBSERVE_REASON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum cgx_reason {
     CGX_REASON_NONE, /* there is none: the call is compressed, as far as was looked */
@@ -59,15 +60,14 @@ enum cgx_reason {
     CGX_REASONS
 };
 
-/* Its name in CGX_STATS. */
-const char *cgx_reason_name(enum cgx_reason reason);
-
-/* A clause for people: "a buffer is in host memory (CGX_BUFFERS=device)". */
-const char *cgx_reason_text(enum cgx_reason reason);
-
-/* What the user can do to have such calls compressed; NULL where they are as the user has said, or
- * where there is nothing to do. */
-const char *cgx_reason_advice(enum cgx_reason reason);
+/* What is said of each. */
+extern const struct cgx_reason_words {
+    const char *name; /* in CGX_STATS */
+    const char *text; /* a clause: "a buffer is in host memory (CGX_BUFFERS=device)" */
+    /* What the user can do to have such calls compressed; NULL where they are as the user has said,
+     * or where there is nothing to do. */
+    const char *advice;
+} cgx_reasons[CGX_REASONS];
 
 /* Whether it is of the call's op, type or buffers: then it says nothing of other calls. */
 bool cgx_reason_is_of_call(enum cgx_reason reason);
@@ -75,15 +75,9 @@ bool cgx_reason_is_of_call(enum cgx_reason reason);
 /* Whether the rank cannot serve the call exactly either. */
 bool cgx_reason_is_unrecoverable(enum cgx_reason reason);
 
-/* A kind of calls, as far as the log tells them apart. */
-struct cgx_reason_call {
-    long long count;
-    unsigned long long datatype, op; /* handles */
-    int ranks;
-};
-
 /* At level debug, of each kind of calls once: that they are exact, and why; of 4096 kinds at the
- * most. Thread-safe. */
-void cgx_reason_log(const struct cgx_reason_call *call, enum cgx_reason reason);
+ * most. DATATYPE and OP are handles. Thread-safe. */
+void cgx_reason_log(enum cgx_reason reason, uint64_t count, uint64_t datatype, uint64_t op,
+                    int ranks);
 
 #endif

@@ -7,32 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "mpi/config.h"
-#include "mpi/types.h"
-
-#define FIRST_ROOM 16
+#include "util/trace.h"
 
 /* Of a change's widths as text. */
 #define WIDTHS_BYTES 1024
 
 /* ---- layers ---- */
-
-static void begin_layer(struct cgx_stats_layer *layer, struct cgx_stats_key key)
-{
-    *layer = (struct cgx_stats_layer){
-        .key = key, .dtype = -1, .error = NAN, .budget = NAN, .noise = NAN};
-}
-
-static void end_layer(struct cgx_stats_layer *layer)
-{
-    for (size_t i = 0; i < layer->nchanges && i < 2 * CGX_STATS_CHANGES; i++)
-        free(layer->changes[i].widths);
-    free(layer->changes);
-    layer->changes = NULL;
-    layer->nchanges = 0;
-}
 
 static bool is_same(struct cgx_stats_key a, struct cgx_stats_key b)
 {
@@ -40,80 +22,42 @@ static bool is_same(struct cgx_stats_key a, struct cgx_stats_key b)
 }
 
 /* The place of KEY in the table, or the free one where it would be. */
-static uint32_t *slot_of(const struct cgx_stats *stats, struct cgx_stats_key key)
+static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_stats_key key)
 {
     uint64_t hash = (key.call ^ (uint64_t)key.position << 40 ^ (uint64_t)key.rule << 20) *
                     UINT64_C(0x9E3779B97F4A7C15);
-    size_t mask = 2 * stats->room - 1, place = (size_t)(hash >> 32) & mask;
+    size_t place = (size_t)(hash >> 32) % CGX_STATS_SLOTS;
 
     while (stats->slots[place] != 0 && !is_same(stats->layers[stats->slots[place] - 1].key, key))
-        place = (place + 1) & mask;
+        place = (place + 1) % CGX_STATS_SLOTS;
     return &stats->slots[place];
 }
 
-static bool grow(struct cgx_stats *stats)
-{
-    size_t room = stats->room ? 2 * stats->room : FIRST_ROOM;
-    struct cgx_stats_layer *layers = realloc(stats->layers, room * sizeof *layers);
-    uint32_t *slots = calloc(2 * room, sizeof *slots);
-
-    if (layers)
-        stats->layers = layers;
-    if (!layers || !slots) {
-        free(slots);
-        return false;
-    }
-    free(stats->slots);
-    stats->slots = slots;
-    stats->room = room;
-    for (size_t i = 0; i < stats->nlayers; i++)
-        *slot_of(stats, layers[i].key) = (uint32_t)i + 1;
-    return true;
-}
-
 /* NULL if there is none. */
-static struct cgx_stats_layer *look_up(const struct cgx_stats *stats, struct cgx_stats_key key)
+static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_stats_key key)
 {
-    uint32_t index = stats->room ? *slot_of(stats, key) : 0;
+    uint32_t index = *slot_of(stats, key);
 
     return index ? &stats->layers[index - 1] : NULL;
 }
 
-static bool has_room(struct cgx_stats *stats)
-{
-    return stats->nlayers < CGX_STATS_LAYERS &&
-           ((stats->layers && stats->nlayers < stats->room) || grow(stats));
-}
-
-/* The layer of KEY, made if there is none; the one for others where there is no room. Valid until
- * the next look-up. */
+/* The layer of KEY, made if there is none; the one for others where there is no room. */
 static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stats_key key)
 {
     struct cgx_stats_layer *found = look_up(stats, key);
 
     if (found)
         return found;
-    if (!has_room(stats))
+    if (stats->nlayers == CGX_STATS_LAYERS)
         return &stats->other;
-    begin_layer(&stats->layers[stats->nlayers], key);
     *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
-    return &stats->layers[stats->nlayers++];
-}
-
-void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
-{
-    to->compressed += from->compressed;
-    to->exact += from->exact;
-    to->redone += from->redone;
-    to->failed += from->failed;
-    to->seconds += from->seconds;
-    to->sent += from->sent;
-    to->plain += from->plain;
-    to->base += from->base;
-    to->checked += from->checked;
-    to->beyond += from->beyond;
-    to->square += from->square;
-    to->norm += from->norm;
+    found = &stats->layers[stats->nlayers++];
+    *found = (struct cgx_stats_layer){.key = key,
+                                      .type = cgx_recurrence_type(key.call),
+                                      .error = NAN,
+                                      .budget = NAN,
+                                      .noise = NAN};
+    return found;
 }
 
 /* ---- changes of widths ---- */
@@ -121,7 +65,7 @@ void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *fro
 /* Runs of segments alike, "120x3,4x8"; cut, with "..." at the end, where they are many. */
 static char *widths_of(const struct cgx_plan *plan)
 {
-    char text[WIDTHS_BYTES], *copy;
+    char text[WIDTHS_BYTES];
     size_t used = 0, i = 0;
 
     while (i < plan->nsegments) {
@@ -137,20 +81,7 @@ static char *widths_of(const struct cgx_plan *plan)
             break;
         }
     }
-    copy = malloc(used + 1);
-    if (copy)
-        memcpy(copy, text, used + 1);
-    return copy;
-}
-
-/* NULL: there was none. */
-static struct cgx_stats_change *last_change(const struct cgx_stats_layer *layer)
-{
-    uint64_t n = layer->nchanges;
-
-    if (n == 0)
-        return NULL;
-    return (struct cgx_stats_change *)cgx_stats_change(layer, n - 1);
+    return strdup(text);
 }
 
 /* Makes room for one more: most layers have few. */
@@ -167,41 +98,32 @@ static bool have_change(struct cgx_stats_layer *layer)
     return changes != NULL;
 }
 
-/* The estimates of the plan in which CHANGE was chosen or, the first time, left as it is. */
-static void set_estimate(const struct cgx_stats_layer *layer, struct cgx_stats_change *change)
-{
-    if (!isnan(change->budget))
-        return;
-    change->error = layer->error;
-    change->budget = layer->budget;
-}
-
 /* Takes note of the widths of PLAN, if they are not those that there were. */
 static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *plan, uint64_t step,
                         enum cgx_stats_cause cause)
 {
-    struct cgx_stats_change *change = last_change(layer);
+    struct cgx_stats_change *change = cgx_stats_last(layer);
 
-    if (change && change->hash == plan->hash) {
-        if (cause != CGX_STATS_BASE)
-            set_estimate(layer, change);
-        return;
+    if (!change || change->hash != plan->hash) {
+        if (!have_change(layer))
+            return;
+        layer->nchanges++;
+        change = cgx_stats_last(layer);
+        if (layer->nchanges > 2 * CGX_STATS_CHANGES)
+            free(change->widths);
+        *change = (struct cgx_stats_change){.step = step,
+                                            .call = layer->compressed,
+                                            .cause = cause,
+                                            .hash = plan->hash,
+                                            .widths = widths_of(plan),
+                                            .error = NAN,
+                                            .budget = NAN};
     }
-    if (!have_change(layer))
-        return;
-    layer->nchanges++;
-    change = last_change(layer);
-    if (layer->nchanges > 2 * CGX_STATS_CHANGES)
-        free(change->widths);
-    *change = (struct cgx_stats_change){.step = step,
-                                        .call = layer->compressed,
-                                        .cause = cause,
-                                        .hash = plan->hash,
-                                        .widths = widths_of(plan),
-                                        .error = NAN,
-                                        .budget = NAN};
-    if (cause != CGX_STATS_BASE)
-        set_estimate(layer, change);
+    /* The estimates when it was chosen or, the first time, left as it is. */
+    if (cause != CGX_STATS_BASE && isnan(change->budget)) {
+        change->error = layer->error;
+        change->budget = layer->budget;
+    }
 }
 
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
@@ -238,11 +160,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 double cgx_stats_clock(const struct cgx_stats *stats)
 {
-    struct timespec now = {0, 0};
-
-    if (stats)
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return stats ? 1e-9 * (double)cgx_trace_clock() : 0;
 }
 
 static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
@@ -258,7 +176,7 @@ static void count_elements(struct cgx_stats_count *count, uint64_t elements)
 
 static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checked *checked)
 {
-    struct cgx_stats_change *change = last_change(layer);
+    struct cgx_stats_change *change = cgx_stats_last(layer);
 
     if (!checked->done)
         return;
@@ -288,7 +206,7 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     else if (placed)
         key.rule = 0;
     layer = layer_of(stats, key);
-    layer->dtype = plan->dtype;
+    layer->type = cgx_type_of(plan->dtype);
     layer->segments = plan->nsegments;
     layer->seconds += seconds;
     layer->sent += (double)coll->sent;
@@ -340,54 +258,4 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
         return;
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
-}
-
-/* ---- communicators ---- */
-
-struct cgx_stats *cgx_stats_make(const char *name, int rank, int size)
-{
-    struct cgx_stats *stats = calloc(1, sizeof *stats);
-
-    if (!stats)
-        return NULL;
-    snprintf(stats->name, sizeof stats->name, "%s", name);
-    stats->rank = rank;
-    stats->size = size;
-    stats->over = stats->most_over = NAN;
-    begin_layer(&stats->other, (struct cgx_stats_key){CGX_POSITION_NONE, 0, 0});
-    return stats;
-}
-
-void cgx_stats_free(struct cgx_stats *stats)
-{
-    for (size_t i = 0; i < stats->nlayers; i++)
-        end_layer(&stats->layers[i]);
-    free(stats->layers);
-    free(stats->slots);
-    free(stats);
-}
-
-/* ---- what both forms say ---- */
-
-const char *cgx_stats_datatype(const struct cgx_stats_layer *layer)
-{
-    static const char *const names[] = {"float32", "float16", "bfloat16"};
-
-    if (layer->dtype >= 0)
-        return names[layer->dtype];
-    switch ((enum cgx_type_class)(layer->key.call & 15)) {
-    case CGX_TYPE_FLOAT32:
-        return names[CGX_FLOAT32];
-    case CGX_TYPE_FLOAT16:
-        return names[CGX_FLOAT16];
-    case CGX_TYPE_BFLOAT16:
-        return names[CGX_BFLOAT16];
-    default:
-        return "two bytes";
-    }
-}
-
-double cgx_stats_ratio(double value, double to)
-{
-    return value == 0 ? 0 : value / to;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "coll/coll.h"
+#include "mpi/types.h"
 #include "observe/check.h"
 #include "observe/reason.h"
 #include "policy/adapt.h"
@@ -24,6 +25,7 @@
 
 /* Layers of a communicator; what there is beyond is counted as one. */
 #define CGX_STATS_LAYERS (CGX_STEP_LONGEST + 1024)
+#define CGX_STATS_SLOTS (2 * 8192) /* a power of two, well above */
 
 /* Communicators that are kept after they were freed; what there is beyond is counted as one. */
 #define CGX_STATS_ENDED 64
@@ -54,7 +56,7 @@ struct cgx_stats_key {
 
 struct cgx_stats_layer {
     struct cgx_stats_key key;
-    int dtype; /* enum cgx_dtype, -1: not known */
+    enum cgx_type_class type;
     size_t segments;
     uint64_t compressed, exact, redone, failed;
     double seconds;
@@ -86,15 +88,15 @@ struct cgx_stats {
     uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
-    size_t nlayers, room;
-    struct cgx_stats_layer *layers;
-    uint32_t *slots; /* 2 * ROOM: index of a layer + 1, by hash; 0: free */
-    struct cgx_stats_layer other;
+    struct cgx_stats_layer other; /* the calls of all for which there is no room */
+    size_t nlayers;
+    uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
+    struct cgx_stats_layer layers[CGX_STATS_LAYERS];
 };
 
 /* The change with NUMBER, below nchanges, if it is kept. */
-static inline const struct cgx_stats_change *cgx_stats_change(const struct cgx_stats_layer *layer,
-                                                              uint64_t number)
+static inline struct cgx_stats_change *cgx_stats_change(const struct cgx_stats_layer *layer,
+                                                        uint64_t number)
 {
     if (number < CGX_STATS_CHANGES)
         return &layer->changes[number];
@@ -103,11 +105,16 @@ static inline const struct cgx_stats_change *cgx_stats_change(const struct cgx_s
     return &layer->changes[CGX_STATS_CHANGES + number % CGX_STATS_CHANGES];
 }
 
+/* The last one; NULL: there was none. */
+static inline struct cgx_stats_change *cgx_stats_last(const struct cgx_stats_layer *layer)
+{
+    return layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
+}
+
 /* ---- keeping it ---- */
 
 /* For COMM; NULL if statistics are not wanted or memory is short. */
-struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank,
-                                   int size);
+struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);
@@ -138,18 +145,13 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- writing it ---- */
 
-/* stats.c: those of one communicator, NULL if memory is short; and sums over layers. */
-struct cgx_stats *cgx_stats_make(const char *name, int rank, int size);
-void cgx_stats_free(struct cgx_stats *stats);
-void cgx_stats_add(struct cgx_stats_layer *to, const struct cgx_stats_layer *from);
-
 /* Where the program ends, on every rank of MPI_COMM_WORLD: those whose affair it is write where
  * CGX_STATS says. What cannot be written is an error line. */
 void cgx_stats_write(int rank, int size);
 
 struct cgx_stats_world {
     int rank, size;
-    const struct cgx_stats *communicators;
+    struct cgx_stats *communicators;
     size_t merged; /* communicators, and their calls */
     struct cgx_stats_layer rest;
 };
@@ -158,8 +160,10 @@ struct cgx_stats_world {
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
 void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);
 
-/* For both: the name of the layer's datatype; a part of something, 0 of nothing. */
-const char *cgx_stats_datatype(const struct cgx_stats_layer *layer);
-double cgx_stats_ratio(double value, double to);
+/* For both: a part of something, 0 of nothing. */
+static inline double cgx_stats_ratio(double value, double to)
+{
+    return value == 0 ? 0 : value / to;
+}
 
 #endif

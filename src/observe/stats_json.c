@@ -12,11 +12,6 @@
 /* Another one where a field gets another meaning or is gone. */
 #define FORMAT_VERSION 2
 
-static double mean_error(const struct cgx_stats_layer *layer)
-{
-    return layer->checked ? layer->square / (double)layer->checked : NAN;
-}
-
 struct json {
     FILE *out;
     int depth;
@@ -81,6 +76,12 @@ static void put_number(struct json *json, const char *name, double value)
         fputs("null", json->out);
 }
 
+/* Of COUNT values; of none, null. */
+static void put_mean(struct json *json, const char *name, double sum, uint64_t count)
+{
+    put_number(json, name, count ? sum / (double)count : NAN);
+}
+
 /* Bytes of the UTF-8 sequence at TEXT; 0 if there is none. */
 static size_t sequence(const unsigned char *text)
 {
@@ -138,8 +139,7 @@ static void put_change(struct json *json, const struct cgx_stats_change *change)
     put_number(json, "estimated_error", change->error);
     put_number(json, "budget", change->budget);
     put_count(json, "checked", change->checked);
-    put_number(json, "measured_error",
-               change->checked ? change->square / (double)change->checked : NAN);
+    put_mean(json, "measured_error", change->square, change->checked);
     close_list(json, '}');
 }
 
@@ -178,7 +178,7 @@ static void put_calls(struct json *json, const struct cgx_stats_layer *layer)
     open_list(json, "check", '{');
     put_count(json, "calls", layer->checked);
     put_count(json, "beyond", layer->beyond);
-    put_number(json, "squared_error", mean_error(layer));
+    put_mean(json, "squared_error", layer->square, layer->checked);
     put_number(json, "relative",
                layer->checked ? cgx_stats_ratio(layer->square, layer->norm) : NAN);
     close_list(json, '}');
@@ -193,8 +193,8 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
     else
         put_count(json, "position", layer->key.position);
     put_count(json, "rule", layer->key.rule);
-    put_count(json, "elements", layer->key.call >> 4);
-    put_string(json, "datatype", cgx_stats_datatype(layer));
+    put_count(json, "elements", cgx_recurrence_count(layer->key.call));
+    put_string(json, "datatype", cgx_type_name(layer->type));
     put_count(json, "segments", layer->segments);
     put_calls(json, layer);
     put_number(json, "estimated_over_budget", cgx_stats_ratio(layer->error, layer->budget));
@@ -230,7 +230,7 @@ static void put_step(struct json *json, const struct cgx_stats *stats)
     close_list(json, '}');
     open_list(json, "exact", '{');
     for (unsigned i = 0; i < CGX_REASONS; i++)
-        put_counts(json, cgx_reason_name((enum cgx_reason)i), stats->exact[i].calls, "elements",
+        put_counts(json, cgx_reasons[i].name, stats->exact[i].calls, "elements",
                    stats->exact[i].elements);
     close_list(json, '}');
     put_count(json, "held_back", stats->held);
@@ -288,7 +288,7 @@ static void put_process(struct json *json)
     put_count(json, "exact_bytes", totals.exact[CGX_REASON_NONE].bytes);
     open_list(json, "exact", '{');
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++)
-        put_counts(json, cgx_reason_name((enum cgx_reason)i), totals.exact[i].calls, "bytes",
+        put_counts(json, cgx_reasons[i].name, totals.exact[i].calls, "bytes",
                    totals.exact[i].bytes);
     close_list(json, '}');
     close_list(json, '}');

@@ -18,34 +18,25 @@ static void print_ratio(FILE *out, double value)
         fprintf(out, " %9s", "-");
 }
 
-/* Measured error over the budget of the widths that are in force. */
-static double measured_ratio(const struct cgx_stats_layer *layer)
-{
-    const struct cgx_stats_change *last =
-        layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
-
-    return last && last->checked
-               ? cgx_stats_ratio(last->square / (double)last->checked, layer->budget)
-               : NAN;
-}
-
 static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
 {
-    const struct cgx_stats_change *last =
-        layer->nchanges ? cgx_stats_change(layer, layer->nchanges - 1) : NULL;
+    const struct cgx_stats_change *last = cgx_stats_last(layer);
 
     if (layer->key.position == CGX_POSITION_NONE)
         fprintf(out, "%8s", "-");
     else
         fprintf(out, "%8zu", layer->key.position);
     fprintf(out, " %11" PRIu64 " %-9s %8zu %10" PRIu64 " %7" PRIu64 " %7" PRIu64 " %9.2f",
-            layer->key.call >> 4, cgx_stats_datatype(layer), layer->segments, layer->compressed,
-            layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
+            cgx_recurrence_count(layer->key.call), cgx_type_name(layer->type), layer->segments,
+            layer->compressed, layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
     fprintf(out, " %6.1f%% %6.1f%%",
             100 * cgx_stats_ratio(layer->plain - layer->sent, layer->plain),
             100 * cgx_stats_ratio(layer->base - layer->sent, layer->base));
     print_ratio(out, cgx_stats_ratio(layer->error, layer->budget));
-    print_ratio(out, measured_ratio(layer));
+    /* Over the budget of the widths that are in force. */
+    print_ratio(out, last && last->checked
+                         ? cgx_stats_ratio(last->square / (double)last->checked, layer->budget)
+                         : NAN);
     fprintf(out, " %7" PRIu64 "  %.40s%s\n", layer->beyond,
             last && last->widths ? last->widths : "-",
             last && last->widths && strlen(last->widths) > 40 ? "..." : "");
@@ -77,7 +68,7 @@ static void print_step(FILE *out, const struct cgx_stats *stats)
         if (stats->exact[i].calls > 0)
             fprintf(out, "\n  %.1f %%, %" PRIu64 " calls, were exact: %s",
                     100 * cgx_stats_ratio((double)stats->exact[i].elements, all),
-                    stats->exact[i].calls, cgx_reason_text((enum cgx_reason)i));
+                    stats->exact[i].calls, cgx_reasons[i].text);
     }
 }
 
@@ -107,7 +98,7 @@ void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
         if (totals.exact[i].calls > 0)
             fprintf(out, "  %" PRIu64 " calls of %.2f MiB were exact: %s\n", totals.exact[i].calls,
-                    (double)totals.exact[i].bytes / 0x1p20, cgx_reason_text((enum cgx_reason)i));
+                    (double)totals.exact[i].bytes / 0x1p20, cgx_reasons[i].text);
     }
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
         print_communicator(out, stats);

@@ -16,53 +16,77 @@
 
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_stats_world world = {
-    .rest = {.key = {CGX_POSITION_NONE, 0, 0}, .dtype = -1, .error = NAN, .budget = NAN}};
-static struct cgx_stats *kept;
+static struct cgx_stats_world world;
 static size_t ended;
 static bool written;
 
 /* ---- communicators ---- */
 
-struct cgx_stats *cgx_stats_create(const struct cgx_mpi *mpi, cgx_mpi_comm comm, int rank, int size)
+struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
 {
-    char name[CGX_MPI_OBJECT_NAME_BYTES] = "";
     struct cgx_stats *stats;
     int length;
 
     if (cgx_config()->stats_path[0] == '\0')
         return NULL;
-    if (mpi->Comm_get_name(comm, name, &length) != CGX_MPI_SUCCESS)
-        name[0] = '\0';
-    stats = cgx_stats_make(name, rank, size);
+    stats = calloc(1, sizeof *stats);
     if (!stats)
         return NULL;
+    if (cgx_mpi()->Comm_get_name(comm, stats->name, &length) != CGX_MPI_SUCCESS)
+        stats->name[0] = '\0';
+    stats->rank = rank;
+    stats->size = size;
+    stats->over = stats->most_over = NAN;
     pthread_mutex_lock(&lock);
-    stats->next = kept;
-    kept = stats;
+    stats->next = world.communicators;
+    world.communicators = stats;
     pthread_mutex_unlock(&lock);
     return stats;
 }
 
-static void unlink_stats(const struct cgx_stats *stats)
+static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *from)
 {
-    struct cgx_stats **link = &kept;
+    to->compressed += from->compressed;
+    to->exact += from->exact;
+    to->redone += from->redone;
+    to->failed += from->failed;
+    to->seconds += from->seconds;
+    to->sent += from->sent;
+    to->plain += from->plain;
+    to->base += from->base;
+    to->checked += from->checked;
+    to->beyond += from->beyond;
+    to->square += from->square;
+    to->norm += from->norm;
+}
+
+/* Keeps STATS no longer: its calls are counted with those of all others that are not kept. */
+static void merge(const struct cgx_stats *stats)
+{
+    struct cgx_stats **link = &world.communicators;
 
     while (*link != stats)
         link = &(*link)->next;
     *link = stats->next;
-}
-
-/* Its calls are counted with those of all others that are not kept. */
-static void merge(const struct cgx_stats *stats)
-{
     for (size_t i = 0; i < stats->nlayers; i++)
-        cgx_stats_add(&world.rest, &stats->layers[i]);
-    cgx_stats_add(&world.rest, &stats->other);
+        add_layer(&world.rest, &stats->layers[i]);
+    add_layer(&world.rest, &stats->other);
     world.rest.exact += stats->exact[CGX_REASON_SMALL].calls +
                         stats->exact[CGX_REASON_NOT_RECURRING].calls +
                         stats->exact[CGX_REASON_STRAY].calls;
     world.merged++;
+}
+
+static void free_stats(struct cgx_stats *stats)
+{
+    for (size_t i = 0; i < stats->nlayers; i++) {
+        const struct cgx_stats_layer *layer = &stats->layers[i];
+
+        for (size_t j = 0; j < layer->nchanges && j < 2 * CGX_STATS_CHANGES; j++)
+            free(layer->changes[j].widths);
+        free(layer->changes);
+    }
+    free(stats);
 }
 
 void cgx_stats_end(struct cgx_stats *stats)
@@ -75,13 +99,11 @@ void cgx_stats_end(struct cgx_stats *stats)
     keep = !written && ended < CGX_STATS_ENDED;
     stats->ended = true;
     ended += keep;
-    if (!keep) {
-        unlink_stats(stats);
+    if (!keep)
         merge(stats);
-    }
     pthread_mutex_unlock(&lock);
     if (!keep)
-        cgx_stats_free(stats);
+        free_stats(stats);
 }
 
 /* ---- the end ---- */
@@ -130,7 +152,6 @@ void cgx_stats_write(int rank, int size)
     pthread_mutex_lock(&lock);
     world.rank = rank;
     world.size = size;
-    world.communicators = kept;
     if (strcmp(path, "-") == 0)
         write_table();
     else

@@ -54,22 +54,16 @@ void cgx_timeline_compressed(int64_t begun, const struct cgx_coll *coll, enum cg
                                                   .bytes = coll->sent,
                                                   .slice = coll->schedule->slices,
                                                   .kind = CGX_TRACE_CALL,
-                                                  .type = (uint8_t)plan->dtype,
+                                                  .type = (uint8_t)cgx_type_of(plan->dtype),
                                                   .bits = bits_of(plan),
                                                   .outcome = (uint8_t)outcome});
 }
 
 void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type)
 {
-    static const uint8_t types[] = {[CGX_TYPE_OTHER] = 3,
-                                    [CGX_TYPE_FLOAT32] = CGX_FLOAT32,
-                                    [CGX_TYPE_FLOAT16] = CGX_FLOAT16,
-                                    [CGX_TYPE_BFLOAT16] = CGX_BFLOAT16,
-                                    [CGX_TYPE_OPAQUE16] = 3};
-
     if (begun != 0)
         cgx_trace_record((struct cgx_trace_event){
-            .begin = begun, .count = count, .kind = CGX_TRACE_EXACT, .type = types[type]});
+            .begin = begun, .count = count, .kind = CGX_TRACE_EXACT, .type = (uint8_t)type});
 }
 
 /* ---- who takes part ---- */
@@ -91,35 +85,28 @@ uint32_t cgx_timeline_word(void)
     return has_own_file() ? APART : TOGETHER;
 }
 
-/* Better known now than after hours. */
-static void try_file(int rank)
+/* That the file cannot be written is better known now than after hours. */
+static void begin(void)
 {
     char path[CGX_CONFIG_PATH_BYTES];
     int file;
 
-    if (!cgx_config_name_file(cgx_config()->trace_path, rank, path))
-        return;
-    file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    refused = file < 0;
-    if (refused)
-        cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s cannot be written: %s; there will be no timeline",
-                path, strerror(errno));
-    else
-        close(file);
-}
-
-static void begin(void)
-{
-    int rank;
-
-    if (cgx_mpi()->Comm_rank(cgx_mpi()->COMM_WORLD, &rank) == CGX_MPI_SUCCESS)
-        try_file(rank);
+    if (cgx_config_name_file(cgx_config()->trace_path, cgx_world_rank(), path)) {
+        file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        refused = file < 0;
+        if (refused)
+            cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s cannot be written: %s; there will be no timeline",
+                    path, strerror(errno));
+        else
+            close(file);
+    }
     if (!cgx_trace_begin())
         cgx_log(CGX_LOG_WARN, "CGX_TRACE: out of memory: the timeline has no events of this rank");
 }
 
-void cgx_timeline_meet(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool alike)
+void cgx_timeline_meet(cgx_mpi_comm comm, bool alike)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     int size, all;
 
     if (cgx_timeline_word() == NONE)
@@ -137,9 +124,9 @@ enum direction { SEND, RECEIVE };
 /* For so many polls the other rank is taken to be about to answer. */
 #define POLLS_BEFORE_NAP 2000
 
-static int move(const struct cgx_mpi *mpi, enum direction direction, void *data, size_t bytes,
-                int peer)
+static int move(enum direction direction, void *data, size_t bytes, int peer)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     static const struct timespec nap = {.tv_nsec = 100000};
     _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST], status[CGX_MPI_STATUS_MOST];
     int code, index, done = 0;
@@ -157,44 +144,47 @@ static int move(const struct cgx_mpi *mpi, enum direction direction, void *data,
     return code;
 }
 
-/* What a rank says of itself before it sends its events. */
-struct greeting {
-    uint64_t kept, dropped;
-    int64_t first; /* where the first event begins */
+/* What a rank brings to the timeline. */
+struct own {
+    struct cgx_timeline_rank about;
+    const struct cgx_trace_event *events;
 };
 
-static struct greeting greeting_of(const struct cgx_trace_event *events, size_t kept,
-                                   uint64_t dropped)
+static struct own own_events(int rank)
 {
-    struct greeting greeting = {kept, dropped, INT64_MAX};
+    struct own own = {.about = {.rank = rank, .first = INT64_MAX}};
 
-    for (size_t i = 0; i < kept; i++)
-        greeting.first = events[i].begin < greeting.first ? events[i].begin : greeting.first;
-    return greeting;
+    own.events = cgx_trace_end(&own.about.kept, &own.about.dropped);
+    for (size_t i = 0; i < own.about.kept; i++)
+        if (own.events[i].begin < own.about.first)
+            own.about.first = own.events[i].begin;
+    return own;
 }
 
-static int send_to_root(const struct cgx_mpi *mpi, struct greeting greeting,
-                        const struct cgx_trace_event *events)
+/* To rank 0, if no rank lacks what it takes. When the reduction is over every rank is in
+ * MPI_Finalize, and no receive of the program's can take what is sent then. */
+static void send_to_root(struct own own)
 {
-    int code = CGX_MPI_SUCCESS;
+    int able = 1;
+    int code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
     int64_t now;
 
+    if (code != CGX_MPI_SUCCESS || !able)
+        return;
+    code = move(SEND, &own.about, sizeof own.about, 0);
     for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
-        code = move(mpi, RECEIVE, &now, sizeof now, 0);
+        code = move(RECEIVE, &now, sizeof now, 0);
         now = cgx_trace_clock();
         if (code == CGX_MPI_SUCCESS)
-            code = move(mpi, SEND, &now, sizeof now, 0);
+            code = move(SEND, &now, sizeof now, 0);
     }
-    if (code == CGX_MPI_SUCCESS)
-        code = move(mpi, SEND, &greeting, sizeof greeting, 0);
-    if (code == CGX_MPI_SUCCESS && greeting.kept > 0)
-        code = move(mpi, SEND, (void *)events, greeting.kept * sizeof *events, 0);
-    return code;
+    if (code == CGX_MPI_SUCCESS && own.about.kept > 0)
+        move(SEND, (void *)own.events, own.about.kept * sizeof *own.events, 0);
 }
 
 /* Sets RANK's shift to this rank's clock. Where the clocks may be the same they are taken for the
  * same, as those of two ranks of one host are. */
-static int compare_clocks(const struct cgx_mpi *mpi, struct cgx_timeline_rank *rank)
+static int compare_clocks(struct cgx_timeline_rank *rank)
 {
     int64_t shortest = INT64_MAX;
     int code = CGX_MPI_SUCCESS;
@@ -202,9 +192,9 @@ static int compare_clocks(const struct cgx_mpi *mpi, struct cgx_timeline_rank *r
     for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
         int64_t sent = cgx_trace_clock(), there = 0, back;
 
-        code = move(mpi, SEND, &sent, sizeof sent, rank->rank);
+        code = move(SEND, &sent, sizeof sent, rank->rank);
         if (code == CGX_MPI_SUCCESS)
-            code = move(mpi, RECEIVE, &there, sizeof there, rank->rank);
+            code = move(RECEIVE, &there, sizeof there, rank->rank);
         back = cgx_trace_clock();
         if (back - sent >= shortest)
             continue;
@@ -221,24 +211,19 @@ static int compare_clocks(const struct cgx_mpi *mpi, struct cgx_timeline_rank *r
 
 /* Learns of RANKS, of which the first is this one, what they have and when it was: times in the
  * file begin with the first event of all. */
-static int meet_ranks(const struct cgx_mpi *mpi, struct greeting own,
-                      struct cgx_timeline_rank *ranks, int size)
+static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
 {
-    int64_t start = own.first;
+    int64_t start = ranks[0].first;
     int code = CGX_MPI_SUCCESS;
 
-    ranks[0] = (struct cgx_timeline_rank){.kept = own.kept, .dropped = own.dropped};
-    for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
-        struct greeting greeting = {.first = INT64_MAX};
-
-        ranks[i].rank = i;
-        code = compare_clocks(mpi, &ranks[i]);
+    for (int i = 1; i < size; i++) {
+        ranks[i] = (struct cgx_timeline_rank){.rank = i};
         if (code == CGX_MPI_SUCCESS)
-            code = move(mpi, RECEIVE, &greeting, sizeof greeting, i);
-        ranks[i].kept = greeting.kept;
-        ranks[i].dropped = greeting.dropped;
-        if (greeting.kept > 0 && greeting.first + ranks[i].shift < start)
-            start = greeting.first + ranks[i].shift;
+            code = move(RECEIVE, &ranks[i], sizeof ranks[i], i);
+        if (code == CGX_MPI_SUCCESS)
+            code = compare_clocks(&ranks[i]);
+        if (ranks[i].kept > 0 && ranks[i].first + ranks[i].shift < start)
+            start = ranks[i].first + ranks[i].shift;
     }
     for (int i = 0; i < size; i++)
         ranks[i].shift -= start == INT64_MAX ? 0 : start;
@@ -246,17 +231,18 @@ static int meet_ranks(const struct cgx_mpi *mpi, struct greeting own,
 }
 
 /* Each rank's events are there one after the other, in ROOM. */
-static int gather(const struct cgx_mpi *mpi, FILE *file, const struct cgx_trace_event *own,
-                  struct greeting greeting, struct cgx_timeline_rank *ranks, int size,
+static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *ranks, int size,
                   struct cgx_trace_event *room)
 {
-    int code = meet_ranks(mpi, greeting, ranks, size);
+    int code;
 
+    ranks[0] = own->about;
+    code = meet_ranks(ranks, size);
     cgx_timeline_put_head(file, ranks, (size_t)size);
-    cgx_timeline_put_rank(file, &ranks[0], own, true);
+    cgx_timeline_put_rank(file, &ranks[0], own->events, true);
     for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
         if (ranks[i].kept > 0)
-            code = move(mpi, RECEIVE, room, ranks[i].kept * sizeof *room, i);
+            code = move(RECEIVE, room, ranks[i].kept * sizeof *room, i);
         if (code == CGX_MPI_SUCCESS)
             cgx_timeline_put_rank(file, &ranks[i], room, false);
     }
@@ -266,75 +252,41 @@ static int gather(const struct cgx_mpi *mpi, FILE *file, const struct cgx_trace_
 
 /* ---- the end ---- */
 
-static bool close_file(FILE *file)
-{
-    bool failed = ferror(file) != 0;
-
-    return fclose(file) == 0 && !failed;
-}
-
 /* This rank alone, in its own time. */
-static void put_alone(FILE *file, int rank, const struct cgx_trace_event *events,
-                      struct greeting greeting)
+static void put_alone(FILE *file, const struct own *own)
 {
-    struct cgx_timeline_rank about = {
-        .rank = rank, .kept = greeting.kept, .dropped = greeting.dropped};
-
-    cgx_timeline_put_head(file, &about, 1);
-    cgx_timeline_put_rank(file, &about, events, true);
+    cgx_timeline_put_head(file, &own->about, 1);
+    cgx_timeline_put_rank(file, &own->about, own->events, true);
     cgx_timeline_put_tail(file);
 }
 
-static bool write_alone(const char *path, int rank, const struct cgx_trace_event *events,
-                        struct greeting greeting)
-{
-    FILE *file = fopen(path, "we");
-
-    if (!file)
-        return false;
-    put_alone(file, rank, events, greeting);
-    return close_file(file);
-}
-
-/* Of rank 0, with all others; no rank sends if it cannot take. Where MPI fails, as it may after a
- * host has vanished, what rank 0 did is there all the same. */
-static bool write_together(const struct cgx_mpi *mpi, const char *path, int size,
-                           const struct cgx_trace_event *events, struct greeting greeting)
+/* If WITH_OTHERS, with what all other ranks send; no rank sends if this one cannot take. Where MPI
+ * fails, as it may after a host has vanished, what this rank did is there all the same. */
+static bool write_file(const char *path, int size, const struct own *own, bool with_others)
 {
     struct cgx_timeline_rank *ranks = calloc((size_t)size, sizeof *ranks);
     struct cgx_trace_event *room = calloc(CGX_TRACE_EVENTS, sizeof *room);
     FILE *file = ranks && room && !refused ? fopen(path, "we") : NULL;
-    int able = file != NULL, saved = errno, code;
+    int able = file != NULL, saved = errno, code = CGX_MPI_SUCCESS;
     bool written = refused;
 
-    code = mpi->Allreduce(mpi->IN_PLACE, &able, 1, mpi->INT, mpi->MIN, mpi->COMM_WORLD);
-    if (code == CGX_MPI_SUCCESS && able && file)
-        code = gather(mpi, file, events, greeting, ranks, size, room);
+    if (with_others)
+        code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
+    if (with_others && code == CGX_MPI_SUCCESS && able && file)
+        code = gather(file, own, ranks, size, room);
     else if (file)
-        put_alone(file, 0, events, greeting);
+        put_alone(file, own);
     if (code != CGX_MPI_SUCCESS)
-        cgx_mpi_log_error(mpi, "CGX_TRACE: the ranks' events could not be gathered", code);
+        cgx_mpi_log_error(cgx_mpi(), "CGX_TRACE: the ranks' events could not be gathered", code);
     if (file) {
-        written = close_file(file);
+        written = ferror(file) == 0;
+        written = fclose(file) == 0 && written;
         saved = errno;
     }
     free(ranks);
     free(room);
     errno = saved;
     return written;
-}
-
-/* When the reduction is over every rank is in MPI_Finalize, and no receive of the program's can
- * take what is sent then. */
-static void send_together(const struct cgx_mpi *mpi, const struct cgx_trace_event *events,
-                          struct greeting greeting)
-{
-    int able = 1;
-
-    if (mpi->Allreduce(mpi->IN_PLACE, &able, 1, mpi->INT, mpi->MIN, mpi->COMM_WORLD) ==
-            CGX_MPI_SUCCESS &&
-        able)
-        send_to_root(mpi, greeting, events);
 }
 
 static void report(const char *path, bool written, bool lacks_others)
@@ -350,31 +302,24 @@ static void report(const char *path, bool written, bool lacks_others)
             path);
 }
 
-void cgx_timeline_write(const struct cgx_mpi *mpi, int rank, int size)
+void cgx_timeline_write(int rank, int size)
 {
+    cgx_mpi_comm world = cgx_mpi()->COMM_WORLD;
     char path[CGX_CONFIG_PATH_BYTES];
-    const struct cgx_trace_event *events;
-    struct greeting greeting;
     cgx_mpi_errhandler handler;
-    uint64_t dropped;
-    size_t kept;
+    struct own own;
     bool mine, gathered;
 
     if (!is_wanted())
         return;
     mine = cgx_config_name_file(cgx_config()->trace_path, rank, path);
-    events = cgx_trace_end(&kept, &dropped);
-    greeting = greeting_of(events, kept, dropped);
-    gathered = atomic_load(&together) &&
-               cgx_errors_return(mpi, mpi->COMM_WORLD, &handler) == CGX_MPI_SUCCESS;
+    own = own_events(rank);
+    gathered = atomic_load(&together) && cgx_errors_return(world, &handler) == CGX_MPI_SUCCESS;
     if (mine)
-        report(path,
-               gathered  ? write_together(mpi, path, size, events, greeting)
-               : refused ? true
-                         : write_alone(path, rank, events, greeting),
+        report(path, write_file(path, size, &own, gathered),
                !gathered && size > 1 && !has_own_file());
     else if (gathered)
-        send_together(mpi, events, greeting);
+        send_to_root(own);
     if (gathered)
-        cgx_errors_restore(mpi, mpi->COMM_WORLD, handler);
+        cgx_errors_restore(world, handler);
 }

@@ -16,7 +16,6 @@
 #include <stdio.h>
 
 #include "coll/coll.h"
-#include "mpi/table.h"
 #include "mpi/types.h"
 #include "util/trace.h"
 
@@ -39,20 +38,22 @@ uint32_t cgx_timeline_word(void);
 
 /* Call after the settings agreement. ALIKE: all ranks of COMM trace in the same mode. Events are
  * recorded from now on, if CGX_TRACE is set. */
-void cgx_timeline_meet(const struct cgx_mpi *mpi, cgx_mpi_comm comm, bool alike);
+void cgx_timeline_meet(cgx_mpi_comm comm, bool alike);
 
 /* ---- writing ---- */
 
 /* In MPI_Finalize, on every rank RANK of the SIZE of MPI_COMM_WORLD. What cannot be written is an
  * error line. */
-void cgx_timeline_write(const struct cgx_mpi *mpi, int rank, int size);
+void cgx_timeline_write(int rank, int size);
 
 /* What is known of a rank whose events are written. */
 struct cgx_timeline_rank {
     int rank;
     int64_t shift; /* nanoseconds from its clock to the time in the file */
     int64_t error; /* how far that may be off */
-    uint64_t kept, dropped;
+    size_t kept;   /* events */
+    uint64_t dropped;
+    int64_t first; /* where the first event begins, by its clock; INT64_MAX: there is none */
 };
 
 /* timeline_write.c: the file in its parts, in this order; IS_FIRST: of the ranks. */

@@ -41,8 +41,8 @@ void cgx_timeline_put_head(FILE *out, const struct cgx_timeline_rank *ranks, siz
         "\", \"ranks\": [",
         out);
     for (size_t i = 0; i < nranks; i++) {
-        fprintf(out, "%s\n{\"rank\": %d, \"events\": %" PRIu64 ", \"dropped\": %" PRIu64 ", ",
-                i ? "," : "", ranks[i].rank, ranks[i].kept, ranks[i].dropped);
+        fprintf(out, "%s\n{\"rank\": %d, \"events\": %zu, \"dropped\": %" PRIu64 ", ", i ? "," : "",
+                ranks[i].rank, ranks[i].kept, ranks[i].dropped);
         put_microseconds(out, "clock_error_us", ranks[i].error);
         fputc('}', out);
     }
@@ -101,7 +101,6 @@ static void put_process(FILE *out, const struct cgx_timeline_rank *rank)
 
 static void put_call(FILE *out, const struct cgx_trace_event *event)
 {
-    static const char *const types[] = {"float32", "float16", "bfloat16", "two bytes"};
     static const char *const outcomes[] = {[CGX_OUTCOME_DONE] = "done",
                                            [CGX_OUTCOME_DECLINED] = "done exactly instead",
                                            [CGX_OUTCOME_CONSENSUS] =
@@ -111,7 +110,8 @@ static void put_call(FILE *out, const struct cgx_trace_event *event)
                                            [CGX_OUTCOME_LOST] = "lost on this rank",
                                            [CGX_OUTCOME_BROKEN] = "broken"};
 
-    fprintf(out, "\"count\": %" PRIu64 ", \"type\": \"%s\"", event->count, types[event->type]);
+    fprintf(out, "\"count\": %" PRIu64 ", \"type\": \"%s\"", event->count,
+            cgx_type_name((enum cgx_type_class)event->type));
     if (event->kind == CGX_TRACE_EXACT)
         return;
     if (event->bits == CGX_TIMELINE_ADAPTIVE)
@@ -148,7 +148,7 @@ void cgx_timeline_put_rank(FILE *out, const struct cgx_timeline_rank *rank,
     if (!is_first)
         fputc(',', out);
     put_process(out, rank);
-    for (uint64_t i = 0; i < rank->kept; i++) {
+    for (size_t i = 0; i < rank->kept; i++) {
         if (i == 0 || tid_of(&events[i]) != tid_of(&events[i - 1]))
             put_row(out, rank->rank, &events[i]);
         put_event(out, rank, &events[i]);

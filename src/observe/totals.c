@@ -7,36 +7,32 @@
 
 #include "util/log.h"
 
-static atomic_ullong compressed_calls, bytes_sent;
-static struct {
+static struct count {
     atomic_ullong calls, bytes;
-} exact[CGX_REASONS], large[CGX_REASONS];
+} compressed, exact[CGX_REASONS], large[CGX_REASONS];
 
-static void add(atomic_ullong *to, unsigned long long value)
+static void count_call(struct count *count, size_t bytes)
 {
-    atomic_fetch_add_explicit(to, value, memory_order_relaxed);
+    atomic_fetch_add_explicit(&count->calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&count->bytes, bytes, memory_order_relaxed);
 }
 
 void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large)
 {
-    add(&exact[reason].calls, 1);
-    add(&exact[reason].bytes, bytes);
-    if (is_large) {
-        add(&large[reason].calls, 1);
-        add(&large[reason].bytes, bytes);
-    }
+    count_call(&exact[reason], bytes);
+    if (is_large)
+        count_call(&large[reason], bytes);
 }
 
 void cgx_totals_compressed(size_t sent)
 {
-    add(&compressed_calls, 1);
-    add(&bytes_sent, sent);
+    count_call(&compressed, sent);
 }
 
 struct cgx_totals cgx_totals(void)
 {
-    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed_calls),
-                                .bytes_sent = atomic_load(&bytes_sent)};
+    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed.calls),
+                                .bytes_sent = atomic_load(&compressed.bytes)};
 
     for (size_t i = 0; i < CGX_REASONS; i++) {
         totals.exact[i].calls = atomic_load(&exact[i].calls);
@@ -60,12 +56,12 @@ static void warn_of_nothing(void)
         if (atomic_load(&large[i].calls) > atomic_load(&large[most].calls))
             most = (enum cgx_reason)i;
     }
-    if (atomic_load(&compressed_calls) == 0 && cgx_reason_advice(most) &&
+    if (atomic_load(&compressed.calls) == 0 && cgx_reasons[most].advice &&
         (calls >= CGX_TOTALS_MANY_CALLS || bytes >= CGX_TOTALS_MANY_BYTES))
         cgx_log(CGX_LOG_WARN,
                 "no large sum of floats was compressed (%llu calls, %.1f GiB); most frequent "
                 "reason: %s: %s",
-                calls, (double)bytes / 0x1p30, cgx_reason_text(most), cgx_reason_advice(most));
+                calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
 }
 
 void cgx_totals_log(int rank)
@@ -81,7 +77,7 @@ void cgx_totals_log(int rank)
         if (totals.exact[i].calls > 0)
             cgx_log(CGX_LOG_INFO, "%llu calls of %llu bytes were exact: %s",
                     (unsigned long long)totals.exact[i].calls,
-                    (unsigned long long)totals.exact[i].bytes, cgx_reason_text((enum cgx_reason)i));
+                    (unsigned long long)totals.exact[i].bytes, cgx_reasons[i].text);
     }
     if (rank == 0)
         warn_of_nothing();

@@ -3,6 +3,8 @@
 
 #include "pmpi/allreduce.h"
 
+#include <stdatomic.h>
+
 #include "coll/watch.h"
 #include "comm/agreed_calls.h"
 #include "comm/comm.h"
@@ -14,34 +16,52 @@
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "mpi/world.h"
 #include "observe/check.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
-#include "pmpi/finalize.h"
 #include "pmpi/guard.h"
 #include "util/float_state.h"
 #include "util/log.h"
+
+/* ---- what MPI_Finalize does ---- */
+
+static void finish(int rank, int size)
+{
+    cgx_totals_log(rank);
+    cgx_stats_write(rank, size);
+    cgx_timeline_write(rank, size);
+    cgx_cuda_finalize();
+}
+
+/* The first call after MPI_Init reads the settings, whose mistakes are logged, and has MPI_Finalize
+ * do its part. */
+static void prepare(void)
+{
+    static atomic_bool prepared;
+
+    if (atomic_load_explicit(&prepared, memory_order_acquire) || !cgx_world_exists())
+        return;
+    cgx_config();
+    cgx_world_at_end(finish);
+    atomic_store_explicit(&prepared, true, memory_order_release);
+}
 
 /* ---- what is known of a call ---- */
 
 static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,
                                       const struct cgx_occurrence *occurrence)
 {
-    struct cgx_recurring found = {.call = cgx_recurrence_key((uint64_t)call->count, call->type),
-                                  .position = occurrence->position,
-                                  .recurs = occurrence->recurs,
-                                  .kind = &state->kinds[call->type]};
+    uint64_t key = cgx_recurrence_key((uint64_t)call->count, call->type);
+    struct cgx_recurring found;
 
-    if ((uint64_t)call->count < cgx_config()->minimal_size) {
-        found.reason = CGX_REASON_SMALL;
-        return found;
-    }
-    if (found.recurs || state->hints || cgx_config_rules())
-        found.override = cgx_comm_override(state, found.call, found.position, &found.reason);
-    found.recurs |= found.override.recurs == CGX_RECURS_ALWAYS;
+    if ((uint64_t)call->count < cgx_config()->minimal_size)
+        return (struct cgx_recurring){.reason = CGX_REASON_SMALL};
+    found = cgx_comm_recurring(state, key, occurrence->position);
+    found.recurs = occurrence->recurs || found.override.recurs == CGX_RECURS_ALWAYS;
     if (!found.recurs && !found.override.exact)
         found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
     if (!found.reason)
@@ -56,28 +76,20 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
 
 /* ---- exact ---- */
 
-/* An exact call, for REASON, on a communicator whose calls may be compressed. */
-static int exact(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
-                 enum cgx_reason reason)
+/* An exact call, for REASON, on a communicator whose calls may be compressed. This rank forms an
+ * opinion of it for the ranks' next decision about ENTRY; NULL: none. */
+static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
+                 struct cgx_agreed_call *entry)
 {
     int64_t begun = cgx_trace_now();
-    int code = cgx_exact(mpi, call, reason);
+    int code;
 
-    cgx_timeline_exact(begun, (uint64_t)call->count, call->type);
-    cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
-    return code;
-}
-
-/* The same, and this rank forms an opinion of it for the ranks' next decision. */
-static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
-                const struct cgx_recurring *recurring, enum cgx_reason reason)
-{
-    struct cgx_agreed_call *entry = recurring->entry;
-    int64_t begun = cgx_trace_now();
-    int code =
-        cgx_guard_exact(mpi, call, reason, (unsigned)state->size, entry->looks++, entry->opinion);
-
-    entry->sampled = true;
+    if (entry) {
+        code = cgx_guard_exact(call, reason, (unsigned)state->size, entry->looks++, entry->opinion);
+        entry->sampled = true;
+    } else {
+        code = cgx_exact(call, reason);
+    }
     cgx_timeline_exact(begun, (uint64_t)call->count, call->type);
     cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
     return code;
@@ -86,7 +98,7 @@ static int look(const struct cgx_mpi *mpi, const struct cgx_call *call, struct c
 /* ---- compressed ---- */
 
 /* A call in which a consensus was seen, after STRIKES of which the same is true. */
-static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+static int redo(const struct cgx_call *call, struct cgx_comm *state,
                 const struct cgx_recurring *recurring, const struct cgx_seen *seen,
                 unsigned strikes)
 {
@@ -96,13 +108,13 @@ static int redo(const struct cgx_mpi *mpi, const struct cgx_call *call, struct c
 
     cgx_call_strike(recurring->entry, strikes);
     cgx_decide_warn(state, recurring, verdict);
-    return look(mpi, call, state, recurring, CGX_REASON_HELD);
+    return exact(call, state, CGX_REASON_HELD, recurring->entry);
 }
 
 /* What the caller gets of a call that was run with OUTCOME. REFUSAL: why this rank could not serve
  * it, if it could not. */
-static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
-                    const struct cgx_recurring *recurring, enum cgx_reason refusal,
+static int conclude(const struct cgx_call *call, struct cgx_comm *state,
+                    struct cgx_agreed_call *entry, enum cgx_reason refusal,
                     enum cgx_outcome outcome)
 {
     switch (outcome) {
@@ -111,20 +123,20 @@ static int conclude(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
     case CGX_OUTCOME_CONSENSUS: /* is done again */
         break;
     case CGX_OUTCOME_DECLINED:
-        cgx_call_decline(recurring->entry, refusal);
-        return exact(mpi, call, state, recurring->entry->reason);
+        cgx_call_decline(entry, refusal);
+        return exact(call, state, entry->reason, NULL);
     case CGX_OUTCOME_HALFWAY:
-        cgx_call_decline(recurring->entry, refusal);
-        return cgx_errors_raise(mpi, call->comm, "a rank could not go on half-way");
+        cgx_call_decline(entry, refusal);
+        return cgx_errors_raise(call->comm, "a rank could not go on half-way");
     case CGX_OUTCOME_UNRECOVERABLE:
-        return cgx_decide_raise(mpi, call->comm, refusal);
+        return cgx_decide_raise(call->comm, refusal);
     case CGX_OUTCOME_LOST:
-        return cgx_errors_raise(mpi, call->comm, "this rank has no result");
+        return cgx_errors_raise(call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
         state->broken = true;
-        return cgx_errors_raise(mpi, call->comm, "MPI could not move the data");
+        return cgx_errors_raise(call->comm, "MPI could not move the data");
     }
-    return mpi->ERR_INTERN;
+    return cgx_mpi()->ERR_INTERN;
 }
 
 /* Runs COLL, compares what came of it if that is wanted, and counts. */
@@ -163,7 +175,7 @@ static float watched_for(const struct cgx_comm *state, const struct cgx_recurrin
     union cgx_float_state caller;
     double threshold;
 
-    if (recurring->override.unguarded || !cgx_call_watched(recurring->entry))
+    if (recurring->override.consensus == CGX_SAID_OFF || !cgx_call_watched(recurring->entry))
         return 0;
     cgx_float_enter(&caller);
     threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
@@ -173,7 +185,7 @@ static float watched_for(const struct cgx_comm *state, const struct cgx_recurrin
     return (float)threshold;
 }
 
-static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+static int compress(const struct cgx_call *call, struct cgx_comm *state,
                     const struct cgx_recurring *recurring)
 {
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
@@ -181,7 +193,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
     unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
-    struct cgx_coll coll = {.mpi = mpi,
+    struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->own,
                             .rank = (unsigned)state->rank,
                             .scratch = &state->scratch,
@@ -195,7 +207,7 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
 
     if (!planned) {
         state->broken = true;
-        return cgx_errors_raise(mpi, call->comm, "out of memory");
+        return cgx_errors_raise(call->comm, "out of memory");
     }
     coll.schedule = &planned->schedule;
     if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &feedback))
@@ -219,8 +231,8 @@ static int compress(const struct cgx_mpi *mpi, const struct cgx_call *call, stru
         recurring->kind->apart--;
     outcome = run(state, &coll, stats_key(recurring));
     if (outcome == CGX_OUTCOME_CONSENSUS)
-        return redo(mpi, call, state, recurring, &coll.seen, strikes);
-    return conclude(mpi, call, state, recurring, offer.refusal, outcome);
+        return redo(call, state, recurring, &coll.seen, strikes);
+    return conclude(call, state, recurring->entry, offer.refusal, outcome);
 }
 
 /* ---- a call ---- */
@@ -238,12 +250,14 @@ static enum cgx_reason reason_of(const struct cgx_agreed_call *entry)
     }
 }
 
-/* A call that recurs, and is exact. */
-static int leave_exact(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                       struct cgx_comm *state, const struct cgx_recurring *recurring)
+/* A call that is exact for REASON, as others like it; ENTRY as in exact(). */
+static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
+                       const struct cgx_recurring *recurring, enum cgx_reason reason,
+                       struct cgx_agreed_call *entry)
 {
-    cgx_stats_exact(state->stats, stats_key(recurring));
-    return exact(mpi, call, state, reason_of(recurring->entry));
+    if (recurring->recurs)
+        cgx_stats_exact(state->stats, stats_key(recurring));
+    return exact(call, state, reason, entry);
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
@@ -276,7 +290,7 @@ static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recur
 }
 
 /* A call that recurs. */
-static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, struct cgx_comm *state,
+static int serve(const struct cgx_call *call, struct cgx_comm *state,
                  const struct cgx_recurring *recurring)
 {
     struct cgx_agreed_call *entry = recurring->entry;
@@ -287,22 +301,20 @@ static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call, struct 
         cgx_call_agree(entry);
     if (entry->state != CGX_CALL_COMPRESSED) {
         if (!is_due(recurring))
-            return leave_exact(mpi, call, state, recurring);
-        if (cgx_decide_guards(&recurring->override) && !entry->sampled) {
-            cgx_stats_exact(state->stats, stats_key(recurring));
-            return look(mpi, call, state, recurring, reason_of(entry));
-        }
+            return leave_exact(call, state, recurring, reason_of(entry), NULL);
+        if (cgx_decide_guards(&recurring->override) && !entry->sampled)
+            return leave_exact(call, state, recurring, reason_of(entry), entry);
     }
     if (entry->state != CGX_CALL_COMPRESSED || entry->sampled ||
         !cgx_decide_is_served(state, recurring)) {
         offer = cgx_eligible_offer(call);
-        code = cgx_decide(mpi, call->comm, state, recurring, &offer);
+        code = cgx_decide(state, recurring, &offer);
         if (code != CGX_MPI_SUCCESS)
             return code;
     }
     if (entry->state != CGX_CALL_COMPRESSED)
-        return leave_exact(mpi, call, state, recurring);
-    return compress(mpi, call, state, recurring);
+        return leave_exact(call, state, recurring, reason_of(entry), NULL);
+    return compress(call, state, recurring);
 }
 
 static void say_established(struct cgx_comm *state)
@@ -319,48 +331,45 @@ static void say_established(struct cgx_comm *state)
 
 /* Small sums tell biases between layers from buffers that were fused. Those before the first that
  * could be compressed go unseen. */
-static void note_small(const struct cgx_mpi *mpi, const struct cgx_call *call)
+static void note_small(const struct cgx_call *call)
 {
     struct cgx_comm *state;
 
-    if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == mpi->COMM_NULL)
+    if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == cgx_mpi()->COMM_NULL)
         return;
-    state = cgx_comm_peek(mpi, call->comm);
+    state = cgx_comm_peek(call->comm);
     if (state)
         cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
 }
 
 int cgx_allreduce(struct cgx_call *call)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_occurrence occurrence;
     struct cgx_recurring found;
     enum cgx_reason reason = cgx_eligible(call);
     struct cgx_comm *state;
     int code;
 
-    cgx_finalize_prepare();
+    prepare();
     if (reason == CGX_REASON_SMALL)
-        note_small(mpi, call);
+        note_small(call);
     if (reason)
-        return cgx_exact(mpi, call, reason);
-    code = cgx_comm_get(mpi, call->comm, &state);
+        return cgx_exact(call, reason);
+    code = cgx_comm_get(call->comm, &state);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (state->broken)
-        return cgx_errors_raise(mpi, call->comm, "an earlier one on this communicator failed");
+        return cgx_errors_raise(call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
-        return cgx_exact(mpi, call, state->refusal);
+        return cgx_exact(call, state->refusal);
     occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
     cgx_stats_step(state->stats, state->recurrence);
     if (occurrence.recurs && !state->established)
         say_established(state);
-    if (occurrence.begins_step && cgx_positions_step(mpi, state) != CGX_MPI_SUCCESS)
-        return cgx_errors_raise(mpi, call->comm, "MPI could not exchange widths");
+    if (occurrence.begins_step && cgx_positions_step(state) != CGX_MPI_SUCCESS)
+        return cgx_errors_raise(call->comm, "MPI could not exchange widths");
     found = recurring(state, call, &occurrence);
-    if (found.recurs && found.reason)
-        cgx_stats_exact(state->stats, stats_key(&found));
     if (found.reason)
-        return exact(mpi, call, state, found.reason);
-    return serve(mpi, call, state, &found);
+        return leave_exact(call, state, &found, found.reason, NULL);
+    return serve(call, state, &found);
 }

@@ -36,8 +36,9 @@ static void ask_whether_aware(void)
 
 /* Before MPI_Init the question may abort and the call is an error anyway. A program that uses MPI
  * sessions alone has communicators without MPI_Init, but not these. */
-static bool may_ask(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
+static bool may_ask(cgx_mpi_comm comm)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     int initialized = 0;
 
     mpi->Initialized(&initialized);
@@ -69,8 +70,9 @@ static void set_span(struct span *span, size_t count, size_t size, cgx_mpi_aint 
 }
 
 /* False: there is no such type. */
-static bool find_span(const struct cgx_mpi *mpi, const struct cgx_call *call, struct span *span)
+static bool find_span(const struct cgx_call *call, struct span *span)
 {
+    const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_aint bound, extent, true_bound, true_extent;
     int size;
 
@@ -108,25 +110,9 @@ static bool has_device(const void *buffer, const struct cgx_pointer *where, cons
     return is_device(first) || is_device(first + span->bytes - 1);
 }
 
-static bool sends_device(const struct cgx_call *call, const struct span *span)
+bool cgx_bounce_needed(const struct cgx_call *call, bool on_host)
 {
-    return has_device(call->sendbuf, &call->send, span);
-}
-
-static bool receives_device(const struct cgx_call *call, const struct span *span)
-{
-    return has_device(call->recvbuf, &call->receive, span);
-}
-
-/* Where the lowest byte of BUFFER is, whose address is WHERE. */
-static struct cgx_pointer find_lowest(const void *buffer, const struct cgx_pointer *where,
-                                      const struct span *span)
-{
-    return span->first == 0 ? *where : cgx_cuda_pointer(lowest(buffer, span));
-}
-
-bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, bool on_host)
-{
+    const struct cgx_mpi *mpi = cgx_mpi();
     struct span span;
 
     if (call->count <= 0)
@@ -136,10 +122,11 @@ bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, b
         !(mpi->looks_created(call->op) && cgx_pinned_possible()))
         return false;
     if (call->comm == mpi->COMM_NULL || call->op == mpi->OP_NULL ||
-        !mpi->looks_like_type(call->datatype) || !may_ask(mpi, call->comm) ||
-        !find_span(mpi, call, &span) || span.bytes == 0)
+        !mpi->looks_like_type(call->datatype) || !may_ask(call->comm) || !find_span(call, &span) ||
+        span.bytes == 0)
         return false;
-    if (!sends_device(call, &span) && !receives_device(call, &span))
+    if (!has_device(call->sendbuf, &call->send, &span) &&
+        !has_device(call->recvbuf, &call->receive, &span))
         return false;
     if (on_host)
         return true;
@@ -147,50 +134,49 @@ bool cgx_bounce_needed(const struct cgx_mpi *mpi, const struct cgx_call *call, b
     return !aware;
 }
 
-/* ---- errors ---- */
-
-static int raise_buffer(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
-{
-    mpi->Comm_call_errhandler(comm, mpi->ERR_BUFFER);
-    return mpi->ERR_BUFFER;
-}
-
-static int raise_status(const struct cgx_mpi *mpi, cgx_mpi_comm comm, enum cgx_status status,
-                        const char *what)
-{
-    if (status != CGX_ERR_NOMEM)
-        return cgx_errors_raise(mpi, comm, what);
-    cgx_log(CGX_LOG_ERROR, "an all-reduce failed: no host memory to copy device memory to");
-    mpi->Comm_call_errhandler(comm, mpi->ERR_NO_MEM);
-    return mpi->ERR_NO_MEM;
-}
-
 /* ---- the copies ---- */
 
-/* Whether all of a device buffer is there. */
-static int look_at(const struct cgx_mpi *mpi, const struct cgx_call *call, const struct span *span,
-                   const void *buffer, const struct cgx_pointer *where, const char *name)
-{
-    const struct cgx_pointer first = find_lowest(buffer, where, span);
+/* A buffer of the call and what stands in for it. */
+struct buffer {
+    char *device; /* the lowest byte that the call may touch; NULL: it is no device memory */
+    struct cgx_pointer where;
+    void *block; /* NULL: the caller's own is passed on */
+    char *host;  /* where that byte is in the block */
+};
 
-    if (buffer == mpi->BOTTOM) {
-        cgx_log(CGX_LOG_ERROR,
-                "an all-reduce failed: MPI_BOTTOM with a datatype that names "
-                "device memory, which %s cannot read",
-                mpi->name);
-        return raise_buffer(mpi, call->comm);
-    }
-    if (span->bytes == SIZE_MAX || !cgx_cuda_reaches(&first, lowest(buffer, span), span->bytes)) {
-        cgx_log(CGX_LOG_ERROR,
-                "an all-reduce failed: the %s buffer in device memory, %p, does not have the %zu "
-                "bytes of %lld elements",
-                name, buffer, span->bytes, (long long)call->count);
-        return raise_buffer(mpi, call->comm);
-    }
+struct bounce {
+    struct cgx_call call; /* for the MPI library: its buffers were not looked at */
+    struct span span;
+    struct buffer send, receive;
+};
+
+/* Takes note of ADDRESS, which is WHERE, in BUFFER if it is device memory, all of which must be
+ * there. */
+static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, const void *address,
+                        const struct cgx_pointer *where, const char *name)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    const struct cgx_call *call = &bounce->call;
+    const struct span *span = &bounce->span;
+
+    if (!has_device(address, where, span))
+        return CGX_MPI_SUCCESS;
+    buffer->device = lowest(address, span);
+    buffer->where = span->first == 0 ? *where : cgx_cuda_pointer(buffer->device);
+    if (address == mpi->BOTTOM)
+        return cgx_errors_raise_code(call->comm, mpi->ERR_BUFFER,
+                                     "MPI_BOTTOM with a datatype that names device memory, which "
+                                     "%s cannot read",
+                                     mpi->name);
+    if (span->bytes == SIZE_MAX || !cgx_cuda_reaches(&buffer->where, buffer->device, span->bytes))
+        return cgx_errors_raise_code(call->comm, mpi->ERR_BUFFER,
+                                     "the %s buffer in device memory, %p, does not have the %zu "
+                                     "bytes of %lld elements",
+                                     name, address, span->bytes, (long long)call->count);
     return CGX_MPI_SUCCESS;
 }
 
-static void release(struct cgx_bounce_buffer *buffer)
+static void release(const struct buffer *buffer)
 {
     if (buffer->block != NULL)
         cgx_pinned_give(&buffer->where, buffer->block);
@@ -198,7 +184,7 @@ static void release(struct cgx_bounce_buffer *buffer)
 
 /* Has BUFFER stand in for its device memory, filled if it is to be READ. Sets *GIVEN, the MPI
  * library's address of it. After an error BUFFER is still to be released. */
-static enum cgx_status copy_in(struct cgx_bounce_buffer *buffer, const struct span *span, bool read,
+static enum cgx_status copy_in(struct buffer *buffer, const struct span *span, bool read,
                                void **given)
 {
     const struct cgx_pointer *where = &buffer->where;
@@ -215,77 +201,60 @@ static enum cgx_status copy_in(struct cgx_bounce_buffer *buffer, const struct sp
     return read ? cgx_pinned_fetch(where, buffer->host, buffer->device, span->bytes) : CGX_OK;
 }
 
-/* What stands in for BUFFER, whose address is WHERE, is to be copied in. */
-static void begin_buffer(struct cgx_bounce_buffer *bounce, const void *buffer,
-                         const struct cgx_pointer *where, const struct span *span)
+static enum cgx_status copy_all_in(struct bounce *bounce)
 {
-    bounce->device = lowest(buffer, span);
-    bounce->where = find_lowest(buffer, where, span);
-}
-
-static enum cgx_status copy_all_in(struct cgx_bounce *bounce, const struct span *span)
-{
+    const struct span *span = &bounce->span;
     struct cgx_call *call = &bounce->call;
     bool same = call->sendbuf == call->recvbuf; /* an error, for the MPI library to see */
     bool read = same || call->sendbuf == cgx_mpi()->IN_PLACE || span->gaps;
-    bool sends = !same && sends_device(call, span), receives = receives_device(call, span);
+    bool receives = bounce->receive.device != NULL;
     enum cgx_status status;
     void *sendbuf = NULL;
 
-    if (receives)
-        begin_buffer(&bounce->receive, call->recvbuf, &call->receive, span);
-    if (sends)
-        begin_buffer(&bounce->send, call->sendbuf, &call->send, span);
-    status = cgx_pinned_enter(receives ? &bounce->receive.where : &bounce->send.where);
+    status = cgx_cuda_enter(receives ? &bounce->receive.where : &bounce->send.where);
     if (status != CGX_OK)
         return status;
     if (receives)
         status = copy_in(&bounce->receive, span, read, &call->recvbuf);
     if (same) {
         call->sendbuf = call->recvbuf;
-    } else if (status == CGX_OK && sends) {
+    } else if (status == CGX_OK && bounce->send.device != NULL) {
         status = copy_in(&bounce->send, span, true, &sendbuf);
         call->sendbuf = sendbuf;
     }
-    cgx_pinned_leave();
+    cgx_cuda_leave();
     return status;
 }
 
-int cgx_bounce_begin(const struct cgx_mpi *mpi, const struct cgx_call *call,
-                     struct cgx_bounce *bounce)
+int cgx_bounce(const struct cgx_call *call, int (*reduce)(const struct cgx_call *call))
 {
+    const char *failure = "device memory cannot be copied to the host";
+    struct bounce bounce = {.call = *call};
+    const struct buffer *receive = &bounce.receive;
     enum cgx_status status;
-    struct span span;
-    int code = CGX_MPI_SUCCESS;
+    int code;
 
-    if (!find_span(mpi, call, &span))
-        return mpi->ERR_TYPE;
-    if (sends_device(call, &span))
-        code = look_at(mpi, call, &span, call->sendbuf, &call->send, "send");
-    if (code == CGX_MPI_SUCCESS && receives_device(call, &span))
-        code = look_at(mpi, call, &span, call->recvbuf, &call->receive, "receive");
+    if (!find_span(call, &bounce.span))
+        return cgx_mpi()->ERR_TYPE;
+    code = begin_buffer(&bounce, &bounce.send, call->sendbuf, &call->send, "send");
+    if (code == CGX_MPI_SUCCESS)
+        code = begin_buffer(&bounce, &bounce.receive, call->recvbuf, &call->receive, "receive");
     if (code != CGX_MPI_SUCCESS)
         return code;
-    *bounce = (struct cgx_bounce){.call = *call, .bytes = span.bytes};
-    status = copy_all_in(bounce, &span);
+    status = copy_all_in(&bounce);
+    if (status == CGX_OK) {
+        code = reduce(&bounce.call);
+        failure = "the result cannot be copied to device memory";
+        if (code == CGX_MPI_SUCCESS && receive->block != NULL)
+            status = cgx_pinned_store(&receive->where, receive->device, receive->host,
+                                      bounce.span.bytes);
+    }
+    release(&bounce.send);
+    release(&bounce.receive);
     if (status == CGX_OK)
-        return CGX_MPI_SUCCESS;
-    release(&bounce->send);
-    release(&bounce->receive);
-    return raise_status(mpi, call->comm, status, "device memory cannot be copied to the host");
-}
-
-int cgx_bounce_end(const struct cgx_mpi *mpi, struct cgx_bounce *bounce, int code)
-{
-    const struct cgx_bounce_buffer *receive = &bounce->receive;
-    enum cgx_status status = CGX_OK;
-
-    if (code == CGX_MPI_SUCCESS && receive->block != NULL)
-        status = cgx_pinned_store(&receive->where, receive->device, receive->host, bounce->bytes);
-    release(&bounce->send);
-    release(&bounce->receive);
-    if (status != CGX_OK)
-        return raise_status(mpi, bounce->call.comm, status,
-                            "the result cannot be copied to device memory");
-    return code;
+        return code;
+    if (status == CGX_ERR_NOMEM)
+        return cgx_errors_raise_code(call->comm, cgx_mpi()->ERR_NO_MEM,
+                                     "no host memory to copy device memory to");
+    return cgx_errors_raise(call->comm, failure);
 }

@@ -21,3 +21,14 @@ const void *cgx_call_input(const struct cgx_call *call)
 {
     return call->sendbuf == cgx_mpi()->IN_PLACE ? call->recvbuf : call->sendbuf;
 }
+
+int cgx_call_reduce(const struct cgx_call *call)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+
+    if (call->large)
+        return mpi->Allreduce_c(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op,
+                                call->comm);
+    return mpi->Allreduce(call->sendbuf, call->recvbuf, (int)call->count, call->datatype, call->op,
+                          call->comm);
+}

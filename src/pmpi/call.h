@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "cuda/memory.h"
-#include "mpi/table.h"
 #include "mpi/types.h"
 
 /* The caller's arguments; large: those of MPI_Allreduce_c. */
@@ -30,5 +29,8 @@ void cgx_call_look(struct cgx_call *call);
 
 /* Where the elements that CALL puts in are. */
 const void *cgx_call_input(const struct cgx_call *call);
+
+/* PMPI_Allreduce with CALL's arguments; returns what it returns. */
+int cgx_call_reduce(const struct cgx_call *call);
 
 #endif

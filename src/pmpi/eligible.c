@@ -7,16 +7,11 @@
 #include "mpi/config.h"
 #include "mpi/ops.h"
 
-static enum cgx_reason refuse_count(cgx_mpi_count count)
-{
-    if (count < CGX_ELIGIBLE_LEAST)
-        return CGX_REASON_SMALL;
-    return count > CGX_ELIGIBLE_MOST ? CGX_REASON_LARGE : CGX_REASON_NONE;
-}
-
 enum cgx_reason cgx_eligible(struct cgx_call *call)
 {
-    enum cgx_reason reason = refuse_count(call->count);
+    enum cgx_reason reason = call->count < CGX_ELIGIBLE_LEAST  ? CGX_REASON_SMALL
+                             : call->count > CGX_ELIGIBLE_MOST ? CGX_REASON_LARGE
+                                                               : CGX_REASON_NONE;
 
     call->type = CGX_TYPE_OTHER;
     if (call->op == cgx_mpi()->SUM) {
@@ -39,15 +34,13 @@ enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *
 {
     enum cgx_op_class sum = CGX_OP_UNKNOWN;
 
-    if (call->type != CGX_TYPE_OPAQUE16) {
-        *dtype = call->type == CGX_TYPE_FLOAT32   ? CGX_FLOAT32
-                 : call->type == CGX_TYPE_FLOAT16 ? CGX_FLOAT16
-                                                  : CGX_BFLOAT16;
+    *dtype = cgx_type_dtype(call->type);
+    if (call->type != CGX_TYPE_OPAQUE16)
         return CGX_REASON_NONE;
-    }
     if (cgx_type_is_byte_pair(call->datatype))
         sum = cgx_op_probe(call->op, call->datatype);
-    *dtype = sum == CGX_OP_SUM_BFLOAT16 ? CGX_BFLOAT16 : CGX_FLOAT16;
+    if (sum == CGX_OP_SUM_BFLOAT16)
+        *dtype = CGX_BFLOAT16;
     return sum == CGX_OP_UNKNOWN ? CGX_REASON_UNKNOWN_SUM : CGX_REASON_NONE;
 }
 

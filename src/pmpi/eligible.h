@@ -6,7 +6,6 @@
 #ifndef CGX_PMPI_ELIGIBLE_H
 #define CGX_PMPI_ELIGIBLE_H
 
-#include "codec/format.h"
 #include "comm/offer.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"

@@ -11,65 +11,50 @@
 #include "pmpi/half_sum.h"
 #include "util/log.h"
 
-static size_t element_bytes(const struct cgx_mpi *mpi, const struct cgx_call *call)
+static size_t element_bytes(const struct cgx_call *call)
 {
     int bytes = 0;
 
     if (call->type != CGX_TYPE_OTHER)
         return call->type == CGX_TYPE_FLOAT32 ? 4 : 2;
     /* An MPI that serves calls before MPI_Init may not answer then. */
-    if (cgx_world_rank() < 0 || mpi->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
+    if (cgx_world_rank() < 0 || cgx_mpi()->Type_size(call->datatype, &bytes) != CGX_MPI_SUCCESS)
         return 0;
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
 /* A call that MPI has served: its arguments are right. */
-static void note(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason)
+static void note(const struct cgx_call *call, enum cgx_reason reason)
 {
     bool large = call->type != CGX_TYPE_OTHER && call->count >= CGX_ELIGIBLE_LEAST &&
                  (uint64_t)call->count >= cgx_config()->minimal_size;
-    struct cgx_reason_call kind = {
-        .count = call->count, .datatype = (uintptr_t)call->datatype, .op = (uintptr_t)call->op};
+    int ranks = 0;
 
-    cgx_totals_exact(reason, (size_t)call->count * element_bytes(mpi, call), large);
+    cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large);
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
-    mpi->Comm_size(call->comm, &kind.ranks);
-    cgx_reason_log(&kind, reason);
+    cgx_mpi()->Comm_size(call->comm, &ranks);
+    cgx_reason_log(reason, (uint64_t)call->count, (uintptr_t)call->datatype, (uintptr_t)call->op,
+                   ranks);
 }
 
 /* ---- the call ---- */
 
-static int reduce(const struct cgx_mpi *mpi, const struct cgx_call *call)
-{
-    if (cgx_half_sum_needed(mpi, call))
-        return cgx_half_sum(call);
-    if (call->large)
-        return mpi->Allreduce_c(call->sendbuf, call->recvbuf, call->count, call->datatype, call->op,
-                                call->comm);
-    return mpi->Allreduce(call->sendbuf, call->recvbuf, (int)call->count, call->datatype, call->op,
-                          call->comm);
-}
-
 /* Through copies on the host where the MPI needs them. */
-static int serve(const struct cgx_mpi *mpi, const struct cgx_call *call)
+static int serve(const struct cgx_call *call)
 {
-    struct cgx_bounce bounce;
-    int code;
+    bool halves = cgx_half_sum_needed(call);
 
-    if (!cgx_bounce_needed(mpi, call, cgx_half_sum_needed(mpi, call)))
-        return reduce(mpi, call);
-    code = cgx_bounce_begin(mpi, call, &bounce);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    return cgx_bounce_end(mpi, &bounce, reduce(mpi, &bounce.call));
+    if (cgx_bounce_needed(call, halves))
+        return cgx_bounce(call, halves ? cgx_half_sum : cgx_call_reduce);
+    return halves ? cgx_half_sum(call) : cgx_call_reduce(call);
 }
 
-int cgx_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason)
+int cgx_exact(const struct cgx_call *call, enum cgx_reason reason)
 {
-    int code = serve(mpi, call);
+    int code = serve(call);
 
     if (code == CGX_MPI_SUCCESS)
-        note(mpi, call, reason);
+        note(call, reason);
     return code;
 }

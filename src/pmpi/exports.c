@@ -45,34 +45,32 @@ static bool is_known(const struct cgx_mpi *mpi)
 
 /* ---- reductions ---- */
 
-typedef int allreduce_words(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
-                            word comm);
-typedef int allreduce_c_words(const void *sendbuf, void *recvbuf, cgx_mpi_count count,
-                              word datatype, word op, word comm);
-
-/* CALL has all but its handles. */
-static int serve(const struct cgx_mpi *mpi, struct cgx_call *call, word datatype, word op,
-                 word comm)
+static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
+                  cgx_mpi_count count, bool large, word datatype, word op, word comm)
 {
-    call->datatype = (cgx_mpi_datatype)mpi->handle(datatype);
-    call->op = (cgx_mpi_op)mpi->handle(op);
-    call->comm = (cgx_mpi_comm)mpi->handle(comm);
-    cgx_call_look(call);
-    return cgx_allreduce(call);
+    if (is_known(mpi)) {
+        struct cgx_call call = {.sendbuf = sendbuf,
+                                .recvbuf = recvbuf,
+                                .count = count,
+                                .datatype = (cgx_mpi_datatype)mpi->handle(datatype),
+                                .op = (cgx_mpi_op)mpi->handle(op),
+                                .comm = (cgx_mpi_comm)mpi->handle(comm),
+                                .large = large};
+
+        cgx_call_look(&call);
+        return cgx_allreduce(&call);
+    }
+    if (large)
+        return mpi->raw.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+    if (mpi->raw.Allreduce == NULL)
+        return FAILED;
+    return mpi->raw.Allreduce(sendbuf, recvbuf, (int)count, datatype, op, comm);
 }
 
 int cgx_export_allreduce(const void *sendbuf, void *recvbuf, int count, word datatype, word op,
                          word comm)
 {
-    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-
-    if (is_known(mpi))
-        return serve(mpi,
-                     &(struct cgx_call){.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count},
-                     datatype, op, comm);
-    if (mpi->raw.Allreduce == NULL)
-        return FAILED;
-    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, count, datatype, op, comm);
+    return reduce(cgx_mpi_find(CALLER), sendbuf, recvbuf, count, false, datatype, op, comm);
 }
 
 /* mpi4py calls this one because this library exports it: an MPI of before MPI-4 serves it with
@@ -83,46 +81,30 @@ int cgx_export_allreduce_c(const void *sendbuf, void *recvbuf, cgx_mpi_count cou
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     bool large = mpi->raw.Allreduce_c != NULL;
 
-    if (mpi->raw.Allreduce == NULL)
-        return FAILED;
     if (!large && (count > INT_MAX || count < INT_MIN))
         return is_known(mpi) ? mpi->ERR_COUNT : FAILED;
-    if (is_known(mpi))
-        return serve(mpi,
-                     &(struct cgx_call){
-                         .sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .large = large},
-                     datatype, op, comm);
-    if (large)
-        return ((allreduce_c_words *)mpi->raw.Allreduce_c)(sendbuf, recvbuf, count, datatype, op,
-                                                           comm);
-    return ((allreduce_words *)mpi->raw.Allreduce)(sendbuf, recvbuf, (int)count, datatype, op,
-                                                   comm);
+    return reduce(mpi, sendbuf, recvbuf, count, large, datatype, op, comm);
 }
 
 /* ---- ops ---- */
 
-typedef int op_create(cgx_mpi_user_function *function, int commute, void *op);
-typedef int op_create_c(cgx_mpi_user_function_c *function, int commute, void *op);
-
-static void remember_op(const struct cgx_mpi *mpi, const void *op,
-                        const struct cgx_op_source *source)
+/* *OP, which SOURCE describes, was made if there was no ERROR. */
+static int created(const struct cgx_mpi *mpi, int error, const void *op,
+                   const struct cgx_op_source *source)
 {
-    if (is_known(mpi))
+    if (error == CGX_MPI_SUCCESS && is_known(mpi))
         cgx_op_created((cgx_mpi_op)mpi->handle_at(op), source);
+    return error;
 }
 
 int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
 {
     const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, false, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
-    int error;
 
     if (mpi->raw.Op_create == NULL)
         return FAILED;
-    error = ((op_create *)mpi->raw.Op_create)(function, commute, op);
-    if (error == CGX_MPI_SUCCESS)
-        remember_op(mpi, op, &source);
-    return error;
+    return created(mpi, mpi->raw.Op_create(function, commute, op), op, &source);
 }
 
 int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void *op)
@@ -130,33 +112,24 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
     const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, true, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     cgx_mpi_user_function *caller;
-    int error;
 
     if (mpi->raw.Op_create == NULL)
         return FAILED;
-    if (mpi->raw.Op_create_c != NULL) {
-        error = ((op_create_c *)mpi->raw.Op_create_c)(function, commute, op);
-    } else {
-        caller = cgx_op_from_large(function);
-        if (caller == NULL) {
-            cgx_log(CGX_LOG_ERROR,
-                    "MPI_Op_create_c fails: %s has none, and at most %d functions "
-                    "of ops are served without",
-                    mpi->name, CGX_OP_LARGE_MAX);
-            return FAILED;
-        }
-        error = ((op_create *)mpi->raw.Op_create)(caller, commute, op);
-    }
-    if (error == CGX_MPI_SUCCESS)
-        remember_op(mpi, op, &source);
-    return error;
+    if (mpi->raw.Op_create_c != NULL)
+        return created(mpi, mpi->raw.Op_create_c(function, commute, op), op, &source);
+    caller = cgx_op_from_large(function);
+    if (caller != NULL)
+        return created(mpi, mpi->raw.Op_create(caller, commute, op), op, &source);
+    cgx_log(CGX_LOG_ERROR,
+            "MPI_Op_create_c fails: %s has none, and at most %d functions "
+            "of ops are served without",
+            mpi->name, CGX_OP_LARGE_MAX);
+    return FAILED;
 }
 
 /* ---- freeing ----
  *
  * A handle is forgotten before it is free, since another thread may get it the moment it is. */
-
-typedef int free_handle(void *handle);
 
 int cgx_export_op_free(void *op)
 {
@@ -166,7 +139,7 @@ int cgx_export_op_free(void *op)
         return FAILED;
     if (is_known(mpi) && op != NULL)
         cgx_op_freed((cgx_mpi_op)mpi->handle_at(op));
-    return ((free_handle *)mpi->raw.Op_free)(op);
+    return mpi->raw.Op_free(op);
 }
 
 int cgx_export_type_free(void *datatype)
@@ -177,12 +150,10 @@ int cgx_export_type_free(void *datatype)
         return FAILED;
     if (is_known(mpi) && datatype != NULL)
         cgx_op_type_freed((cgx_mpi_datatype)mpi->handle_at(datatype));
-    return ((free_handle *)mpi->raw.Type_free)(datatype);
+    return mpi->raw.Type_free(datatype);
 }
 
 /* ---- hints ---- */
-
-typedef int comm_set_info_words(word comm, word info);
 
 int cgx_export_comm_set_info(word comm, word info)
 {
@@ -191,9 +162,8 @@ int cgx_export_comm_set_info(word comm, word info)
 
     if (mpi->raw.Comm_set_info == NULL)
         return FAILED;
-    error = ((comm_set_info_words *)mpi->raw.Comm_set_info)(comm, info);
+    error = mpi->raw.Comm_set_info(comm, info);
     if (error == CGX_MPI_SUCCESS && is_known(mpi))
-        error =
-            cgx_comm_hint(mpi, (cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
+        error = cgx_comm_hint((cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
     return error;
 }

@@ -21,9 +21,10 @@ struct sample {
     size_t elements; /* of the call */
     size_t bucket_size, count, group;
     uint32_t number;
-    char *copy;            /* of the buckets of the input; NULL: it is still where it was */
-    char *fetched;         /* of one bucket in device memory */
+    void *memory;          /* that the following lie in */
     float *values, *input; /* of one bucket */
+    char *fetched;         /* one bucket, as it is in its buffer */
+    char *copy;            /* of the buckets of the input; NULL: it is still where it was */
 };
 
 static bool is_on_host(const struct cgx_pointer *buffer)
@@ -34,7 +35,7 @@ static bool is_on_host(const struct cgx_pointer *buffer)
 /* Many copies of one buffer enter its context once. True: leave. */
 static bool enter(const struct cgx_pointer *buffer)
 {
-    return !is_on_host(buffer) && cgx_pinned_enter(buffer) == CGX_OK;
+    return !is_on_host(buffer) && cgx_cuda_enter(buffer) == CGX_OK;
 }
 
 static size_t first_of(const struct sample *sample, size_t index)
@@ -77,54 +78,48 @@ static bool copy_input(struct sample *sample, const struct cgx_call *call)
     bool waits = !is_on_host(where) && cgx_config()->sync == CGX_SYNC_DEVICE;
     bool had = !waits || cgx_pinned_wait(where) == CGX_OK;
 
-    sample->copy = malloc(sample->count * bucket_bytes(sample));
-    had = had && sample->copy != NULL;
     for (size_t i = 0; had && i < sample->count; i++)
         had = fetch(sample, where, call->recvbuf, first_of(sample, i),
                     sample->copy + i * bucket_bytes(sample));
     if (entered)
-        cgx_pinned_leave();
+        cgx_cuda_leave();
     return had;
 }
 
-static void release(struct sample *sample)
+static size_t at_least_one(size_t value)
 {
-    free(sample->copy);
-    free(sample->fetched);
-    free(sample->values);
-    free(sample->input);
+    return value > 0 ? value : 1;
 }
 
 /* False: nothing can be said of this call. Whoever has wrong arguments is told by MPI. */
 static bool begin(const struct cgx_call *call, uint32_t number, struct sample *sample)
 {
-    const struct cgx_settings *settings = cgx_config();
     bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
-    size_t most, buckets;
+    size_t most, buckets, size = cgx_config()->bucket_size;
 
-    *sample = (struct sample){
-        .elements = (size_t)call->count, .bucket_size = settings->bucket_size, .number = number};
+    *sample =
+        (struct sample){.elements = (size_t)call->count, .bucket_size = size, .number = number};
     if (cgx_eligible_dtype(call, &sample->dtype) ||
         cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL))
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
                                                                  : CGX_GUARD_MOST_DEVICE;
-    buckets = sample->elements / sample->bucket_size;
-    sample->count = buckets / CGX_GUARD_GROUP;
+    buckets = sample->elements / size;
+    sample->count = at_least_one(buckets / CGX_GUARD_GROUP);
     if (sample->count > most)
         sample->count = most;
-    if (sample->count == 0)
-        sample->count = 1;
-    sample->group = buckets / sample->count;
-    if (sample->group == 0)
-        sample->group = 1;
-    sample->fetched = malloc(bucket_bytes(sample));
-    sample->values = malloc(sample->bucket_size * sizeof(float));
-    sample->input = malloc(sample->bucket_size * sizeof(float));
-    if (sample->fetched && sample->values && sample->input &&
-        (!in_place || copy_input(sample, call)))
+    sample->group = at_least_one(buckets / sample->count);
+    sample->memory = malloc(2 * size * sizeof(float) +
+                            (in_place ? sample->count + 1 : 1) * bucket_bytes(sample));
+    if (!sample->memory)
+        return false;
+    sample->values = sample->memory;
+    sample->input = sample->values + size;
+    sample->fetched = (char *)(sample->input + size);
+    sample->copy = in_place ? sample->fetched + bucket_bytes(sample) : NULL;
+    if (!in_place || copy_input(sample, call))
         return true;
-    release(sample);
+    free(sample->memory);
     return false;
 }
 
@@ -149,16 +144,16 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
     return true;
 }
 
-int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason,
-                    unsigned ranks, uint32_t number, uint32_t words[CGX_OPINION_WORDS])
+int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason, unsigned ranks,
+                    uint32_t number, uint32_t words[CGX_OPINION_WORDS])
 {
     struct cgx_closeness closeness = {0};
     union cgx_float_state caller;
     struct sample sample;
     bool can = begin(call, number, &sample), entered;
-    int code = cgx_exact(mpi, call, reason);
+    int code = cgx_exact(call, reason);
 
-    cgx_opinion_none(words);
+    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
     if (!can)
         return code;
     entered = enter(&call->receive);
@@ -167,7 +162,7 @@ int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum
         cgx_opinion(&closeness, words);
     cgx_float_leave(&caller);
     if (entered)
-        cgx_pinned_leave();
-    release(&sample);
+        cgx_cuda_leave();
+    free(sample.memory);
     return code;
 }

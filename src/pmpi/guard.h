@@ -6,9 +6,6 @@
 #ifndef CGX_PMPI_GUARD_H
 #define CGX_PMPI_GUARD_H
 
-#include "codec/format.h"
-#include "mpi/table.h"
-#include "mpi/types.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"
 #include "policy/consensus.h"
@@ -23,7 +20,7 @@
  * that sum; NUMBER, of the samples that were taken of such calls, moves the sample. Where the
  * elements cannot be read or memory is short the opinion is that nothing is known. Returns what the
  * exact call does. */
-int cgx_guard_exact(const struct cgx_mpi *mpi, const struct cgx_call *call, enum cgx_reason reason,
-                    unsigned ranks, uint32_t number, uint32_t words[CGX_OPINION_WORDS]);
+int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason, unsigned ranks,
+                    uint32_t number, uint32_t words[CGX_OPINION_WORDS]);
 
 #endif

@@ -9,15 +9,13 @@
 
 #include <stdbool.h>
 
-#include "mpi/table.h"
-#include "mpi/types.h"
-#include "pmpi/allreduce.h"
+#include "pmpi/call.h"
 
 /* Version, type and op decide: the same on all ranks. */
-bool cgx_half_sum_needed(const struct cgx_mpi *mpi, const struct cgx_call *call);
+bool cgx_half_sum_needed(const struct cgx_call *call);
 
-/* CALL as an MPI_SUM of float32 copies, each result rounded to nearest once. TYPE is FLOAT16 or
- * BFLOAT16; the buffers are host memory. Returns what PMPI_Allreduce returns; on an error nothing
+/* CALL, a sum of float16 in host memory, as one of float32 copies, each result rounded to nearest
+ * once. Returns what PMPI_Allreduce returns; on an error nothing
  * is written. Arguments that the MPI library refuses, and calls for which memory cannot be had, are
  * passed to it as they are. */
 int cgx_half_sum(const struct cgx_call *call);

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "policy/adapt_model.h"
 
@@ -52,80 +51,68 @@ static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
 
 /* ---- memory ---- */
 
-static bool is_wanted(const struct cgx_plan *plan)
+/* Makes LAYER that of a copy of PLAN, if it wants one. */
+static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *layer)
 {
-    return plan && plan->adaptive;
+    if (!plan || !plan->adaptive)
+        return true;
+    layer->plan = cgx_plan_copy(plan);
+    layer->nsegments = plan->nsegments;
+    layer->kept.room = plan->count / CGX_KEPT_PART + CGX_KEPT_ELEMENTS;
+    layer->kept.elements = malloc(layer->kept.room * sizeof layer->kept.elements[0]);
+    return layer->plan && layer->kept.elements;
 }
 
-/* Hands PLACES rows of ROW bytes on from *MEMORY. */
-static void *take(unsigned char **memory, size_t places, size_t row)
+/* The memory of all layers' segments. */
+static bool get_memory(struct cgx_adapt *adapt)
 {
-    void *taken = *memory;
+    const size_t n = adapt->nsegments;
 
-    *memory += places * row;
-    return taken;
+    adapt->segments = calloc(n, sizeof adapt->segments[0]);
+    adapt->energies = calloc(n, sizeof adapt->energies[0]);
+    adapt->findings = calloc(n, sizeof adapt->findings[0]);
+    adapt->measured = calloc(n, sizeof adapt->measured[0]);
+    adapt->summed = calloc(1, cgx_adapt_block(adapt));
+    if (!adapt->segments || !adapt->energies || !adapt->findings || !adapt->measured ||
+        !adapt->summed)
+        return false;
+    /* Behind all that must be aligned. */
+    adapt->widths = (uint8_t *)(adapt->summed + n);
+    return true;
 }
 
-/* What LAYER has of the memory for all, beside the rows that are sent. */
-static void give_rows(struct cgx_adapt_layer *layer, unsigned char **memory)
+/* Gives LAYER its part of the memory, the segments from FIRST on. */
+static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, size_t first)
 {
-    size_t n = layer->plan->nsegments;
+    layer->segments = adapt->segments + first;
+    layer->energies = adapt->energies + first;
+    layer->findings = adapt->findings + first;
+    for (size_t s = 0; s < layer->nsegments; s++) {
+        struct cgx_adapt_segment *segment = &layer->segments[s];
 
-    layer->known = take(memory, n, sizeof layer->known[0]);
-    layer->findings = take(memory, n, sizeof layer->findings[0]);
-    layer->found = take(memory, n, sizeof layer->found[0]);
-    layer->energies = take(memory, n, sizeof(double));
-    layer->passed = take(memory, n, sizeof(double));
-    layer->times = take(memory, n, sizeof(double));
-    layer->reference = take(memory, n, sizeof(double));
-    layer->latest = take(memory, n, sizeof(double));
-    layer->scale = take(memory, n, sizeof(double));
-    for (size_t s = 0; s < n; s++) {
+        segment->plan = layer->plan;
+        segment->about = &layer->plan->segments[s];
         for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
-            layer->known[s][i] = NAN;
-        layer->energies[s] = layer->scale[s] = NAN;
+            segment->known[i] = NAN;
+        layer->energies[s] = segment->scale = NAN;
+        adapt->widths[first + s] = segment->about->bits;
     }
 }
 
-static size_t kept_of(const struct cgx_plan *plan)
+static bool make_layers(struct cgx_adapt *adapt, const struct cgx_plan *const *plans)
 {
-    return plan->count / CGX_KEPT_PART + CGX_KEPT_ELEMENTS;
-}
+    size_t first = 0;
 
-/* The block that is sent comes first, its widths behind all that must be aligned. */
-static bool give_memory(struct cgx_adapt *adapt)
-{
-    const size_t row = sizeof adapt->measured[0], n = adapt->nsegments;
-    unsigned char *memory =
-        calloc(n, 2 * row + 2 * sizeof(struct cgx_finding) + 6 * sizeof(double));
-    unsigned char *block = calloc(n, row + 1);
-    size_t first = 0, kept = 0;
-
-    for (size_t i = 0; i < adapt->nlayers; i++)
-        kept += adapt->layers[i].plan ? kept_of(adapt->layers[i].plan) : 0;
-    adapt->measured = (void *)memory;
-    adapt->summed = (void *)block;
-    adapt->kept = malloc(kept * sizeof adapt->kept[0]);
-    if (!memory || !block || !adapt->kept)
-        return false;
-    memory += n * row;
-    adapt->widths = block + n * row;
-    kept = 0;
     for (size_t i = 0; i < adapt->nlayers; i++) {
-        struct cgx_adapt_layer *layer = &adapt->layers[i];
-        size_t nsegments = layer->plan ? layer->plan->nsegments : 0;
-
-        if (!layer->plan)
-            continue;
-        layer->measured = adapt->measured + first;
-        layer->summed = adapt->summed + first;
-        layer->kept.elements = adapt->kept + kept;
-        layer->kept.room = kept_of(layer->plan);
-        kept += layer->kept.room;
-        give_rows(layer, &memory);
-        for (size_t s = 0; s < nsegments; s++)
-            adapt->widths[first + s] = layer->plan->segments[s].bits;
-        first += nsegments;
+        if (!make_layer(plans[i], &adapt->layers[i]))
+            return false;
+        adapt->nsegments += adapt->layers[i].nsegments;
+    }
+    if (adapt->nsegments == 0 || !get_memory(adapt))
+        return false;
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        give_part(adapt, &adapt->layers[i], first);
+        first += adapt->layers[i].nsegments;
     }
     return true;
 }
@@ -134,7 +121,6 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
                                    const struct cgx_plan *const *plans, size_t nplans)
 {
     struct cgx_adapt *adapt = calloc(1, sizeof *adapt + nplans * sizeof adapt->layers[0]);
-    bool had = adapt != NULL;
 
     if (!adapt)
         return NULL;
@@ -145,30 +131,27 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
     adapt->left = adapt->window = CGX_ADAPT_FIRST;
     adapt->allowed = 1;
     adapt->nlayers = nplans;
-    for (size_t i = 0; had && i < nplans; i++) {
-        if (!is_wanted(plans[i]))
-            continue;
-        adapt->layers[i].plan = cgx_plan_copy(plans[i]);
-        had = adapt->layers[i].plan != NULL;
-        adapt->nsegments += plans[i]->nsegments;
+    if (!make_layers(adapt, plans)) {
+        cgx_adapt_free(adapt);
+        return NULL;
     }
-    if (had && adapt->nsegments > 0 && give_memory(adapt)) {
-        follow_sampling(adapt);
-        return adapt;
-    }
-    cgx_adapt_free(adapt);
-    return NULL;
+    follow_sampling(adapt);
+    return adapt;
 }
 
 void cgx_adapt_free(struct cgx_adapt *adapt)
 {
     if (!adapt)
         return;
-    for (size_t i = 0; i < adapt->nlayers; i++)
+    for (size_t i = 0; i < adapt->nlayers; i++) {
         cgx_plan_free(adapt->layers[i].plan);
+        free(adapt->layers[i].kept.elements);
+    }
+    free(adapt->segments);
+    free(adapt->energies);
+    free(adapt->findings);
     free(adapt->measured);
     free(adapt->summed);
-    free(adapt->kept);
     free(adapt);
 }
 
@@ -185,15 +168,16 @@ static bool follow_energies(struct cgx_adapt_layer *layer)
 {
     bool was_in = false;
 
-    for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        double now = cgx_model_range(layer, i);
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &layer->segments[i];
+        double now = cgx_model_range(segment, layer->energies[i]);
 
         layer->energies[i] = NAN;
         was_in = was_in || isfinite(now);
-        if (!cgx_model_is_variable(&layer->plan->segments[i]) || !isfinite(now))
+        if (!cgx_segment_is_variable(segment->about) || !isfinite(now))
             continue;
-        layer->latest[i] = now;
-        layer->scale[i] = layer->reference[i] > 0 ? now / layer->reference[i] : now;
+        segment->latest = now;
+        segment->scale = segment->reference > 0 ? now / segment->reference : now;
     }
     return was_in;
 }
@@ -222,27 +206,27 @@ static void add_finding(struct cgx_finding *to, const struct cgx_finding *findin
     }
 }
 
-/* Adds what was found of LAYER in the step, segment by segment, where it is finite on all ranks. */
-static void add_findings(struct cgx_adapt_layer *layer)
+/* Adds what was found in the step, segment by segment, where it is finite on all ranks. */
+static void add_findings(struct cgx_adapt *adapt)
 {
-    for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        double now = cgx_model_range(layer, i);
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &adapt->segments[i];
+        double now = cgx_model_range(segment, adapt->energies[i]);
 
         if (!isfinite(now))
             continue;
-        add_finding(&layer->found[i], &layer->findings[i]);
-        layer->passed[i] += now;
-        layer->times[i]++;
+        add_finding(&segment->found, &adapt->findings[i]);
+        segment->passed += now;
+        segment->times++;
     }
 }
 
-static void forget_found(struct cgx_adapt_layer *layer)
+static void forget_found(struct cgx_adapt *adapt)
 {
-    size_t n = layer->plan->nsegments;
-
-    memset(layer->found, 0, n * sizeof layer->found[0]);
-    memset(layer->passed, 0, n * sizeof layer->passed[0]);
-    memset(layer->times, 0, n * sizeof layer->times[0]);
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        adapt->segments[i].found = (struct cgx_finding){.owned = 0};
+        adapt->segments[i].passed = adapt->segments[i].times = 0;
+    }
 }
 
 /* What SUM over buckets of weight SEEN is for those of weight ALL. A sample of constant buckets
@@ -254,11 +238,11 @@ static double for_all(double sum, double seen, double all)
     return seen > 0 ? sum * (all / seen) : NAN;
 }
 
-static void conclude(struct cgx_adapt_layer *layer)
+static void conclude(struct cgx_adapt *adapt)
 {
-    for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        const struct cgx_finding *found = &layer->found[i];
-        double *row = layer->measured[i];
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        const struct cgx_finding *found = &adapt->segments[i].found;
+        double *row = adapt->measured[i];
 
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
             row[w] = for_all(found->errors[w], found->sampled, found->quantised);
@@ -270,58 +254,31 @@ static void conclude(struct cgx_adapt_layer *layer)
 /* ---- steps ---- */
 
 /* What was measured says nothing of values on quite another scale: steps have a least size. */
-static bool is_outgrown(const struct cgx_adapt_layer *layer)
+static bool is_outgrown(const struct cgx_adapt *adapt)
 {
-    for (size_t i = 0; layer->plan && i < layer->plan->nsegments; i++) {
-        if (cgx_model_is_variable(&layer->plan->segments[i]) && layer->reference[i] > 0 &&
-            layer->scale[i] > CGX_ADAPT_OUTGROWN)
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (adapt->segments[i].reference > 0 && adapt->segments[i].scale > CGX_ADAPT_OUTGROWN)
             return true;
-    }
     return false;
-}
-
-/* Takes note of the step in all layers, which was measured or not. True if one is outgrown. */
-static bool follow_step(struct cgx_adapt *adapt, bool measured)
-{
-    bool outgrown = false;
-
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        struct cgx_adapt_layer *layer = &adapt->layers[i];
-
-        if (!layer->plan)
-            continue;
-        if (measured)
-            add_findings(layer);
-        layer->kept.compares = follow_energies(layer) && measured;
-        outgrown = outgrown || is_outgrown(layer);
-    }
-    return outgrown;
-}
-
-static void forget_all(struct cgx_adapt *adapt)
-{
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        if (adapt->layers[i].plan)
-            forget_found(&adapt->layers[i]);
-    }
 }
 
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 {
-    bool outgrown = follow_step(adapt, cgx_adapt_measures(adapt));
+    bool measured = cgx_adapt_measures(adapt);
     enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
 
+    if (measured)
+        add_findings(adapt);
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        adapt->layers[i].kept.compares = follow_energies(&adapt->layers[i]) && measured;
     adapt->steps++;
     adapt->left--;
-    if (adapt->choices > 0 && adapt->left > 1 && outgrown) {
-        forget_all(adapt);
+    if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(adapt)) {
+        forget_found(adapt);
         aim(adapt, 1, 1);
     }
     if (adapt->left == 0) {
-        for (size_t i = 0; i < adapt->nlayers; i++) {
-            if (adapt->layers[i].plan)
-                conclude(&adapt->layers[i]);
-        }
+        conclude(adapt);
         aim(adapt, adapt->period, CGX_ADAPT_MEASURED_STEPS);
         due = CGX_ADAPT_MEASURED;
     } else if (adapt->choices > 0 && cgx_model_over(adapt) > adapt->allowed) {
@@ -338,23 +295,23 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     bool changed = false;
     double over;
 
+    if (due == CGX_ADAPT_MEASURED)
+        cgx_model_take(adapt);
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
         uint32_t hash;
 
         if (!layer->plan)
             continue;
-        if (due == CGX_ADAPT_MEASURED)
-            cgx_model_take(layer);
         hash = layer->plan->hash;
         cgx_plan_set(layer->plan, widths);
-        widths += layer->plan->nsegments;
+        widths += layer->nsegments;
         changed = changed || layer->plan->hash != hash;
         /* Where it is cut is a matter of its widths. */
         layer->kept.compares = layer->kept.compares && layer->plan->hash == hash;
     }
     /* With these widths all is measured anew. */
-    forget_all(adapt);
+    forget_found(adapt);
     adapt->choices++;
     over = cgx_model_over(adapt);
     adapt->allowed = over > 1 ? CGX_ADAPT_EXCEEDED * over : 1;

@@ -61,26 +61,32 @@
  * its powers. NaN: not known. */
 #define CGX_ADAPT_ROW (CGX_WIDTHS + CGX_POWERS)
 
+/* A segment of a recurring buffer. */
+struct cgx_adapt_segment {
+    const struct cgx_plan *plan;     /* the layer's ... */
+    const struct cgx_segment *about; /* ... and what it says of the segment */
+    struct cgx_finding found;        /* of all steps measured since the last choice, and ... */
+    double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
+    double times;  /* ... and how many had finite ones */
+    /* The mean of the steps when it was last finite; errors that are NaN: never. Without the
+     * payloads' own errors, and the noise N in the place of CGX_POWER_INPUTS. */
+    double known[CGX_ADAPT_ROW];
+    double reference; /* the mean energy then */
+    double latest;    /* the last energy that was finite, as those in PASSED */
+    double scale;     /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is
+                         known */
+};
+
 /* One recurring buffer: a position of the step. */
 struct cgx_adapt_layer {
     struct cgx_plan *plan; /* NULL: the position has none; owned */
-    unsigned
-        addends; /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing */
+    size_t nsegments;      /* the plan's; 0: there is none */
+    struct cgx_adapt_segment *segments;
+    /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing. */
+    unsigned addends;
     double *energies;             /* for struct cgx_feedback, as are ... */
     struct cgx_finding *findings; /* ... these of a call ... */
-    struct cgx_kept kept;         /* ... and this */
-    struct cgx_finding *found;    /* of all steps measured since the last choice, and ... */
-    double *passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
-    double *times;  /* ... and how many had finite ones */
-    double (*measured)[CGX_ADAPT_ROW]; /* what that comes to */
-    double (*summed)[CGX_ADAPT_ROW];   /* for all ranks */
-    /* The mean of the steps when it was last finite; errors that are NaN: never. Without the
-     * payloads' own errors, and the noise N in the place of CGX_POWER_INPUTS. */
-    double (*known)[CGX_ADAPT_ROW];
-    double *reference; /* the mean energy then */
-    double *latest;    /* the last energy that was finite, as those in PASSED */
-    double
-        *scale; /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is known */
+    struct cgx_kept kept;         /* ... and this; ELEMENTS are owned */
 };
 
 struct cgx_adapt {
@@ -92,12 +98,15 @@ struct cgx_adapt {
     unsigned left;    /* steps up to the next choice from a measurement ... */
     unsigned window;  /* ... the last so many of which are measured */
     double allowed;   /* estimated error over budget beyond which widths are chosen at once */
-    size_t nsegments; /* of all layers */
-    double (*measured)[CGX_ADAPT_ROW]; /* of all segments, in one piece */
+    /* Of all layers, one after the other. */
+    size_t nsegments;
+    struct cgx_adapt_segment *segments;
+    double *energies;
+    struct cgx_finding *findings;
+    double (*measured)[CGX_ADAPT_ROW]; /* what this rank's FOUND come to */
     /* What the root sends, in one block: the sums of the ranks' measurements, then widths. */
     double (*summed)[CGX_ADAPT_ROW];
     uint8_t *widths;
-    float *kept;    /* the layers', in one piece */
     size_t nlayers; /* positions of the step */
     struct cgx_adapt_layer layers[];
 };

@@ -4,90 +4,91 @@
 #include "policy/adapt_model.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "codec/encoding.h"
+#include "policy/allocate.h"
 
-bool cgx_model_knows(const struct cgx_adapt_layer *layer, size_t segment)
+/* Whether anything is known of SEGMENT, whose width can change. */
+static bool is_known(const struct cgx_adapt_segment *segment)
 {
-    return cgx_model_is_variable(&layer->plan->segments[segment]) && !isnan(layer->scale[segment]);
+    return cgx_segment_is_variable(segment->about) && !isnan(segment->scale);
 }
 
-unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_segment *segment)
+/* The width that the error of SEGMENT is compared with. */
+static unsigned base_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
 {
-    return cgx_encoding_is_exact(adapt->base) ? segment->most : adapt->base;
+    return cgx_encoding_is_exact(adapt->base) ? segment->about->most : adapt->base;
+}
+
+/* Whether something was measured that can be scaled. */
+static bool is_measured(const struct cgx_adapt_segment *segment)
+{
+    return !isnan(segment->known[0]) && segment->reference > 0;
 }
 
 /* ---- errors ---- */
 
-double cgx_model_range(const struct cgx_adapt_layer *layer, size_t segment)
+double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
 {
-    const struct cgx_plan *plan = layer->plan;
-
-    return layer->energies[segment] *
-           cgx_encoding_range(plan->segments[segment].bits, plan->rounding);
+    return energy * cgx_encoding_range(segment->about->bits, segment->plan->rounding);
 }
 
-double cgx_model_error(const struct cgx_adapt_layer *layer, size_t segment, unsigned bits)
+/* The error of SEGMENT at BITS. Where nothing was measured that could be scaled, of elements spread
+ * evenly between the levels: n u^2 / 12, or twice that. */
+static double error_of(const struct cgx_adapt_segment *segment, unsigned bits)
 {
-    const struct cgx_plan *plan = layer->plan;
+    enum cgx_rounding rounding = segment->plan->rounding;
 
-    if (!isnan(layer->known[segment][0]) && layer->reference[segment] > 0)
-        return layer->known[segment][bits - 1] * layer->scale[segment];
-    return layer->scale[segment] / cgx_encoding_range(bits, plan->rounding) *
-           cgx_encoding_variance(plan->rounding);
+    if (is_measured(segment))
+        return segment->known[bits - 1] * segment->scale;
+    return segment->scale / cgx_encoding_range(bits, rounding) * cgx_encoding_variance(rounding);
 }
 
 /* ---- powers ---- */
 
 /* As in KNOWN; NaN: not known. */
-static double power_at(const struct cgx_adapt_layer *layer, size_t segment, enum cgx_power power)
+static double power_of(const struct cgx_adapt_segment *segment, enum cgx_power power)
 {
-    if (isnan(layer->known[segment][0]) || !(layer->reference[segment] > 0))
-        return NAN;
-    return layer->known[segment][CGX_WIDTHS + power] * layer->scale[segment];
+    return is_measured(segment) ? segment->known[CGX_WIDTHS + power] * segment->scale : NAN;
 }
 
-unsigned cgx_model_least(const struct cgx_adapt_layer *layer, size_t segment)
+/* The least width of SEGMENT that the cap allows. */
+static unsigned least_of(const struct cgx_adapt_segment *segment)
 {
-    const struct cgx_segment *about = &layer->plan->segments[segment];
-    double allowed = CGX_ADAPT_CAP * power_at(layer, segment, CGX_POWER_SUM);
-    unsigned bits = about->least;
+    double allowed = CGX_ADAPT_CAP * power_of(segment, CGX_POWER_SUM);
+    unsigned bits = segment->about->least;
 
     /* A power that is not known forbids nothing. */
-    while (bits < about->most && cgx_model_error(layer, segment, bits) > allowed)
+    while (bits < segment->about->most && error_of(segment, bits) > allowed)
         bits++;
     return bits;
 }
 
 /* The change, or where that is not known the noise, so that it does not bound it. */
-static double change_at(const struct cgx_adapt_layer *layer, size_t segment)
+static double change_of(const struct cgx_adapt_segment *segment)
 {
-    double change = power_at(layer, segment, CGX_POWER_CHANGE);
+    double change = power_of(segment, CGX_POWER_CHANGE);
 
-    return isnan(change) ? power_at(layer, segment, CGX_POWER_INPUTS) : change;
+    return isnan(change) ? power_of(segment, CGX_POWER_INPUTS) : change;
 }
 
-static bool knows_noise(const struct cgx_adapt_layer *layer, size_t segment)
+static bool knows_noise(const struct cgx_adapt_segment *segment)
 {
-    return cgx_model_knows(layer, segment) &&
-           isfinite(power_at(layer, segment, CGX_POWER_INPUTS)) &&
-           isfinite(power_at(layer, segment, CGX_POWER_SUM));
+    return is_known(segment) && isfinite(power_of(segment, CGX_POWER_INPUTS)) &&
+           isfinite(power_of(segment, CGX_POWER_SUM));
 }
 
-bool cgx_model_changes_less(const struct cgx_adapt *adapt)
+/* Whether all layers' change is less than their noise. */
+static bool changes_less_than_noise(const struct cgx_adapt *adapt)
 {
     double noise = 0, change = 0;
 
-    for (size_t i = 0; i < adapt->nlayers && adapt->kind == CGX_BUDGET_NOISE; i++) {
-        const struct cgx_adapt_layer *layer = &adapt->layers[i];
-
-        for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-            if (!knows_noise(layer, s))
-                continue;
-            noise += power_at(layer, s, CGX_POWER_INPUTS);
-            change += change_at(layer, s);
-        }
+    for (size_t i = 0; i < adapt->nsegments && adapt->kind == CGX_BUDGET_NOISE; i++) {
+        if (!knows_noise(&adapt->segments[i]))
+            continue;
+        noise += power_of(&adapt->segments[i], CGX_POWER_INPUTS);
+        change += change_of(&adapt->segments[i]);
     }
     return change < noise;
 }
@@ -96,58 +97,53 @@ double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
 {
     double noise = 0, power = 0;
 
-    for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-        if (!knows_noise(layer, s))
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        if (!knows_noise(&layer->segments[i]))
             continue;
-        noise += power_at(layer, s, CGX_POWER_INPUTS);
-        power += power_at(layer, s, CGX_POWER_SUM);
+        noise += power_of(&layer->segments[i], CGX_POWER_INPUTS);
+        power += power_of(&layer->segments[i], CGX_POWER_SUM);
     }
     return power > 0 ? noise / power : NAN;
 }
 
 /* ---- budgets ---- */
 
-double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                        size_t segment, bool changes_less)
+/* What SEGMENT adds to the budget. */
+static double budget_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+                        bool changes_less)
 {
-    unsigned base = cgx_model_base(adapt, &layer->plan->segments[segment]);
-    double noise;
+    double error = error_of(segment, base_of(adapt, segment)), noise;
 
     if (adapt->kind == CGX_BUDGET_ERROR)
-        return adapt->alpha * cgx_model_error(layer, segment, base);
-    if (!knows_noise(layer, segment))
-        return cgx_model_error(layer, segment, base);
-    noise = changes_less ? change_at(layer, segment) : power_at(layer, segment, CGX_POWER_INPUTS);
-    return adapt->alpha * noise + CGX_ADAPT_FLOOR * power_at(layer, segment, CGX_POWER_SUM);
-}
-
-static void add_layer(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
-                      bool changes_less, double *error, double *budget)
-{
-    const struct cgx_plan *plan = layer->plan;
-
-    for (size_t s = 0; plan && s < plan->nsegments; s++) {
-        if (!cgx_model_knows(layer, s))
-            continue;
-        *error += cgx_model_error(layer, s, plan->segments[s].bits);
-        *budget += cgx_model_budget(adapt, layer, s, changes_less);
-    }
+        return adapt->alpha * error;
+    if (!knows_noise(segment))
+        return error;
+    noise = changes_less ? change_of(segment) : power_of(segment, CGX_POWER_INPUTS);
+    return adapt->alpha * noise + CGX_ADAPT_FLOOR * power_of(segment, CGX_POWER_SUM);
 }
 
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget)
 {
+    bool changes_less = changes_less_than_noise(adapt);
+
     *error = *budget = 0;
-    add_layer(adapt, layer, cgx_model_changes_less(adapt), error, budget);
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        const struct cgx_adapt_segment *segment = &layer->segments[i];
+
+        if (!is_known(segment))
+            continue;
+        *error += error_of(segment, segment->about->bits);
+        *budget += budget_of(adapt, segment, changes_less);
+    }
 }
 
 double cgx_model_over(const struct cgx_adapt *adapt)
 {
-    bool changes_less = cgx_model_changes_less(adapt);
-    double error = 0, budget = 0;
+    const struct cgx_adapt_layer all = {.segments = adapt->segments, .nsegments = adapt->nsegments};
+    double error, budget;
 
-    for (size_t i = 0; i < adapt->nlayers; i++)
-        add_layer(adapt, &adapt->layers[i], changes_less, &error, &budget);
+    cgx_adapt_estimate(adapt, &all, &error, &budget);
     return error > 0 ? error / budget : 0;
 }
 
@@ -178,40 +174,136 @@ static void clean(double powers[CGX_POWERS], double error, unsigned addends)
         positive(inputs - powers[CGX_POWER_SUM] / addends) * addends / (addends - 1);
 }
 
-static bool is_finite(const struct cgx_adapt_layer *layer, size_t segment)
+/* Takes the powers in the ROW of all ranks, and the mean energy of its steps. What is not known now
+ * is what it was. */
+static void take_powers(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+                        unsigned addends, double reference)
 {
-    bool finite = layer->times[segment] > 0;
-
-    for (unsigned w = 0; w < CGX_WIDTHS; w++)
-        finite = finite && isfinite(layer->summed[segment][w]);
-    return finite;
-}
-
-/* What is not known now is what it was. */
-static void take_powers(struct cgx_adapt_layer *layer, size_t segment, double reference)
-{
-    double *known = layer->known[segment] + CGX_WIDTHS, powers[CGX_POWERS];
-    double grown = layer->reference[segment] > 0 ? reference / layer->reference[segment] : NAN;
-    unsigned bits = layer->plan->segments[segment].bits;
+    double *known = segment->known + CGX_WIDTHS, powers[CGX_POWERS];
+    double grown = segment->reference > 0 ? reference / segment->reference : NAN;
 
     for (int p = 0; p < CGX_POWERS; p++)
-        powers[p] = layer->summed[segment][CGX_WIDTHS + p] / layer->times[segment];
-    clean(powers, layer->summed[segment][bits - 1] / layer->times[segment], layer->addends);
+        powers[p] = row[CGX_WIDTHS + p] / segment->times;
+    clean(powers, row[segment->about->bits - 1] / segment->times, addends);
     for (int p = 0; p < CGX_POWERS; p++)
         known[p] = isfinite(powers[p]) ? powers[p] : known[p] * grown;
 }
 
-void cgx_model_take(struct cgx_adapt_layer *layer)
+static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+                 unsigned addends)
 {
-    for (size_t i = 0; i < layer->plan->nsegments; i++) {
-        double reference = layer->passed[i] / layer->times[i];
+    double reference = segment->passed / segment->times;
+    bool finite = segment->times > 0;
 
-        if (!cgx_model_is_variable(&layer->plan->segments[i]) || !is_finite(layer, i))
-            continue;
-        take_powers(layer, i, reference);
-        for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            layer->known[i][w] = layer->summed[i][w] / layer->times[i];
-        layer->reference[i] = reference;
-        layer->scale[i] = reference > 0 ? 1 : 0;
+    for (unsigned w = 0; w < CGX_WIDTHS; w++)
+        finite = finite && isfinite(row[w]);
+    if (!cgx_segment_is_variable(segment->about) || !finite)
+        return;
+    take_powers(segment, row, addends, reference);
+    for (unsigned w = 0; w < CGX_WIDTHS; w++)
+        segment->known[w] = row[w] / segment->times;
+    segment->reference = reference;
+    segment->scale = reference > 0 ? 1 : 0;
+}
+
+void cgx_model_take(struct cgx_adapt *adapt)
+{
+    double(*row)[CGX_ADAPT_ROW] = adapt->summed;
+
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
+            take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].addends);
+}
+
+/* ---- the choice ---- */
+
+struct choice {
+    struct cgx_share *shares;
+    double (*errors)[CGX_WIDTHS];
+    size_t nshares;
+    double budget; /* of all errors */
+    double error;  /* with the present widths */
+    double cost;   /* bits of the present widths */
+    bool changes_less;
+    bool forbidden; /* some present width is below the cap */
+};
+
+static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+                      struct choice *choice)
+{
+    const struct cgx_segment *about = segment->about;
+    unsigned least = least_of(segment);
+    double *errors = choice->errors[choice->nshares];
+
+    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
+        errors[bits - 1] = bits > 1 || segment->plan->rounding == CGX_ROUNDING_NEAREST
+                               ? error_of(segment, bits)
+                               : 0;
+    choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
+                                                           .errors = errors,
+                                                           .least = least,
+                                                           .most = about->most,
+                                                           .base = base_of(adapt, segment)};
+    choice->budget += budget_of(adapt, segment, choice->changes_less);
+    choice->error += errors[about->bits - 1];
+    choice->cost += (double)about->count * about->bits;
+    choice->forbidden = choice->forbidden || about->bits < least;
+}
+
+/* Where base widths cost less they are the choice: their error is the budget, of which the margin
+ * leaves a part unspent. */
+static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
+{
+    double base = 0;
+
+    for (size_t i = 0; i < choice->nshares; i++) {
+        const struct cgx_share *share = &choice->shares[i];
+
+        if (share->base < share->least || share->base > share->most)
+            return;
+        base += share->cost * share->base;
     }
+    if (adapt->kind != CGX_BUDGET_ERROR || adapt->alpha < 1 ||
+        base > cgx_allocate_cost(choice->shares, choice->nshares))
+        return;
+    for (size_t i = 0; i < choice->nshares; i++)
+        choice->shares[i].bits = choice->shares[i].base;
+}
+
+/* The chosen widths go to the block, in the order of add_share. */
+static void set_widths(struct cgx_adapt *adapt, const struct choice *choice)
+{
+    size_t share = 0;
+
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (is_known(&adapt->segments[i]))
+            adapt->widths[i] = (uint8_t)choice->shares[share++].bits;
+}
+
+static void choose(struct cgx_adapt *adapt, struct choice *choice)
+{
+    choice->changes_less = changes_less_than_noise(adapt);
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (is_known(&adapt->segments[i]))
+            add_share(adapt, &adapt->segments[i], choice);
+    if (!isfinite(choice->budget) ||
+        cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
+        return;
+    prefer_base(adapt, choice);
+    if (adapt->choices == 0 || choice->forbidden || choice->error > choice->budget ||
+        cgx_allocate_cost(choice->shares, choice->nshares) < CGX_ADAPT_GAIN * choice->cost)
+        set_widths(adapt, choice);
+}
+
+void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
+{
+    struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
+                            .errors = calloc(adapt->nsegments, sizeof(double[CGX_WIDTHS]))};
+
+    if (due == CGX_ADAPT_MEASURED)
+        cgx_model_take(adapt);
+    if (choice.shares && choice.errors)
+        choose(adapt, &choice);
+    free(choice.shares);
+    free(choice.errors);
 }

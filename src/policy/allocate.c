@@ -39,7 +39,7 @@ static double total_error(const struct cgx_share *shares, size_t nshares)
     return total;
 }
 
-static double total_cost(const struct cgx_share *shares, size_t nshares)
+double cgx_allocate_cost(const struct cgx_share *shares, size_t nshares)
 {
     double total = 0;
 
@@ -93,20 +93,21 @@ static double choose_pivot(const struct hull *hulls, const struct open *open, si
     return a[2] < low ? low : a[2] > high ? high : a[2];
 }
 
-/* The vertex of SEGMENT, among those open, after all edges steeper than SLOPE. */
-static unsigned vertex_above(const struct hull *hull, const struct open *segment, double slope)
+/* Of the vertices of SEGMENT that are open: that after all edges steeper than SLOPE, and that after
+ * the edge as steep, if there is one. */
+struct cut {
+    unsigned char above, with;
+};
+
+static struct cut cut_at(const struct hull *hull, const struct open *segment, double slope)
 {
     unsigned vertex = segment->low;
+    bool edge;
 
     while (vertex < segment->high && hull->slope[vertex] > slope)
         vertex++;
-    return vertex;
-}
-
-static bool has_edge(const struct hull *hull, const struct open *segment, unsigned vertex,
-                     double slope)
-{
-    return vertex < segment->high && hull->slope[vertex] == slope;
+    edge = vertex < segment->high && hull->slope[vertex] == slope;
+    return (struct cut){(unsigned char)vertex, (unsigned char)(vertex + edge)};
 }
 
 /* Keeps what lies above SLOPE (less: what lies below it) open, decides segments of which nothing
@@ -120,12 +121,12 @@ static size_t narrow(struct cgx_share *shares, const struct hull *hulls, struct 
         struct open segment = open[i];
         const struct hull *hull = &hulls[segment.index];
         struct cgx_share *share = &shares[segment.index];
-        unsigned vertex = vertex_above(hull, &segment, slope);
+        struct cut cut = cut_at(hull, &segment, slope);
 
         if (less)
-            segment.low = (unsigned char)(vertex + has_edge(hull, &segment, vertex, slope));
+            segment.low = cut.with;
         else
-            segment.high = (unsigned char)vertex;
+            segment.high = cut.above;
         if (segment.low < segment.high) {
             open[kept++] = segment;
         } else {
@@ -147,19 +148,19 @@ static size_t raise_ties(struct cgx_share *shares, size_t nshares, const struct 
     for (size_t i = 0; i < nopen; i++) {
         const struct hull *hull = &hulls[open[i].index];
 
-        shares[open[i].index].bits = hull->width[vertex_above(hull, &open[i], slope)];
+        shares[open[i].index].bits = hull->width[cut_at(hull, &open[i], slope).above];
     }
     exact = total = total_error(shares, nshares);
     for (size_t i = 0; i < nopen && total > budget; i++) {
         struct cgx_share *share = &shares[open[i].index];
         const struct hull *hull = &hulls[open[i].index];
-        unsigned vertex = vertex_above(hull, &open[i], slope);
+        struct cut cut = cut_at(hull, &open[i], slope);
 
-        if (!has_edge(hull, &open[i], vertex, slope))
+        if (cut.with == cut.above)
             continue;
         last = open[i].index;
-        total -= error_at(share, share->bits) - error_at(share, hull->width[vertex + 1]);
-        share->bits = hull->width[vertex + 1];
+        total -= error_at(share, share->bits) - error_at(share, hull->width[cut.with]);
+        share->bits = hull->width[cut.with];
         /* What was small beside the total has been lost in it. */
         if (total < exact / 2)
             exact = total = total_error(shares, nshares);
@@ -193,11 +194,10 @@ static size_t raise_steepest(struct cgx_share *shares, size_t nshares, const str
         for (size_t i = 0; i < nopen; i++) {
             const struct cgx_share *share = &shares[open[i].index];
             const struct hull *hull = &hulls[open[i].index];
-            unsigned vertex = vertex_above(hull, &open[i], slope);
-            bool edge = has_edge(hull, &open[i], vertex, slope);
+            struct cut cut = cut_at(hull, &open[i], slope);
 
-            above += error_at(share, hull->width[vertex]);
-            with += error_at(share, hull->width[vertex + edge]);
+            above += error_at(share, hull->width[cut.above]);
+            with += error_at(share, hull->width[cut.with]);
         }
         if (above > budget && with <= budget)
             return raise_ties(shares, nshares, hulls, open, nopen, slope, budget);
@@ -206,17 +206,17 @@ static size_t raise_steepest(struct cgx_share *shares, size_t nshares, const str
     return nshares;
 }
 
-/* The raise of any segment that costs least of those that bring a total of TOTAL within the budget,
- * if one costs less than LIMIT. */
-static bool raise_cheapest(struct cgx_share *shares, size_t nshares, double total, double budget,
-                           double limit)
+/* The raise of any segment that costs least of those that bring the total within the budget, if one
+ * costs less than LIMIT. */
+static bool raise_cheapest(struct cgx_share *shares, size_t nshares, double budget, double limit)
 {
+    double excess = total_error(shares, nshares) - budget;
     struct cgx_share *best = NULL;
     unsigned best_bits = 0;
 
     for (size_t i = 0; i < nshares; i++) {
         const struct cgx_share *share = &shares[i];
-        double needed = error_at(share, share->bits) - (total - budget);
+        double needed = error_at(share, share->bits) - excess;
 
         for (unsigned bits = share->bits + 1;
              bits <= share->most && share->cost * (bits - share->bits) < limit; bits++)
@@ -282,16 +282,6 @@ static void use_slack(struct cgx_share *shares, size_t nshares, double budget, s
     }
 }
 
-/* The first vertex of SHARE's hull above its width; one more than its edges: none. */
-static unsigned vertex_after(const struct cgx_share *share, const struct hull *hull)
-{
-    unsigned vertex = 0;
-
-    while (vertex <= hull->edges && hull->width[vertex] <= share->bits)
-        vertex++;
-    return vertex;
-}
-
 /* Sums by partition and in order differ by rounding: whoever adds up the errors is to find them
  * within the budget. */
 static void keep_budget(struct cgx_share *shares, size_t nshares, const struct hull *hulls,
@@ -303,8 +293,10 @@ static void keep_budget(struct cgx_share *shares, size_t nshares, const struct h
         double slope = 0;
 
         for (size_t i = 0; i < nshares; i++) {
-            unsigned vertex = vertex_after(&shares[i], &hulls[i]);
+            unsigned vertex = 0;
 
+            while (vertex <= hulls[i].edges && hulls[i].width[vertex] <= shares[i].bits)
+                vertex++;
             if (vertex <= hulls[i].edges && (!steepest || hulls[i].slope[vertex - 1] > slope)) {
                 steepest = &shares[i];
                 slope = hulls[i].slope[vertex - 1];
@@ -328,8 +320,7 @@ static void replace_last(struct cgx_share *shares, size_t nshares, const struct 
     share->bits = hull->width[0];
     for (unsigned v = 1; v <= hull->edges && hull->width[v] < raised; v++)
         share->bits = hull->width[v];
-    if (!raise_cheapest(shares, nshares, total_error(shares, nshares), budget,
-                        share->cost * (raised - share->bits)))
+    if (!raise_cheapest(shares, nshares, budget, share->cost * (raised - share->bits)))
         share->bits = raised;
 }
 
@@ -344,7 +335,7 @@ static void use_base(struct cgx_share *shares, size_t nshares, double budget)
         error += error_at(&shares[i], shares[i].base);
         cost += shares[i].cost * shares[i].base;
     }
-    if (!(error <= budget) || cost >= total_cost(shares, nshares))
+    if (!(error <= budget) || cost >= cgx_allocate_cost(shares, nshares))
         return;
     for (size_t i = 0; i < nshares; i++)
         shares[i].bits = shares[i].base;

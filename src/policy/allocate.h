@@ -27,4 +27,7 @@ struct cgx_share {
  * nothing was set. */
 enum cgx_status cgx_allocate(struct cgx_share *shares, size_t nshares, double budget);
 
+/* What the chosen widths cost. */
+double cgx_allocate_cost(const struct cgx_share *shares, size_t nshares);
+
 #endif

@@ -31,31 +31,19 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     closeness->not_finite |= !isfinite(apart) || !isfinite(squares);
 }
 
-/* Positive floats are ordered as their bits are. */
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINION_WORDS])
 {
     bool nothing = closeness->apart == 0 && closeness->mean == 0;
+    bool known = !nothing && !closeness->not_finite;
     /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
-    double distance = nothing ? 0 : closeness->apart / closeness->mean;
+    float distance = known ? (float)(closeness->apart / closeness->mean) : 0;
 
-    words[WORD_KNOWN] = !nothing && !closeness->not_finite;
-    /* The greatest distance has the least complement. */
-    words[WORD_DISTANCE] = ~bits_of(words[WORD_KNOWN] ? (float)distance : 0);
+    words[WORD_KNOWN] = known;
+    /* Positive floats are ordered as their bits are: the greatest has the least complement. */
+    memcpy(&words[WORD_DISTANCE], &distance, sizeof distance);
+    words[WORD_DISTANCE] = ~words[WORD_DISTANCE];
     words[WORD_ONE_SIGN] = closeness->positive != closeness->negative;
     words[WORD_DISJOINT] = !closeness->shared;
-}
-
-void cgx_opinion_none(uint32_t words[CGX_OPINION_WORDS])
-{
-    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
 }
 
 double cgx_consensus_threshold(double setting, unsigned ranks)

@@ -36,12 +36,10 @@ struct cgx_closeness {
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks);
 
-/* A rank's opinion; the least of each word over all ranks is that of all. */
+/* A rank's opinion; the least of each word over all ranks is that of all. All zero: a rank has
+ * none, or none is asked for. */
 #define CGX_OPINION_WORDS 4
 void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINION_WORDS]);
-
-/* The opinion of a rank that has none, where none is asked for. */
-void cgx_opinion_none(uint32_t words[CGX_OPINION_WORDS]);
 
 enum cgx_consensus {
     CGX_CONSENSUS_UNKNOWN,  /* there was nothing but zeros, or something that is not finite */

@@ -1,40 +1,19 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy/override_parse.h"
 #include "policy/rules.h"
 #include "util/hash.h"
-#include "util/parse.h"
 
-/* An empty value takes back what its key said. */
 struct cgx_hints {
-    enum cgx_said enable;
-    unsigned least, most; /* CGX_BITS_EXACT, or 0: not said */
-    size_t nlists;
-    struct cgx_layer_list **lists; /* no two have the same total */
-    enum cgx_recurs recurs;
-    enum cgx_said consensus;
-    size_t step; /* 0: not said */
+    struct cgx_actions said;
 };
 
 /* ---- values ---- */
-
-static struct cgx_scan begin(const char *key, const char *value, struct cgx_rules_error *error)
-{
-    struct cgx_scan scan = {.begin = value,
-                            .end = value + strlen(value),
-                            .at = value,
-                            .key = key,
-                            .line = 1,
-                            .error = error};
-
-    cgx_scan_blanks(&scan);
-    return scan;
-}
 
 /* A # begins no comment here, so it is refused like anything else. */
 static bool finish(struct cgx_scan *scan, const char *allowed)
@@ -43,131 +22,57 @@ static bool finish(struct cgx_scan *scan, const char *allowed)
     return scan->at == scan->end || cgx_scan_refuse(scan, scan->at, allowed);
 }
 
-static bool read_enable(struct cgx_hints *hints, struct cgx_scan *scan)
+static bool read_enable(struct cgx_scan *scan, struct cgx_actions *actions)
 {
-    static const char allowed[] = "0, 1, false, true";
-    const char *at = scan->at;
-    char token[CGX_TOKEN_BYTES];
     uint64_t index;
 
-    cgx_scan_token(scan, "", token);
-    if (!cgx_parse_choice(token, allowed, &index))
-        return cgx_scan_refuse(scan, at, allowed);
-    hints->enable = index % 2 == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
-    return finish(scan, "one of 0, 1, false, true");
-}
-
-static bool read_bits(struct cgx_hints *hints, struct cgx_scan *scan)
-{
-    return cgx_scan_widths(scan, &hints->least, &hints->most) && finish(scan, "one value");
-}
-
-static struct cgx_layer_list *find_list(const struct cgx_hints *hints, uint64_t total)
-{
-    for (size_t i = 0; i < hints->nlists; i++)
-        if (hints->lists[i]->total == total)
-            return hints->lists[i];
-    return NULL;
-}
-
-/* Reads one list and adds it to HINTS. */
-static bool read_list(struct cgx_hints *hints, struct cgx_scan *scan)
-{
-    const char *at = scan->at;
-    struct cgx_layer_list *list, **larger;
-
-    if (!cgx_scan_layers(scan, &list))
+    if (!cgx_scan_choice(scan, "0, 1, false, true", &index))
         return false;
-    if (find_list(hints, list->total) != NULL) {
-        free(list);
-        return cgx_scan_fail(scan, at, "refused: two lists add up to the same number of elements");
-    }
-    larger = realloc(hints->lists, (hints->nlists + 1) * sizeof(*larger));
-    if (larger == NULL) {
-        free(list);
-        return cgx_scan_fail(scan, at, "out of memory");
-    }
-    hints->lists = larger;
-    hints->lists[hints->nlists++] = list;
+    actions->enable = index % 2 == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
     return true;
 }
 
-static bool read_layers(struct cgx_hints *hints, struct cgx_scan *scan)
+/* Lists, with semicolons between them. */
+static bool read_layers(struct cgx_scan *scan, struct cgx_actions *actions)
 {
-    for (;;) {
-        if (!read_list(hints, scan))
-            return false;
+    while (cgx_scan_layers(scan, actions)) {
         cgx_scan_blanks(scan);
         if (scan->at == scan->end || *scan->at != ';')
-            return finish(scan, "a comma and a size, or a semicolon and a list");
+            return true;
         scan->at++;
         cgx_scan_blanks(scan);
     }
-}
-
-static bool read_recurs(struct cgx_hints *hints, struct cgx_scan *scan)
-{
-    return cgx_scan_recurs(scan, &hints->recurs) && finish(scan, "one value");
-}
-
-static bool read_consensus(struct cgx_hints *hints, struct cgx_scan *scan)
-{
-    return cgx_scan_consensus(scan, &hints->consensus) && finish(scan, "one value");
-}
-
-static bool read_step(struct cgx_hints *hints, struct cgx_scan *scan)
-{
-    return cgx_scan_step(scan, &hints->step) && finish(scan, "one value");
-}
-
-/* ---- what was said before ---- */
-
-static void keep_enable(struct cgx_hints *hints, struct cgx_hints *old)
-{
-    hints->enable = old->enable;
-}
-
-static void keep_bits(struct cgx_hints *hints, struct cgx_hints *old)
-{
-    hints->least = old->least;
-    hints->most = old->most;
-}
-
-static void keep_layers(struct cgx_hints *hints, struct cgx_hints *old)
-{
-    hints->nlists = old->nlists;
-    hints->lists = old->lists;
-    old->nlists = 0;
-    old->lists = NULL;
-}
-
-static void keep_recurs(struct cgx_hints *hints, struct cgx_hints *old)
-{
-    hints->recurs = old->recurs;
-}
-
-static void keep_consensus(struct cgx_hints *hints, struct cgx_hints *old)
-{
-    hints->consensus = old->consensus;
-}
-
-static void keep_step(struct cgx_hints *hints, struct cgx_hints *old)
-{
-    hints->step = old->step;
+    return false;
 }
 
 /* ---- hints ---- */
 
-/* In the order of enum cgx_hint. READ finds a value that is not empty. */
+#define FIELD(member) \
+    offsetof(struct cgx_actions, member), sizeof(((struct cgx_actions *)NULL)->member)
+
+/* In the order of enum cgx_hint. */
 static const struct {
     const char *key;
-    bool (*read)(struct cgx_hints *hints, struct cgx_scan *scan);
-    void (*keep)(struct cgx_hints *hints, struct cgx_hints *old);
+    cgx_scan_action *read; /* a value that is not empty */
+    const char *allowed;   /* for messages where something is behind it */
+    size_t offset, size;   /* of the field that it sets */
 } keys[CGX_HINTS] = {
-    {"cgx_enable", read_enable, keep_enable},          {"cgx_bits", read_bits, keep_bits},
-    {"cgx_layers", read_layers, keep_layers},          {"cgx_recurs", read_recurs, keep_recurs},
-    {"cgx_consensus", read_consensus, keep_consensus}, {"cgx_step", read_step, keep_step},
+    {"cgx_enable", read_enable, "one of 0, 1, false, true", FIELD(enable)},
+    {"cgx_bits", cgx_scan_bits, "one value", FIELD(bits)},
+    {"cgx_layers", read_layers, "a comma and a size, or a semicolon and a list", FIELD(layers)},
+    {"cgx_recurs", cgx_scan_recurs, "one value", FIELD(recurs)},
+    {"cgx_consensus", cgx_scan_consensus, "one value", FIELD(consensus)},
+    {"cgx_step", cgx_scan_step, "one value", FIELD(step)},
 };
+
+/* Hands what OLD says under KEY over to NOW. */
+static void keep(struct cgx_hints *now, struct cgx_hints *old, enum cgx_hint key)
+{
+    unsigned char *field = (unsigned char *)&old->said + keys[key].offset;
+
+    memcpy((unsigned char *)&now->said + keys[key].offset, field, keys[key].size);
+    memset(field, 0, keys[key].size);
+}
 
 const char *cgx_hint_key(enum cgx_hint hint)
 {
@@ -177,9 +82,9 @@ const char *cgx_hint_key(enum cgx_hint hint)
 struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
                                   struct cgx_rules_error *error)
 {
-    struct cgx_hints *said = calloc(1, sizeof *said);
+    struct cgx_hints *now = calloc(1, sizeof *now);
 
-    if (said == NULL) {
+    if (now == NULL) {
         *error = (struct cgx_rules_error){1, 1, "cgx hints: out of memory"};
         return NULL;
     }
@@ -188,44 +93,49 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
 
         if (values[i] == NULL)
             continue;
-        scan = begin(keys[i].key, values[i], error);
-        if (scan.at < scan.end && !keys[i].read(said, &scan)) {
-            cgx_hints_free(said);
+        scan = (struct cgx_scan){.begin = values[i],
+                                 .end = values[i] + strlen(values[i]),
+                                 .at = values[i],
+                                 .key = keys[i].key,
+                                 .line = 1,
+                                 .error = error};
+        cgx_scan_blanks(&scan);
+        if (scan.at < scan.end &&
+            (!keys[i].read(&scan, &now->said) || !finish(&scan, keys[i].allowed))) {
+            cgx_hints_free(now);
             return NULL;
         }
     }
     for (size_t i = 0; hints != NULL && i < CGX_HINTS; i++)
         if (values[i] == NULL)
-            keys[i].keep(said, hints);
+            keep(now, hints, (enum cgx_hint)i);
     cgx_hints_free(hints);
-    return said;
+    return now;
 }
 
 void cgx_hints_free(struct cgx_hints *hints)
 {
     if (hints == NULL)
         return;
-    for (size_t i = 0; i < hints->nlists; i++)
-        free(hints->lists[i]);
-    free(hints->lists);
+    cgx_actions_clear(&hints->said);
     free(hints);
 }
 
 uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 {
     uint32_t hash = CGX_HASH_START;
+    const struct cgx_actions *said;
     uint64_t words[2];
 
     if (hints == NULL)
         return 0;
-    words[0] = (uint64_t)hints->enable << 32 | hints->least << 16 | hints->most;
-    words[1] = (uint64_t)hints->recurs << 32 | (uint64_t)hints->consensus << 16 | hints->step;
-    if (words[0] == 0 && words[1] == 0 && hints->nlists == 0)
+    said = &hints->said;
+    words[0] = (uint64_t)said->enable << 32 | said->bits.least << 16 | said->bits.most;
+    words[1] = (uint64_t)said->recurs << 32 | (uint64_t)said->consensus << 16 | said->step;
+    if (words[0] == 0 && words[1] == 0 && said->layers == NULL)
         return 0;
     hash = cgx_hash(hash, words, sizeof words);
-    for (size_t i = 0; i < hints->nlists; i++) {
-        const struct cgx_layer_list *list = hints->lists[i];
-
+    for (const struct cgx_layer_list *list = said->layers; list != NULL; list = list->next) {
         hash = cgx_hash(hash, &list->total, sizeof list->total);
         for (size_t j = 0; j < list->nlayers; j++) {
             hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
@@ -237,40 +147,33 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 
 bool cgx_hints_enable(const struct cgx_hints *hints)
 {
-    return hints == NULL || hints->enable != CGX_SAID_OFF;
+    return hints == NULL || hints->said.enable != CGX_SAID_OFF;
 }
 
 struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
-    struct cgx_override override = cgx_rules_override(rules, call);
+    struct cgx_override override = cgx_rules_override(rules, call), hinted = {.exact = false};
 
-    if (hints != NULL && !override.exact) {
-        if (override.least == 0 && hints->least == CGX_BITS_EXACT) {
-            override.exact = true;
-        } else if (override.least == 0) {
-            override.least = hints->least;
-            override.most = hints->most;
-        }
-        if (override.layers == NULL)
-            override.layers = find_list(hints, call->count);
+    if (hints != NULL)
+        hinted = cgx_actions_override(&hints->said, call->count);
+    if (override.least == 0) {
+        override.exact = override.exact || hinted.exact;
+        override.least = hinted.least;
+        override.most = hinted.most;
     }
-    if (hints != NULL && override.recurs == CGX_RECURS_FOUND)
-        override.recurs = hints->recurs;
-    if (hints != NULL && !override.guarded)
-        override.unguarded = override.unguarded || hints->consensus == CGX_SAID_OFF;
-    if (override.recurs == CGX_RECURS_NEVER)
-        override.exact = true;
+    if (override.layers == NULL)
+        override.layers = hinted.layers;
+    if (override.recurs == CGX_RECURS_FOUND)
+        override.recurs = hinted.recurs;
+    if (override.consensus == CGX_SAID_NOTHING)
+        override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change. */
-    if (!cgx_hints_enable(hints))
-        override.exact = true;
-    if (override.exact) {
-        override.least = override.most = 0;
-        override.layers = NULL;
-        override.guarded = override.unguarded = false;
-        if (override.recurs == CGX_RECURS_ALWAYS)
-            override.recurs = CGX_RECURS_FOUND;
-    }
+    if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
+        override = (struct cgx_override){
+            .exact = true,
+            .recurs = override.recurs == CGX_RECURS_NEVER ? CGX_RECURS_NEVER : CGX_RECURS_FOUND,
+            .rule = override.rule};
     return override;
 }
 
@@ -279,5 +182,5 @@ size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *
 {
     size_t calls = cgx_rules_step(rules, communicator);
 
-    return calls > 0 || hints == NULL ? calls : hints->step;
+    return calls > 0 || hints == NULL ? calls : hints->said.step;
 }

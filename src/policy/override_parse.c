@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/recurrence.h"
 #include "util/parse.h"
 
 static bool is_blank(char character)
@@ -91,33 +92,27 @@ static bool parse_width(const char *text, unsigned *bits)
 {
     uint64_t number;
 
-    if (cgx_parse_choice(text, "exact", &number)) {
-        *bits = CGX_BITS_EXACT;
-        return true;
-    }
-    if (!cgx_parse_unsigned(text, &number) ||
-        ((number < 1 || number > 8) && number != CGX_BITS_EXACT))
+    if (cgx_parse_choice(text, "exact", &number))
+        number = CGX_BITS_EXACT;
+    else if (!cgx_parse_unsigned(text, &number))
         return false;
     *bits = (unsigned)number;
-    return true;
+    return (number >= 1 && number <= 8) || number == CGX_BITS_EXACT;
 }
 
-bool cgx_scan_widths(struct cgx_scan *scan, unsigned *least, unsigned *most)
+bool cgx_scan_bits(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
-    uint64_t first, second;
+    uint64_t least, most;
     unsigned bits;
 
     cgx_scan_token(scan, "", token);
-    if (parse_width(token, &bits)) {
-        *least = *most = bits;
-        return true;
-    }
-    if (!cgx_parse_pair(token, ':', &first, &second) || first < 1 || second > 8 || first > second)
+    if (parse_width(token, &bits))
+        least = most = bits;
+    else if (!cgx_parse_pair(token, ':', &least, &most) || least < 1 || most > 8 || least > most)
         return cgx_scan_refuse(scan, at, "1-8, MIN:MAX with both 1-8, 32, exact");
-    *least = (unsigned)first;
-    *most = (unsigned)second;
+    actions->bits = (struct cgx_widths){(unsigned)least, (unsigned)most};
     return true;
 }
 
@@ -140,57 +135,66 @@ static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
     return cgx_scan_refuse(scan, at, "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, 32, exact");
 }
 
-/* Makes place in *LIST, NULL at first, for layer number N from 0. */
-static bool make_place(struct cgx_layer_list **list, size_t n)
+/* Makes place in *LIST, NULL at first, for one more layer. */
+static bool make_place(struct cgx_layer_list **list)
 {
+    size_t n = *list == NULL ? 0 : (*list)->nlayers;
     struct cgx_layer_list *larger;
-    size_t bytes;
 
     if ((n & (n - 1)) != 0) /* places are doubled at powers of two */
         return true;
-    if (__builtin_mul_overflow(n == 0 ? 1 : 2 * n, sizeof larger->layers[0], &bytes))
-        return false;
-    larger = realloc(*list, sizeof *larger + bytes);
+    larger = realloc(*list, sizeof *larger + (n == 0 ? 1 : 2 * n) * sizeof larger->layers[0]);
     if (larger == NULL)
         return false;
-    if (*list == NULL)
+    if (n == 0)
         *larger = (struct cgx_layer_list){.total = 0};
     *list = larger;
     return true;
 }
 
-bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_layer_list **list)
+static bool add_list(struct cgx_scan *scan, const char *at, struct cgx_layer_list **lists,
+                     struct cgx_layer_list *list)
 {
-    struct cgx_layer_list *layers = NULL;
+    for (; *lists != NULL; lists = &(*lists)->next)
+        if ((*lists)->total == list->total)
+            return cgx_scan_fail(scan, at,
+                                 "refused: two lists add up to the same number of elements");
+    *lists = list;
+    return true;
+}
+
+bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_actions *actions)
+{
+    const char *first = scan->at, *at;
+    struct cgx_layer_list *list = NULL;
     struct cgx_layer_size layer;
-    const char *at;
 
     for (;;) {
         at = scan->at;
         if (!read_layer(scan, &layer))
             break;
-        if (!make_place(&layers, layers == NULL ? 0 : layers->nlayers)) {
+        if (!make_place(&list)) {
             cgx_scan_fail(scan, at, "out of memory");
             break;
         }
-        if (__builtin_add_overflow(layers->total, layer.count, &layers->total)) {
+        if (__builtin_add_overflow(list->total, layer.count, &list->total)) {
             cgx_scan_fail(scan, at, "the sizes add up to 2^64 or more");
             break;
         }
-        layers->layers[layers->nlayers++] = layer;
+        list->layers[list->nlayers++] = layer;
         if (scan->at == scan->end || *scan->at != ',') {
-            *list = layers;
+            if (!add_list(scan, first, &actions->layers, list))
+                break;
             return true;
         }
         scan->at++;
         cgx_scan_blanks(scan);
     }
-    free(layers);
+    free(list);
     return false;
 }
 
-/* A word of LIST, by its place there. */
-static bool read_choice(struct cgx_scan *scan, const char *list, uint64_t *index)
+bool cgx_scan_choice(struct cgx_scan *scan, const char *list, uint64_t *index)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
@@ -199,35 +203,61 @@ static bool read_choice(struct cgx_scan *scan, const char *list, uint64_t *index
     return cgx_parse_choice(token, list, index) || cgx_scan_refuse(scan, at, list);
 }
 
-bool cgx_scan_recurs(struct cgx_scan *scan, enum cgx_recurs *recurs)
+bool cgx_scan_recurs(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     uint64_t index;
 
-    if (!read_choice(scan, "always, never", &index))
+    if (!cgx_scan_choice(scan, "always, never", &index))
         return false;
-    *recurs = index == 0 ? CGX_RECURS_ALWAYS : CGX_RECURS_NEVER;
+    actions->recurs = index == 0 ? CGX_RECURS_ALWAYS : CGX_RECURS_NEVER;
     return true;
 }
 
-bool cgx_scan_consensus(struct cgx_scan *scan, enum cgx_said *consensus)
+bool cgx_scan_consensus(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     uint64_t index;
 
-    if (!read_choice(scan, "off, on", &index))
+    if (!cgx_scan_choice(scan, "off, on", &index))
         return false;
-    *consensus = index == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
+    actions->consensus = index == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
     return true;
 }
 
-bool cgx_scan_step(struct cgx_scan *scan, size_t *calls)
+bool cgx_scan_step(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
     uint64_t number;
 
     cgx_scan_token(scan, "", token);
-    if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_SAY_STEP_MOST)
-        return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_SAY_STEP_MOST */
-    *calls = (size_t)number;
+    if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_STEP_LONGEST)
+        return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_STEP_LONGEST */
+    actions->step = (size_t)number;
     return true;
+}
+
+struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count)
+{
+    struct cgx_override override = {.recurs = actions->recurs,
+                                    .consensus = actions->consensus,
+                                    .exact = actions->bits.least == CGX_BITS_EXACT,
+                                    .layers = actions->layers};
+
+    if (!override.exact) {
+        override.least = actions->bits.least;
+        override.most = actions->bits.most;
+    }
+    while (override.layers != NULL && override.layers->total != count)
+        override.layers = override.layers->next;
+    return override;
+}
+
+void cgx_actions_clear(struct cgx_actions *actions)
+{
+    struct cgx_layer_list *list;
+
+    while ((list = actions->layers) != NULL) {
+        actions->layers = list->next;
+        free(list);
+    }
 }

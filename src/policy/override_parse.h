@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Reads what rules and hints have in common, a line at a time. What
- * returns bool fills the scan's error where it returns false, with the column where it went wrong;
- * results are set only where it returns true. */
+/* What rules and hints can say, and how it is read, a line at a time. What returns bool fills the
+ * scan's error where it returns false, with the column where it went wrong; results are set only
+ * where it returns true. */
 #ifndef CGX_POLICY_OVERRIDE_PARSE_H
 #define CGX_POLICY_OVERRIDE_PARSE_H
 
@@ -42,15 +42,35 @@ bool cgx_scan_ends(const struct cgx_scan *scan);
  * there is none. Control characters turn into question marks, which no number or name has. */
 void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOKEN_BYTES]);
 
-/* A width, or MIN:MAX; both are CGX_BITS_EXACT for "32" and "exact". */
-bool cgx_scan_widths(struct cgx_scan *scan, unsigned *least, unsigned *most);
+/* A word of LIST, by its place there. */
+bool cgx_scan_choice(struct cgx_scan *scan, const char *list, uint64_t *index);
 
-/* SIZE[:BITS], with commas between them and blanks behind these. The caller frees *LIST. */
-bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_layer_list **list);
+/* What the actions of a rule, or the hints of a communicator, say. All zero: nothing. */
+struct cgx_actions {
+    enum cgx_said enable; /* of hints alone */
+    struct cgx_widths {
+        unsigned least, most; /* both CGX_BITS_EXACT: exact; both 0: not said */
+    } bits;
+    struct cgx_layer_list
+        *layers; /* owned; of hints several, no two of which have the same total */
+    enum cgx_recurs recurs;
+    enum cgx_said consensus;
+    size_t step; /* 0: not said */
+};
 
-/* always or never; off or on; a number of calls. */
-bool cgx_scan_recurs(struct cgx_scan *scan, enum cgx_recurs *recurs);
-bool cgx_scan_consensus(struct cgx_scan *scan, enum cgx_said *consensus);
-bool cgx_scan_step(struct cgx_scan *scan, size_t *calls);
+/* Each reads the value of one, which has not been said before. */
+typedef bool cgx_scan_action(struct cgx_scan *scan, struct cgx_actions *actions);
+cgx_scan_action cgx_scan_bits;      /* a width, "32" or "exact", or MIN:MAX */
+cgx_scan_action cgx_scan_layers;    /* SIZE[:BITS], commas between them and blanks behind these: one
+                                       list, behind those that there are */
+cgx_scan_action cgx_scan_recurs;    /* always or never */
+cgx_scan_action cgx_scan_consensus; /* off or on */
+cgx_scan_action cgx_scan_step;      /* a number of calls */
+
+/* What ACTIONS say of a call of COUNT elements. */
+struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count);
+
+/* Frees what ACTIONS own. */
+void cgx_actions_clear(struct cgx_actions *actions);
 
 #endif

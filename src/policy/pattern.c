@@ -70,10 +70,10 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->firm = told || cgx_period_is_rich(period);
     pattern->tellable = pattern->firm || (cgx_period_is_plain(period) && !strict);
     pattern->strict = strict;
-    pattern->struck = pattern->judged = pattern->trusted = pattern->proven = false;
+    pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = pattern->firm || !strict;
     pattern->placed = pattern->members = (struct cgx_window){0};
-    memset(pattern->was_told, 0, (length + 63) / 64 * sizeof pattern->was_told[0]);
+    memset(pattern->was_told, 0, length * sizeof pattern->was_told[0]);
     pattern->elements = 0;
     /* Position 0 is where the period began: mostly at the program's first step. */
     for (size_t i = 0; i < length; i++) {
@@ -120,19 +120,16 @@ static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone
  * come, or calls were left out. Twice in a row it is no stray. */
 static void search_again(struct cgx_pattern *pattern, uint16_t sum)
 {
-    uint64_t taken[CGX_STEP_LONGEST / 64];
+    bool taken[CGX_STEP_LONGEST];
     uint32_t n = 0, over = pattern->ncandidates > 0 ? OVER : 0;
 
-    memset(taken, 0, (pattern->length + 63) / 64 * sizeof taken[0]);
+    memset(taken, 0, pattern->length * sizeof taken[0]);
     for (uint32_t i = 0; i < pattern->ncandidates; i++)
         over &= pattern->candidates[i];
     if (!pattern->struck) {
         n = pattern->ncandidates;
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t at = pattern->candidates[i] & POSITION;
-
-            taken[at / 64] |= UINT64_C(1) << at % 64;
-        }
+        for (uint32_t i = 0; i < n; i++)
+            taken[pattern->candidates[i] & POSITION] = true;
     }
     for (uint32_t at = 0; at < pattern->length; at++) {
         uint16_t next;
@@ -140,9 +137,8 @@ static void search_again(struct cgx_pattern *pattern, uint16_t sum)
         if (pattern->sums[at] != sum)
             continue;
         next = behind(pattern, at, at <= pattern->told ? OVER : over);
-        if (taken[(next & POSITION) / 64] >> (next & POSITION) % 64 & 1)
-            continue;
-        pattern->candidates[n++] = next;
+        if (!taken[next & POSITION])
+            pattern->candidates[n++] = next;
     }
     pattern->ncandidates = n;
     pattern->struck = true;
@@ -187,10 +183,9 @@ static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, b
     if (!pattern->judged)
         return;
     if (window->part * 20 >= window->all * trust)
-        pattern->trusted = pattern->proven = true;
+        pattern->following = pattern->proven = true;
     else if (window->part * 20 < window->all * trust_on || !pattern->proven)
-        pattern->trusted = false;
-    pattern->following = pattern->trusted;
+        pattern->following = false;
 }
 
 static bool spend(struct cgx_pattern *pattern, uint32_t credit)
@@ -245,7 +240,7 @@ struct cgx_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cg
     place.position = at;
     place.begins_step = over != 0 || pattern->told == pattern->length || at <= pattern->told;
     pattern->told = (uint32_t)at;
-    pattern->was_told[at / 64] |= UINT64_C(1) << at % 64;
+    pattern->was_told[at] = true;
     for (uint32_t i = 0; i < pattern->ncandidates; i++)
         pattern->candidates[i] &= POSITION;
     return place;

@@ -35,12 +35,11 @@ struct cgx_pattern {
     bool strict;          /* sums vary: it may be of layers that were fused alike */
     bool struck;          /* the last sum of the step was not one that was expected */
     bool judged;          /* it has been followed for long enough to be judged */
-    bool trusted;         /* it explains most elements now, */
+    bool following;       /* its positions may be told: it explains most elements now, */
     bool proven;          /* or has done so once */
-    bool following;       /* its positions may be told now */
-    struct cgx_window placed,
-        members; /* sums that had a position, and that are of the step at all */
-    uint64_t was_told[CGX_STEP_LONGEST / 64];
+    /* Sums that had a position, and that are of the step at all. */
+    struct cgx_window placed, members;
+    bool was_told[CGX_STEP_LONGEST];
     uint16_t sums[CGX_STEP_LONGEST];       /* numbers in the table */
     uint16_t candidates[CGX_STEP_LONGEST]; /* positions that the next sum may have */
 };

@@ -218,18 +218,13 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
     return repeats >= LAYERS && repeats >= EXPERTS / period->length;
 }
 
-static size_t longest_period(const struct cgx_history *history)
+/* Of the periods those count that explain more than all shorter ones: never a multiple of one that
+ * does. They are few, some times the logarithm of the history's length. */
+struct cgx_period cgx_period_find(struct cgx_history *history, const struct cgx_sums *sums,
+                                  unsigned warmup)
 {
-    return min_size(history->length / 2, CGX_STEP_LONGEST);
-}
-
-/* Of the periods in the lines below those count that explain more than all shorter ones: never a
- * multiple of one that does. They are few, some times the logarithm of the history's length. */
-
-struct cgx_period cgx_period_of_step(struct cgx_history *history, const struct cgx_sums *sums,
-                                     unsigned warmup)
-{
-    size_t longest = longest_period(history), explained = 0;
+    size_t longest = min_size(history->length / 2, CGX_STEP_LONGEST);
+    size_t explained = warmup > 0 ? 0 : LEARNT - 1;
     struct cgx_period found = {0};
 
     match_periods(history, longest);
@@ -241,30 +236,13 @@ struct cgx_period cgx_period_of_step(struct cgx_history *history, const struct c
             continue;
         explained = run;
         period = describe(history, p, run);
-        if (is_step(history, sums, &period, warmup))
+        if (warmup == 0 || is_step(history, sums, &period, warmup))
             found = period;
     }
     return found;
 }
 
-struct cgx_period cgx_period_of_latest(struct cgx_history *history)
-{
-    size_t longest = longest_period(history), best = 0, explained = LEARNT - 1;
-
-    match_periods(history, longest);
-    for (size_t p = 1; p <= longest; p++) {
-        size_t run = history->match[p] + p;
-
-        if (run < 2 * p || run <= explained)
-            continue;
-        explained = run;
-        best = p;
-    }
-    return best ? describe(history, best, explained) : (struct cgx_period){0};
-}
-
-struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length, unsigned warmup,
-                                  bool *held)
+struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length, unsigned warmup)
 {
     struct cgx_period period = {0};
     size_t run = length;
@@ -274,6 +252,5 @@ struct cgx_period cgx_period_told(const struct cgx_history *history, size_t leng
         run++;
     if (length <= history->length && run >= 2 * length)
         period = describe(history, length, run);
-    *held = period.length > 0 && has_held(&period, warmup);
-    return period;
+    return has_held(&period, warmup) ? period : (struct cgx_period){0};
 }

@@ -57,17 +57,15 @@ static inline uint16_t cgx_history_ago(const struct cgx_history *history, size_t
     return history->calls[history->length - 1 - ago].sum;
 }
 
-/* The step as it can be told before one is known: WARMUP steps have gone by, and it is no pass over
- * layers. */
-struct cgx_period cgx_period_of_step(struct cgx_history *history, const struct cgx_sums *sums,
-                                     unsigned warmup);
+/* The period of the latest sums that is that of steps: WARMUP of them have gone by, and it is no
+ * pass over layers. Where these sums are known to be those of steps, WARMUP is 0: then it is the
+ * period that explains most of them. */
+struct cgx_period cgx_period_find(struct cgx_history *history, const struct cgx_sums *sums,
+                                  unsigned warmup);
 
-/* The period that explains most of the latest sums, which are known to be those of steps. */
-struct cgx_period cgx_period_of_latest(struct cgx_history *history);
-
-/* The period of LENGTH, if the latest sums have it; *HELD: for WARMUP steps. */
-struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length, unsigned warmup,
-                                  bool *held);
+/* The period of LENGTH, if the latest sums have it, for at least WARMUP steps. */
+struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length,
+                                  unsigned warmup);
 
 /* No layer of a model is as long, or has as many kinds of sums. */
 bool cgx_period_is_rich(const struct cgx_period *period);

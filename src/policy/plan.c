@@ -40,22 +40,19 @@ size_t cgx_plan_bucket_bytes(const struct cgx_plan *plan, unsigned bits)
 static void finish(struct cgx_plan *plan)
 {
     plan->bytes = 0;
+    plan->adaptive = false;
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
         size_t buckets = cgx_bucket_count(segment->count, plan->bucket_size);
 
         segment->before = plan->bytes;
         plan->bytes += buckets * cgx_plan_bucket_bytes(plan, segment->bits);
+        plan->adaptive |= cgx_segment_is_variable(segment);
     }
     plan->hash = hash_plan(plan);
 }
 
 /* ---- widths ---- */
-
-static uint8_t between(unsigned value, unsigned least, unsigned most)
-{
-    return (uint8_t)(value < least ? least : value > most ? most : value);
-}
 
 /* The least width that rounding allows. */
 static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
@@ -75,106 +72,86 @@ static struct cgx_segment fixed(unsigned bits)
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
 {
-    unsigned base = (unsigned)settings->bits;
+    unsigned bits = (unsigned)settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
     bool said = override && override->least > 0;
 
     if (override && override->exact)
         return fixed(CGX_BITS_EXACT);
+    if (!said && (!settings->adaptive || bits == CGX_BITS_EXACT))
+        return fixed(bits);
     if (said) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
     }
-    if (!said && (!settings->adaptive || base == CGX_BITS_EXACT))
-        return fixed(base);
-    if (!settings->adaptive)
-        return fixed(between(base, least, most));
     /* Where there is nothing to choose the width is had from the start. */
-    said = said || least == most;
-    return (struct cgx_segment){.bits = said ? between(base, least, most) : (uint8_t)base,
-                                .least = (uint8_t)least,
-                                .most = (uint8_t)most};
+    if (said || least == most)
+        bits = bits < least ? least : bits > most ? most : bits;
+    if (!settings->adaptive)
+        return fixed(bits);
+    return (struct cgx_segment){
+        .bits = (uint8_t)bits, .least = (uint8_t)least, .most = (uint8_t)most};
 }
 
 /* ---- segments ---- */
-
-/* A run of buckets with the same widths, while segments are made of it. */
-struct run {
-    size_t first, end; /* buckets */
-    struct cgx_segment widths;
-};
-
-/* Appends the layer's buckets: one that it shares with the layer before it goes to the one with
- * more bits. */
-static void append_run(struct run *runs, size_t *nruns, struct run layer)
-{
-    while (*nruns > 0 && runs[*nruns - 1].end > layer.first &&
-           layer.widths.bits > runs[*nruns - 1].widths.bits) {
-        runs[*nruns - 1].end = layer.first;
-        if (runs[*nruns - 1].first < layer.first)
-            break;
-        --*nruns;
-    }
-    if (*nruns > 0 && runs[*nruns - 1].end > layer.first)
-        layer.first = runs[*nruns - 1].end;
-    if (layer.first < layer.end)
-        runs[(*nruns)++] = layer;
-}
-
-static size_t collect_runs(const struct cgx_settings *settings, const struct cgx_override *override,
-                           size_t count, struct run *runs)
-{
-    struct cgx_segment widths = default_widths(settings, override);
-    unsigned bucket_size = settings->bucket_size;
-    size_t nruns = 0, element = 0;
-
-    if (!override || !override->layers) {
-        runs[0] = (struct run){0, (count + bucket_size - 1) / bucket_size, widths};
-        return 1;
-    }
-    for (size_t i = 0; i < override->layers->nlayers; i++) {
-        const struct cgx_layer_size *layer = &override->layers->layers[i];
-        size_t end = element + layer->count;
-
-        append_run(runs, &nruns,
-                   (struct run){element / bucket_size, (end + bucket_size - 1) / bucket_size,
-                                layer->bits == 0 ? widths : fixed(allowed(settings, layer->bits))});
-        element = end;
-    }
-    return nruns;
-}
-
-static bool is_fixed(const struct cgx_segment *segment)
-{
-    return segment->least == segment->most;
-}
 
 static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
 {
     struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
 
-    if (last && is_fixed(last) && is_fixed(&segment) && last->bits == segment.bits) {
+    if (last && !cgx_segment_is_variable(last) && !cgx_segment_is_variable(&segment) &&
+        last->bits == segment.bits)
         last->count += segment.count;
-        return;
-    }
-    plan->adaptive = plan->adaptive || !is_fixed(&segment);
-    plan->segments[plan->nsegments++] = segment;
+    else
+        plan->segments[plan->nsegments++] = segment;
 }
 
-/* Elements from the first of RUN to its end or END, in segments. */
-static void append_segments(struct cgx_plan *plan, const struct run *run, size_t end)
+/* Of the elements that have a segment. */
+static size_t end_of(const struct cgx_plan *plan)
 {
-    struct cgx_segment segment = run->widths;
-    size_t stop = run->end * plan->bucket_size;
+    size_t n = plan->nsegments;
 
-    if (stop > end)
-        stop = end;
-    for (segment.first = run->first * plan->bucket_size; segment.first < stop;
-         segment.first += segment.count) {
-        segment.count = stop - segment.first;
-        if (!is_fixed(&segment) && segment.count > CGX_SEGMENT_ELEMENTS)
-            segment.count = CGX_SEGMENT_ELEMENTS;
-        append_segment(plan, segment);
+    return n > 0 ? plan->segments[n - 1].first + plan->segments[n - 1].count : 0;
+}
+
+/* Appends the buckets of a layer of these WIDTHS, which are those from FIRST to END: one that it
+ * shares with the layer before it goes to the one with more bits. */
+static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_t first, size_t end)
+{
+    while (end_of(plan) > first && widths.bits > plan->segments[plan->nsegments - 1].bits) {
+        struct cgx_segment *last = &plan->segments[plan->nsegments - 1];
+
+        if (last->first < first)
+            last->count = first - last->first;
+        else
+            plan->nsegments--;
+    }
+    for (widths.first = end_of(plan); widths.first < end; widths.first += widths.count) {
+        widths.count = end - widths.first;
+        if (cgx_segment_is_variable(&widths) && widths.count > CGX_SEGMENT_ELEMENTS)
+            widths.count = CGX_SEGMENT_ELEMENTS;
+        append_segment(plan, widths);
+    }
+}
+
+/* The layers of OVERRIDE, or one, up to END. */
+static void append_layers(struct cgx_plan *plan, const struct cgx_settings *settings,
+                          const struct cgx_override *override, size_t end)
+{
+    const struct cgx_layer_list *layers = override ? override->layers : NULL;
+    struct cgx_segment widths = default_widths(settings, override);
+    size_t element = 0, bucket = plan->bucket_size;
+
+    if (!layers)
+        append_layer(plan, widths, 0, end);
+    for (size_t i = 0; layers && i < layers->nlayers; i++) {
+        const struct cgx_layer_size *layer = &layers->layers[i];
+        size_t first = element / bucket * bucket, stop;
+
+        element += layer->count;
+        stop = (element + bucket - 1) / bucket * bucket;
+        append_layer(plan, layer->bits == 0 ? widths : fixed(allowed(settings, layer->bits)), first,
+                     stop < end ? stop : end);
     }
 }
 
@@ -183,20 +160,11 @@ static size_t plan_bytes(size_t nsegments)
     return sizeof(struct cgx_plan) + nsegments * sizeof(struct cgx_segment);
 }
 
-static size_t layers_of(const struct cgx_override *override)
-{
-    return override && override->layers ? override->layers->nlayers : 1;
-}
-
-/* At the most, of COUNT elements. */
-static size_t segments_of(const struct cgx_override *override, size_t count)
-{
-    return count / CGX_SEGMENT_ELEMENTS + layers_of(override) + 2;
-}
-
 size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
 {
-    return plan_bytes(segments_of(override, count)) + layers_of(override) * sizeof(struct run);
+    size_t layers = override && override->layers ? override->layers->nlayers : 1;
+
+    return plan_bytes(count / CGX_SEGMENT_ELEMENTS + layers + 2);
 }
 
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
@@ -205,25 +173,14 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
 {
     size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
     struct cgx_plan *plan = memory;
-    struct run *runs = (void *)((unsigned char *)memory + plan_bytes(segments_of(override, count)));
-    size_t nruns;
 
     plan->dtype = dtype;
     plan->bucket_size = settings->bucket_size;
     plan->rounding = settings->rounding;
-    plan->adaptive = false;
     plan->count = count;
     plan->nsegments = 0;
-    nruns = collect_runs(settings, override, count, runs);
-    for (size_t i = 0; i < nruns; i++)
-        append_segments(plan, &runs[i], count - tail);
-    if (tail > 0) {
-        struct cgx_segment segment = fixed(CGX_BITS_EXACT);
-
-        segment.first = count - tail;
-        segment.count = tail;
-        append_segment(plan, segment);
-    }
+    append_layers(plan, settings, override, count - tail);
+    append_layer(plan, fixed(CGX_BITS_EXACT), count - tail, count);
     finish(plan);
     return plan;
 }

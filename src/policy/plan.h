@@ -24,6 +24,11 @@ struct cgx_segment {
     size_t before;       /* encoded bytes of the whole buckets before it */
 };
 
+static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
+{
+    return segment->least < segment->most;
+}
+
 struct cgx_plan {
     enum cgx_dtype dtype;
     unsigned bucket_size;

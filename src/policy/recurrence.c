@@ -44,11 +44,6 @@ struct cgx_recurrence {
 
 _Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
 
-static size_t step_of(size_t step)
-{
-    return step <= CGX_STEP_LONGEST ? step : 0;
-}
-
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
 {
     struct cgx_recurrence *recurrence = calloc(1, sizeof *recurrence);
@@ -56,7 +51,6 @@ struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *r
     if (!recurrence)
         return NULL;
     recurrence->rule = *rule;
-    recurrence->rule.step = step_of(rule->step);
     if (rule->warmup == 0)
         recurrence->evidence = CGX_EVIDENCE_TOLD;
     if (rule->warmup < 2)
@@ -71,9 +65,9 @@ void cgx_recurrence_free(struct cgx_recurrence *recurrence)
 
 void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step)
 {
-    if (step_of(step) == recurrence->rule.step)
+    if (step == recurrence->rule.step)
         return;
-    recurrence->rule.step = step_of(step);
+    recurrence->rule.step = step;
     if (recurrence->pattern.length > 0)
         recurrence->pattern.generation++;
     cgx_pattern_drop(&recurrence->pattern, &recurrence->sums);
@@ -90,37 +84,24 @@ static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evide
     recurrence->established = recurrence->calls;
 }
 
-/* A period of the latest sums that may be adopted; before it is established, one of steps. */
-static struct cgx_period find_period(struct cgx_recurrence *recurrence)
-{
-    struct cgx_history *history = &recurrence->history;
-    const struct cgx_recurrence_rule *rule = &recurrence->rule;
-    bool established = is_established(recurrence), held;
-
-    if (rule->step > 0) {
-        struct cgx_period period = cgx_period_told(history, rule->step, rule->warmup, &held);
-
-        return established || held ? period : (struct cgx_period){0};
-    }
-    if (established)
-        return cgx_period_of_latest(history);
-    return cgx_period_of_step(history, &recurrence->sums, rule->warmup);
-}
-
 static void search(struct cgx_recurrence *recurrence)
 {
+    const struct cgx_recurrence_rule *rule = &recurrence->rule;
+    struct cgx_history *history = &recurrence->history;
     struct cgx_pattern *pattern = &recurrence->pattern;
-    struct cgx_period period = find_period(recurrence);
+    unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
+    struct cgx_period period = rule->step > 0 ? cgx_period_told(history, rule->step, warmup)
+                                              : cgx_period_find(history, &recurrence->sums, warmup);
 
     if (period.length == 0)
         return;
     if (!is_established(recurrence))
         establish(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 &&
-             !cgx_pattern_gives_way(pattern, &recurrence->sums, &recurrence->history, &period))
+             !cgx_pattern_gives_way(pattern, &recurrence->sums, history, &period))
         return;
-    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->history, &period,
-                      recurrence->rule.step > 0, recurrence->evidence == CGX_EVIDENCE_VARYING);
+    cgx_pattern_adopt(pattern, &recurrence->sums, history, &period, rule->step > 0,
+                      recurrence->evidence == CGX_EVIDENCE_VARYING);
 }
 
 /* KNOWN: the sum has come before, and often enough. */
@@ -142,12 +123,10 @@ static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known
     struct cgx_sums *sums = &recurrence->sums;
     uint16_t sum = cgx_sums_find(sums, key);
 
-    if (sum == 0)
-        sum = cgx_sums_add(sums, key);
     if (sum == 0) {
         cgx_sums_forget(sums);
         cgx_history_forget(&recurrence->history, sums);
-        sum = cgx_sums_add(sums, key);
+        sum = cgx_sums_find(sums, key);
     }
     *known = sums->sums[sum].seen >= KNOWN;
     sums->sums[sum].seen = (uint16_t)(sums->sums[sum].seen + (sums->sums[sum].seen < UINT16_MAX));
@@ -241,7 +220,7 @@ uint64_t cgx_recurrence_expects(const struct cgx_recurrence *recurrence, size_t 
 
 bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position)
 {
-    return recurrence->pattern.was_told[position / 64] >> position % 64 & 1;
+    return recurrence->pattern.was_told[position];
 }
 
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)

@@ -39,16 +39,15 @@ struct cgx_recurrence;
 struct cgx_recurrence_rule {
     unsigned warmup; /* CGX_WARMUP: repeats of a period, at least 2; 0: every sum recurs at once */
     uint64_t minimal_size; /* elements; smaller sums never recur and are hints of structure only */
-    size_t step;           /* large sums of a step, as the user says; 0, or more than
-                            * CGX_STEP_LONGEST: to be found */
+    size_t step; /* in large sums, up to CGX_STEP_LONGEST, as the user says; 0: to be found */
 };
 
 /* NULL if memory is short. */
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule);
 void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
-/* The user has said how many large sums a step has; 0: takes that back. If that is not what was
- * said before, positions start anew, while sums that recur go on to do so. */
+/* The user has said how many large sums a step has, as in the rule; 0: takes that back. If that is
+ * not what was said before, positions start anew, while sums that recur go on to do so. */
 void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step);
 
 struct cgx_occurrence {

@@ -51,14 +51,11 @@ static bool read_position(struct cgx_scan *scan, struct cgx_rule *rule)
 
 static bool read_type(struct cgx_scan *scan, struct cgx_rule *rule)
 {
-    static const char types[] = "float32, float16, bfloat16"; /* as in enum cgx_dtype */
-    const char *at = scan->at;
-    char token[CGX_TOKEN_BYTES];
     uint64_t index;
 
-    cgx_scan_token(scan, "", token);
-    if (!cgx_parse_choice(token, types, &index))
-        return cgx_scan_refuse(scan, at, types);
+    /* as in enum cgx_dtype */
+    if (!cgx_scan_choice(scan, "float32, float16, bfloat16", &index))
+        return false;
     rule->dtype = (int)index;
     return true;
 }
@@ -84,98 +81,54 @@ static bool read_communicator(struct cgx_scan *scan, struct cgx_rule *rule)
     return rule->communicator != NULL || cgx_scan_fail(scan, at, "out of memory");
 }
 
-static bool read_exact(struct cgx_scan *scan, struct cgx_rule *rule)
+static bool read_exact(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     (void)scan;
-    rule->exact = true;
+    actions->bits = (struct cgx_widths){CGX_BITS_EXACT, CGX_BITS_EXACT};
     return true;
-}
-
-static bool read_bits(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    unsigned least, most;
-
-    if (!cgx_scan_widths(scan, &least, &most))
-        return false;
-    if (least == CGX_BITS_EXACT)
-        return read_exact(scan, rule);
-    rule->least = least;
-    rule->most = most;
-    return true;
-}
-
-static bool read_layers(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_layers(scan, &rule->layers);
-}
-
-static bool read_recurs(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_recurs(scan, &rule->recurs);
-}
-
-static bool read_consensus(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_consensus(scan, &rule->consensus);
-}
-
-static bool read_step(struct cgx_scan *scan, struct cgx_rule *rule)
-{
-    return cgx_scan_step(scan, &rule->step);
 }
 
 /* ---- lines ---- */
 
-enum {
-    COUNT = 1,
-    POSITION = 2,
-    TYPE = 4,
-    COMM = 8,
-    EXACT = 16,
-    BITS = 32,
-    LAYERS = 64,
-    RECURS = 128,
-    CONSENSUS = 256,
-    STEP = 512
-};
+enum { COUNT, POSITION, TYPE, COMM, EXACT, BITS, LAYERS, RECURS, CONSENSUS, STEP, WORDS };
 
-#define OF_CALLS (EXACT | BITS | LAYERS | RECURS | CONSENSUS)
-#define ACTIONS (OF_CALLS | STEP)
+/* Sets of words. */
+#define SET(word) (1u << (word))
+#define OF_CALLS (SET(EXACT) | SET(BITS) | SET(LAYERS) | SET(RECURS) | SET(CONSENSUS))
 
 static const struct word {
     const char *name;
-    unsigned bit;
-    bool (*read)(struct cgx_scan *scan, struct cgx_rule *rule);
-} words[] = {
-    {"count", COUNT, read_count},
-    {"position", POSITION, read_position},
-    {"type", TYPE, read_type},
-    {"comm", COMM, read_communicator},
-    {"exact", EXACT, read_exact},
-    {"bits", BITS, read_bits},
-    {"layers", LAYERS, read_layers},
-    {"recurs", RECURS, read_recurs},
-    {"consensus", CONSENSUS, read_consensus},
-    {"step", STEP, read_step},
+    bool (*condition)(struct cgx_scan *scan, struct cgx_rule *rule);
+    cgx_scan_action *action; /* NULL: it is a condition */
+} words[WORDS] = {
+    [COUNT] = {"count", .condition = read_count},
+    [POSITION] = {"position", .condition = read_position},
+    [TYPE] = {"type", .condition = read_type},
+    [COMM] = {"comm", .condition = read_communicator},
+    [EXACT] = {"exact", .action = read_exact},
+    [BITS] = {"bits", .action = cgx_scan_bits},
+    [LAYERS] = {"layers", .action = cgx_scan_layers},
+    [RECURS] = {"recurs", .action = cgx_scan_recurs},
+    [CONSENSUS] = {"consensus", .action = cgx_scan_consensus},
+    [STEP] = {"step", .action = cgx_scan_step},
 };
 
 static const struct word *find_word(const char *name, bool action)
 {
     uint64_t same;
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (((words[i].bit & ACTIONS) != 0) == action &&
-            cgx_parse_choice(name, words[i].name, &same))
+    for (size_t i = 0; i < WORDS; i++)
+        if ((words[i].action != NULL) == action && cgx_parse_choice(name, words[i].name, &same))
             return &words[i];
     return NULL;
 }
 
-static bool more_than_one(unsigned bits)
+static bool more_than_one(unsigned set)
 {
-    return (bits & (bits - 1)) != 0;
+    return (set & (set - 1)) != 0;
 }
 
-/* A condition or an action; the bits of those before it are in *GIVEN. */
+/* A condition or an action; those before it are in *GIVEN. */
 static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule, unsigned *given)
 {
     const char *at = scan->at;
@@ -189,22 +142,23 @@ static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule,
         return cgx_scan_refuse(scan, at,
                                action ? "exact, or bits=, layers=, recurs=, consensus=; step="
                                       : "count=, position=, type=, comm=, then ->");
-    if (*given & word->bit)
+    if (*given & SET(word - words))
         return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", word->name);
-    *given |= word->bit;
+    *given |= SET(word - words);
     scan->key = word->name;
-    if (word->bit != EXACT) {
+    if (word != &words[EXACT]) {
         if (scan->at == scan->end || *scan->at != '=')
             return cgx_scan_fail(scan, scan->at, "= and a value have to follow without a blank");
         scan->at++;
     }
-    if (!word->read(scan, rule))
+    if (action ? !word->action(scan, &rule->says) : !word->condition(scan, rule))
         return false;
     if (!cgx_scan_ends(scan))
         return cgx_scan_refuse(scan, scan->at, "a blank, and what follows, or the end");
-    if (rule->exact && more_than_one(*given & OF_CALLS))
+    if ((*given & SET(EXACT) || rule->says.bits.least == CGX_BITS_EXACT) &&
+        more_than_one(*given & OF_CALLS))
         return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
-    if (*given & STEP && *given & (COUNT | POSITION | TYPE))
+    if (*given & SET(STEP) && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
         return cgx_scan_fail(scan, at,
                              "refused: a step is of a communicator, whose rule can have no "
                              "condition but comm=");
@@ -236,6 +190,6 @@ bool cgx_rule_read(struct cgx_scan *scan, struct cgx_rule *rule)
 
 void cgx_rule_clear(struct cgx_rule *rule)
 {
-    free(rule->communicator);
-    free(rule->layers);
+    free((char *)rule->communicator);
+    cgx_actions_clear(&rule->says);
 }

@@ -17,15 +17,10 @@ struct cgx_rule_range {
 /* Conditions that are not there hold for everything. */
 struct cgx_rule {
     struct cgx_rule_range count, position;
-    int dtype;          /* enum cgx_dtype or CGX_RULE_EVERY_DTYPE */
-    char *communicator; /* owned; NULL: every one */
-    bool of_calls;      /* it says something of calls, not of communicators alone */
-    bool exact;
-    unsigned least, most;          /* 0: not said */
-    struct cgx_layer_list *layers; /* owned; NULL: not said */
-    enum cgx_recurs recurs;
-    enum cgx_said consensus;
-    size_t step; /* 0: not said */
+    int dtype;                /* enum cgx_dtype or CGX_RULE_EVERY_DTYPE */
+    const char *communicator; /* owned; NULL: every one */
+    bool of_calls;            /* it says something of calls, not of communicators alone */
+    struct cgx_actions says;
     unsigned line;
 };
 

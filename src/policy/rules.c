@@ -11,7 +11,7 @@
 #include "policy/rule.h"
 
 struct cgx_rules {
-    size_t nrules, room;
+    size_t nrules;
     struct cgx_rule *rules;
 };
 
@@ -22,10 +22,10 @@ static bool within(struct cgx_rule_range inner, struct cgx_rule_range outer)
     return outer.first <= inner.first && inner.last <= outer.last;
 }
 
-static bool covers_communicators(const struct cgx_rule *earlier, const struct cgx_rule *rule)
+/* Whether RULE is for communicators of NAME; NULL: of every name. */
+static bool is_of(const struct cgx_rule *rule, const char *name)
 {
-    return earlier->communicator == NULL ||
-           (rule->communicator != NULL && strcmp(earlier->communicator, rule->communicator) == 0);
+    return rule->communicator == NULL || (name != NULL && strcmp(rule->communicator, name) == 0);
 }
 
 /* Whether every call that RULE is for is one that EARLIER is for. */
@@ -33,27 +33,27 @@ static bool covers(const struct cgx_rule *earlier, const struct cgx_rule *rule)
 {
     return within(rule->count, earlier->count) && within(rule->position, earlier->position) &&
            (earlier->dtype == CGX_RULE_EVERY_DTYPE || earlier->dtype == rule->dtype) &&
-           covers_communicators(earlier, rule);
+           is_of(earlier, rule->communicator);
 }
 
 static void warn_of_layers(const struct cgx_rule *rule, cgx_rules_warn *warn, void *context)
 {
+    const struct cgx_layer_list *layers = rule->says.layers;
     char message[160];
 
-    if (rule->layers == NULL ||
-        (rule->layers->total >= rule->count.first && rule->layers->total <= rule->count.last))
+    if (layers == NULL || (layers->total >= rule->count.first && layers->total <= rule->count.last))
         return;
     snprintf(message, sizeof message,
              "the layers have no effect: they add up to %" PRIu64
              ", which the rule's count does not allow",
-             rule->layers->total);
+             layers->total);
     warn(context, rule->line, message);
 }
 
 static void warn_of(const struct cgx_rules *rules, const struct cgx_rule *rule,
                     cgx_rules_warn *warn, void *context)
 {
-    bool calls = rule->of_calls, step = rule->step > 0;
+    bool calls = rule->of_calls, step = rule->says.step > 0;
     char message[160];
 
     warn_of_layers(rule, warn, context);
@@ -64,11 +64,11 @@ static void warn_of(const struct cgx_rules *rules, const struct cgx_rule *rule,
             snprintf(message, sizeof message,
                      "the rule is never reached%s: the one of line %u is "
                      "for all of its calls",
-                     rule->step > 0 ? " but for step=" : "", earlier->line);
+                     rule->says.step > 0 ? " but for step=" : "", earlier->line);
             warn(context, rule->line, message);
             calls = false;
         }
-        if (step && earlier->step > 0 && covers_communicators(earlier, rule)) {
+        if (step && earlier->says.step > 0 && is_of(earlier, rule->communicator)) {
             snprintf(message, sizeof message,
                      "step= has no effect: the rule of line %u says it of all of its communicators",
                      earlier->line);
@@ -83,14 +83,14 @@ static void warn_of(const struct cgx_rules *rules, const struct cgx_rule *rule,
 /* Takes over what RULE owns where it returns true. */
 static bool append_rule(struct cgx_rules *rules, const struct cgx_rule *rule)
 {
-    if (rules->nrules == rules->room) {
-        size_t room = rules->room == 0 ? 8 : 2 * rules->room;
-        struct cgx_rule *larger = realloc(rules->rules, room * sizeof *larger);
+    size_t n = rules->nrules;
+
+    if ((n & (n - 1)) == 0) { /* room is doubled at powers of two */
+        struct cgx_rule *larger = realloc(rules->rules, (n == 0 ? 1 : 2 * n) * sizeof *larger);
 
         if (larger == NULL)
             return false;
         rules->rules = larger;
-        rules->room = room;
     }
     rules->rules[rules->nrules++] = *rule;
     return true;
@@ -139,7 +139,6 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
         scan.begin = scan.at = text + first;
         scan.end = newline == NULL ? text + length : newline;
         first = (size_t)(scan.end - text) + 1;
-        scan.key = NULL;
         scan.line++;
         if (scan.end > scan.begin && scan.end[-1] == '\r')
             scan.end--;
@@ -169,39 +168,21 @@ bool cgx_rules_name_communicators(const struct cgx_rules *rules)
     return false;
 }
 
-static bool is_of(const struct cgx_rule *rule, const char *communicator)
-{
-    return rule->communicator == NULL || strcmp(rule->communicator, communicator) == 0;
-}
-
-static bool holds(const struct cgx_rule *rule, const struct cgx_rules_call *call)
-{
-    struct cgx_rule_range count = {call->count, call->count},
-                          position = {call->position, call->position};
-
-    return within(count, rule->count) && within(position, rule->position) &&
-           (rule->dtype == CGX_RULE_EVERY_DTYPE || rule->dtype == (int)call->dtype) &&
-           is_of(rule, call->communicator);
-}
-
 struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                        const struct cgx_rules_call *call)
 {
+    const struct cgx_rule of_call = {.count = {call->count, call->count},
+                                     .position = {call->position, call->position},
+                                     .dtype = (int)call->dtype,
+                                     .communicator = call->communicator};
     struct cgx_override override = {.exact = false};
 
     for (size_t i = 0; rules != NULL && i < rules->nrules; i++) {
         const struct cgx_rule *rule = &rules->rules[i];
 
-        if (!rule->of_calls || !holds(rule, call))
+        if (!rule->of_calls || !covers(rule, &of_call))
             continue;
-        override.exact = rule->exact;
-        override.least = rule->least;
-        override.most = rule->most;
-        override.recurs = rule->recurs;
-        override.guarded = rule->consensus == CGX_SAID_ON;
-        override.unguarded = rule->consensus == CGX_SAID_OFF;
-        if (rule->layers != NULL && rule->layers->total == call->count)
-            override.layers = rule->layers;
+        override = cgx_actions_override(&rule->says, call->count);
         override.rule = (unsigned)i + 1;
         break;
     }
@@ -211,7 +192,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 {
     for (size_t i = 0; rules != NULL && i < rules->nrules; i++)
-        if (rules->rules[i].step > 0 && is_of(&rules->rules[i], communicator))
-            return rules->rules[i].step;
+        if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator))
+            return rules->rules[i].says.step;
     return 0;
 }

@@ -36,7 +36,8 @@ struct cgx_layer_size {
 };
 
 struct cgx_layer_list {
-    uint64_t total; /* elements of all */
+    struct cgx_layer_list *next; /* of several that a hint has; the call's is found by its total */
+    uint64_t total;              /* elements of all */
     size_t nlayers;
     struct cgx_layer_size layers[];
 };
@@ -46,14 +47,11 @@ enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
 
-/* Calls of the longest step that can be said. */
-#define CGX_SAY_STEP_MOST 4096
-
 /* What is said of a call. All zero: nothing is. */
 struct cgx_override {
     bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
     enum cgx_recurs recurs;
-    bool guarded, unguarded;             /* consensus is on; off; neither: not said */
+    enum cgx_said consensus;             /* whether it is looked for */
     unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
     const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
@@ -104,7 +102,7 @@ enum cgx_hint {
                            buffers of as many elements as it adds up to */
     CGX_HINT_RECURS,    /* always, never */
     CGX_HINT_CONSENSUS, /* off, on */
-    CGX_HINT_STEP,      /* a number of calls, 1-4096 */
+    CGX_HINT_STEP,      /* a number of calls, up to CGX_STEP_LONGEST */
     CGX_HINTS
 };
 

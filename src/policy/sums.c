@@ -16,15 +16,6 @@ static uint16_t *chain_of(struct cgx_sums *sums, uint64_t key)
     return &sums->chains[cgx_scramble(key) % CGX_SUMS_CHAINS];
 }
 
-uint16_t cgx_sums_find(const struct cgx_sums *sums, uint64_t key)
-{
-    uint16_t at = sums->chains[cgx_scramble(key) % CGX_SUMS_CHAINS];
-
-    while (at != 0 && sums->sums[at].key != key)
-        at = sums->sums[at].next;
-    return at;
-}
-
 static void chain(struct cgx_sums *sums, uint16_t at)
 {
     uint16_t *first = chain_of(sums, sums->sums[at].key);
@@ -33,10 +24,15 @@ static void chain(struct cgx_sums *sums, uint16_t at)
     *first = at;
 }
 
-uint16_t cgx_sums_add(struct cgx_sums *sums, uint64_t key)
+uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key)
 {
-    uint16_t at = sums->free;
+    uint16_t at = *chain_of(sums, key);
 
+    while (at != 0 && sums->sums[at].key != key)
+        at = sums->sums[at].next;
+    if (at != 0)
+        return at;
+    at = sums->free;
     if (at != 0)
         sums->free = sums->sums[at].next;
     else if (sums->used < CGX_SUMS_MOST)

@@ -49,12 +49,9 @@ static inline uint64_t cgx_sum_elements(const struct cgx_sum *sum)
     return elements < CGX_SUMS_ELEMENTS_MOST ? elements : CGX_SUMS_ELEMENTS_MOST;
 }
 
-/* The number of the sum of KEY, from 1, and 0 if it is not there. */
-uint16_t cgx_sums_find(const struct cgx_sums *sums, uint64_t key);
-
-/* Adds KEY, which is not there, as not seen yet: it must be seen before the next one is added. 0:
- * the table is full. */
-uint16_t cgx_sums_add(struct cgx_sums *sums, uint64_t key);
+/* The number of the sum of KEY, from 1. One that is not there is added as not seen yet: it must be
+ * seen before the next is looked for. 0: the table is full. */
+uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key);
 
 /* Makes room in a full table. Numbers of what is forgotten have SEEN 0 until they are used again.
  */

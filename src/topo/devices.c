@@ -75,27 +75,21 @@ static unsigned depth_of(hwloc_obj_t object)
     return depth;
 }
 
-static hwloc_obj_t common_ancestor(hwloc_obj_t a, hwloc_obj_t b)
+static bool is_within(hwloc_obj_t object, hwloc_obj_t ancestor)
 {
-    unsigned depth_a = depth_of(a), depth_b = depth_of(b);
-
-    for (; depth_a > depth_b; depth_a--)
-        a = a->parent;
-    for (; depth_b > depth_a; depth_b--)
-        b = b->parent;
-    while (a != b) {
-        a = a->parent;
-        b = b->parent;
-    }
-    return a;
+    while (object != NULL && object != ancestor)
+        object = object->parent;
+    return object != NULL;
 }
 
 /* How near an interface is to a device: more is nearer, 0 is not near. */
 static unsigned nearness(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_obj_t interface)
 {
-    hwloc_obj_t common = common_ancestor(device, interface);
     bool fabrics = interface->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+    hwloc_obj_t common = device;
 
+    while (!is_within(interface, common))
+        common = common->parent;
     if (common->cpuset != NULL && cgx_topo_count(topo, HWLOC_OBJ_PACKAGE) > 0 &&
         cgx_topo_package_of(topo, common->cpuset) == CGX_TOPO_UNKNOWN)
         return 0;
@@ -135,16 +129,6 @@ static void describe(const struct cgx_topo *topo, hwloc_obj_t device, struct cgx
     gpu->numa_node = cgx_topo_node_of(topo, near->cpuset);
     write_switch(device, gpu->pci_switch);
     write_network(topo, device, gpu->network);
-}
-
-unsigned cgx_topo_gpus(const struct cgx_topo *topo)
-{
-    unsigned gpus = 0;
-    hwloc_obj_t device;
-
-    for (unsigned i = 0; (device = cgx_topo_object(topo, HWLOC_OBJ_PCI_DEVICE, i)) != NULL; i++)
-        gpus += is_gpu(device);
-    return gpus;
 }
 
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu)

@@ -65,12 +65,10 @@ static void leave_drivers_alone(hwloc_topology_t topology)
 static int look(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
                 enum cgx_topo_detail detail)
 {
-    if (source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0)
-        return -1;
-    if (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0)
-        return -1;
-    if (detail == CGX_TOPO_DEVICES &&
-        table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0)
+    if ((source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0) ||
+        (source == CGX_TOPO_XML && table.topology_set_xml(topology, text) != 0) ||
+        (detail == CGX_TOPO_DEVICES &&
+         table.topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0))
         return -1;
     leave_drivers_alone(topology);
     return table.topology_load(topology);
@@ -112,32 +110,21 @@ void cgx_topo_free(struct cgx_topo *topo)
     free(topo);
 }
 
-/* One for each detail: devices are not looked for until they are asked for. */
-static struct {
-    struct cgx_topo *topo;
-    enum cgx_status status;
-} here[2];
-
-static void see_processors(void)
-{
-    here[CGX_TOPO_PROCESSORS].status =
-        cgx_topo_load(CGX_TOPO_LIVE, NULL, CGX_TOPO_PROCESSORS, &here[CGX_TOPO_PROCESSORS].topo);
-}
-
-static void see_devices(void)
-{
-    here[CGX_TOPO_DEVICES].status =
-        cgx_topo_load(CGX_TOPO_LIVE, NULL, CGX_TOPO_DEVICES, &here[CGX_TOPO_DEVICES].topo);
-}
-
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
 {
-    static pthread_once_t processors_once = PTHREAD_ONCE_INIT, devices_once = PTHREAD_ONCE_INIT;
+    /* One for each detail: devices are not looked for until they are asked for. */
+    static struct {
+        bool looked;
+        enum cgx_status status;
+        struct cgx_topo *topo;
+    } here[2];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-    if (detail == CGX_TOPO_DEVICES)
-        pthread_once(&devices_once, see_devices);
-    else
-        pthread_once(&processors_once, see_processors);
+    pthread_mutex_lock(&lock);
+    if (!here[detail].looked)
+        here[detail].status = cgx_topo_load(CGX_TOPO_LIVE, NULL, detail, &here[detail].topo);
+    here[detail].looked = true;
+    pthread_mutex_unlock(&lock);
     if (here[detail].status == CGX_OK)
         *topo = here[detail].topo;
     return here[detail].status;

@@ -44,13 +44,14 @@ struct cgx_topo_machine {
 
 void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine);
 
-/* Packages are known by their place in hwloc's order, from 0. */
+/* Questions about what is at a PLACE count from 0, in hwloc's order. CGX_ERR_INVALID: there are not
+ * as many. Packages are known by their place. */
+
 struct cgx_topo_package {
     unsigned cores;
     unsigned processing_units;
 };
 
-/* CGX_ERR_INVALID: there are not as many. */
 enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_package *package);
 
@@ -62,7 +63,6 @@ struct cgx_topo_numa_node {
     uint64_t bytes; /* of memory; 0: unknown */
 };
 
-/* By its place in hwloc's order, from 0. CGX_ERR_INVALID: there are not as many. */
 enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
                                    struct cgx_topo_numa_node *node);
 
@@ -94,14 +94,10 @@ struct cgx_topo_gpu {
     char network[CGX_TOPO_NAME_BYTES];
 };
 
-/* How many GPUs there are: display adapters and accelerators of NVIDIA, and PCI devices that hwloc
- * knows as devices of CUDA, NVML or OpenCL. What else has a screen, as a server's management
- * processor, is none. In a container there may be more than CUDA can use. 0 without
- * CGX_TOPO_DEVICES. */
-unsigned cgx_topo_gpus(const struct cgx_topo *topo);
-
-/* By its place in hwloc's order, from 0: GPUs of one switch follow each other. CGX_ERR_INVALID:
- * there are not as many. */
+/* GPUs of one switch follow each other. They are the display adapters and accelerators of NVIDIA,
+ * and PCI devices that hwloc knows as devices of CUDA, NVML or OpenCL. What else has a screen, as a
+ * server's management processor, is none. In a container there may be more than CUDA can use. There
+ * are none without CGX_TOPO_DEVICES. */
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu);
 
 /* The one with this bus id, as CUDA's driver writes it: in hexadecimal digits of either case.
@@ -116,8 +112,7 @@ struct cgx_topo_network {
     bool fabrics;
 };
 
-/* By its place in hwloc's order, from 0. CGX_ERR_INVALID: there are not as many; without
- * CGX_TOPO_DEVICES there are none. */
+/* There are none without CGX_TOPO_DEVICES. */
 enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_network *network);
 

@@ -9,12 +9,6 @@
 
 void cgx_nodes_free(struct cgx_nodes *nodes)
 {
-    if (!nodes)
-        return;
-    free(nodes->node);
-    free(nodes->local);
-    free(nodes->first);
-    free(nodes->members);
     free(nodes);
 }
 
@@ -66,28 +60,26 @@ static void place_members(struct cgx_nodes *nodes)
 
 struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks)
 {
-    struct cgx_nodes *nodes = calloc(1, sizeof *nodes);
-    struct keyed *sorted = calloc(ranks, sizeof *sorted);
+    const size_t n = ranks;
+    struct cgx_nodes *nodes = calloc(1, sizeof *nodes + (4 * n + 1) * sizeof(unsigned));
+    struct keyed *sorted = calloc(n, sizeof *sorted);
 
-    if (!nodes || !sorted)
-        goto fail;
+    if (!nodes || !sorted) {
+        free(nodes);
+        free(sorted);
+        return NULL;
+    }
     nodes->ranks = ranks;
-    nodes->node = calloc(ranks, sizeof *nodes->node);
-    nodes->local = calloc(ranks, sizeof *nodes->local);
-    nodes->first = calloc((size_t)ranks + 1, sizeof *nodes->first);
-    nodes->members = calloc(ranks, sizeof *nodes->members);
-    if (!nodes->node || !nodes->local || !nodes->first || !nodes->members)
-        goto fail;
+    nodes->node = (unsigned *)(nodes + 1);
+    nodes->local = nodes->node + n;
+    nodes->members = nodes->local + n;
+    nodes->first = nodes->members + n;
     for (unsigned rank = 0; rank < ranks; rank++)
         sorted[rank] = (struct keyed){.key = keys ? keys[rank] : (int)rank, .rank = rank};
-    qsort(sorted, ranks, sizeof *sorted, by_key);
+    qsort(sorted, n, sizeof *sorted, by_key);
     number_nodes(nodes, sorted);
     place_members(nodes);
-    nodes->hash = cgx_hash(CGX_HASH_START, nodes->node, ranks * sizeof *nodes->node);
+    nodes->hash = cgx_hash(CGX_HASH_START, nodes->node, n * sizeof *nodes->node);
     free(sorted);
     return nodes;
-fail:
-    free(sorted);
-    cgx_nodes_free(nodes);
-    return NULL;
 }

@@ -69,12 +69,6 @@ enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_plac
     return CGX_ERR_INVALID;
 }
 
-unsigned cgx_topo_gpus(const struct cgx_topo *topo)
-{
-    (void)topo;
-    return 0;
-}
-
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu)
 {
     (void)topo;

@@ -12,20 +12,6 @@
 
 #define WORD_BITS 64
 
-/* Of the system's present run: containers and network namespaces have the same one. */
-static uint32_t machine(void)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    char id[64];
-    size_t length;
-
-    if (file == NULL)
-        return 0;
-    length = fread(id, 1, sizeof id, file);
-    fclose(file);
-    return length > 0 ? cgx_hash(CGX_HASH_START, id, length) : 0;
-}
-
 uint32_t cgx_claim_limit(const char *file)
 {
     FILE *stream = fopen(file, "re");
@@ -44,10 +30,11 @@ uint32_t cgx_claim_limit(const char *file)
 
 struct cgx_claim cgx_claim_make(void)
 {
-    struct cgx_claim claim = {.machine = machine(),
-                              .limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
+    struct cgx_claim claim = {.limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
     cpu_set_t allowed;
 
+    /* Of the system's present run: containers and network namespaces have the same one. */
+    cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return claim; /* more than a mask of this size can tell */
     for (unsigned i = 0; i < CGX_CLAIM_WORDS * WORD_BITS && i < CPU_SETSIZE; i++) {

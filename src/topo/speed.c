@@ -91,20 +91,17 @@ struct cgx_topo_speed cgx_topo_speed(const struct cgx_topo *topo, const char *fo
     return device.mbits > 0 ? device : interface;
 }
 
-static struct cgx_topo_speed here;
-
-static void look(void)
-{
-    const struct cgx_topo *topo;
-
-    if (cgx_topo_here(CGX_TOPO_DEVICES, &topo) == CGX_OK)
-        here = cgx_topo_speed(topo, "/sys/class");
-}
-
 struct cgx_topo_speed cgx_topo_speed_here(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct cgx_topo_speed here;
+    static bool looked;
+    const struct cgx_topo *topo;
 
-    pthread_once(&once, look);
+    pthread_mutex_lock(&lock);
+    if (!looked && cgx_topo_here(CGX_TOPO_DEVICES, &topo) == CGX_OK)
+        here = cgx_topo_speed(topo, "/sys/class");
+    looked = true;
+    pthread_mutex_unlock(&lock);
     return here;
 }

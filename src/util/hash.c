@@ -23,22 +23,20 @@ bool cgx_hash_file(const char *path, uint32_t *hash)
     uint32_t sum = CGX_HASH_START;
     struct stat status;
     ssize_t got = -1;
-    int file;
-
     /* Opening a FIFO must not wait for its writer, nor reading a device go on for ever. */
-    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
     if (file < 0)
         return false;
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
-        goto close_file;
-    do {
-        got = read(file, block, sizeof block);
-        if (got > 0)
-            sum = cgx_hash(sum, block, (size_t)got);
-    } while (got > 0 || (got < 0 && errno == EINTR));
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+        do {
+            got = read(file, block, sizeof block);
+            if (got > 0)
+                sum = cgx_hash(sum, block, (size_t)got);
+        } while (got > 0 || (got < 0 && errno == EINTR));
+    }
+    close(file);
     if (got == 0)
         *hash = sum;
-close_file:
-    close(file);
     return got == 0;
 }

@@ -36,16 +36,17 @@ static void leave(struct cgx_lru *lru, uint16_t place)
 {
     uint16_t newer = lru->places[place].newer, older = lru->places[place].older;
 
-    *(newer ? &lru->places[newer].older : &lru->newest) = older;
-    *(older ? &lru->places[older].newer : &lru->oldest) = newer;
+    lru->places[newer].older = older;
+    lru->places[older].newer = newer;
 }
 
 static void join(struct cgx_lru *lru, uint16_t place)
 {
+    uint16_t newest = lru->places[0].older;
+
     lru->places[place].newer = 0;
-    lru->places[place].older = lru->newest;
-    *(lru->newest ? &lru->places[lru->newest].newer : &lru->oldest) = place;
-    lru->newest = place;
+    lru->places[place].older = newest;
+    lru->places[newest].newer = lru->places[0].older = place;
 }
 
 /* A place for KEY, which has none. */
@@ -56,7 +57,7 @@ static uint16_t take(struct cgx_lru *lru, struct cgx_lru_key key)
     if (lru->used < CGX_LRU_PLACES) {
         place = ++lru->used;
     } else {
-        place = lru->oldest;
+        place = lru->places[0].newer;
         unchain(lru, place);
         leave(lru, place);
     }

@@ -18,10 +18,10 @@ struct cgx_lru_key {
     uint32_t rule;
 };
 
-/* All zeros: empty. Places are numbered from 1 in here, 0 is none. */
+/* All zeros: empty. Places are numbered from 1 in here, 0 is none: it lies between the newest,
+ * which is its older one, and the oldest. */
 struct cgx_lru {
-    uint16_t used; /* places that have a key */
-    uint16_t newest, oldest;
+    uint16_t used;                   /* places that have a key */
     uint16_t chains[CGX_LRU_PLACES]; /* by hash */
     struct {
         struct cgx_lru_key key;

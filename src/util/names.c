@@ -63,16 +63,16 @@ static const char *nearest(const char *name, size_t length, cgx_names_known *kno
     const char *found = NULL;
     /* At most a third of what is behind the prefix may be wrong. */
     size_t bound = (length - (sizeof PREFIX - 1)) / 3 + 1;
-    const char *candidate;
+    const struct cgx_setting *candidate;
 
     if (length >= NAME_BYTES)
         return NULL;
     for (size_t i = 0; (candidate = known(i)) != NULL; i++) {
-        size_t edits = distance(name, length, candidate);
+        size_t edits = distance(name, length, candidate->name);
 
         if (edits < bound) {
             bound = edits;
-            found = candidate;
+            found = candidate->name;
         }
     }
     return found;
@@ -87,12 +87,13 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
 {
     size_t length = strcspn(entry, "=");
     int shown = (int)least(length, NAME_BYTES);
-    const char *name, *meant;
+    const struct cgx_setting *setting;
+    const char *meant;
 
     if (strncmp(entry, PREFIX, sizeof PREFIX - 1) != 0 || entry[length] != '=')
         return false;
-    for (size_t i = 0; (name = known(i)) != NULL; i++)
-        if (equal(entry, length, name))
+    for (size_t i = 0; (setting = known(i)) != NULL; i++)
+        if (equal(entry, length, setting->name))
             return false;
     for (size_t i = 0; i < sizeof retired / sizeof retired[0]; i++) {
         if (equal(entry, length, retired[i].name)) {

@@ -5,11 +5,10 @@
 #ifndef CGX_UTIL_NAMES_H
 #define CGX_UTIL_NAMES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "util/settings.h"
 
-/* The name of a setting by index, NULL behind the last. */
-typedef const char *cgx_names_known(size_t index);
+/* As cgx_settings_row. */
+typedef const struct cgx_setting *cgx_names_known(size_t index);
 
 /* ENTRY is "NAME=value". If its name begins with CGX_ and is not KNOWN, returns true with a MESSAGE
  * (at most SIZE bytes) that says why it is retired or which known name is the nearest. */

@@ -10,11 +10,9 @@
 #include "util/log.h"
 #include "util/names.h"
 #include "util/parse.h"
-#include "util/settings_together.h"
 #include "util/settings_values.h"
 
 /* clang-format off */
-#define NO_FIELD .size = 0
 #define FIELD(member) \
     .offset = offsetof(struct cgx_settings, member), \
     .size = sizeof(((struct cgx_settings *)NULL)->member)
@@ -105,10 +103,10 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
       "statistics at the end: JSON; -: a table on stderr", 0},
-     cgx_value_path, NO_FIELD, PATH(stats_path)},
+     cgx_value_path, PATH(stats_path)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", 0},
-     cgx_value_path, NO_FIELD, PATH(trace_path)},
+     cgx_value_path, PATH(trace_path)},
     {{"CGX_CHECK", "0, 1", "0",
       "1: every compressed call is also done exactly and compared with its bound", 23},
      cgx_value_choice, FIELD(check)},
@@ -121,11 +119,6 @@ const struct cgx_setting *cgx_settings_row(size_t index)
     return index < NROWS ? &rows[index].about : NULL;
 }
 
-static const char *name_of(size_t index)
-{
-    return index < NROWS ? rows[index].about.name : NULL;
-}
-
 const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
 {
     const struct cgx_settings_row *row = &rows[index];
@@ -134,49 +127,35 @@ const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
                                                                     : row->about.initial;
 }
 
-static bool accepted(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
     return *text != '\0' && row->parse(row, text, value);
 }
 
-/* Fields are bool, 32 bits or 64 bits. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
+
 static void store(const struct cgx_settings_row *row, uint64_t value, struct cgx_settings *settings)
 {
-    unsigned char *field = (unsigned char *)settings + row->offset;
-    bool flag = value != 0;
-    uint32_t word = (uint32_t)value, kind = (value & CGX_SETTINGS_SIGN) != 0;
+    unsigned char *fields = (unsigned char *)settings;
+    uint32_t kind = (value & CGX_SETTINGS_SIGN) != 0;
 
     if (row->kind != 0) {
-        memcpy((unsigned char *)settings + row->kind, &kind, sizeof kind);
+        memcpy(fields + row->kind, &kind, sizeof kind);
         value &= ~CGX_SETTINGS_SIGN;
     }
-    if (row->size == sizeof flag)
-        memcpy(field, &flag, sizeof flag);
-    else if (row->size == sizeof word)
-        memcpy(field, &word, sizeof word);
-    else if (row->size == sizeof value)
-        memcpy(field, &value, sizeof value);
+    memcpy(fields + row->offset, &value, row->size);
 }
 
 static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settings *settings)
 {
-    const unsigned char *field = (const unsigned char *)settings + row->offset;
-    bool flag;
-    uint32_t word, kind = 0;
+    const unsigned char *fields = (const unsigned char *)settings;
     uint64_t value = 0;
+    uint32_t kind = 0;
 
+    memcpy(&value, fields + row->offset, row->size);
     if (row->kind != 0)
-        memcpy(&kind, (const unsigned char *)settings + row->kind, sizeof kind);
-    if (row->size == sizeof flag) {
-        memcpy(&flag, field, sizeof flag);
-        return flag;
-    }
-    if (row->size == sizeof word) {
-        memcpy(&word, field, sizeof word);
-        return word;
-    }
-    if (row->size == sizeof value)
-        memcpy(&value, field, sizeof value);
+        memcpy(&kind, fields + row->kind, sizeof kind);
     return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
@@ -190,7 +169,7 @@ static bool read_row(const struct cgx_settings_row *row, const char *initial, co
     store(row, value, settings);
     if (text == NULL)
         return true;
-    if (!accepted(row, text, &value))
+    if (!accepts(row, text, &value))
         return false;
     store(row, value, settings);
     if (row->path != 0)
@@ -213,7 +192,6 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
 {
     static char *const empty[] = {NULL};
     const char *texts[NROWS], *together[CGX_SETTINGS_TOGETHER];
-    size_t ntogether;
     bool taken[NROWS];
     char message[512];
 
@@ -227,17 +205,17 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             read_row(&rows[i], cgx_settings_initial(i, settings->profile), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    ntogether = cgx_settings_together(settings, together);
-    settings->valid = settings->valid && ntogether == 0;
+    settings->valid = cgx_settings_together(settings, together) && settings->valid;
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
             report_refused(&rows[i].about, texts[i], report, context);
-    for (size_t i = 0; i < ntogether; i++)
-        report(context, CGX_LOG_ERROR, together[i]);
+    for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
+        if (together[i] != NULL)
+            report(context, CGX_LOG_ERROR, together[i]);
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i] != NULL; i++)
-        if (cgx_names_explain(environment[i], name_of, message, sizeof message))
+        if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))
             report(context, CGX_LOG_WARN, message);
 }
 
@@ -263,4 +241,50 @@ const char *cgx_settings_slot_name(size_t slot)
         if (rows[i].about.slot == slot)
             return rows[i].about.name;
     return NULL;
+}
+
+/* ---- for people ---- */
+
+static void ignore(void *context, int level, const char *message)
+{
+    (void)context;
+    (void)level;
+    (void)message;
+}
+
+static const char *shown(const char *initial)
+{
+    return *initial == '\0' ? "unset" : initial;
+}
+
+static void print_row(FILE *out, size_t index, char *const environment[], enum cgx_profile profile)
+{
+    const struct cgx_setting *row = &rows[index].about;
+    const char *bytegrad = cgx_settings_initial(index, CGX_PROFILE_BYTEGRAD);
+    const char *text = environment == NULL ? NULL : cgx_environment_find(environment, row->name);
+    char copy[CGX_PRINTABLE_BYTES];
+    uint64_t value;
+
+    fprintf(out, "%s\n    %s\n", row->name, row->meaning);
+    fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
+    if (bytegrad != row->initial)
+        fprintf(out, "; with CGX_PROFILE=bytegrad: %s", shown(bytegrad));
+    fputc('\n', out);
+    if (text != NULL)
+        fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
+                accepts(&rows[index], text, &value) ? "" : " (refused)");
+    else if (environment != NULL)
+        fprintf(out, "    now: the default%s\n",
+                bytegrad != row->initial && profile == CGX_PROFILE_BYTEGRAD
+                    ? " with CGX_PROFILE=bytegrad"
+                    : "");
+}
+
+void cgx_settings_print(FILE *out, char *const environment[])
+{
+    struct cgx_settings settings;
+
+    cgx_settings_parse(environment, ignore, NULL, &settings);
+    for (size_t i = 0; i < NROWS; i++)
+        print_row(out, i, environment, settings.profile);
 }

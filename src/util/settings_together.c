@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "util/settings_together.h"
+/* Values that are allowed each for itself, but not together. */
 
 #include <stdio.h>
+
+#include "util/settings_values.h"
 
 /* Stochastic rounding has no grid of 1 bit. */
 static const char *refuse_rounding(struct cgx_settings *settings)
@@ -49,14 +51,10 @@ bool cgx_settings_override(const struct cgx_settings *settings, char *message, s
     return true;
 }
 
-size_t cgx_settings_together(struct cgx_settings *settings,
-                             const char *messages[CGX_SETTINGS_TOGETHER])
+bool cgx_settings_together(struct cgx_settings *settings,
+                           const char *messages[CGX_SETTINGS_TOGETHER])
 {
-    const char *found[CGX_SETTINGS_TOGETHER] = {refuse_rounding(settings), refuse_budget(settings)};
-    size_t n = 0;
-
-    for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
-        if (found[i] != NULL)
-            messages[n++] = found[i];
-    return n;
+    messages[0] = refuse_rounding(settings);
+    messages[1] = refuse_budget(settings);
+    return messages[0] == NULL && messages[1] == NULL;
 }

@@ -11,43 +11,29 @@
 
 bool cgx_value_integer(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
-
-    if (!cgx_parse_unsigned(text, &number))
-        return false;
-    if ((number < row->least || number > row->most) && (number == 0 || number != row->also))
-        return false;
-    *value = number;
-    return true;
+    return cgx_parse_unsigned(text, value) &&
+           ((*value >= row->least && *value <= row->most) || (*value != 0 && *value == row->also));
 }
 
 bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
-
-    if (!cgx_value_integer(row, text, &number) || (number & (number - 1)) != 0)
-        return false;
-    *value = number;
-    return true;
+    return cgx_value_integer(row, text, value) && (*value & (*value - 1)) == 0;
 }
 
 bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
-
-    if (!cgx_parse_unsigned(text, &number))
+    if (!cgx_parse_unsigned(text, value))
         return false;
-    *value = number < row->least ? row->least : number;
+    if (*value < row->least)
+        *value = row->least;
     return true;
 }
 
 bool cgx_value_mebibytes(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    uint64_t number;
-
-    if (!cgx_value_integer(row, text, &number))
+    if (!cgx_value_integer(row, text, value))
         return false;
-    *value = number << 20;
+    *value <<= 20;
     return true;
 }
 
@@ -124,8 +110,7 @@ bool cgx_value_content(const struct cgx_settings_row *row, const char *text, uin
 {
     uint32_t hash = 0;
 
-    (void)row;
-    if (strlen(text) >= CGX_SETTINGS_PATH_BYTES || (*text != '\0' && !cgx_hash_file(text, &hash)))
+    if (!cgx_value_path(row, text, value) || (*text != '\0' && !cgx_hash_file(text, &hash)))
         return false;
     *value = hash;
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The rows of the table of settings, and what their values may be. */
+/* The rows of the table of settings, and what their values may be, each for itself and together. */
 #ifndef CGX_UTIL_SETTINGS_VALUES_H
 #define CGX_UTIL_SETTINGS_VALUES_H
 
@@ -9,7 +9,8 @@
 
 struct cgx_settings_row;
 
-/* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind. */
+/* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind, and *VALUE may
+ * be anything. */
 typedef bool cgx_settings_parser(const struct cgx_settings_row *row, const char *text,
                                  uint64_t *value);
 cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST, or ALSO */
@@ -42,5 +43,14 @@ struct cgx_settings_row {
 
 /* The sign of a number, which tells its kind. */
 #define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
+
+/* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
+ * NULL where nothing is. True if nothing is refused. */
+#define CGX_SETTINGS_TOGETHER 2
+bool cgx_settings_together(struct cgx_settings *settings,
+                           const char *messages[CGX_SETTINGS_TOGETHER]);
+
+/* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
+bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
 
 #endif

@@ -58,16 +58,13 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job)
             SOFTCUDA_KERNEL(cgx_##operation##_float16_stochastic, cgx_kernel_args), \
             SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_stochastic, cgx_kernel_args) \
     }
-    static softcuda_kernel *const kernels[CGX_KERNELS][CGX_BFLOAT16 + 1] = {
-        TYPES(encode), STOCHASTIC(encode), TYPES(reduce),  STOCHASTIC(reduce),
-        TYPES(decode), TYPES(decode_add),  TYPES(measure), STOCHASTIC(measure)};
-    int kernel = job->kernel;
+    static softcuda_kernel *const kernels[CGX_MEASURE + 1][2][CGX_BFLOAT16 + 1] = {
+        {TYPES(encode), STOCHASTIC(encode)},
+        {TYPES(reduce), STOCHASTIC(reduce)},
+        {TYPES(decode), TYPES(decode)},
+        {TYPES(measure), STOCHASTIC(measure)}};
 
-    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC &&
-        (kernel == CGX_KERNEL_ENCODE || kernel == CGX_KERNEL_REDUCE ||
-         kernel == CGX_KERNEL_MEASURE))
-        kernel++;
-    return kernels[kernel][job->coding->dtype];
+    return kernels[job->operation][job->coding->rounding][job->coding->dtype];
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
@@ -84,7 +81,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
         const struct cgx_piece *piece = &job->pieces[i];
 
         pieces[i] = {piece->first, piece->count, piece->offset, piece->raw, piece->bits, tiles};
-        tiles += (uint32_t)(job->kernel == CGX_KERNEL_MEASURE
+        tiles += (uint32_t)(job->operation == CGX_MEASURE
                                 ? cgx_kernel_measured_tiles(piece, job->coding->sampling)
                                 : cgx_kernel_tiles(piece));
     }

@@ -132,7 +132,7 @@ static double known(const struct replay *replay, enum cgx_power power)
     double sum = 0;
 
     for (size_t s = 0; s < layer->plan->nsegments; s++)
-        sum += layer->known[s][CGX_WIDTHS + power];
+        sum += layer->segments[s].known[CGX_WIDTHS + power];
     return sum;
 }
 

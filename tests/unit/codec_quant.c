@@ -116,8 +116,7 @@ struct grid_checks {
 static void check_grid(float min, float max, unsigned bits, bool nearest,
                        struct grid_checks *checks)
 {
-    struct cgx_grid grid =
-        nearest ? cgx_grid_nearest(min, max, bits) : cgx_grid_stochastic(min, max, bits);
+    struct cgx_grid grid = cgx_grid_over(min, max, bits, !nearest);
     unsigned steps = nearest ? (1u << bits) - 1 : (1u << bits) - 2;
     double range = (double)max - min, m = fmax(fabs((double)min), fabs((double)max));
     double most = fmax(fmax(1.0079 * range / steps, 1.016 * m * 0x1p-15), 0x1p-126);

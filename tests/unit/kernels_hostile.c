@@ -10,8 +10,7 @@
 #include "kernels_scene.h"
 #include "lib/tap.h"
 
-static const enum cgx_kernel readers[] = {CGX_KERNEL_DECODE, CGX_KERNEL_DECODE_ADD,
-                                          CGX_KERNEL_REDUCE};
+static const enum cgx_operation readers[] = {CGX_DECODE, CGX_REDUCE};
 
 static struct scene_plan make_plan(enum cgx_dtype dtype, unsigned bucket_size, unsigned i)
 {
@@ -97,9 +96,9 @@ static void test_any_codes(enum cgx_dtype dtype)
         scene_make(&scene, &plan);
         for (size_t source = 0; source < plan.nsources; source++)
             fill_payload(&scene, source, &state);
-        for (int k = 0; k < 3 && same; k++)
+        for (int k = 0; k < 2 && same; k++)
             same = scene_is_same(&scene, readers[k]) && scene_status() == CGX_OK;
-        same = same && scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
+        same = same && scene_is_same(&scene, CGX_MEASURE) && scene_status() == CGX_OK;
     }
     ok(same, "%s: any grids, constants, codes and padding", data_dtypes[dtype]);
 }
@@ -120,7 +119,7 @@ static void test_infinite_levels(enum cgx_dtype dtype)
     memset(scene_payload(&scene, 1) + constant_at(&scene, 0, 0), 1, 64);
     set_bucket(&scene, 0, 0, 0, 0x78008001, 0);
     set_bucket(&scene, 1, 0, 0, 0x78007FFF, 0);
-    ok(scene_is_same(&scene, CGX_KERNEL_REDUCE), "%s: infinite levels are not cancelled",
+    ok(scene_is_same(&scene, CGX_REDUCE), "%s: infinite levels are not cancelled",
        data_dtypes[dtype]);
 }
 
@@ -134,8 +133,8 @@ static void test_refused(enum cgx_dtype dtype, uint32_t header, uint32_t constan
 
         scene_make(&scene, &plan);
         /* In the last bucket of a piece; in the payload that is decoded, or the last source. */
-        for (int k = 0; k < 3 && same; k++) {
-            size_t source = readers[k] == CGX_KERNEL_REDUCE ? plan.nsources - 1 : 0;
+        for (int k = 0; k < 2 && same; k++) {
+            size_t source = readers[k] == CGX_REDUCE ? plan.nsources - 1 : 0;
 
             if (source == plan.buffer_source)
                 source = 0;

@@ -55,7 +55,7 @@ static void test_pieces(enum cgx_dtype dtype, enum cgx_rounding rounding)
             struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
 
             scene_make(&scene, &plan);
-            same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
+            same = scene_is_same(&scene, CGX_MEASURE) && scene_status() == CGX_OK;
         }
     }
     ok(same, "%s, %s: the samples of the host codec", data_dtypes[dtype], data_roundings[rounding]);
@@ -79,7 +79,7 @@ static void test_random(enum cgx_dtype dtype, enum cgx_rounding rounding)
             .seed = (uint64_t)dtype << 32 | time};
 
         scene_make(&scene, &plan);
-        same = scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_OK;
+        same = scene_is_same(&scene, CGX_MEASURE) && scene_status() == CGX_OK;
     }
     ok(same, "%s, %s: %d random buckets, summed", data_dtypes[dtype], data_roundings[rounding],
        TIMES * BUCKETS / CGX_SAMPLE_BLOCK);
@@ -98,7 +98,7 @@ static void test_refused(enum cgx_dtype dtype)
     scene_make(&scene, &plan);
     memcpy(scene_payload(&scene, plan.nsources - 1) + scene.pieces[2].offset, &header,
            sizeof header);
-    ok(scene_is_same(&scene, CGX_KERNEL_MEASURE) && scene_status() == CGX_ERR_FORMAT,
+    ok(scene_is_same(&scene, CGX_MEASURE) && scene_status() == CGX_ERR_FORMAT,
        "%s: a step that no encoder writes is refused", data_dtypes[dtype]);
 }
 

@@ -35,8 +35,8 @@ static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
         plan.coding.raws = 1 + bits % (3 - plan.coding.first_raw);
     }
     scene_make(&scene, &plan);
-    return scene_is_same(&scene, CGX_KERNEL_ENCODE) && scene_is_same(&scene, CGX_KERNEL_DECODE) &&
-           (plan.nsources == 1 || scene_is_same(&scene, CGX_KERNEL_REDUCE));
+    return scene_is_same(&scene, CGX_ENCODE) && scene_is_same(&scene, CGX_DECODE) &&
+           (plan.nsources == 1 || scene_is_same(&scene, CGX_REDUCE));
 }
 
 int main(void)

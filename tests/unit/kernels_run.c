@@ -38,7 +38,7 @@ bool kernels_open(void)
 
 static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
 {
-    if (job->kernel == CGX_KERNEL_MEASURE)
+    if (job->operation == CGX_MEASURE)
         return (uint32_t)cgx_kernel_measured_tiles(piece, job->coding->sampling);
     return (uint32_t)cgx_kernel_tiles(piece);
 }
@@ -86,19 +86,6 @@ static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *
     return tiles;
 }
 
-static CUfunction kernel_of(const struct kernels_job *job)
-{
-    enum cgx_kernel kernel = job->kernel;
-
-    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_ENCODE)
-        kernel = CGX_KERNEL_ENCODE_STOCHASTIC;
-    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_REDUCE)
-        kernel = CGX_KERNEL_REDUCE_STOCHASTIC;
-    if (job->coding->rounding == CGX_ROUNDING_STOCHASTIC && kernel == CGX_KERNEL_MEASURE)
-        kernel = CGX_KERNEL_MEASURE_STOCHASTIC;
-    return module.kernels[kernel][job->coding->dtype];
-}
-
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
 {
     static struct tables tables;
@@ -123,7 +110,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         device_bytes = bytes;
     }
     tables = (struct tables){0};
-    if (job->kernel == CGX_KERNEL_RANGES) {
+    if (job->operation == CGX_SHOW) {
         args.ranges = device_tables->ranges;
         args.nranges = (uint32_t)job->nranges;
         tiles = fill_ranges(job, &tables);
@@ -134,8 +121,9 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     args.payload = device_memory + (job->payload - memory);
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);
-    code = cgx_cuda()->cuLaunchKernel(kernel_of(job), tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                                      NULL, parameters, NULL);
+    code = cgx_cuda()->cuLaunchKernel(
+        module.kernels[job->operation][job->coding->rounding][job->coding->dtype], tiles, 1, 1,
+        CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL);
     if (code == CUDA_SUCCESS)
         code = cgx_cuda()->cuCtxSynchronize();
     if (code != CUDA_SUCCESS)

@@ -8,13 +8,13 @@
 #include "codec/backend.h"
 #include "cuda/module.h"
 
-/* Arguments of an operation of struct cgx_codec; stochastic rounding chooses the kernel. */
+/* One of the device's operations. */
 struct kernels_job {
-    enum cgx_kernel kernel; /* ENCODE, REDUCE, DECODE, DECODE_ADD, MEASURE or RANGES */
+    enum cgx_operation operation;
     const struct cgx_coding *coding;
     const struct cgx_piece *pieces;
     size_t npieces;
-    const struct cgx_shown *ranges; /* of RANGES, in the place of pieces */
+    const struct cgx_shown *ranges; /* of SHOW, in the place of pieces */
     size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;

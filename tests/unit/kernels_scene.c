@@ -189,53 +189,15 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
 
 /* ---- what the host codec does ---- */
 
-/* There is no decode_add on the host: the levels as float32, added and narrowed. */
-static enum cgx_status add_piece(const struct scene *scene, const struct cgx_piece *piece,
-                                 const unsigned char *payload, unsigned char *buffer)
+static enum cgx_status run_on_host(const struct kernels_job *job)
 {
-    static float levels[ELEMENTS];
-    const struct cgx_host_kernels *kernels = &cgx_codec_host()->kernels;
-    enum cgx_dtype dtype = scene->plan.coding.dtype;
-    unsigned char *elements = buffer + piece->first * element_size(scene);
-    struct cgx_coding coding = scene->plan.coding;
-    struct cgx_piece alone = *piece;
-    enum cgx_status status = CGX_OK;
+    bool decodes = job->operation == CGX_DECODE;
 
-    coding.dtype = CGX_FLOAT32;
-    alone.first = 0;
-    if (piece->bits == CGX_BITS_EXACT)
-        kernels->widen[dtype](payload + piece->offset, piece->count, levels);
-    else
-        status = cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &alone, 1,
-                                                                    .in = payload, .out = levels});
-    kernels->widen[dtype](elements, piece->count, values);
-    kernels->add(levels, piece->count, values);
-    kernels->narrow[dtype](values, piece->count, elements);
-    return status;
-}
-
-static enum cgx_status run_on_host(const struct kernels_job *job, const struct scene *scene)
-{
-    static const enum cgx_operation operations[CGX_KERNELS] = {[CGX_KERNEL_ENCODE] = CGX_ENCODE,
-                                                               [CGX_KERNEL_REDUCE] = CGX_REDUCE,
-                                                               [CGX_KERNEL_DECODE] = CGX_DECODE,
-                                                               [CGX_KERNEL_MEASURE] = CGX_MEASURE};
-    bool decodes = job->kernel == CGX_KERNEL_DECODE;
-    const struct cgx_work work = {operations[job->kernel],
-                                  job->coding,
-                                  job->pieces,
-                                  job->npieces,
-                                  job->sources,
-                                  job->nsources,
-                                  .in = decodes ? job->payload : job->buffer,
-                                  .out = decodes ? job->buffer : job->payload};
-    enum cgx_status status = CGX_OK;
-
-    if (job->kernel != CGX_KERNEL_DECODE_ADD)
-        return cgx_codec_run(cgx_codec_host(), &work);
-    for (size_t i = 0; i < job->npieces && status == CGX_OK; i++)
-        status = add_piece(scene, &job->pieces[i], job->payload, job->buffer);
-    return status;
+    return cgx_codec_run(cgx_codec_host(),
+                         &(struct cgx_work){job->operation, job->coding, job->pieces, job->npieces,
+                                            job->sources, job->nsources,
+                                            .in = decodes ? job->payload : job->buffer,
+                                            .out = decodes ? job->buffer : job->payload});
 }
 
 /* ---- comparing ---- */
@@ -243,7 +205,7 @@ static enum cgx_status run_on_host(const struct kernels_job *job, const struct s
 /* Makes equal what an operation that failed may have left different. */
 static void forgive_destination(const struct scene *scene, const struct kernels_job *job)
 {
-    if (job->kernel == CGX_KERNEL_MEASURE) {
+    if (job->operation == CGX_MEASURE) {
         memcpy(samples_in(expected), samples_in(actual), SAMPLES_BYTES);
         return;
     }
@@ -252,7 +214,7 @@ static void forgive_destination(const struct scene *scene, const struct kernels_
         size_t bytes = piece->count * element_size(scene);
         size_t at = (size_t)(job->buffer - expected) + piece->first * element_size(scene);
 
-        if (job->kernel == CGX_KERNEL_REDUCE) {
+        if (job->operation == CGX_REDUCE) {
             at = (size_t)(job->payload - expected) + piece->offset;
             bytes = cgx_piece_layout(piece->count, piece->bits, job->coding->bucket_size,
                                      job->coding->dtype)
@@ -269,12 +231,11 @@ static void tell_difference(const struct scene *scene, const struct kernels_job 
 
     while (at < bytes && expected[at] == actual[at])
         at++;
-    diag(
-        "kernel %d, %s, rounding %d, buckets of %u, misalignment %zu, seed %llu: status %d for %d, "
-        "byte %zu of %zu",
-        job->kernel, data_dtypes[job->coding->dtype], job->coding->rounding,
-        job->coding->bucket_size, scene->plan.misalignment, (unsigned long long)scene->plan.seed,
-        got, wanted, at, bytes);
+    diag("operation %d, %s, rounding %d, buckets of %u, misalignment %zu, seed %llu: status %d for "
+         "%d, byte %zu of %zu",
+         job->operation, data_dtypes[job->coding->dtype], job->coding->rounding,
+         job->coding->bucket_size, scene->plan.misalignment, (unsigned long long)scene->plan.seed,
+         got, wanted, at, bytes);
     if (at == bytes)
         return;
     if (at >= GUARD + BUFFER_BYTES && at < PAYLOADS)
@@ -292,11 +253,11 @@ static void tell_difference(const struct scene *scene, const struct kernels_job 
              scene->pieces[i].first, scene->pieces[i].bits, scene->pieces[i].offset);
 }
 
-static struct kernels_job job_in(const struct scene *scene, enum cgx_kernel kernel,
+static struct kernels_job job_in(const struct scene *scene, enum cgx_operation operation,
                                  unsigned char *memory, const unsigned char **sources)
 {
     const struct scene_plan *plan = &scene->plan;
-    struct kernels_job job = {.kernel = kernel,
+    struct kernels_job job = {.operation = operation,
                               .coding = &plan->coding,
                               .pieces = scene->pieces,
                               .npieces = plan->npieces,
@@ -308,29 +269,29 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_kernel kern
     for (size_t i = 0; i < plan->nsources; i++)
         sources[i] = i == plan->buffer_source ? NULL : payload_in(memory, i);
     /* The place of the sum: one of the sources, or where no source is. */
-    if (kernel == CGX_KERNEL_REDUCE)
+    if (operation == CGX_REDUCE)
         job.payload =
             payload_in(memory, cgx_is_raw(&plan->coding, plan->own_source) ? plan->nsources
                                                                            : plan->own_source);
-    if (kernel == CGX_KERNEL_MEASURE)
+    if (operation == CGX_MEASURE)
         job.payload = samples_in(memory);
     return job;
 }
 
-bool scene_is_same(const struct scene *scene, enum cgx_kernel kernel)
+bool scene_is_same(const struct scene *scene, enum cgx_operation operation)
 {
     const unsigned char *sources[SCENE_SOURCES];
     size_t bytes = used_bytes(scene);
-    struct kernels_job job = job_in(scene, kernel, expected, sources);
+    struct kernels_job job = job_in(scene, operation, expected, sources);
     enum cgx_status wanted, got;
     bool same;
 
     memcpy(expected, made, bytes);
     memcpy(actual, made, bytes);
-    wanted = run_on_host(&job, scene);
-    job = job_in(scene, kernel, actual, sources);
+    wanted = run_on_host(&job);
+    job = job_in(scene, operation, actual, sources);
     got = kernels_run(&job, actual, bytes);
-    job = job_in(scene, kernel, expected, sources);
+    job = job_in(scene, operation, expected, sources);
     if (wanted == CGX_ERR_FORMAT && got == wanted)
         forgive_destination(scene, &job);
     last_status = got;

@@ -45,10 +45,10 @@ void scene_make(struct scene *scene, const struct scene_plan *plan);
 /* Payload SOURCE of the scene, to be changed by hand. */
 unsigned char *scene_payload(const struct scene *scene, size_t source);
 
-/* Carries out a kernel (one of nearest rounding; the plan decides) and what the host codec does
- * instead, on the scene as it is. True if status and all memory are equal; if both found a bad
- * header, all memory but the destination. The difference is told by diag. */
-bool scene_is_same(const struct scene *scene, enum cgx_kernel kernel);
+/* Carries out OPERATION with its kernel and by the host codec, on the scene as it is. True if
+ * status and all memory are equal; if both found a bad header, all memory but the destination. The
+ * difference is told by diag. */
+bool scene_is_same(const struct scene *scene, enum cgx_operation operation);
 
 /* What the last comparison's status was. */
 enum cgx_status scene_status(void);

@@ -116,11 +116,10 @@ static void test_reasons(void)
     begin = find(0, ".SS Reasons");
     end = find(begin, ".SS A change of widths");
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
-        const char *name = cgx_reason_name((enum cgx_reason)i);
+        const char *name = cgx_reasons[i].name;
         size_t item = find_item(begin, end, name);
 
-        ok(item != 0 && item + 2 < nlines &&
-               strcmp(lines[item + 2], cgx_reason_text((enum cgx_reason)i)) == 0,
+        ok(item != 0 && item + 2 < nlines && strcmp(lines[item + 2], cgx_reasons[i].text) == 0,
            "the reason %s is explained", name);
     }
 }

@@ -83,9 +83,10 @@ static bool changes_nothing(const struct cgx_settings *with, const struct cgx_ov
 
 static void test_no_widths(void)
 {
-    static const struct cgx_override says[] = {{.recurs = CGX_RECURS_ALWAYS, .rule = 3},
-                                               {.unguarded = true, .rule = 1},
-                                               {.guarded = true, .recurs = CGX_RECURS_ALWAYS}};
+    static const struct cgx_override says[] = {
+        {.recurs = CGX_RECURS_ALWAYS, .rule = 3},
+        {.consensus = CGX_SAID_OFF, .rule = 1},
+        {.consensus = CGX_SAID_ON, .recurs = CGX_RECURS_ALWAYS}};
     struct cgx_settings fixed = settings;
     bool same = true;
 

@@ -257,13 +257,14 @@ static void ask_policy(const struct cgx_adapt *adapt, struct replay_result *resu
         const struct cgx_adapt_layer *layer = &adapt->layers[i];
 
         for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
-            double scale = layer->latest[s] / layer->reference[s];
+            double scale = layer->segments[s].latest / layer->segments[s].reference;
 
-            if (isnan(layer->known[s][0]) || !(layer->reference[s] > 0))
+            if (isnan(layer->segments[s].known[0]) || !(layer->segments[s].reference > 0))
                 continue;
-            result->predicted += layer->known[s][layer->plan->segments[s].bits - 1] * scale;
+            result->predicted +=
+                layer->segments[s].known[layer->plan->segments[s].bits - 1] * scale;
             for (unsigned w = 0; w < CGX_WIDTHS; w++)
-                result->widths[w] += layer->known[s][w] * scale;
+                result->widths[w] += layer->segments[s].known[w] * scale;
         }
     }
 }

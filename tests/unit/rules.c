@@ -149,20 +149,18 @@ static void test_recurrence(void)
           "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3");
     override = say_of(1);
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
-           override.layers == NULL && !override.guarded && !override.unguarded &&
-           override.rule == 1,
+           override.layers == NULL && override.consensus == CGX_SAID_NOTHING && override.rule == 1,
        "recurs=always says that alone");
     override = say_of(2);
     ok(override.recurs == CGX_RECURS_NEVER && override.least == 3, "recurs=never is told apart");
     override = say_of(3);
-    ok(override.unguarded && !override.guarded && override.recurs == CGX_RECURS_FOUND &&
+    ok(override.consensus == CGX_SAID_OFF && override.recurs == CGX_RECURS_FOUND &&
            override.least == 0,
        "consensus=off says that alone");
     override = say_of(4);
-    ok(override.guarded && !override.unguarded && override.layers != NULL,
-       "consensus=on is told apart");
+    ok(override.consensus == CGX_SAID_ON && override.layers != NULL, "consensus=on is told apart");
     override = say_of(5);
-    ok(override.recurs == CGX_RECURS_FOUND && !override.guarded && !override.unguarded,
+    ok(override.recurs == CGX_RECURS_FOUND && override.consensus == CGX_SAID_NOTHING,
        "a rule that says neither leaves both as found");
 }
 

@@ -33,7 +33,7 @@ static void test_modules(void)
     ok(cuModuleGetFunction(&unknown, module, "softcuda_none") == CUDA_ERROR_NOT_FOUND,
        "it does not have all kernels");
     ok(cuModuleGetFunction(&unknown, module, "cgx_encode_float32") == CUDA_SUCCESS &&
-           cuModuleGetFunction(&unknown, module, "cgx_decode_add_bfloat16") == CUDA_SUCCESS,
+           cuModuleGetFunction(&unknown, module, "cgx_decode_bfloat16") == CUDA_SUCCESS,
        "it has the library's");
     ok(launch(add, memory, 1025) == CUDA_ERROR_INVALID_VALUE, "a block has up to 1024 threads");
 }

@@ -1,0 +1,309 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The walk over pieces and buckets, and what each operation does with one of them. */
+
+#include <string.h>
+
+#include "codec/encoding.h"
+#include "codec/host_walk.h"
+
+/* An operation at work. */
+struct run {
+    struct cgx_walk walk;
+    const struct cgx_work *work;
+    size_t samples;           /* measured so far */
+    cgx_bucket_values values; /* of one bucket: its elements widened, its levels or its sum */
+    cgx_bucket_values addend;
+};
+
+/* Asks for the elements of a later bucket, BYTES like the one at ELEMENTS, from memory. What the
+ * processor does by itself stops at the end of a page and comes late for what is to be written. */
+static void prefetch(const void *elements, size_t bytes)
+{
+    uintptr_t ahead = (uintptr_t)elements + 8192; /* a quarter of a first-level cache, or less */
+
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const void *)(ahead + i));
+}
+
+static size_t element_size(const struct run *run)
+{
+    return cgx_dtype_size(run->walk.coding->dtype);
+}
+
+/* ---- encode ---- */
+
+static void encode_exact(struct run *run)
+{
+    const struct cgx_piece *piece = run->walk.piece;
+
+    memcpy((unsigned char *)run->work->out + piece->offset,
+           cgx_walk_element(&run->walk, run->work->in, piece->first),
+           piece->count * element_size(run));
+}
+
+static enum cgx_status encode_bucket(struct run *run, const struct cgx_bucket *bucket)
+{
+    const struct cgx_walk *walk = &run->walk;
+    enum cgx_dtype dtype = walk->coding->dtype;
+    const unsigned char *elements = cgx_walk_element(walk, run->work->in, bucket->first);
+    const cgx_float32 *values = (const cgx_float32 *)elements;
+    unsigned char *payload = run->work->out;
+
+    prefetch(elements, bucket->count * element_size(run));
+    /* Here the codes are half of what is read; for fewer it costs more than it gains. */
+    if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
+        prefetch(payload + bucket->codes[0], bucket->count);
+    if (dtype != CGX_FLOAT32) {
+        walk->kernels->widen[dtype](elements, bucket->count, run->values);
+        values = run->values;
+    }
+    cgx_walk_encode(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
+    return CGX_OK;
+}
+
+/* ---- decode ---- */
+
+static void decode_exact(struct run *run)
+{
+    const struct cgx_piece *piece = run->walk.piece;
+    size_t size = element_size(run);
+
+    memcpy((unsigned char *)run->work->out + piece->first * size,
+           (const unsigned char *)run->work->in + piece->offset, piece->count * size);
+}
+
+static bool reaches_beyond_float16(const struct cgx_scale *scale, unsigned bits)
+{
+    float least = cgx_level(0, scale->u, scale->z);
+    float greatest = cgx_level((1u << bits) - 1, scale->u, scale->z);
+
+    if (scale->kind == CGX_SCALE_CONSTANT)
+        least = greatest = scale->constant;
+    return cgx_clamp_float16(least) != least || cgx_clamp_float16(greatest) != greatest;
+}
+
+static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *bucket)
+{
+    const struct cgx_walk *walk = &run->walk;
+    enum cgx_dtype dtype = walk->coding->dtype;
+    size_t size = element_size(run);
+    unsigned char *elements = (unsigned char *)run->work->out + bucket->first * size;
+    struct cgx_scale scale;
+
+    prefetch(elements, bucket->count * size);
+    if (cgx_walk_scale(bucket, run->work->in, &scale) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON) {
+        cgx_walk_levels(walk, bucket, &scale, run->work->in, false, (cgx_float32 *)elements);
+        return CGX_OK;
+    }
+    cgx_walk_levels(walk, bucket, &scale, run->work->in, false, run->values);
+    if (dtype == CGX_FLOAT16 && reaches_beyond_float16(&scale, walk->piece->bits))
+        for (size_t i = 0; i < bucket->count; i++)
+            run->values[i] = cgx_clamp_float16(run->values[i]);
+    walk->kernels->narrow[dtype](run->values, bucket->count, elements);
+    return CGX_OK;
+}
+
+/* ---- sums ---- */
+
+/* Where the elements from FIRST of the caller's buffer on are in source P, if that is not
+ * quantised: in the buffer or, where it is raw, in the source. NULL if it is a payload. */
+static const unsigned char *unquantised(const struct run *run, size_t p, size_t first)
+{
+    const struct cgx_piece *piece = run->walk.piece;
+    const unsigned char *source = run->work->sources[p];
+
+    if (source == NULL)
+        return cgx_walk_element(&run->walk, run->work->in, first);
+    if (cgx_is_raw(run->walk.coding, p))
+        return cgx_walk_element(&run->walk, source + piece->raw, first - piece->first);
+    return NULL;
+}
+
+/* Adds COUNT unquantised elements; those of the first source are the sum. */
+static void add_elements(struct run *run, const void *elements, size_t count, bool is_first)
+{
+    const struct cgx_host_kernels *kernels = run->walk.kernels;
+    enum cgx_dtype dtype = run->walk.coding->dtype;
+
+    if (is_first) {
+        kernels->widen[dtype](elements, count, run->values);
+    } else if (dtype == CGX_FLOAT32) {
+        kernels->add(elements, count, run->values);
+    } else {
+        kernels->widen[dtype](elements, count, run->addend);
+        kernels->add(run->addend, count, run->values);
+    }
+}
+
+/* Sums the sources of a bucket. The scale of a poisoned one is NaN, and so become its levels and
+ * the sum. *SCALES: the sum of all scales. CGX_ERR_FORMAT as cgx_walk_scale. */
+static enum cgx_status sum_bucket(struct run *run, const struct cgx_bucket *bucket, float *scales)
+{
+    *scales = 0;
+    for (size_t p = 0; p < run->work->nsources; p++) {
+        const unsigned char *source = run->work->sources[p];
+        const unsigned char *elements = unquantised(run, p, bucket->first);
+        struct cgx_scale scale;
+
+        if (elements != NULL) {
+            add_elements(run, elements, bucket->count, p == 0);
+            continue;
+        }
+        if (cgx_walk_scale(bucket, source, &scale) != CGX_OK)
+            return CGX_ERR_FORMAT;
+        *scales += scale.u;
+        cgx_walk_levels(&run->walk, bucket, &scale, source, p > 0, run->values);
+    }
+    return CGX_OK;
+}
+
+/* ---- reduce ---- */
+
+static void reduce_exact(struct run *run)
+{
+    const struct cgx_piece *piece = run->walk.piece;
+    size_t size = element_size(run);
+    unsigned char *out = (unsigned char *)run->work->out + piece->offset;
+
+    for (size_t start = 0; start < piece->count; start += CGX_BUCKET_SIZE_MAX) {
+        size_t n = piece->count - start;
+
+        n = n < CGX_BUCKET_SIZE_MAX ? n : CGX_BUCKET_SIZE_MAX;
+        for (size_t p = 0; p < run->work->nsources; p++) {
+            const unsigned char *elements = unquantised(run, p, piece->first + start);
+
+            if (elements == NULL)
+                elements = run->work->sources[p] + piece->offset + start * size;
+            add_elements(run, elements, n, p == 0);
+        }
+        run->walk.kernels->narrow[run->walk.coding->dtype](run->values, n, out + start * size);
+    }
+}
+
+static enum cgx_status reduce_bucket(struct run *run, const struct cgx_bucket *bucket)
+{
+    const struct cgx_coding *coding = run->walk.coding;
+    struct cgx_host_range range;
+    float scales;
+
+    if (sum_bucket(run, bucket, &scales) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    range = run->walk.kernels->range(run->values, bucket->count);
+    range.poison =
+        range.poison ||
+        cgx_may_overflow(range.min, range.max, scales, coding->rounding == CGX_ROUNDING_STOCHASTIC,
+                         coding->dtype == CGX_FLOAT16 && !coding->partial);
+    cgx_walk_encode(&run->walk, bucket, range, run->values, run->work->out);
+    return CGX_OK;
+}
+
+/* ---- measure ---- */
+
+static struct cgx_sample sample_of(const struct run *run, size_t count)
+{
+    const struct cgx_host_kernels *kernels = run->walk.kernels;
+    struct cgx_host_range range = kernels->range(run->values, count);
+    enum cgx_rounding rounding = run->walk.coding->rounding;
+    bool stochastic = rounding == CGX_ROUNDING_STOCHASTIC;
+    struct cgx_sample sample = {0};
+
+    if (range.poison) {
+        sample.min = sample.max = cgx_bits_float(CGX_NAN_FLOAT32);
+        return sample;
+    }
+    sample.min = range.min + 0.0f; /* -0 becomes +0 */
+    sample.max = range.max + 0.0f;
+    if (sample.min == sample.max)
+        return sample;
+    for (unsigned bits = cgx_encoding_least(rounding); bits <= CGX_WIDTHS; bits++)
+        sample.squares[bits - 1] = kernels->squares(
+            run->values, count, cgx_grid_over(range.min, range.max, bits, stochastic), bits,
+            stochastic);
+    return sample;
+}
+
+static enum cgx_status measure_bucket(struct run *run, const struct cgx_bucket *bucket)
+{
+    struct cgx_sample *samples = run->work->out;
+    float scales;
+
+    if (sum_bucket(run, bucket, &scales) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    samples[run->samples++] = sample_of(run, bucket->count);
+    return CGX_OK;
+}
+
+/* ---- the walk ---- */
+
+static const struct operation {
+    void (*exact)(struct run *run); /* a piece that is not quantised; NULL: nothing to do */
+    enum cgx_status (*bucket)(struct run *run, const struct cgx_bucket *bucket);
+    bool writes_payload, samples;
+} operations[CGX_OPERATIONS] = {
+    [CGX_ENCODE] = {encode_exact, encode_bucket, .writes_payload = true},
+    [CGX_REDUCE] = {reduce_exact, reduce_bucket, .writes_payload = true},
+    [CGX_DECODE] = {decode_exact, decode_bucket},
+    [CGX_MEASURE] = {NULL, measure_bucket, .samples = true}};
+
+/* Writes zeros between the parts of the piece. */
+static void pad(const struct run *run)
+{
+    const struct cgx_layout *layout = &run->walk.layout;
+    const struct cgx_piece *piece = run->walk.piece;
+    unsigned char *at = (unsigned char *)run->work->out + piece->offset;
+    size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
+
+    if (cgx_encoding_is_exact(piece->bits))
+        end = piece->count * element_size(run);
+    for (int i = 0; i < CGX_PLANES && !cgx_encoding_is_exact(piece->bits); i++) {
+        memset(at + end, 0, layout->plane[i] - end);
+        end = layout->plane[i] + layout->elements / 8 * cgx_plane_width(piece->bits, i);
+    }
+    memset(at + end, 0, layout->bytes - end);
+}
+
+static enum cgx_status run_piece(struct run *run, const struct operation *operation)
+{
+    const struct cgx_sampling sampling = run->walk.coding->sampling;
+    size_t count = run->walk.layout.buckets;
+
+    if (cgx_encoding_is_exact(run->walk.piece->bits)) {
+        if (operation->exact)
+            operation->exact(run);
+        return CGX_OK;
+    }
+    if (operation->samples)
+        count = cgx_sample_count(count, sampling);
+    for (size_t i = 0; i < count; i++) {
+        size_t index = operation->samples ? cgx_sample_bucket(i, sampling) : i;
+        struct cgx_bucket bucket = cgx_walk_bucket(&run->walk, index);
+
+        if (operation->bucket(run, &bucket) != CGX_OK)
+            return CGX_ERR_FORMAT;
+    }
+    return CGX_OK;
+}
+
+enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work)
+{
+    const struct operation *operation = &operations[work->operation];
+    struct run run;
+
+    if (operation->bucket == NULL)
+        return CGX_ERR_INVALID;
+    run.walk = (struct cgx_walk){.kernels = kernels, .coding = work->coding};
+    run.work = work;
+    run.samples = 0;
+    for (size_t i = 0; i < work->npieces; i++) {
+        cgx_walk_piece(&run.walk, &work->pieces[i]);
+        if (run_piece(&run, operation) != CGX_OK)
+            return CGX_ERR_FORMAT;
+        if (operation->writes_payload)
+            pad(&run);
+    }
+    return CGX_OK;
+}
