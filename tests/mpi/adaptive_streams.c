@@ -41,6 +41,14 @@ static void check_planned(const struct steps *steps, bool right, const char *nam
     check(steps_exact(steps) == 0 && planned(steps), "%s: a plan is in force at the end", name);
 }
 
+/* The last steps of a program, COUNT of them; RIGHT: all before were. */
+static void finish(struct steps *steps, int count, bool right, const char *name)
+{
+    right &= steps_take_all(steps, count);
+    check_planned(steps, right, name);
+    steps_end(steps);
+}
+
 /* ---- strays ---- */
 
 /* A metric now and then, between two steps. */
@@ -98,9 +106,7 @@ static void test_validation(void)
             right &= steps_stray(&steps, i % 4 == 3 ? steps.parts[i % PARTS].count : 7000 + i);
         right &= steps_take_all(&steps, 3);
     }
-    right &= steps_take_all(&steps, 8);
-    check_planned(&steps, right, "validation");
-    steps_end(&steps);
+    finish(&steps, 8, right, "validation");
 }
 
 /* Now and then a step ends early, or begins in its middle: also one that is measured. */
@@ -125,9 +131,7 @@ static void test_cut_short(void)
         steps.nparts = PARTS;
         right &= steps_take_all(&steps, 3);
     }
-    right &= steps_take_all(&steps, 6);
-    check_planned(&steps, right, "cut short");
-    steps_end(&steps);
+    finish(&steps, 6, right, "cut short");
 }
 
 /* ---- other beginnings, and changes ---- */
@@ -142,9 +146,7 @@ static void test_irregular_first(void)
     for (size_t i = PARTS; i-- > 0;)
         right &= steps_stray(&steps, steps.parts[i].count);
     right &= steps_stray(&steps, 4097);
-    right &= steps_take_all(&steps, 9);
-    check_planned(&steps, right, "irregular first step");
-    steps_end(&steps);
+    finish(&steps, 9, right, "irregular first step");
 }
 
 static void test_ten_alike(void)
@@ -157,10 +159,8 @@ static void test_ten_alike(void)
         right &= steps_stray(&steps, 12000);
         exact = exact && steps.found[0].exact;
     }
-    right &= steps_take_all(&steps, 9);
     check(exact, "ten alike first: they are exact");
-    check_planned(&steps, right, "ten alike first");
-    steps_end(&steps);
+    finish(&steps, 9, right, "ten alike first");
 }
 
 /* The step changes when a plan is in force: a buffer more, one less, others, one of another size,
@@ -206,15 +206,12 @@ static void test_changes(void)
 static void test_same_size(void)
 {
     struct steps steps;
-    bool right;
 
     begin(&steps, 0);
     for (size_t i = 0; i < PARTS; i++)
         steps.parts[i].count = 5000;
     steps.parts[PARTS - 1].count = 5001;
-    right = steps_take_all(&steps, 10);
-    check_planned(&steps, right, "buffers of one size");
-    steps_end(&steps);
+    finish(&steps, 10, true, "buffers of one size");
 }
 
 /* ---- several communicators ---- */
@@ -232,10 +229,8 @@ static void test_two_models(void)
         if (i % 3 != 1)
             right &= steps_take_all(&two, 2);
     }
-    check_planned(&one, right, "two models, the first");
-    check_planned(&two, right, "two models, the second");
-    steps_end(&one);
-    steps_end(&two);
+    finish(&one, 0, right, "two models, the first");
+    finish(&two, 0, right, "two models, the second");
 }
 
 /* Of a part of the ranks, and of all; freed while plans are in force, and made again. */
@@ -290,10 +285,8 @@ static void test_threads(int level)
         pthread_create(&workers[t].thread, NULL, work, &workers[t]);
     for (int t = 0; t < 2; t++)
         pthread_join(workers[t].thread, NULL);
-    for (int t = 0; t < 2; t++) {
-        check_planned(&workers[t].steps, workers[t].right, t ? "thread 1" : "thread 0");
-        steps_end(&workers[t].steps);
-    }
+    for (int t = 0; t < 2; t++)
+        finish(&workers[t].steps, 0, workers[t].right, t ? "thread 1" : "thread 0");
 }
 
 int main(int argc, char **argv)

@@ -24,7 +24,7 @@
 #include "lib/placed.h"
 
 enum { COUNT = 1000 };
-static float input[COUNT], exact[COUNT], result[COUNT];
+static float input[COUNT], exact[COUNT], result[COUNT]; /* EXACT: the sum of INPUT */
 
 /* ---- memory that runs out ---- */
 
@@ -63,10 +63,8 @@ static int reduce(const void *send, void *receive)
 static bool is_right(void)
 {
     void *send = device_clone(input, sizeof input), *receive = device_alloc(sizeof result);
-    bool right;
+    bool right = reduce(send, receive) == MPI_SUCCESS;
 
-    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    right = reduce(send, receive) == MPI_SUCCESS;
     device_download(result, receive, sizeof result);
     device_free(send);
     device_free(receive);
@@ -188,7 +186,6 @@ static void test_store_of_one(void)
     bool last = check_rank == check_size - 1;
     int code;
 
-    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     if (last)
         device_fail(SOFTCUDA_COPY, 2, false);
     code = reduce(MPI_IN_PLACE, buffer);
@@ -220,7 +217,6 @@ static void test_unpinned(void)
     unsigned long long live = device_count().live;
     int code;
 
-    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     device_fail(SOFTCUDA_ALLOC, 1, true);
     code = reduce(send, receive);
     device_fail(SOFTCUDA_ALLOC, 0, false);
@@ -319,18 +315,18 @@ static void test_reset(void)
  * another that is not ordered with it. */
 static void test_order(const char *how)
 {
-    static float later[COUNT];
+    static float later[COUNT], wanted[COUNT];
     void *stream = strcmp(how, "other") == 0 ? device_stream() : NULL;
     void *buffer = device_clone(input, sizeof input);
 
     for (int i = 0; i < COUNT; i++)
         later[i] = input[i] + (float)i;
     device_pin(later, sizeof later);
-    PMPI_Allreduce(later, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    PMPI_Allreduce(later, wanted, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     device_upload_later(buffer, later, sizeof later, stream);
     reduce(MPI_IN_PLACE, buffer);
     device_download(result, buffer, sizeof result);
-    check(memcmp(result, exact, sizeof result) == 0, "what was queued is done before");
+    check(memcmp(result, wanted, sizeof result) == 0, "what was queued is done before");
     device_unpin(later);
     device_free(buffer);
 }
@@ -345,6 +341,7 @@ int main(int argc, char **argv)
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < COUNT; i++)
         input[i] = (float)(i * 7 % 100 + check_rank) / 16;
+    PMPI_Allreduce(input, exact, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     if (!place_begin(mode, soft))
         return check_end();
     if (strcmp(mode, "failures") == 0)

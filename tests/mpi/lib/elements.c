@@ -30,11 +30,6 @@ bool element_parse(const char *name, enum element *type)
     return false;
 }
 
-const char *element_name(enum element type)
-{
-    return traits[type].name;
-}
-
 size_t element_size(enum element type)
 {
     return traits[type].size;

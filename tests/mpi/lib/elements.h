@@ -15,7 +15,6 @@ enum element { ELEMENT_FLOAT32, ELEMENT_FLOAT16, ELEMENT_BFLOAT16 };
 /* false for a name other than float32, float16 and bfloat16. */
 bool element_parse(const char *name, enum element *type);
 
-const char *element_name(enum element type);
 size_t element_size(enum element type);
 
 /* MPI_DATATYPE_NULL where this mpi.h has none. */
