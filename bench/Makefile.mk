@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Benchmarks.
+
+bench_programs = bench/codec bench/guard bench/policy bench/stages_error
+EXTRA_PROGRAMS = $(bench_programs)
+CLEANFILES += $(bench_programs)
+bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allreduce_half.h \
+	bench/allreduce_payload.c bench/allreduce_payload.h bench/allreduce_work.c bench/allreduce_work.h
+bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
+bench_exact_call_LDADD = $(MPI_LIBS)
+bench_guard_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
+bench_guard_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_exact
+bench_policy_SOURCES = bench/policy.c bench/policy.h bench/policy_replay.c bench/policy_tape.c \
+	$(replay_sources) tests/unit/allocate_exact.h
+bench_policy_LDADD = libcgxcore.la $(LIBM)
+bench_stages_error_SOURCES = bench/stages_error.c $(scene_sources)
+if CUDA
+check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold bench/gpu_probe
+# Without a device they say so and exit with 77.
+BENCH_DEVICE = { bench/codec --device && $(MPIEXEC) -n 4 bench/allreduce_device; } || test $$? -eq 77
+device_benches = bench/codec_device bench/allreduce_device
+bench_codec_device_SOURCES = bench/codec_device.c bench/device.c bench/device.h \
+	bench/slots.c bench/slots.h bench/slots_check.c
+bench_codec_device_LDADD = libcgxcore.la
+bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/device.h \
+	bench/driver_calls.c bench/driver_calls.h
+bench_allreduce_device_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
+bench_gpu_hold_LDADD =
+bench_gpu_probe_SOURCES = bench/gpu_probe.c bench/gpu_probe.h bench/gpu_probe_costs.c \
+	bench/gpu_probe_green.c bench/gpu_probe_kinds.c bench/gpu_probe_pins.c
+bench_gpu_probe_LDADD =
+endif
+
+bench: all $(bench_programs) bench/exact_call $(device_benches)
+	bench/codec
+	bench/policy
+	bench/stages_error
+	$(MPIEXEC) -n 2 tools/cgxrun bench/exact_call
+	$(BENCH_DEVICE)
+
+# What each call of scripts/gpu-check runs, so that it builds no more.
+gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/yield.la
+gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
+gpu-right: $(gpu_always) $(device_programs) $(device_mpi_programs) $(device_benches) \
+		examples/allreduce_gpu examples/train_digits
+gpu-worth: $(gpu_always) $(device_benches) bench/exact_call examples/train_digits

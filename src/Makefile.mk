@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The library.
+
+lib_LTLIBRARIES = libcgxpmpi.la
+noinst_LTLIBRARIES = libcgxcore.la
+
+libcgxcore_la_LIBADD =
+libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libcgxcore_la_SOURCES = \
+	src/util/cookie.c src/util/cookie.h \
+	src/util/float_state.c src/util/float_state.h \
+	src/util/hash.c src/util/hash.h \
+	src/util/log.c src/util/log.h \
+	src/util/lru.c src/util/lru.h \
+	src/util/names.c src/util/names.h \
+	src/util/pages.c src/util/pages.h \
+	src/util/parse.c src/util/parse.h \
+	src/util/settings.c src/util/settings.h \
+	src/util/settings_together.c \
+	src/util/settings_values.c src/util/settings_values.h \
+	src/util/status.h \
+	src/util/trace.c src/util/trace.h \
+	src/codec/backend.h \
+	src/codec/bucket.c src/codec/bucket.h \
+	src/codec/codec.h \
+	src/codec/encoding.h \
+	src/codec/format.c src/codec/format.h \
+	src/codec/host.c \
+	src/codec/host_backend.c \
+	src/codec/host_kernels.h \
+	src/codec/host_kernels_body.h \
+	src/codec/host_operations.c \
+	src/codec/host_portable.c \
+	src/codec/host_walk.c src/codec/host_walk.h \
+	src/codec/measure.c src/codec/measure.h \
+	src/codec/peek.c src/codec/peek.h \
+	src/codec/squares.c src/codec/squares.h \
+	src/codec/quant.h \
+	src/topo/machine.h \
+	src/topo/nodes.c src/topo/nodes.h \
+	src/topo/room.c src/topo/room.h \
+	src/topo/source.h \
+	src/topo/speed.c src/topo/speed.h \
+	src/cuda/backend.h src/cuda/peers.h \
+	src/cuda/memory.h \
+	src/cuda/pinned_pool.h \
+	src/policy/adapt.c src/policy/adapt.h \
+	src/policy/adapt_model.c src/policy/adapt_model.h \
+	src/policy/allocate.c src/policy/allocate.h \
+	src/policy/consensus.c src/policy/consensus.h \
+	src/policy/disorder.c src/policy/disorder.h \
+	src/policy/finding.h \
+	src/policy/hints.c \
+	src/policy/pattern.c src/policy/pattern.h \
+	src/policy/periods.c src/policy/periods.h \
+	src/policy/plan.c src/policy/plan.h \
+	src/policy/recurrence.c src/policy/recurrence.h \
+	src/policy/rule.c src/policy/rule.h \
+	src/policy/rules.c src/policy/rules.h \
+	src/policy/override_parse.c src/policy/override_parse.h \
+	src/policy/sums.c src/policy/sums.h \
+	src/mpi/abi.h src/mpi/abi_body.h src/mpi/abi_pointers.h \
+	src/mpi/abi_mpich.c src/mpi/abi_openmpi.c src/mpi/abi_standard.c \
+	src/mpi/config.c src/mpi/config.h \
+	src/mpi/errors.c src/mpi/errors.h \
+	src/mpi/op_large.c src/mpi/op_large.h \
+	src/mpi/op_probe.c src/mpi/op_probe.h \
+	src/mpi/ops.c src/mpi/ops.h \
+	src/mpi/table.c src/mpi/table.h \
+	src/mpi/types.c src/mpi/types.h \
+	src/mpi/world.c src/mpi/world.h \
+	src/coll/overflow.c src/coll/overflow.h \
+	src/coll/coll.c src/coll/coll.h \
+	src/coll/exchange.c src/coll/exchange.h \
+	src/coll/operands.c src/coll/operands.h \
+	src/coll/powers.c src/coll/powers.h \
+	src/coll/ring.c \
+	src/coll/scratch.c src/coll/scratch.h \
+	src/coll/schedule.c src/coll/schedule.h \
+	src/coll/shm.c src/coll/shm.h \
+	src/coll/slice.h \
+	src/coll/slice_layout.c \
+	src/coll/slice_messages.c \
+	src/coll/slice_pull.c \
+	src/coll/slice_work.c \
+	src/coll/split.c src/coll/split.h \
+	src/coll/sra.c \
+	src/coll/stage.c src/coll/stage.h \
+	src/coll/stages.c src/coll/stages.h \
+	src/coll/feedback.c src/coll/feedback.h \
+	src/coll/watch.c src/coll/watch.h \
+	src/observe/check.c src/observe/check.h \
+	src/observe/reason.c src/observe/reason.h \
+	src/observe/stats.c src/observe/stats.h \
+	src/observe/stats_json.c \
+	src/observe/stats_table.c \
+	src/observe/stats_world.c \
+	src/observe/timeline.c src/observe/timeline.h \
+	src/observe/timeline_write.c \
+	src/observe/totals.c src/observe/totals.h \
+	src/comm/agreed_calls.c src/comm/agreed_calls.h \
+	src/comm/agreement.c src/comm/agreement.h \
+	src/comm/comm.c src/comm/comm.h \
+	src/comm/connect.c src/comm/connect.h \
+	src/comm/decide.c src/comm/decide.h \
+	src/comm/nodes.c src/comm/nodes.h \
+	src/comm/offer.c src/comm/offer.h \
+	src/comm/override.c src/comm/override.h \
+	src/comm/planned.c src/comm/planned.h \
+	src/comm/positions.c src/comm/positions.h \
+	src/comm/state.h \
+	src/pmpi/allreduce.c src/pmpi/allreduce.h \
+	src/pmpi/bounce.c src/pmpi/bounce.h \
+	src/pmpi/call.c src/pmpi/call.h \
+	src/pmpi/eligible.c src/pmpi/eligible.h \
+	src/pmpi/exact.c src/pmpi/exact.h \
+	src/pmpi/exports.c \
+	src/pmpi/guard.c src/pmpi/guard.h \
+	src/pmpi/half_sum.c src/pmpi/half_sum.h
+
+# Features that are absent here are swapped for a file that says so.
+unbuilt =
+hwloc_sources = src/topo/devices.c src/topo/hwloc.c src/topo/processors.c
+EXTRA_DIST += src/topo/view.h
+if HWLOC
+libcgxcore_la_SOURCES += $(hwloc_sources)
+else
+libcgxcore_la_SOURCES += src/topo/none.c
+unbuilt += $(hwloc_sources)
+endif
+cuda_sources = src/cuda/backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c src/cuda/green.c \
+	src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/numa.c src/cuda/peers.c \
+	src/cuda/pin.c src/cuda/host_fallback.c src/cuda/pinned_pool.c src/cuda/work.c
+cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/green.h src/cuda/kernels.h \
+	src/cuda/launch.h src/cuda/module.h src/cuda/numa.h src/cuda/pin.h src/cuda/host_fallback.h \
+	src/cuda/work.h
+kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
+	src/cuda/encode.cuh src/cuda/measure.cuh src/cuda/tile.cuh
+EXTRA_DIST += $(cuda_headers) $(kernel_sources)
+if CUDA
+libcgxcore_la_SOURCES += $(cuda_sources)
+else
+libcgxcore_la_SOURCES += src/cuda/none.c
+unbuilt += $(cuda_sources)
+endif
+
+# The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
+NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
+src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h src/codec/format.h \
+		src/codec/measure.h src/codec/quant.h src/util/settings.h Makefile
+	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
+		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu
+src/cuda/module.lo src/cuda/libcgxcore_la-module.lo: src/cuda/kernels.fatbin
+CLEANFILES += src/cuda/kernels.fatbin
+
+if X86_64
+noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
+libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
+libcgxcore_la_SOURCES += src/codec/host_x86.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c
+libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c
+libcgxavx512_la_SOURCES = src/codec/host_avx512.c
+libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
+	-mavx512dq -mfma -mf16c
+else
+libcgxcore_la_SOURCES += src/codec/host_generic.c
+libcgxcore_la_LIBADD += $(LIBM)
+unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c
+endif
+
+libcgxpmpi_la_SOURCES =
+libcgxpmpi_la_LIBADD = libcgxcore.la
+libcgxpmpi_la_LDFLAGS = $(SANITIZE_CFLAGS) -module -avoid-version -no-undefined -Wl,-z,defs \
+	-Wl,--version-script=$(srcdir)/src/libcgxpmpi.map
+libcgxpmpi_la_DEPENDENCIES = libcgxcore.la src/libcgxpmpi.map
+EXTRA_DIST += src/libcgxpmpi.map
+
+# It is preloaded and never linked: libtool's description of it is of no use.
+install-exec-hook:
+	rm -f $(DESTDIR)$(libdir)/libcgxpmpi.la
+uninstall-hook:
+	rm -f $(DESTDIR)$(libdir)/libcgxpmpi.so

@@ -1,0 +1,321 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Tests, of which those of devices run with a CUDA driver in software or with a real one.
+
+TEST_EXTENSIONS = .test
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+TEST_LOG_DRIVER = $(LOG_DRIVER)
+# Leaks are looked for in unit tests alone: an MPI never frees all, and shells do not either.
+TEST_LOG_COMPILER = env
+AM_TEST_LOG_FLAGS = ASAN_OPTIONS=detect_leaks=0
+AM_TESTS_ENVIRONMENT = \
+	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
+	CC='$(CC)' NM='$(NM_TOOL)' MPICC='$(MPICC)' MPIFORT='$(MPIFORT)' MPIEXEC='$(MPIEXEC)' \
+	LIBASAN='$(LIBASAN)' CXX='$(CXX)' NVCC='$(NVCC)' NVCC_FLAGS='$(NVCC_FLAGS)'; \
+	export top_srcdir top_builddir CC NM MPICC MPIFORT MPIEXEC LIBASAN CXX NVCC NVCC_FLAGS;
+
+unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers \
+	tests/unit/adapt_replay tests/unit/agreed_calls tests/unit/allocate \
+	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
+	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
+	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
+	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/find_abi tests/unit/hints \
+	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
+	tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
+	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/pages \
+	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
+	tests/unit/recurrence_positions tests/unit/room tests/unit/rules tests/unit/rules_mistakes \
+	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
+	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/staging \
+	tests/unit/topo tests/unit/topo_machine tests/unit/watch
+unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test \
+	tests/unit/exports.test \
+	tests/unit/layers.test tests/unit/linkage.test tests/unit/ops_objects.test \
+	tests/unit/streams.test
+mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
+	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
+	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
+	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
+	tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/memory_faults tests/mpi/missing \
+	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
+	tests/mpi/reasons tests/mpi/session \
+	tests/mpi/shared tests/mpi/shared_faults tests/mpi/spawn tests/mpi/stats \
+	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
+	tests/mpi/types_classify tests/mpi/warmup
+mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rules.test \
+	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
+	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/codec_faults.test \
+	tests/mpi/communicators.test tests/mpi/consensus.test \
+	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/find_mpi.test \
+	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/lab.test \
+	tests/mpi/lab_vanish.test tests/mpi/life.test \
+	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
+	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
+	tests/mpi/reasons.test tests/mpi/shared.test tests/mpi/shared_faults.test \
+	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/transport_faults.test \
+	tests/mpi/types_classify.test tests/mpi/warmup.test tests/mpi/wheel.test
+
+check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
+	tests/mpi/lib/libmpitest.la
+# What the lab and scripts/gpu-check run is for their tests too.
+check_PROGRAMS = $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
+	bench/allreduce bench/exact_call
+dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts)
+TESTS = $(unit_programs) $(dist_check_SCRIPTS)
+# Tests may run beside others (make -j 2 check), but these two look at which hosts of a lab there are.
+tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
+
+# What programs link, by their folder; those that say otherwise are below.
+LDADD = $($(subst /,_,$(@D))_libs)
+examples_libs = $(MPI_LIBS) $(LIBM)
+tests_unit_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la tests/unit/libreference.la \
+	libcgxcore.la $(LIBM)
+tests_unit_streams_libs = $(tests_unit_libs)
+bench_libs = $(tests_unit_libs)
+tests_mpi_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
+tests_softcuda_libs = $(tests_unit_libs)
+tests_ptx_libs = $(tests_unit_libs)
+$(check_PROGRAMS) $(EXTRA_PROGRAMS): \
+		$(filter tests/lib/%.la tests/unit/%.la tests/mpi/%.la,$(check_LTLIBRARIES)) libcgxcore.la
+
+tests_lib_libtap_la_SOURCES = tests/lib/tap.c tests/lib/tap.h tests/lib/wrap.h
+tests_lib_yield_la_SOURCES = tests/lib/yield.c
+# Without an -rpath libtool would make it a static library.
+tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
+tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_reference.c \
+	tests/unit/codec_reference.h
+EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh \
+	tests/mpi/abi_constants.c tests/mpi/lib/watch-launcher \
+	tests/mpi/sums.py
+
+replay_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/replay.c tests/unit/replay.h
+tests_unit_adapt_SOURCES = tests/unit/adapt.c tests/unit/adapt_steps.h
+tests_unit_adapt_budget_SOURCES = tests/unit/adapt_budget.c tests/unit/adapt_steps.h
+tests_unit_adapt_powers_SOURCES = tests/unit/adapt_powers.c $(replay_sources)
+tests_unit_adapt_replay_SOURCES = tests/unit/adapt_replay.c $(replay_sources)
+# What a communicator asks for is counted.
+tests_unit_recurrence_SOURCES = tests/unit/recurrence.c tests/unit/recurrence.h
+tests_unit_recurrence_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=calloc -Wl,--wrap=malloc -Wl,--wrap=realloc
+tests_unit_recurrence_positions_SOURCES = tests/unit/recurrence_positions.c tests/unit/recurrence.h
+EXTRA_DIST += tests/unit/circles.py tests/unit/streams/held_out.py tests/unit/streams/models.py \
+	tests/unit/streams/programs.py tests/unit/streams/zoo.py
+fake_mpi = tests/unit/fake_mpi.c tests/unit/fake_mpi.h
+tests_unit_find_abi_SOURCES = tests/unit/find_abi.c $(fake_mpi)
+tests_unit_ops_objects_SOURCES = tests/unit/ops_objects.c $(fake_mpi)
+tests_unit_ops_probe_SOURCES = tests/unit/ops_probe.c $(fake_mpi)
+tests_unit_ops_records_SOURCES = tests/unit/ops_records.c $(fake_mpi)
+scene_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/scene.c tests/unit/scene.h
+tests_unit_settings_parse_SOURCES = tests/unit/settings_parse.c tests/unit/settings_messages.h
+tests_unit_settings_values_SOURCES = tests/unit/settings_values.c tests/unit/settings_messages.h
+tests_unit_pull_SOURCES = tests/unit/pull.c tests/unit/loopback.c tests/unit/loopback.h
+tests_unit_exchange_SOURCES = tests/unit/exchange.c tests/unit/loopback.c tests/unit/loopback.h
+tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
+tests_unit_stages_SOURCES = tests/unit/stages.c $(scene_sources)
+tests_unit_stages_faults_SOURCES = tests/unit/stages_faults.c $(scene_sources)
+tests_unit_watch_SOURCES = tests/unit/watch.c $(scene_sources)
+tests_unit_allocate_SOURCES = tests/unit/allocate.c tests/unit/allocate_exact.h
+tests_unit_info_link_SOURCES = tests/unit/info_link.c tools/info_link.c tools/info_link.h
+tests_unit_info_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
+tests_unit_info_model_SOURCES = tests/unit/info_model.c tools/info_model.c tools/info_model.h
+tests_unit_info_model_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
+EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/topo/desktop.xml \
+	tests/data/topo/dgx.xml tests/data/topo/dual8.xml
+
+# MPI's programs know nothing of the library, which is preloaded.
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h \
+	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
+	tests/mpi/lib/data.c tests/mpi/lib/data.h \
+	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \
+	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/sum.c \
+	tests/mpi/lib/sum.h tests/mpi/lib/traffic.c tests/mpi/lib/traffic.h
+
+# These are MPI's programs with the library inside ...
+tests_mpi_codec_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_codec_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_codec_run
+tests_mpi_memory_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_memory_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
+	-Wl,--wrap=realloc,--wrap=cgx_pages_map
+tests_mpi_pace_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+	-Wl,--wrap=cgx_topo_speed_here
+tests_mpi_trace_memory_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_trace_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_mpi_shared_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+	-Wl,--wrap=memfd_create,--wrap=fchmod,--wrap=ftruncate \
+	-Wl,--wrap=mmap,--wrap=readlink,--wrap=open,--wrap=fstat \
+	-Wl,--wrap=getrandom,--wrap=calloc
+tests_mpi_types_classify_LDADD = libcgxcore.la $(tests_mpi_libs)
+
+# ... and these without an MPI.
+tests_mpi_find_foreign_LDADD = tests/lib/libtap.la
+tests_mpi_find_none_LDADD = tests/lib/libtap.la
+tests_mpi_find_private_LDADD =
+
+# Not in a library, where MPI_Allreduce would be the MPI's own.
+tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi/lib/player.h
+
+# These count collectives, below the library.
+steps = tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h tests/mpi/lib/steps.c \
+	tests/mpi/lib/steps.h
+tests_mpi_adaptive_SOURCES = tests/mpi/adaptive.c $(steps)
+tests_mpi_adaptive_rules_SOURCES = tests/mpi/adaptive_rules.c $(steps)
+tests_mpi_adaptive_settings_SOURCES = tests/mpi/adaptive_settings.c $(steps)
+tests_mpi_adaptive_streams_SOURCES = tests/mpi/adaptive_streams.c $(steps)
+tests_mpi_adaptive_values_SOURCES = tests/mpi/adaptive_values.c $(steps)
+tests_mpi_adaptive_withdrawn_SOURCES = tests/mpi/adaptive_withdrawn.c $(steps)
+tests_mpi_adaptive_withdrawn_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_adaptive_withdrawn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_eligible_offer
+tests_mpi_device_adaptive_SOURCES = tests/mpi/device_adaptive.c $(steps)
+
+
+# ---- the software CUDA driver, and what is tested with it or with a real one ----
+
+softcuda_sources = tests/softcuda/allocate.c tests/softcuda/calls.c tests/softcuda/context.c \
+	tests/softcuda/copy.c tests/softcuda/device.c tests/softcuda/event.c tests/softcuda/fail.c \
+	tests/softcuda/fibers.c tests/softcuda/fork.c tests/softcuda/green.c tests/softcuda/ipc.c \
+	tests/softcuda/kernels.cpp tests/softcuda/launch.c tests/softcuda/mapped.c \
+	tests/softcuda/memory.c tests/softcuda/object.c tests/softcuda/order.c tests/softcuda/pointer.c \
+	tests/softcuda/register.c tests/softcuda/share.c tests/softcuda/stream.c \
+	tests/softcuda/table.cpp tests/softcuda/threads.c
+EXTRA_DIST += $(softcuda_sources) tests/softcuda/device.h \
+	tests/softcuda/driver.h tests/softcuda/fibers.h tests/softcuda/gpu_check.test \
+	tests/softcuda/order.h tests/softcuda/planted.cpp \
+	tests/softcuda/softcuda.h tests/softcuda/threads.h tests/softcuda/trust.cpp \
+	tests/softcuda/trust.h tests/mpi/lib/devices.sh tests/unit/cuda_numa.c \
+	tests/unit/cuda_numa.test tests/unit/cuda_pinned_pool.c tests/unit/cuda_events.c \
+	tests/unit/cuda_exported.c \
+	tests/unit/softcuda.c tests/unit/softcuda_failures.c tests/unit/softcuda_helpers.h \
+	tests/unit/softcuda_ipc.c tests/unit/softcuda_ipc_ends.c tests/unit/softcuda_peer.c \
+	tests/unit/softcuda_fork.c tests/unit/softcuda_green.c tests/unit/softcuda_mapped.c \
+	tests/unit/softcuda_peer.h \
+	tests/unit/softcuda_streams.c tests/unit/devices.test tests/mpi/exact_aware.c \
+	tests/mpi/exact_device.c tests/mpi/exact_device_errors.c tests/mpi/exact_device.test \
+	tests/mpi/device.c tests/mpi/device.test tests/mpi/device_adaptive.c \
+	tests/mpi/device_adaptive.test tests/mpi/device_contexts.c \
+	tests/mpi/device_calls.c tests/mpi/device_counts.c tests/mpi/device_fork.c \
+	tests/mpi/device_fork.test tests/mpi/device_hidden.c tests/mpi/device_kinds.c \
+	tests/mpi/device_none.c \
+	tests/mpi/device_order.c tests/mpi/device_faults.c tests/mpi/device_faults.test \
+	tests/mpi/device_peers.c tests/mpi/device_peers.test tests/mpi/device_places.c \
+	tests/mpi/device_segments.test \
+	tests/mpi/device_input.c tests/mpi/lib/device_sum.c tests/mpi/lib/device_sum.h \
+	tests/softcuda/kernels_direct.cpp tests/unit/kernels_bytes.c tests/unit/kernels_ranges.c \
+	tests/unit/kernels_hostile.c tests/unit/kernels_measure.c tests/unit/kernels_random.c tests/unit/kernels_run.c tests/unit/kernels_run.h \
+	tests/unit/kernels_scene.c tests/unit/kernels_scene.h \
+	tests/ptx/float.h tests/ptx/integer.h tests/ptx/machine.cpp tests/ptx/machine.h \
+	tests/ptx/translate
+# What CUDA has built in comes first; each variable in shared memory is guarded by itself.
+DEVICE_CXXFLAGS = -include $(srcdir)/tests/softcuda/device.h -Wno-unknown-pragmas \
+	$(if $(SANITIZE_CFLAGS),-fsanitize-sections=softcuda_shared)
+if CUDA
+check_LTLIBRARIES += tests/softcuda/libcuda.la
+tests_softcuda_libcuda_la_SOURCES = $(softcuda_sources)
+# For calls.c.
+tests_softcuda_libcuda_la_CFLAGS = $(AM_CFLAGS) -finstrument-functions
+tests_softcuda_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS)
+# libtool links C++ without the sanitizers' libraries, which the program then brings.
+tests_softcuda_libcuda_la_LDFLAGS = $(SANITIZE_CFLAGS) \
+	$(if $(SANITIZE_CFLAGS),,-Wl,-z,defs) -version-number 1:0:0 \
+	-rpath $(abs_top_builddir)/tests/softcuda
+unit_programs += tests/softcuda/planted tests/softcuda/trust tests/unit/softcuda \
+	tests/unit/softcuda_failures tests/unit/softcuda_ipc tests/unit/softcuda_ipc_ends \
+	tests/unit/softcuda_fork tests/unit/softcuda_green tests/unit/softcuda_mapped \
+	tests/unit/softcuda_streams
+softcuda_engine = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
+tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
+tests_softcuda_planted_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS)
+# With each sanitizer, since each catches its own bugs.
+if !SANITIZE
+unit_programs += tests/softcuda/planted_asan tests/softcuda/planted_tsan
+tests_softcuda_planted_asan_SOURCES = $(tests_softcuda_planted_SOURCES)
+tests_softcuda_planted_asan_CFLAGS = $(AM_CFLAGS) $(ASAN)
+tests_softcuda_planted_asan_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS) $(ASAN) \
+	-fsanitize-sections=softcuda_shared
+tests_softcuda_planted_asan_LDFLAGS = $(ASAN)
+tests_softcuda_planted_tsan_SOURCES = $(tests_softcuda_planted_SOURCES)
+tests_softcuda_planted_tsan_CFLAGS = $(AM_CFLAGS) -DSOFTCUDA_TSAN
+tests_softcuda_planted_tsan_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS) $(TSAN)
+tests_softcuda_planted_tsan_LDFLAGS = $(TSAN)
+
+# Of the scenes every fifth, unless CGX_TEST_KERNELS=all: each has all widths, and together they still
+# show each kernel all sizes of buckets, misalignments, numbers of sources and ends of pieces.
+KERNELS_EVERY = -DKERNELS_EVERY=5
+unit_programs += tests/softcuda/kernels_asan tests/softcuda/kernels_tsan
+kernels_sanitized = tests/unit/kernels_bytes.c tests/unit/kernels_scene.c \
+	tests/softcuda/kernels_direct.cpp $(softcuda_engine)
+tests_softcuda_kernels_asan_SOURCES = $(kernels_sanitized)
+tests_softcuda_kernels_asan_CPPFLAGS = $(AM_CPPFLAGS) $(KERNELS_EVERY)
+tests_softcuda_kernels_asan_CFLAGS = $(tests_softcuda_planted_asan_CFLAGS)
+tests_softcuda_kernels_asan_CXXFLAGS = $(tests_softcuda_planted_asan_CXXFLAGS)
+tests_softcuda_kernels_asan_LDFLAGS = $(ASAN)
+tests_softcuda_kernels_tsan_SOURCES = $(kernels_sanitized)
+tests_softcuda_kernels_tsan_CPPFLAGS = $(AM_CPPFLAGS) $(KERNELS_EVERY)
+tests_softcuda_kernels_tsan_CFLAGS = $(tests_softcuda_planted_tsan_CFLAGS)
+tests_softcuda_kernels_tsan_CXXFLAGS = $(tests_softcuda_planted_tsan_CXXFLAGS)
+tests_softcuda_kernels_tsan_LDFLAGS = $(TSAN)
+endif
+ASAN = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+TSAN = -fsanitize=thread
+tests_softcuda_trust_SOURCES = tests/softcuda/trust.cpp $(softcuda_engine)
+tests_softcuda_trust_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS)
+unit_programs += tests/ptx/machine
+tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
+tests_ptx_machine_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests/softcuda
+tests_ptx_machine_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS) -ffp-contract=off
+softcuda_libs = tests/softcuda/libcuda.la tests/lib/libtap.la
+tests_unit_softcuda_LDADD = $(softcuda_libs)
+tests_unit_softcuda_failures_LDADD = $(softcuda_libs)
+softcuda_peer = tests/unit/softcuda_peer.c tests/unit/softcuda_peer.h
+tests_unit_softcuda_ipc_SOURCES = tests/unit/softcuda_ipc.c $(softcuda_peer)
+tests_unit_softcuda_ipc_LDADD = $(softcuda_libs)
+tests_unit_softcuda_ipc_ends_SOURCES = tests/unit/softcuda_ipc_ends.c $(softcuda_peer)
+tests_unit_softcuda_ipc_ends_LDADD = $(softcuda_libs)
+tests_unit_softcuda_fork_LDADD = $(softcuda_libs)
+tests_unit_softcuda_green_LDADD = $(softcuda_libs)
+tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
+tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
+device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_pinned_pool \
+	tests/unit/kernels_bytes tests/unit/kernels_hostile tests/unit/kernels_measure \
+	tests/unit/kernels_random tests/unit/kernels_ranges
+kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \
+	tests/unit/kernels_scene.h
+tests_unit_kernels_bytes_SOURCES = tests/unit/kernels_bytes.c $(kernels_test)
+tests_unit_kernels_ranges_SOURCES = tests/unit/kernels_ranges.c tests/unit/kernels_run.c \
+	tests/unit/kernels_run.h
+tests_unit_kernels_hostile_SOURCES = tests/unit/kernels_hostile.c $(kernels_test)
+tests_unit_kernels_measure_SOURCES = tests/unit/kernels_measure.c $(kernels_test)
+tests_unit_kernels_random_SOURCES = tests/unit/kernels_random.c $(kernels_test)
+check_PROGRAMS += $(device_programs) tests/unit/cuda_numa
+unit_scripts += tests/unit/cuda_numa.test tests/unit/devices.test
+tests_unit_cuda_numa_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_topo_bind
+tests_unit_cuda_events_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_cuda
+device_mpi_programs = tests/mpi/device tests/mpi/device_adaptive tests/mpi/device_calls \
+	tests/mpi/device_contexts tests/mpi/device_counts tests/mpi/device_faults \
+	tests/mpi/device_fork tests/mpi/device_hidden tests/mpi/device_input \
+	tests/mpi/device_kinds \
+	tests/mpi/device_none tests/mpi/device_order tests/mpi/device_peers tests/mpi/device_places \
+	tests/mpi/exact_aware tests/mpi/exact_device tests/mpi/exact_device_errors
+mpi_programs += $(device_mpi_programs)
+mpi_scripts += tests/mpi/device.test tests/mpi/device_adaptive.test tests/mpi/device_faults.test \
+	tests/mpi/device_fork.test \
+	tests/mpi/device_peers.test tests/mpi/device_segments.test tests/mpi/exact_device.test
+# Not in a library, where MPI_Allreduce would be the MPI's own.
+device_sum = tests/mpi/lib/device_sum.c tests/mpi/lib/device_sum.h
+tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
+tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
+tests_mpi_device_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_device_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_coll_schedule,--wrap=cgx_cuda \
+	-Wl,--wrap=cgx_slice_decode,--wrap=cgx_slice_post \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=cgx_pages_map
+
+# Which driver it runs with is decided when it is started.
+mpi_scripts += tests/mpi/examples_gpu.test tests/softcuda/gpu_check.test
+check_PROGRAMS += examples/allreduce_gpu
+examples_allreduce_gpu_LDADD = tests/softcuda/.libs/libcuda.so $(MPI_LIBS) $(LIBM)
+tests/softcuda/.libs/libcuda.so: tests/softcuda/libcuda.la
+endif
