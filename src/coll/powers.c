@@ -14,11 +14,11 @@
 struct inputs {
     const struct cgx_payloads *from;
     const unsigned char *begin, *end; /* between nodes: where those that count have come to */
-    unsigned addends;
+    unsigned contributions;
     bool known;
 };
 
-unsigned cgx_powers_addends(const struct cgx_schedule *schedule)
+unsigned cgx_powers_contributions(const struct cgx_schedule *schedule)
 {
     return schedule->nodes->nodes > 1 ? schedule->nodes->nodes : schedule->ranks;
 }
@@ -37,13 +37,13 @@ static struct inputs inputs_of(const struct cgx_slice *slice, const struct cgx_p
     struct inputs inputs = {.from = from,
                             .begin = is_cross ? staging + slice->cross_incoming : NULL,
                             .end = is_cross ? staging + slice->samples : NULL,
-                            .addends = cgx_powers_addends(schedule)};
+                            .contributions = cgx_powers_contributions(schedule)};
     unsigned others = 0;
 
     for (size_t i = 0; i < from->count; i++)
         others += counts(&inputs, from->at[i]);
-    inputs.known = others + 1 == inputs.addends &&
-                   (inputs.addends == 2 ||
+    inputs.known = others + 1 == inputs.contributions &&
+                   (inputs.contributions == 2 ||
                     (is_cross ? schedule->cross : schedule->inner) == CGX_REDUCTION_SRA);
     return inputs;
 }
@@ -75,7 +75,7 @@ static double inputs_power(const struct inputs *inputs, const struct cgx_coding 
             return NAN;
         sum += square_of(values, cgx_bucket_elements(piece, coding->bucket_size, index));
     }
-    return inputs->known ? sum * inputs->addends / (inputs->addends - 1) : NAN;
+    return inputs->known ? sum * inputs->contributions / (inputs->contributions - 1) : NAN;
 }
 
 /* Keeps some of the COUNT values of bucket INDEX, and returns half the square of their change,

@@ -13,7 +13,7 @@
 #include "coll/slice.h"
 
 /* P: how many contributions the sums of SCHEDULE have. */
-unsigned cgx_powers_addends(const struct cgx_schedule *schedule);
+unsigned cgx_powers_contributions(const struct cgx_schedule *schedule);
 
 /* To be called for the own part when its sum is complete, with the arguments of cgx_feedback_seal.
  */

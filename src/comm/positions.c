@@ -41,7 +41,7 @@ static void follow_plans(struct cgx_positions *layers)
         if (!layers->adapt->layers[i].plan)
             continue;
         cgx_coll_follow(&layers->at[i].schedule, layers->adapt->layers[i].plan);
-        layers->adapt->layers[i].addends = cgx_powers_addends(&layers->at[i].schedule);
+        layers->adapt->layers[i].contributions = cgx_powers_contributions(&layers->at[i].schedule);
     }
 }
 

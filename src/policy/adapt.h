@@ -83,7 +83,7 @@ struct cgx_adapt_layer {
     size_t nsegments;      /* the plan's; 0: there is none */
     struct cgx_adapt_segment *segments;
     /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing. */
-    unsigned addends;
+    unsigned contributions;
     double *energies;             /* for struct cgx_feedback, as are ... */
     struct cgx_finding *findings; /* ... these of a call ... */
     struct cgx_kept kept;         /* ... and this; ELEMENTS are owned */

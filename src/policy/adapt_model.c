@@ -157,40 +157,40 @@ static double positive(double value)
 /* Takes the error of what was sent, ERROR, out of POWERS. It is independent of what it was made of,
  * or nearly so, and goes as the powers do: the sum has all of it. The owner's contribution was not
  * quantised, but those of others stand for it. */
-static void clean(double powers[CGX_POWERS], double error, unsigned addends)
+static void clean(double powers[CGX_POWERS], double error, unsigned contributions)
 {
     double inputs = powers[CGX_POWER_INPUTS], sum = powers[CGX_POWER_SUM], part;
 
     powers[CGX_POWER_SUM] = positive(sum - error);
     powers[CGX_POWER_CHANGE] = positive(powers[CGX_POWER_CHANGE] - error);
-    if (addends < 2) {
+    if (contributions < 2) {
         powers[CGX_POWER_INPUTS] = NAN;
         return;
     }
-    part = inputs * (addends - 1) / addends + sum;
+    part = inputs * (contributions - 1) / contributions + sum;
     part = part > 0 ? inputs / part : part;
     inputs = positive(inputs - part * error);
-    powers[CGX_POWER_INPUTS] =
-        positive(inputs - powers[CGX_POWER_SUM] / addends) * addends / (addends - 1);
+    powers[CGX_POWER_INPUTS] = positive(inputs - powers[CGX_POWER_SUM] / contributions) *
+                               contributions / (contributions - 1);
 }
 
 /* Takes the powers in the ROW of all ranks, and the mean energy of its steps. What is not known now
  * is what it was. */
 static void take_powers(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
-                        unsigned addends, double reference)
+                        unsigned contributions, double reference)
 {
     double *known = segment->known + CGX_WIDTHS, powers[CGX_POWERS];
     double grown = segment->reference > 0 ? reference / segment->reference : NAN;
 
     for (int p = 0; p < CGX_POWERS; p++)
         powers[p] = row[CGX_WIDTHS + p] / segment->times;
-    clean(powers, row[segment->about->bits - 1] / segment->times, addends);
+    clean(powers, row[segment->about->bits - 1] / segment->times, contributions);
     for (int p = 0; p < CGX_POWERS; p++)
         known[p] = isfinite(powers[p]) ? powers[p] : known[p] * grown;
 }
 
 static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
-                 unsigned addends)
+                 unsigned contributions)
 {
     double reference = segment->passed / segment->times;
     bool finite = segment->times > 0;
@@ -199,7 +199,7 @@ static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_R
         finite = finite && isfinite(row[w]);
     if (!cgx_segment_is_variable(segment->about) || !finite)
         return;
-    take_powers(segment, row, addends, reference);
+    take_powers(segment, row, contributions, reference);
     for (unsigned w = 0; w < CGX_WIDTHS; w++)
         segment->known[w] = row[w] / segment->times;
     segment->reference = reference;
@@ -212,7 +212,7 @@ void cgx_model_take(struct cgx_adapt *adapt)
 
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
-            take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].addends);
+            take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].contributions);
 }
 
 /* ---- the choice ---- */

@@ -12,7 +12,7 @@ static enum cgx_adapt_due step_with(const double *ranges, double inputs, double 
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
 
-        layer->addends = 4;
+        layer->contributions = 4;
         for (size_t s = 0; layer->plan && s < SEGMENTS; s++) {
             struct cgx_finding *finding = &layer->findings[s];
             double weight = CGX_SEGMENT_ELEMENTS * ranges[s] * ranges[s];

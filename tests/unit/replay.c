@@ -75,7 +75,7 @@ static bool create_actor(struct replay *replay, struct actor *actor)
         if (!actor->adapt->layers[i].plan)
             continue;
         cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
-        actor->adapt->layers[i].addends = cgx_powers_addends(&actor->schedules[i]);
+        actor->adapt->layers[i].contributions = cgx_powers_contributions(&actor->schedules[i]);
     }
     return actor->adapt != NULL;
 }
