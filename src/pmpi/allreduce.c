@@ -3,8 +3,6 @@
 
 #include "pmpi/allreduce.h"
 
-#include <stdatomic.h>
-
 #include "coll/watch.h"
 #include "comm/agreed_calls.h"
 #include "comm/comm.h"
@@ -16,39 +14,16 @@
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
-#include "mpi/world.h"
 #include "observe/check.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
+#include "pmpi/finalize.h"
 #include "pmpi/guard.h"
 #include "util/float_state.h"
 #include "util/log.h"
-
-/* ---- what MPI_Finalize does ---- */
-
-static void finish(int rank, int size)
-{
-    cgx_totals_log(rank);
-    cgx_stats_write(rank, size);
-    cgx_timeline_write(rank, size);
-    cgx_cuda_finalize();
-}
-
-/* The first call after MPI_Init reads the settings, whose mistakes are logged, and has MPI_Finalize
- * do its part. */
-static void prepare(void)
-{
-    static atomic_bool prepared;
-
-    if (atomic_load_explicit(&prepared, memory_order_acquire) || !cgx_world_exists())
-        return;
-    cgx_config();
-    cgx_world_at_end(finish);
-    atomic_store_explicit(&prepared, true, memory_order_release);
-}
 
 /* ---- what is known of a call ---- */
 
@@ -350,7 +325,7 @@ int cgx_allreduce(struct cgx_call *call)
     struct cgx_comm *state;
     int code;
 
-    prepare();
+    cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
         note_small(call);
     if (reason)
