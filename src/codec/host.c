@@ -29,7 +29,7 @@ const struct cgx_codec *cgx_codec_host(void)
     const struct cgx_codec *codec = atomic_load_explicit(&fastest, memory_order_relaxed);
 
     /* Asking the processor is slow in a virtual machine; two threads find the same. */
-    if (codec == NULL) {
+    if (!codec) {
         codec = cgx_codec_host_named(NULL);
         atomic_store_explicit(&fastest, codec, memory_order_relaxed);
     }

@@ -9,7 +9,7 @@
 
 const struct cgx_codec *cgx_codec_host_named(const char *name)
 {
-    bool found = name == NULL || strcmp(name, cgx_host_portable.name) == 0;
+    bool found = !name || strcmp(name, cgx_host_portable.name) == 0;
 
     return found ? &cgx_host_portable : NULL;
 }

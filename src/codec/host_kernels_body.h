@@ -182,7 +182,7 @@ static void quantise(const cgx_float32 *values, size_t first, size_t count, stru
 {
     struct cgx_random here;
 
-    if (random == NULL) {
+    if (!random) {
         quantise_nearest(values, count, grid, bits, codes);
         return;
     }

@@ -116,7 +116,7 @@ static const unsigned char *unquantised(const struct run *run, size_t p, size_t 
     const struct cgx_piece *piece = run->walk.piece;
     const unsigned char *source = run->work->sources[p];
 
-    if (source == NULL)
+    if (!source)
         return cgx_walk_element(&run->walk, run->work->in, first);
     if (cgx_is_raw(run->walk.coding, p))
         return cgx_walk_element(&run->walk, source + piece->raw, first - piece->first);
@@ -149,7 +149,7 @@ static enum cgx_status sum_bucket(struct run *run, const struct cgx_bucket *buck
         const unsigned char *elements = unquantised(run, p, bucket->first);
         struct cgx_scale scale;
 
-        if (elements != NULL) {
+        if (elements) {
             add_elements(run, elements, bucket->count, p == 0);
             continue;
         }
@@ -176,7 +176,7 @@ static void reduce_exact(struct run *run)
         for (size_t p = 0; p < run->work->nsources; p++) {
             const unsigned char *elements = unquantised(run, p, piece->first + start);
 
-            if (elements == NULL)
+            if (!elements)
                 elements = run->work->sources[p] + piece->offset + start * size;
             add_elements(run, elements, n, p == 0);
         }
@@ -293,7 +293,7 @@ enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struc
     const struct operation *operation = &operations[work->operation];
     struct run run;
 
-    if (operation->bucket == NULL)
+    if (!operation->bucket)
         return CGX_ERR_INVALID;
     run.walk = (struct cgx_walk){.kernels = kernels, .coding = work->coding};
     run.work = work;

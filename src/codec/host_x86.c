@@ -33,7 +33,7 @@ const struct cgx_codec *cgx_codec_host_named(const char *name)
     for (size_t i = 0; i < sizeof fastest_first / sizeof *fastest_first; i++) {
         const struct cgx_codec *set = fastest_first[i];
 
-        if ((name == NULL || strcmp(name, set->name) == 0) && is_supported(set))
+        if ((!name || strcmp(name, set->name) == 0) && is_supported(set))
             return set;
     }
     return NULL;

@@ -85,7 +85,7 @@ static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
-    if (state->own != NULL && !state->broken && !cgx_world_finalizing()) {
+    if (state->own && !state->broken && !cgx_world_finalizing()) {
         cgx_mpi()->Comm_free(&state->own);
         cgx_comm_return();
     }
@@ -331,7 +331,7 @@ static cgx_mpi_comm split(const struct cgx_comm *state)
     if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
         own = NULL;
     cgx_errors_restore(state->comm, handler);
-    if (own != NULL)
+    if (own)
         mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
     return own;
 }
@@ -339,7 +339,7 @@ static cgx_mpi_comm split(const struct cgx_comm *state)
 int cgx_comm_make_own(struct cgx_comm *state, bool *made)
 {
     cgx_mpi_comm own = split(state);
-    const struct cgx_answer mine = {own != NULL ? CGX_ABLE : CGX_DECLINED, 0, {0}};
+    const struct cgx_answer mine = {own ? CGX_ABLE : CGX_DECLINED, 0, {0}};
     struct cgx_answer all;
     int code = cgx_agree_call(state->comm, &mine, &all);
 
@@ -348,7 +348,7 @@ int cgx_comm_make_own(struct cgx_comm *state, bool *made)
         state->own = own;
         return code;
     }
-    if (own != NULL)
+    if (own)
         cgx_mpi()->Comm_free(&own);
     cgx_comm_return();
     return code;

@@ -110,7 +110,7 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
         return;
     }
     cgx_offer_get_backends(state, offer);
-    if (!offer->refusal && state->own == NULL && !cgx_comm_reserve())
+    if (!offer->refusal && !state->own && !cgx_comm_reserve())
         offer->refusal = CGX_REASON_COMMUNICATORS;
 }
 
@@ -152,7 +152,7 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
     agreed = all->standing == CGX_ABLE;
-    if (state->own == NULL) {
+    if (!state->own) {
         if (agreed)
             code = cgx_comm_make_own(state, &agreed);
         else if (!offer->refusal)
@@ -161,7 +161,7 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
     if (!agreed && all->standing == CGX_ABLE)
         all->standing = CGX_DECLINED;
     /* Whether or not they agreed, some may have other staging memory than before. */
-    if (code == CGX_MPI_SUCCESS && state->own != NULL) {
+    if (code == CGX_MPI_SUCCESS && state->own) {
         if (cgx_connect(state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
             CGX_MPI_SUCCESS)
             code = cgx_errors_raise(state->comm, "MPI could not connect the ranks of a node");

@@ -96,7 +96,7 @@ static int choose_fragment(const struct cgx_nodes *nodes)
     if (said != CGX_FRAGMENT_AUTO)
         return (int)said;
     /* To look at the machine's devices takes time. */
-    if (nodes == NULL || nodes->nodes == 1)
+    if (!nodes || nodes->nodes == 1)
         return SLOW_FRAGMENT;
     return cgx_topo_speed_here().mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }

@@ -19,8 +19,7 @@ static bool share_backend(const struct cgx_offer *offer)
     const struct cgx_pointer *send = &offer->send, *receive = &offer->receive;
     bool on_device = send->memory != CGX_MEMORY_HOST && receive->memory != CGX_MEMORY_HOST;
 
-    return offer->in_place ||
-           (on_device && send->context != NULL && send->context == receive->context);
+    return offer->in_place || (on_device && send->context && send->context == receive->context);
 }
 
 /* The backend for a buffer that is where BUFFER says, made where it must be. */

@@ -52,7 +52,7 @@ void cgx_comm_take_hints(struct cgx_comm *state, cgx_mpi_info info)
     for (size_t i = 0; i < CGX_HINTS; i++)
         values[i] = value_of(info, cgx_hint_key((enum cgx_hint)i), texts[i]);
     hints = cgx_hints_parse(state->hints, values, &error);
-    state->hints_refused = hints == NULL;
+    state->hints_refused = !hints;
     if (hints)
         state->hints = hints;
     else if (state->rank == 0)

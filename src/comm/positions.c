@@ -172,7 +172,7 @@ int cgx_positions_step(struct cgx_comm *state)
     union cgx_float_state caller;
     int code = CGX_MPI_SUCCESS;
 
-    if (!cgx_config()->adaptive || state->own == NULL)
+    if (!cgx_config()->adaptive || !state->own)
         return code;
     cgx_float_enter(&caller);
     if (state->positions &&

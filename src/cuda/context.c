@@ -73,7 +73,7 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
     unsigned flags;
     int active = 0;
 
-    if (cgx_cuda()->cuCtxGetCurrent(context) == CUDA_SUCCESS && *context != NULL &&
+    if (cgx_cuda()->cuCtxGetCurrent(context) == CUDA_SUCCESS && *context &&
         cgx_cuda()->cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device &&
         !cgx_green_is_current())
         return CGX_OK;
@@ -88,9 +88,9 @@ static enum cgx_status find_context(CUdevice device, CUcontext *context)
 
 enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context)
 {
-    if (cgx_cuda() == NULL || !pointer->known)
+    if (!cgx_cuda() || !pointer->known)
         return CGX_ERR_DEVICE;
-    if (pointer->context == NULL)
+    if (!pointer->context)
         return find_context(pointer->device, context);
     *context = pointer->context;
     return CGX_OK;

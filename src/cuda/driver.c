@@ -55,7 +55,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
     search->now = info->dlpi_adds;
     if (search->now == search->before)
         return 1;
-    name = name == NULL ? info->dlpi_name : name + 1;
+    name = name ? name + 1 : info->dlpi_name;
     if (strncmp(name, driver_name, sizeof driver_name - 1) != 0 ||
         strlen(info->dlpi_name) >= sizeof search->path)
         return 0;
@@ -71,7 +71,7 @@ static bool fill_table(void *library)
 
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         address = dlsym(library, entries[i].name);
-        if (address == NULL) {
+        if (!address) {
             cgx_log(CGX_LOG_INFO, "the CUDA driver has no %s: buffers in GPU memory are left alone",
                     entries[i].name);
             return false;

@@ -15,7 +15,7 @@ bool cgx_green_is_current(void)
     void *green = NULL;
 
     return cuda->cuStreamGetGreenCtx &&
-           cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green != NULL;
+           cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green;
 }
 
 void cgx_green_begin(bool wait)

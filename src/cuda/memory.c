@@ -113,14 +113,14 @@ bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, si
     const struct cgx_cuda *cuda = cgx_cuda();
     const char *first = address;
 
-    if (cuda == NULL || bytes == 0)
+    if (!cuda || bytes == 0)
         return true;
     if (pointer->memory == CGX_MEMORY_HOST)
         return is_readable(first) && is_readable(first + bytes - 1);
     if (pointer->bytes > 0 && ((size_t)(first - pointer->start) >= pointer->bytes ||
                                bytes > pointer->bytes - (size_t)(first - pointer->start)))
         return false;
-    return !pointer->known || pointer->context != NULL || ends_in_memory(cuda, first, bytes);
+    return !pointer->known || pointer->context || ends_in_memory(cuda, first, bytes);
 }
 
 const char *cgx_cuda_build(void)

@@ -90,12 +90,12 @@ static struct block *create(size_t bytes)
 {
     struct block *block = calloc(1, sizeof *block);
 
-    if (block == NULL)
+    if (!block)
         return NULL;
     block->bytes = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
     if (block->bytes >= bytes)
         block->memory = cgx_pages_map(block->bytes, -1);
-    if (block->memory == NULL) {
+    if (!block->memory) {
         free(block);
         return NULL;
     }
@@ -108,8 +108,8 @@ static struct block *find_free(size_t bytes)
 {
     struct block *best = NULL;
 
-    for (struct block *block = blocks; block != NULL; block = block->next)
-        if (!block->taken && block->bytes >= bytes && (best == NULL || block->bytes < best->bytes))
+    for (struct block *block = blocks; block; block = block->next)
+        if (!block->taken && block->bytes >= bytes && (!best || block->bytes < best->bytes))
             best = block;
     return best;
 }
@@ -149,12 +149,12 @@ enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, v
         return status;
     pthread_mutex_lock(&lock);
     block = find_free(bytes);
-    if (block == NULL)
+    if (!block)
         block = create(bytes);
-    if (block != NULL)
+    if (block)
         block->taken = true;
     pthread_mutex_unlock(&lock);
-    if (block != NULL) {
+    if (block) {
         pin(block);
         *memory = block->memory;
     } else {
@@ -177,10 +177,10 @@ void cgx_pinned_give(const struct cgx_pointer *where, void *memory)
     push(block);
     excess = unlink_excess();
     pthread_mutex_unlock(&lock);
-    if (excess == NULL)
+    if (!excess)
         return;
     entered = cgx_cuda_enter(where) == CGX_OK;
-    for (; excess != NULL; excess = next) {
+    for (; excess; excess = next) {
         next = excess->next;
         if (destroy(excess))
             continue;

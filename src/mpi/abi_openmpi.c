@@ -10,7 +10,7 @@ static cgx_mpi_datatype null_type;
 
 static bool looks_like_type(cgx_mpi_datatype datatype)
 {
-    return datatype != NULL && datatype != null_type;
+    return datatype && datatype != null_type;
 }
 
 /* The predefined ops, as far as the library has them. */

@@ -35,8 +35,8 @@ cgx_mpi_user_function *cgx_op_from_large(cgx_mpi_user_function_c *function)
     cgx_mpi_user_function *caller = NULL;
 
     pthread_mutex_lock(&mutex);
-    for (int i = 0; i < CGX_OP_LARGE_MAX && caller == NULL; i++) {
-        if (functions[i] == NULL)
+    for (int i = 0; i < CGX_OP_LARGE_MAX && !caller; i++) {
+        if (!functions[i])
             functions[i] = function;
         if (functions[i] == function)
             caller = callers[i];

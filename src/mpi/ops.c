@@ -51,7 +51,7 @@ static bool lies_in(const void *address, const char *part_of_path)
 {
     Dl_info info;
 
-    return dladdr(address, &info) != 0 && strstr(info.dli_fname, part_of_path) != NULL;
+    return dladdr(address, &info) != 0 && strstr(info.dli_fname, part_of_path);
 }
 
 /* Whether the function may be called with C's arguments and does no more than compute. Closures of
@@ -74,12 +74,12 @@ void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source)
     pthread_mutex_lock(&mutex);
     /* It is there if an op was freed by its PMPI_ name. */
     record = find_record(op);
-    if (record != NULL)
+    if (record)
         record->op = NULL;
     record = plain ? find_record(NULL) : NULL;
-    if (plain && record == NULL && used < CGX_OPS_MAX)
+    if (plain && !record && used < CGX_OPS_MAX)
         record = &records[used++];
-    if (record != NULL)
+    if (record)
         *record = (struct record){.op = op, .source = *source};
     pthread_mutex_unlock(&mutex);
 }
@@ -92,20 +92,20 @@ void cgx_op_freed(cgx_mpi_op op)
         return;
     pthread_mutex_lock(&mutex);
     record = find_record(op);
-    if (record != NULL)
+    if (record)
         record->op = NULL;
     pthread_mutex_unlock(&mutex);
 }
 
 void cgx_op_type_freed(cgx_mpi_datatype datatype)
 {
-    if (datatype == NULL)
+    if (!datatype)
         return;
     pthread_mutex_lock(&mutex);
     for (unsigned i = 0; i < used; i++) {
         struct answer *answer = find_answer(&records[i], datatype);
 
-        if (answer != NULL)
+        if (answer)
             answer->datatype = NULL;
     }
     pthread_mutex_unlock(&mutex);
@@ -123,27 +123,27 @@ enum cgx_op_class cgx_op_probe(cgx_mpi_op op, cgx_mpi_datatype datatype)
     struct record *record;
     struct answer *answer = NULL, *room = NULL;
 
-    if (!cgx_op_is_user(op) || datatype == NULL)
+    if (!cgx_op_is_user(op) || !datatype)
         return CGX_OP_UNKNOWN;
     pthread_mutex_lock(&mutex);
     record = find_record(op);
-    if (record != NULL) {
+    if (record) {
         source = record->source;
         answer = find_answer(record, datatype);
         room = find_answer(record, NULL);
     }
-    if (answer != NULL)
+    if (answer)
         class = answer->class;
     pthread_mutex_unlock(&mutex);
-    if (answer != NULL || room == NULL)
+    if (answer || !room)
         return class;
 
     /* Not under the mutex: the function is the program's. */
     class = cgx_op_try(&source, datatype);
     pthread_mutex_lock(&mutex);
     record = find_record(op);
-    room = record == NULL ? NULL : find_answer(record, NULL);
-    if (room != NULL && find_answer(record, datatype) == NULL) {
+    room = record ? find_answer(record, NULL) : NULL;
+    if (room && !find_answer(record, datatype)) {
         room->datatype = datatype;
         room->class = class;
     }

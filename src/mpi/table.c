@@ -37,7 +37,7 @@ static void *open_with_mpi(const char *path)
 {
     void *handle = open_loaded(path);
 
-    if (handle != NULL && dlsym(handle, "PMPI_Allreduce") == NULL) {
+    if (handle && !dlsym(handle, "PMPI_Allreduce")) {
         dlclose(handle);
         handle = NULL;
     }
@@ -49,7 +49,7 @@ static const char *object_path(const void *address)
     Dl_info info;
     struct link_map *map = NULL;
 
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || !map)
         return NULL;
     return map->l_name;
 }
@@ -77,7 +77,7 @@ static void *open_any_with_mpi(void)
     struct nth_object object;
     void *handle = NULL;
 
-    for (unsigned n = 0; handle == NULL; n++) {
+    for (unsigned n = 0; !handle; n++) {
         object.left = n;
         if (dl_iterate_phdr(copy_nth_path, &object) == 0)
             break;
@@ -89,9 +89,9 @@ static void *open_any_with_mpi(void)
 static void *open_mpi(const void *caller)
 {
     const char *path = object_path(caller);
-    void *handle = path == NULL ? NULL : open_with_mpi(path);
+    void *handle = path ? open_with_mpi(path) : NULL;
 
-    return handle == NULL ? open_any_with_mpi() : handle;
+    return handle ? handle : open_any_with_mpi();
 }
 
 /* ---- what it is ---- */
@@ -119,7 +119,7 @@ static bool has_standard_abi(void *library)
     get_version *abi_get_version = (get_version *)dlsym(library, "PMPI_Abi_get_version");
     int major = -1, minor = -1;
 
-    return abi_get_version != NULL && abi_get_version(&major, &minor) == 0 && major >= 1;
+    return abi_get_version && abi_get_version(&major, &minor) == 0 && major >= 1;
 }
 
 static bool is_mpich(const char *name)
@@ -127,7 +127,7 @@ static bool is_mpich(const char *name)
     static const char *const family[] = {"MPICH", "MVAPICH", "Intel(R) MPI"};
 
     for (size_t i = 0; i < sizeof family / sizeof family[0]; i++)
-        if (strstr(name, family[i]) != NULL)
+        if (strstr(name, family[i]))
             return true;
     return false;
 }
@@ -149,7 +149,7 @@ static void identify(void *library)
     get_version *get_library_version = (get_version *)dlsym(library, "PMPI_Get_library_version");
     int length;
 
-    if (get_library_version != NULL)
+    if (get_library_version)
         get_library_version(text, &length);
     set_name(text);
     if (sscanf(text, "MPICH Version: %d.%d", &table.version[0], &table.version[1]) != 2)
@@ -166,7 +166,7 @@ static bool speaks(void)
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         const char *rank = getenv(ranks[i]);
 
-        if (rank != NULL)
+        if (rank)
             return strcmp(rank, "0") == 0;
     }
     return true;
@@ -194,7 +194,7 @@ static void fill(const void *caller)
     const char *missing, *path;
     cgx_abi *abi;
 
-    if (library == NULL) {
+    if (!library) {
         table.abi = CGX_MPI_ABI_NONE;
         cgx_log(CGX_LOG_ERROR, "an MPI function was called, but no MPI library is loaded that has "
                                "PMPI_Allreduce: the call fails");
@@ -215,7 +215,7 @@ static void fill(const void *caller)
                 missing);
     /* The MPI library stays, whatever the program closes; the object that called it may go. */
     path = object_path((const void *)table.raw.Allreduce);
-    if (path != NULL)
+    if (path)
         (void)open_loaded(path);
     dlclose(library);
 }
@@ -224,10 +224,10 @@ const struct cgx_mpi *cgx_mpi_find(const void *caller)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
 
-    if (mpi != NULL)
+    if (mpi)
         return mpi;
     pthread_mutex_lock(&filling);
-    if (atomic_load_explicit(&cgx_mpi_found, memory_order_relaxed) == NULL) {
+    if (!atomic_load_explicit(&cgx_mpi_found, memory_order_relaxed)) {
         fill(caller);
         atomic_store_explicit(&cgx_mpi_found, &table, memory_order_release);
     }

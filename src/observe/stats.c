@@ -77,7 +77,7 @@ static char *widths_of(const struct cgx_plan *plan)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%zux%u", first ? "," : "",
                                  i - first, bits);
         if (i < plan->nsegments && sizeof text - used < 32) {
-            used += (size_t)snprintf(text + used, sizeof text - used, ",...");
+            snprintf(text + used, sizeof text - used, ",...");
             break;
         }
     }

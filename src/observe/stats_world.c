@@ -111,7 +111,7 @@ void cgx_stats_end(struct cgx_stats *stats)
 static void write_file(const char *path)
 {
     FILE *file = fopen(path, "we");
-    bool failed = file == NULL;
+    bool failed = !file;
 
     if (file) {
         cgx_stats_json(file, &world);

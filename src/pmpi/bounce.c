@@ -25,10 +25,10 @@ static void ask_whether_aware(void)
     const struct cgx_mpi *mpi = cgx_mpi();
     int supported = 0;
 
-    if (mpi->GPU_query_support != NULL &&
+    if (mpi->GPU_query_support &&
         mpi->GPU_query_support(CGX_MPI_GPU_CUDA, &supported) != CGX_MPI_SUCCESS)
         supported = 0;
-    if (!supported && mpi->Query_cuda_support != NULL)
+    if (!supported && mpi->Query_cuda_support)
         supported = mpi->Query_cuda_support();
     aware = supported != 0;
     cgx_log(CGX_LOG_DEBUG, "%s is %sCUDA-aware", mpi->name, aware ? "" : "not ");
@@ -178,7 +178,7 @@ static int begin_buffer(const struct bounce *bounce, struct buffer *buffer, cons
 
 static void release(const struct buffer *buffer)
 {
-    if (buffer->block != NULL)
+    if (buffer->block)
         cgx_pinned_give(&buffer->where, buffer->block);
 }
 
@@ -218,7 +218,7 @@ static enum cgx_status copy_all_in(struct bounce *bounce)
         status = copy_in(&bounce->receive, span, read, &call->recvbuf);
     if (same) {
         call->sendbuf = call->recvbuf;
-    } else if (status == CGX_OK && bounce->send.device != NULL) {
+    } else if (status == CGX_OK && bounce->send.device) {
         status = copy_in(&bounce->send, span, true, &sendbuf);
         call->sendbuf = sendbuf;
     }
@@ -245,7 +245,7 @@ int cgx_bounce(const struct cgx_call *call, int (*reduce)(const struct cgx_call 
     if (status == CGX_OK) {
         code = reduce(&bounce.call);
         failure = "the result cannot be copied to device memory";
-        if (code == CGX_MPI_SUCCESS && receive->block != NULL)
+        if (code == CGX_MPI_SUCCESS && receive->block)
             status = cgx_pinned_store(&receive->where, receive->device, receive->host,
                                       bounce.span.bytes);
     }

@@ -62,7 +62,7 @@ static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
     }
     if (large)
         return mpi->raw.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
-    if (mpi->raw.Allreduce == NULL)
+    if (!mpi->raw.Allreduce)
         return FAILED;
     return mpi->raw.Allreduce(sendbuf, recvbuf, (int)count, datatype, op, comm);
 }
@@ -102,7 +102,7 @@ int cgx_export_op_create(cgx_mpi_user_function *function, int commute, void *op)
     const struct cgx_op_source source = {(cgx_mpi_function *)function, commute != 0, false, CALLER};
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
-    if (mpi->raw.Op_create == NULL)
+    if (!mpi->raw.Op_create)
         return FAILED;
     return created(mpi, mpi->raw.Op_create(function, commute, op), op, &source);
 }
@@ -113,12 +113,12 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     cgx_mpi_user_function *caller;
 
-    if (mpi->raw.Op_create == NULL)
+    if (!mpi->raw.Op_create)
         return FAILED;
-    if (mpi->raw.Op_create_c != NULL)
+    if (mpi->raw.Op_create_c)
         return created(mpi, mpi->raw.Op_create_c(function, commute, op), op, &source);
     caller = cgx_op_from_large(function);
-    if (caller != NULL)
+    if (caller)
         return created(mpi, mpi->raw.Op_create(caller, commute, op), op, &source);
     cgx_log(CGX_LOG_ERROR,
             "MPI_Op_create_c fails: %s has none, and at most %d functions "
@@ -135,9 +135,9 @@ int cgx_export_op_free(void *op)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
-    if (mpi->raw.Op_free == NULL)
+    if (!mpi->raw.Op_free)
         return FAILED;
-    if (is_known(mpi) && op != NULL)
+    if (is_known(mpi) && op)
         cgx_op_freed((cgx_mpi_op)mpi->handle_at(op));
     return mpi->raw.Op_free(op);
 }
@@ -146,9 +146,9 @@ int cgx_export_type_free(void *datatype)
 {
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
 
-    if (mpi->raw.Type_free == NULL)
+    if (!mpi->raw.Type_free)
         return FAILED;
-    if (is_known(mpi) && datatype != NULL)
+    if (is_known(mpi) && datatype)
         cgx_op_type_freed((cgx_mpi_datatype)mpi->handle_at(datatype));
     return mpi->raw.Type_free(datatype);
 }
@@ -160,7 +160,7 @@ int cgx_export_comm_set_info(word comm, word info)
     const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
     int error;
 
-    if (mpi->raw.Comm_set_info == NULL)
+    if (!mpi->raw.Comm_set_info)
         return FAILED;
     error = mpi->raw.Comm_set_info(comm, info);
     if (error == CGX_MPI_SUCCESS && is_known(mpi))

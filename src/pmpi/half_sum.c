@@ -39,9 +39,8 @@ static void narrow(const float *from, char *to, size_t count)
 /* Whether the elements may be read: the MPI library looks at these before it touches a buffer. */
 static bool has_elements(const struct cgx_call *call)
 {
-    return call->count > 0 && call->sendbuf != NULL && call->recvbuf != NULL &&
-           call->sendbuf != call->recvbuf && call->recvbuf != cgx_mpi()->IN_PLACE &&
-           call->comm != cgx_mpi()->COMM_NULL;
+    return call->count > 0 && call->sendbuf && call->recvbuf && call->sendbuf != call->recvbuf &&
+           call->recvbuf != cgx_mpi()->IN_PLACE && call->comm != cgx_mpi()->COMM_NULL;
 }
 
 int cgx_half_sum(const struct cgx_call *call)
@@ -57,7 +56,7 @@ int cgx_half_sum(const struct cgx_call *call)
         /* An intercommunicator has no MPI_IN_PLACE: as many buffers as the caller has. */
         input = in_place ? sum : calloc(count, sizeof *input);
     }
-    if (sum == NULL || input == NULL) {
+    if (!sum || !input) {
         error = cgx_call_reduce(call);
         goto free_copies;
     }

@@ -84,14 +84,14 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
 {
     struct cgx_hints *now = calloc(1, sizeof *now);
 
-    if (now == NULL) {
+    if (!now) {
         *error = (struct cgx_rules_error){1, 1, "cgx hints: out of memory"};
         return NULL;
     }
     for (size_t i = 0; i < CGX_HINTS; i++) {
         struct cgx_scan scan;
 
-        if (values[i] == NULL)
+        if (!values[i])
             continue;
         scan = (struct cgx_scan){.begin = values[i],
                                  .end = values[i] + strlen(values[i]),
@@ -106,8 +106,8 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
             return NULL;
         }
     }
-    for (size_t i = 0; hints != NULL && i < CGX_HINTS; i++)
-        if (values[i] == NULL)
+    for (size_t i = 0; hints && i < CGX_HINTS; i++)
+        if (!values[i])
             keep(now, hints, (enum cgx_hint)i);
     cgx_hints_free(hints);
     return now;
@@ -115,7 +115,7 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
 
 void cgx_hints_free(struct cgx_hints *hints)
 {
-    if (hints == NULL)
+    if (!hints)
         return;
     cgx_actions_clear(&hints->said);
     free(hints);
@@ -127,15 +127,15 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
     const struct cgx_actions *said;
     uint64_t words[2];
 
-    if (hints == NULL)
+    if (!hints)
         return 0;
     said = &hints->said;
     words[0] = (uint64_t)said->enable << 32 | said->bits.least << 16 | said->bits.most;
     words[1] = (uint64_t)said->recurs << 32 | (uint64_t)said->consensus << 16 | said->step;
-    if (words[0] == 0 && words[1] == 0 && said->layers == NULL)
+    if (words[0] == 0 && words[1] == 0 && !said->layers)
         return 0;
     hash = cgx_hash(hash, words, sizeof words);
-    for (const struct cgx_layer_list *list = said->layers; list != NULL; list = list->next) {
+    for (const struct cgx_layer_list *list = said->layers; list; list = list->next) {
         hash = cgx_hash(hash, &list->total, sizeof list->total);
         for (size_t j = 0; j < list->nlayers; j++) {
             hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
@@ -147,7 +147,7 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 
 bool cgx_hints_enable(const struct cgx_hints *hints)
 {
-    return hints == NULL || hints->said.enable != CGX_SAID_OFF;
+    return !hints || hints->said.enable != CGX_SAID_OFF;
 }
 
 struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
@@ -155,14 +155,14 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
 {
     struct cgx_override override = cgx_rules_override(rules, call), hinted = {.exact = false};
 
-    if (hints != NULL)
+    if (hints)
         hinted = cgx_actions_override(&hints->said, call->count);
     if (override.least == 0) {
         override.exact = override.exact || hinted.exact;
         override.least = hinted.least;
         override.most = hinted.most;
     }
-    if (override.layers == NULL)
+    if (!override.layers)
         override.layers = hinted.layers;
     if (override.recurs == CGX_RECURS_FOUND)
         override.recurs = hinted.recurs;
@@ -182,5 +182,5 @@ size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *
 {
     size_t calls = cgx_rules_step(rules, communicator);
 
-    return calls > 0 || hints == NULL ? calls : hints->said.step;
+    return calls > 0 || !hints ? calls : hints->said.step;
 }

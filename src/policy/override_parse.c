@@ -24,7 +24,7 @@ bool cgx_scan_fail(struct cgx_scan *scan, const char *at, const char *format, ..
 
     error->line = scan->line;
     error->column = (unsigned)(at - scan->begin) + 1;
-    if (scan->key != NULL)
+    if (scan->key)
         used = snprintf(error->message, sizeof error->message, "%s: ", scan->key);
     va_start(arguments, format);
     vsnprintf(error->message + used, sizeof error->message - (size_t)used, format, arguments);
@@ -76,7 +76,7 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
         unsigned char byte = (unsigned char)*scan->at;
         bool control = byte < ' ' || byte == 0x7F;
 
-        if (!control && strchr(stops, byte) != NULL)
+        if (!control && strchr(stops, byte))
             break;
         if (length < CGX_TOKEN_BYTES - 1)
             token[length] = (char)(control ? '?' : byte);
@@ -126,7 +126,7 @@ static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
     cgx_scan_token(scan, ",;", token);
     colon = strchr(token, ':');
     *layer = (struct cgx_layer_size){.bits = 0};
-    if (colon != NULL) {
+    if (colon) {
         *colon = '\0';
         good = parse_width(colon + 1, &layer->bits);
     }
@@ -138,13 +138,13 @@ static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
 /* Makes place in *LIST, NULL at first, for one more layer. */
 static bool make_place(struct cgx_layer_list **list)
 {
-    size_t n = *list == NULL ? 0 : (*list)->nlayers;
+    size_t n = *list ? (*list)->nlayers : 0;
     struct cgx_layer_list *larger;
 
     if ((n & (n - 1)) != 0) /* places are doubled at powers of two */
         return true;
     larger = realloc(*list, sizeof *larger + (n == 0 ? 1 : 2 * n) * sizeof larger->layers[0]);
-    if (larger == NULL)
+    if (!larger)
         return false;
     if (n == 0)
         *larger = (struct cgx_layer_list){.total = 0};
@@ -155,7 +155,7 @@ static bool make_place(struct cgx_layer_list **list)
 static bool add_list(struct cgx_scan *scan, const char *at, struct cgx_layer_list **lists,
                      struct cgx_layer_list *list)
 {
-    for (; *lists != NULL; lists = &(*lists)->next)
+    for (; *lists; lists = &(*lists)->next)
         if ((*lists)->total == list->total)
             return cgx_scan_fail(scan, at,
                                  "refused: two lists add up to the same number of elements");
@@ -247,7 +247,7 @@ struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint
         override.least = actions->bits.least;
         override.most = actions->bits.most;
     }
-    while (override.layers != NULL && override.layers->total != count)
+    while (override.layers && override.layers->total != count)
         override.layers = override.layers->next;
     return override;
 }

@@ -78,7 +78,7 @@ static bool read_communicator(struct cgx_scan *scan, struct cgx_rule *rule)
         return cgx_scan_refuse(scan, at, "a name, in double quotes if it has blanks or is empty");
     rule->communicator = strndup(name, (size_t)(scan->at - name));
     scan->at += quoted;
-    return rule->communicator != NULL || cgx_scan_fail(scan, at, "out of memory");
+    return rule->communicator || cgx_scan_fail(scan, at, "out of memory");
 }
 
 static bool read_exact(struct cgx_scan *scan, struct cgx_actions *actions)
@@ -118,7 +118,7 @@ static const struct word *find_word(const char *name, bool action)
     uint64_t same;
 
     for (size_t i = 0; i < WORDS; i++)
-        if ((words[i].action != NULL) == action && cgx_parse_choice(name, words[i].name, &same))
+        if ((words[i].action) == action && cgx_parse_choice(name, words[i].name, &same))
             return &words[i];
     return NULL;
 }
@@ -138,7 +138,7 @@ static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule,
     scan->key = NULL;
     cgx_scan_token(scan, "=", token);
     word = find_word(token, action);
-    if (word == NULL)
+    if (!word)
         return cgx_scan_refuse(scan, at,
                                action ? "exact, or bits=, layers=, recurs=, consensus=; step="
                                       : "count=, position=, type=, comm=, then ->");

@@ -25,7 +25,7 @@ static bool within(struct cgx_rule_range inner, struct cgx_rule_range outer)
 /* Whether RULE is for communicators of NAME; NULL: of every name. */
 static bool is_of(const struct cgx_rule *rule, const char *name)
 {
-    return rule->communicator == NULL || (name != NULL && strcmp(rule->communicator, name) == 0);
+    return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
 }
 
 /* Whether every call that RULE is for is one that EARLIER is for. */
@@ -41,7 +41,7 @@ static void warn_of_layers(const struct cgx_rule *rule, cgx_rules_warn *warn, vo
     const struct cgx_layer_list *layers = rule->says.layers;
     char message[160];
 
-    if (layers == NULL || (layers->total >= rule->count.first && layers->total <= rule->count.last))
+    if (!layers || (layers->total >= rule->count.first && layers->total <= rule->count.last))
         return;
     snprintf(message, sizeof message,
              "the layers have no effect: they add up to %" PRIu64
@@ -88,7 +88,7 @@ static bool append_rule(struct cgx_rules *rules, const struct cgx_rule *rule)
     if ((n & (n - 1)) == 0) { /* room is doubled at powers of two */
         struct cgx_rule *larger = realloc(rules->rules, (n == 0 ? 1 : 2 * n) * sizeof *larger);
 
-        if (larger == NULL)
+        if (!larger)
             return false;
         rules->rules = larger;
     }
@@ -106,7 +106,7 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
         return true;
     if (!cgx_rule_read(scan, &rule))
         goto refused;
-    if (warn != NULL)
+    if (warn)
         warn_of(rules, &rule, warn, context);
     scan->key = NULL;
     if (!append_rule(rules, &rule)) {
@@ -128,7 +128,7 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
     struct cgx_scan scan = {.begin = text, .at = text, .end = text, .error = error};
     size_t first = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 
-    if (rules == NULL) {
+    if (!rules) {
         scan.line = 1;
         cgx_scan_fail(&scan, text, "out of memory");
         return NULL;
@@ -137,7 +137,7 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
         const char *newline = memchr(text + first, '\n', length - first);
 
         scan.begin = scan.at = text + first;
-        scan.end = newline == NULL ? text + length : newline;
+        scan.end = newline ? newline : text + length;
         first = (size_t)(scan.end - text) + 1;
         scan.line++;
         if (scan.end > scan.begin && scan.end[-1] == '\r')
@@ -152,7 +152,7 @@ struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_war
 
 void cgx_rules_free(struct cgx_rules *rules)
 {
-    if (rules == NULL)
+    if (!rules)
         return;
     for (size_t i = 0; i < rules->nrules; i++)
         cgx_rule_clear(&rules->rules[i]);
@@ -162,8 +162,8 @@ void cgx_rules_free(struct cgx_rules *rules)
 
 bool cgx_rules_name_communicators(const struct cgx_rules *rules)
 {
-    for (size_t i = 0; rules != NULL && i < rules->nrules; i++)
-        if (rules->rules[i].communicator != NULL)
+    for (size_t i = 0; rules && i < rules->nrules; i++)
+        if (rules->rules[i].communicator)
             return true;
     return false;
 }
@@ -177,7 +177,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                      .communicator = call->communicator};
     struct cgx_override override = {.exact = false};
 
-    for (size_t i = 0; rules != NULL && i < rules->nrules; i++) {
+    for (size_t i = 0; rules && i < rules->nrules; i++) {
         const struct cgx_rule *rule = &rules->rules[i];
 
         if (!rule->of_calls || !covers(rule, &of_call))
@@ -191,7 +191,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 {
-    for (size_t i = 0; rules != NULL && i < rules->nrules; i++)
+    for (size_t i = 0; rules && i < rules->nrules; i++)
         if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator))
             return rules->rules[i].says.step;
     return 0;

@@ -17,7 +17,7 @@ static bool computes(hwloc_obj_t device)
 {
     static const char *const names[] = {"cuda", "nvml", "opencl"};
 
-    if (device->type != HWLOC_OBJ_OS_DEVICE || device->name == NULL)
+    if (device->type != HWLOC_OBJ_OS_DEVICE || !device->name)
         return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strncmp(device->name, names[i], strlen(names[i])) == 0)
@@ -30,7 +30,7 @@ static bool is_gpu(hwloc_obj_t device)
     if (device->attr->pcidev.vendor_id == VENDOR_NVIDIA &&
         device->attr->pcidev.class_id >> 8 == BASE_CLASS_DISPLAY)
         return true;
-    for (hwloc_obj_t child = device->io_first_child; child != NULL; child = child->next_sibling)
+    for (hwloc_obj_t child = device->io_first_child; child; child = child->next_sibling)
         if (computes(child))
             return true;
     return false;
@@ -50,7 +50,7 @@ static bool has_bus_id(const struct hwloc_pcidev_attr_s *device, const unsigned 
 
 static bool is_port(hwloc_obj_t object)
 {
-    return object != NULL && object->type == HWLOC_OBJ_BRIDGE &&
+    return object && object->type == HWLOC_OBJ_BRIDGE &&
            object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
 }
 
@@ -77,7 +77,7 @@ static unsigned depth_of(hwloc_obj_t object)
 
 static bool is_within(hwloc_obj_t object, hwloc_obj_t ancestor)
 {
-    while (object != NULL && object != ancestor)
+    while (object && object != ancestor)
         object = object->parent;
     return object != NULL;
 }
@@ -90,7 +90,7 @@ static unsigned nearness(const struct cgx_topo *topo, hwloc_obj_t device, hwloc_
 
     while (!is_within(interface, common))
         common = common->parent;
-    if (common->cpuset != NULL && cgx_topo_count(topo, HWLOC_OBJ_PACKAGE) > 0 &&
+    if (common->cpuset && cgx_topo_count(topo, HWLOC_OBJ_PACKAGE) > 0 &&
         cgx_topo_package_of(topo, common->cpuset) == CGX_TOPO_UNKNOWN)
         return 0;
     return 2 * depth_of(common) + 1 + fabrics;

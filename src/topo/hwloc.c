@@ -35,7 +35,7 @@ static void open_hwloc(void)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-    if (library == NULL) {
+    if (!library) {
         cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s", dlerror());
         return;
     }
@@ -84,7 +84,7 @@ enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
     if (!opened)
         return CGX_ERR_INVALID;
     new_topo = malloc(sizeof *new_topo);
-    if (new_topo == NULL || table.topology_init(&new_topo->topology) != 0)
+    if (!new_topo || table.topology_init(&new_topo->topology) != 0)
         goto free_topo;
     new_topo->hwloc = &table;
     if (look(new_topo->topology, source, text, detail) != 0) {
@@ -104,7 +104,7 @@ free_topo:
 
 void cgx_topo_free(struct cgx_topo *topo)
 {
-    if (topo == NULL)
+    if (!topo)
         return;
     topo->hwloc->topology_destroy(topo->topology);
     free(topo);

@@ -57,12 +57,12 @@ int cgx_topo_node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set)
         if (!topo->hwloc->bitmap_intersects(node->cpuset, set))
             continue;
         weight = topo->hwloc->bitmap_weight(node->cpuset);
-        if (nearest == NULL || weight < least) {
+        if (!nearest || weight < least) {
             nearest = node;
             least = weight;
         }
     }
-    if (nearest == NULL || !topo->hwloc->bitmap_isincluded(set, nearest->cpuset))
+    if (!nearest || !topo->hwloc->bitmap_isincluded(set, nearest->cpuset))
         return CGX_TOPO_UNKNOWN;
     return (int)nearest->os_index;
 }
@@ -80,7 +80,7 @@ enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
 {
     hwloc_obj_t object = cgx_topo_object(topo, HWLOC_OBJ_PACKAGE, place);
 
-    if (object == NULL)
+    if (!object)
         return CGX_ERR_INVALID;
     package->cores = count_cores(topo, object->cpuset);
     package->processing_units = (unsigned)topo->hwloc->bitmap_weight(object->cpuset);
@@ -92,7 +92,7 @@ enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
 {
     hwloc_obj_t object = cgx_topo_object(topo, HWLOC_OBJ_NUMANODE, place);
 
-    if (object == NULL)
+    if (!object)
         return CGX_ERR_INVALID;
     node->number = object->os_index;
     node->package = cgx_topo_package_of(topo, object->cpuset);
@@ -108,7 +108,7 @@ enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_plac
     hwloc_bitmap_t set = hwloc->bitmap_alloc();
     enum cgx_status status = CGX_ERR_NOMEM;
 
-    if (set == NULL)
+    if (!set)
         return status;
     status = CGX_ERR_INVALID;
     if (hwloc->get_cpubind(topo->topology, set, HWLOC_CPUBIND_THREAD) != 0 ||
@@ -135,7 +135,7 @@ enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
     for (unsigned i = 0; (node = cgx_topo_object(topo, HWLOC_OBJ_NUMANODE, i)) != NULL; i++)
         if (node->os_index == numa_node)
             break;
-    if (node == NULL) {
+    if (!node) {
         cgx_log(CGX_LOG_DEBUG, "memory is not bound: there is no NUMA node %u", numa_node);
         return CGX_ERR_INVALID;
     }

@@ -18,7 +18,7 @@ uint32_t cgx_claim_limit(const char *file)
     unsigned long long quota, period;
     uint32_t limit = CGX_CLAIM_UNLIMITED;
 
-    if (stream == NULL)
+    if (!stream)
         return limit;
     /* "max" for none */
     if (fscanf(stream, "%19llu %19llu", &quota, &period) == 2 && period > 0 &&

@@ -20,7 +20,7 @@ static bool read_line(const char *path, char line[LINE_BYTES])
     FILE *file = fopen(path, "re");
     bool had;
 
-    if (file == NULL)
+    if (!file)
         return false;
     had = fgets(line, LINE_BYTES, file) != NULL;
     fclose(file);

@@ -102,7 +102,7 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
         }
     }
     meant = nearest(entry, length, known);
-    if (meant != NULL)
+    if (meant)
         snprintf(message, size, "%.*s is not a variable of this library; is %s meant?", shown,
                  entry, meant);
     else

@@ -29,7 +29,7 @@ bool cgx_parse_unsigned(const char *text, uint64_t *value)
     uint64_t number;
     const char *end = read_digits(text, &number);
 
-    if (end == NULL || *end != '\0')
+    if (!end || *end != '\0')
         return false;
     *value = number;
     return true;
@@ -40,7 +40,7 @@ bool cgx_parse_pair(const char *text, char separator, uint64_t *first, uint64_t 
     uint64_t number;
     const char *end = read_digits(text, &number);
 
-    if (end == NULL || *end != separator || !cgx_parse_unsigned(end + 1, second))
+    if (!end || *end != separator || !cgx_parse_unsigned(end + 1, second))
         return false;
     *first = number;
     return true;
@@ -115,7 +115,7 @@ const char *cgx_environment_find(char *const environment[], const char *name)
 {
     size_t length = strlen(name);
 
-    for (size_t i = 0; environment[i] != NULL; i++)
+    for (size_t i = 0; environment[i]; i++)
         if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
             return environment[i] + length + 1;
     return NULL;

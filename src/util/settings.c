@@ -123,8 +123,7 @@ const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
 {
     const struct cgx_settings_row *row = &rows[index];
 
-    return profile == CGX_PROFILE_BYTEGRAD && row->bytegrad != NULL ? row->bytegrad
-                                                                    : row->about.initial;
+    return profile == CGX_PROFILE_BYTEGRAD && row->bytegrad ? row->bytegrad : row->about.initial;
 }
 
 static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)
@@ -167,7 +166,7 @@ static bool read_row(const struct cgx_settings_row *row, const char *initial, co
 
     row->parse(row, initial, &value);
     store(row, value, settings);
-    if (text == NULL)
+    if (!text)
         return true;
     if (!accepts(row, text, &value))
         return false;
@@ -195,7 +194,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     bool taken[NROWS];
     char message[512];
 
-    if (environment == NULL) /* what clearenv leaves in environ */
+    if (!environment) /* what clearenv leaves in environ */
         environment = empty;
     memset(settings, 0, sizeof *settings);
     settings->valid = true;
@@ -210,11 +209,11 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         if (!taken[i])
             report_refused(&rows[i].about, texts[i], report, context);
     for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
-        if (together[i] != NULL)
+        if (together[i])
             report(context, CGX_LOG_ERROR, together[i]);
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
-    for (size_t i = 0; environment[i] != NULL; i++)
+    for (size_t i = 0; environment[i]; i++)
         if (cgx_names_explain(environment[i], cgx_settings_row, message, sizeof message))
             report(context, CGX_LOG_WARN, message);
 }
@@ -261,7 +260,7 @@ static void print_row(FILE *out, size_t index, char *const environment[], enum c
 {
     const struct cgx_setting *row = &rows[index].about;
     const char *bytegrad = cgx_settings_initial(index, CGX_PROFILE_BYTEGRAD);
-    const char *text = environment == NULL ? NULL : cgx_environment_find(environment, row->name);
+    const char *text = environment ? cgx_environment_find(environment, row->name) : NULL;
     char copy[CGX_PRINTABLE_BYTES];
     uint64_t value;
 
@@ -270,10 +269,10 @@ static void print_row(FILE *out, size_t index, char *const environment[], enum c
     if (bytegrad != row->initial)
         fprintf(out, "; with CGX_PROFILE=bytegrad: %s", shown(bytegrad));
     fputc('\n', out);
-    if (text != NULL)
+    if (text)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
                 accepts(&rows[index], text, &value) ? "" : " (refused)");
-    else if (environment != NULL)
+    else if (environment)
         fprintf(out, "    now: the default%s\n",
                 bytegrad != row->initial && profile == CGX_PROFILE_BYTEGRAD
                     ? " with CGX_PROFILE=bytegrad"

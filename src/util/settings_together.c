@@ -56,5 +56,5 @@ bool cgx_settings_together(struct cgx_settings *settings,
 {
     messages[0] = refuse_rounding(settings);
     messages[1] = refuse_budget(settings);
-    return messages[0] == NULL && messages[1] == NULL;
+    return !messages[0] && !messages[1];
 }
