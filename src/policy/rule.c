@@ -118,7 +118,7 @@ static const struct word *find_word(const char *name, bool action)
     uint64_t same;
 
     for (size_t i = 0; i < WORDS; i++)
-        if ((words[i].action) == action && cgx_parse_choice(name, words[i].name, &same))
+        if ((words[i].action != NULL) == action && cgx_parse_choice(name, words[i].name, &same))
             return &words[i];
     return NULL;
 }
