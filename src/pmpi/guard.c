@@ -21,10 +21,11 @@ struct sample {
     size_t elements; /* of the call */
     size_t bucket_size, count, group;
     uint32_t number;
+    bool in_place;         /* the input is where the sum is written */
     void *memory;          /* that the following lie in */
     float *values, *input; /* of one bucket */
     char *fetched;         /* one bucket, as it is in its buffer */
-    char *copy;            /* of the buckets of the input; NULL: it is still where it was */
+    char *copy;            /* of the buckets of an input that is in place */
 };
 
 static bool is_on_host(const struct cgx_pointer *buffer)
@@ -94,11 +95,12 @@ static size_t at_least_one(size_t value)
 /* False: nothing can be said of this call. Whoever has wrong arguments is told by MPI. */
 static bool begin(const struct cgx_call *call, uint32_t number, struct sample *sample)
 {
-    bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
     size_t most, buckets, size = cgx_config()->bucket_size;
 
-    *sample =
-        (struct sample){.elements = (size_t)call->count, .bucket_size = size, .number = number};
+    *sample = (struct sample){.elements = (size_t)call->count,
+                              .bucket_size = size,
+                              .number = number,
+                              .in_place = call->sendbuf == cgx_mpi()->IN_PLACE};
     if (cgx_eligible_dtype(call, &sample->dtype) ||
         cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL))
         return false;
@@ -110,14 +112,14 @@ static bool begin(const struct cgx_call *call, uint32_t number, struct sample *s
         sample->count = most;
     sample->group = at_least_one(buckets / sample->count);
     sample->memory = malloc(2 * size * sizeof(float) +
-                            (in_place ? sample->count + 1 : 1) * bucket_bytes(sample));
+                            (sample->in_place ? sample->count + 1 : 1) * bucket_bytes(sample));
     if (!sample->memory)
         return false;
     sample->values = sample->memory;
     sample->input = sample->values + size;
     sample->fetched = (char *)(sample->input + size);
-    sample->copy = in_place ? sample->fetched + bucket_bytes(sample) : NULL;
-    if (!in_place || copy_input(sample, call))
+    sample->copy = sample->fetched + bucket_bytes(sample);
+    if (!sample->in_place || copy_input(sample, call))
         return true;
     free(sample->memory);
     return false;
@@ -134,7 +136,7 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
         if (!fetch(sample, &call->receive, call->recvbuf, first, sample->fetched))
             return false;
         cgx_peek_elements(sample->dtype, sample->fetched, count, sample->values);
-        if (sample->copy)
+        if (sample->in_place)
             input = sample->copy + i * bucket_bytes(sample);
         else if (!fetch(sample, &call->send, call->sendbuf, first, sample->fetched))
             return false;
