@@ -75,7 +75,7 @@ WRAPPED(ssize_t, readlink, const char *path, char *target, size_t size)
     return fails("readlink") ? -1 : __real_readlink(path, target, size);
 }
 
-/* "another": the file is of the same size, but another one. */
+/* Of segments. "another": the file is of the same size, but another one. */
 WRAPPED(int, open, const char *path, int flags, ...)
 {
     mode_t mode = 0;
@@ -87,6 +87,8 @@ WRAPPED(int, open, const char *path, int flags, ...)
     if (flags & O_CREAT)
         mode = va_arg(arguments, mode_t);
     va_end(arguments);
+    if (!strstr(path, "/fd/"))
+        return __real_open(path, flags, mode);
     if (fails("open"))
         return -1;
     file = __real_open(path, flags, mode);
