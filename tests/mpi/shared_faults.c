@@ -51,9 +51,11 @@ WRAPPED(int, fchmod, int file, mode_t mode)
     return fails("fchmod") ? -1 : __real_fchmod(file, mode);
 }
 
+static int opened = -1; /* the segment that was last */
+
 WRAPPED(int, fstat, int file, struct stat *status)
 {
-    return fails("fstat") ? -1 : __real_fstat(file, status);
+    return file == opened && fails("fstat") ? -1 : __real_fstat(file, status);
 }
 
 WRAPPED(int, ftruncate, int file, off_t length)
@@ -91,10 +93,10 @@ WRAPPED(int, open, const char *path, int flags, ...)
         return __real_open(path, flags, mode);
     if (fails("open"))
         return -1;
-    file = __real_open(path, flags, mode);
+    file = opened = __real_open(path, flags, mode);
     if (!fails("another"))
         return file;
-    other = __real_memfd_create("cgxpmpi", MFD_CLOEXEC);
+    opened = other = __real_memfd_create("cgxpmpi", MFD_CLOEXEC);
     if (__real_fstat(file, &status) != 0 || __real_ftruncate(other, status.st_size) != 0)
         abort();
     close(file);
