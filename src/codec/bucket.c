@@ -19,8 +19,8 @@ static uint32_t header_at(const unsigned char *data, size_t index)
 struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size)
 {
     return (struct cgx_shown){.offset = piece->offset,
-                              .bytes = cgx_bucket_count(piece->count, bucket_size) *
-                                       CGX_BUCKET_HEADER_BYTES};
+                              .bytes =
+                                  cgx_piece_buckets(piece, bucket_size) * CGX_BUCKET_HEADER_BYTES};
 }
 
 float cgx_bucket_scale(const unsigned char *data, size_t index)
@@ -39,7 +39,7 @@ bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero)
 double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
                          const unsigned char *data)
 {
-    size_t buckets = cgx_bucket_count(piece->count, bucket_size);
+    size_t buckets = cgx_piece_buckets(piece, bucket_size);
     double sum = 0;
 
     if (cgx_encoding_is_exact(piece->bits))

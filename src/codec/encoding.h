@@ -2,25 +2,62 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* How the elements of a piece are stored, by a number: 1 to 8 is max-min quantisation (quant.h) at
- * as many bits, CGX_BITS_EXACT the elements as they are. What an encoding takes, and how far its
- * elements are from what they stand for. */
+ * as many bits, CGX_ROTATED + 1 to CGX_ROTATED + 5 rotated quantisation (rotated.h) at 1 to 5,
+ * CGX_BITS_EXACT the elements as they are. What an encoding takes, and how far its elements are
+ * from what they stand for. */
 #ifndef CGX_CODEC_ENCODING_H
 #define CGX_CODEC_ENCODING_H
 
 #include "codec/format.h"
+
+#define CGX_ROTATED 16
 
 static inline bool cgx_encoding_is_exact(unsigned encoding)
 {
     return encoding == CGX_BITS_EXACT;
 }
 
-/* Bytes of a whole bucket, its header included. */
-static inline size_t cgx_encoding_bucket_bytes(unsigned encoding, unsigned bucket_size,
-                                               enum cgx_dtype dtype)
+static inline bool cgx_encoding_is_rotated(unsigned encoding)
+{
+    return encoding > CGX_ROTATED && encoding <= CGX_ROTATED + CGX_ROTATED_WIDTHS;
+}
+
+/* Bits of an element; of one that is not quantised, CGX_BITS_EXACT. */
+static inline unsigned cgx_encoding_width(unsigned encoding)
+{
+    return cgx_encoding_is_rotated(encoding) ? encoding - CGX_ROTATED : encoding;
+}
+
+/* Elements of a bucket. BUCKET_SIZE, here and below: of max-min quantisation. */
+static inline unsigned cgx_encoding_bucket(unsigned encoding, unsigned bucket_size)
+{
+    return cgx_encoding_is_rotated(encoding) ? CGX_ROTATED_BUCKET : bucket_size;
+}
+
+/* Buckets of PIECE. */
+static inline size_t cgx_piece_buckets(const struct cgx_piece *piece, unsigned bucket_size)
+{
+    return cgx_bucket_count(piece->count, cgx_encoding_bucket(piece->bits, bucket_size));
+}
+
+/* Elements of bucket INDEX of PIECE. */
+static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
+                                         size_t index)
+{
+    size_t size = cgx_encoding_bucket(piece->bits, bucket_size), rest = piece->count - index * size;
+
+    return rest < size ? rest : size;
+}
+
+/* Bytes of COUNT elements, a multiple of BUCKET_SIZE and, if they are rotated, of
+ * CGX_ROTATED_BUCKET: with the headers of their buckets, without padding. */
+static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
+                                        enum cgx_dtype dtype, size_t count)
 {
     if (cgx_encoding_is_exact(encoding))
-        return bucket_size * cgx_dtype_size(dtype);
-    return bucket_size * encoding / 8 + CGX_BUCKET_HEADER_BYTES;
+        return count * cgx_dtype_size(dtype);
+    return count / 8 * cgx_encoding_width(encoding) +
+           count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }
 
 /* The narrowest encoding that ROUNDING has a grid for. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 
@@ -48,22 +50,30 @@ static size_t round_up(size_t value, size_t multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
-struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_size,
+struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype)
 {
+    unsigned width = cgx_encoding_width(encoding);
     struct cgx_layout layout = {0};
 
-    layout.buckets = cgx_bucket_count(count, bucket_size);
+    layout.buckets = cgx_bucket_count(count, cgx_encoding_bucket(encoding, bucket_size));
     layout.elements = cgx_codes_padded(count);
-    if (bits == CGX_BITS_EXACT) {
+    if (cgx_encoding_is_exact(encoding)) {
         layout.bytes = round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
         return layout;
     }
     layout.bytes = round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
+    layout.plane[0] = layout.bytes;
+    if (cgx_encoding_is_rotated(encoding)) {
+        layout.elements = layout.buckets * CGX_ROTATED_BUCKET;
+        layout.bytes += layout.elements / 8 * width;
+        layout.plane[1] = layout.plane[2] = layout.bytes;
+        return layout;
+    }
     for (int i = 0; i < CGX_PLANES; i++) {
         layout.plane[i] = layout.bytes;
         layout.bytes +=
-            round_up(layout.elements / 8 * cgx_plane_width(bits, i), CGX_PIECE_ALIGNMENT);
+            round_up(layout.elements / 8 * cgx_plane_width(width, i), CGX_PIECE_ALIGNMENT);
     }
     return layout;
 }

@@ -4,10 +4,11 @@
 /* The wire format; doc/format.md is its specification. All integers are little-endian.
  *
  * A message is a header of 16 bytes and a payload; a payload is a sequence of pieces, each at a
- * multiple of 16 bytes. A piece covers whole buckets of one width; the last bucket of a buffer may
- * be incomplete. A piece of width 1-8 holds one 32-bit header per bucket, then the codes as bit
- * planes of 4, 2 and 1 bits (8 bits: one plane of bytes). A piece of width 32 holds the elements as
- * they are in the buffer. */
+ * multiple of 16 bytes. A piece covers whole buckets of one encoding (encoding.h); the last bucket
+ * of a buffer may be incomplete. A piece that is quantised holds one 32-bit header per bucket, then
+ * the codes: of max-min quantisation as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes),
+ * of rotated quantisation bucket by bucket. A piece of width 32 holds the elements as they are in
+ * the buffer. */
 #ifndef CGX_CODEC_FORMAT_H
 #define CGX_CODEC_FORMAT_H
 
@@ -72,7 +73,7 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
 struct cgx_piece {
     size_t first;  /* element of the caller's buffer; a multiple of the bucket size */
     size_t count;  /* elements, at least 1; a multiple of the bucket size but at the buffer's end */
-    unsigned bits; /* 1-8, or CGX_BITS_EXACT */
+    unsigned bits; /* the encoding */
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
     size_t raw;    /* bytes from the start of a raw source (codec.h), if any; a multiple of 16 */
 };
@@ -83,20 +84,13 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
     return (count + bucket_size - 1) / bucket_size;
 }
 
-/* Elements of bucket INDEX of PIECE, of whatever encoding. */
-static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned bucket_size,
-                                         size_t index)
-{
-    size_t rest = piece->count - index * bucket_size;
-
-    return rest < bucket_size ? rest : bucket_size;
-}
-
 #define CGX_BUCKET_SIZE_MIN 64
 #define CGX_BUCKET_SIZE_MAX 4096
-#define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its planes */
-#define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
-#define CGX_WIDTHS 8           /* of quantised elements: 1 to 8 bits */
+#define CGX_PIECE_ALIGNMENT 16  /* bytes, of a piece and of its planes */
+#define CGX_CODES_MULTIPLE 64   /* a bucket's codes are padded with zeros to a multiple of this */
+#define CGX_WIDTHS 8            /* of max-min quantisation: 1 to 8 bits */
+#define CGX_ROTATED_BUCKET 1024 /* elements of a bucket that is rotated */
+#define CGX_ROTATED_WIDTHS 5    /* of rotated quantisation: 1 to 5 bits */
 #define CGX_PLANES 3
 #define CGX_ENERGY_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
 #define CGX_BOUND_BYTES 2    /* of each bucket, behind those, where sums of sums need it */
@@ -136,14 +130,16 @@ static inline size_t cgx_codes_padded(size_t count)
  * offset of the next part. */
 struct cgx_layout {
     size_t buckets;
-    size_t elements; /* of a plane: count, rounded up to a multiple of 64 */
-    /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest */
+    size_t elements; /* that codes are padded to */
+    /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest; of a piece that
+     * is rotated the first is where its codes are */
     size_t plane[CGX_PLANES];
     size_t bytes; /* of the whole piece, a multiple of 16 */
 };
 
-/* COUNT elements at BITS; for CGX_BITS_EXACT only bytes is meaningful. */
-struct cgx_layout cgx_piece_layout(size_t count, unsigned bits, unsigned bucket_size,
+/* COUNT elements in ENCODING; for CGX_BITS_EXACT only bytes is meaningful. BUCKET_SIZE: of max-min
+ * quantisation. */
+struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype);
 
 /* A range of a payload: both are multiples of 4. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
+
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
 {
     walk->piece = piece;

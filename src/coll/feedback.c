@@ -53,7 +53,7 @@ double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *
 static void add_scales(const struct cgx_piece *piece, unsigned bucket_size,
                        const unsigned char *headers, float *scales)
 {
-    size_t buckets = cgx_bucket_count(piece->count, bucket_size);
+    size_t buckets = cgx_piece_buckets(piece, bucket_size);
 
     if (cgx_encoding_is_exact(piece->bits))
         return;
@@ -135,7 +135,7 @@ static size_t add_errors(const struct cgx_plan *plan, const struct cgx_piece *pi
                          struct cgx_sampling sampling, const struct cgx_sample *samples,
                          struct cgx_finding *finding)
 {
-    size_t count = cgx_sample_count(cgx_bucket_count(piece->count, plan->bucket_size), sampling);
+    size_t count = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
 
     for (size_t i = 0; i < count; i++) {
         size_t elements =

@@ -109,7 +109,7 @@ void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *pa
     for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
         size_t before = piece->first / coding->bucket_size - part->first_bucket;
-        size_t buckets = cgx_bucket_count(piece->count, coding->bucket_size);
+        size_t buckets = cgx_piece_buckets(piece, coding->bucket_size);
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;

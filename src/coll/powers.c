@@ -140,7 +140,7 @@ void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_block *part,
         struct cgx_sampling sampling = coll->feedback->kept->sampling;
         struct cgx_finding *finding =
             &coll->feedback->findings[cgx_plan_segment(coll->schedule->plan, piece->first)];
-        size_t samples = cgx_sample_count(cgx_bucket_count(piece->count, bucket_size), sampling);
+        size_t samples = cgx_sample_count(cgx_piece_buckets(piece, bucket_size), sampling);
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;

@@ -16,28 +16,30 @@ static size_t larger(size_t a, size_t b)
 
 /* A message with a part of a slice: what it has at the most, whatever the widths come to be. */
 struct part {
-    size_t buckets, pieces;
+    size_t units, buckets, pieces;
     size_t bytes; /* its header included */
     size_t raw_bytes;
 };
 
-/* When the chunks are cut into SLICES. Parts are alike in the bytes of their buckets, to one of
+/* When the chunks are cut into SLICES. Parts are alike in the bytes of their units, to one of
  * these; narrow ones have more of them. Each slice of codes of a piece is rounded up. */
 static struct part largest_part(const struct cgx_schedule *schedule, size_t slices)
 {
     enum { ROUNDING = 64 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
-    size_t widest = cgx_plan_bucket_bytes(plan, CGX_BITS_EXACT) + CGX_BUCKET_HEADER_BYTES;
-    struct part part = {.buckets = share / cgx_split_least_bucket(plan) + 2};
+    size_t buckets = plan->unit / plan->bucket_size;
+    size_t widest = cgx_plan_unit_bytes(plan, CGX_BITS_EXACT) + buckets * CGX_BUCKET_HEADER_BYTES;
+    struct part part = {.units = share / cgx_split_least_unit(plan) + 2};
 
-    part.pieces = part.buckets < plan->nsegments ? part.buckets : plan->nsegments;
+    part.buckets = part.units * buckets;
+    part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + widest + part.pieces * ROUNDING +
                  cgx_split_energies(plan, part.pieces);
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
-                     part.buckets * plan->bucket_size * cgx_dtype_size(plan->dtype);
+                     part.units * plan->unit * cgx_dtype_size(plan->dtype);
     if (schedule->bounded)
-        part.bytes += cgx_split_bounds((struct cgx_range){0, part.buckets});
+        part.bytes += cgx_split_bounds(plan, (struct cgx_range){0, part.units});
     if (schedule->watched)
         part.bytes += CGX_WATCHED_BYTES;
     return part;
@@ -87,8 +89,8 @@ static size_t pipelined(const struct cgx_schedule *schedule)
 /* The fewest slices that fit STAGING, or somewhat more. */
 static void choose_slices(struct cgx_schedule *schedule, size_t staging)
 {
-    size_t buckets = schedule->plan->count / schedule->plan->bucket_size;
-    size_t most = buckets / larger(cgx_schedule_chunks(schedule), 1) + 1;
+    size_t units = schedule->plan->count / schedule->plan->unit;
+    size_t most = units / larger(cgx_schedule_chunks(schedule), 1) + 1;
 
     for (size_t slices = 1;;) {
         schedule->slices = (unsigned)slices;

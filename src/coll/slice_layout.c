@@ -9,19 +9,20 @@
 static void lay_part(struct cgx_slice *slice, unsigned chunk)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
+    const struct cgx_plan *plan = schedule->plan;
     struct cgx_slot *slot = slice->slot;
-    struct cgx_range range = cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk,
-                                            schedule->slices, slice->number);
+    struct cgx_range range =
+        cgx_split_part(plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];
 
     part->message = slice->end;
     part->first_piece = slice->pieces;
-    part->first_bucket = range.first;
-    part->npieces = cgx_split_pieces(schedule->plan, range, payload, slot->pieces + slice->pieces,
-                                     &part->energies);
-    part->bounds = part->energies + cgx_split_energies(schedule->plan, part->npieces);
-    part->watched = part->bounds + (schedule->bounded ? cgx_split_bounds(range) : 0);
+    part->first_bucket = range.first * (plan->unit / plan->bucket_size);
+    part->npieces =
+        cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &part->energies);
+    part->bounds = part->energies + cgx_split_energies(plan, part->npieces);
+    part->watched = part->bounds + (schedule->bounded ? cgx_split_bounds(plan, range) : 0);
     slice->end = part->watched;
     if (schedule->watched && slice->number == 0 && part->npieces > 0)
         slice->end += CGX_WATCHED_BYTES;

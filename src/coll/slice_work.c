@@ -43,7 +43,7 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
         return;
     for (size_t i = 0; i < what->npieces; i++) {
         if (!cgx_encoding_is_exact(what->pieces[i].bits))
-            count += cgx_sample_count(cgx_bucket_count(what->pieces[i].count, bucket_size),
+            count += cgx_sample_count(cgx_piece_buckets(&what->pieces[i], bucket_size),
                                       coding->sampling);
     }
     slice->measuring = *what;

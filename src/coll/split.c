@@ -8,9 +8,9 @@ static size_t round_up_division(size_t value, size_t divisor)
     return value / divisor + (value % divisor != 0);
 }
 
-/* The first bucket before which at least NUMERATOR / DENOMINATOR of the encoded bytes lie, every
- * bucket counted as whole. */
-static size_t bucket_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t denominator)
+/* The first unit before which at least NUMERATOR / DENOMINATOR of the encoded bytes lie, every
+ * unit counted as whole. */
+static size_t unit_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t denominator)
 {
     size_t target =
         (size_t)(((unsigned __int128)plan->bytes * numerator + denominator - 1) / denominator);
@@ -28,8 +28,8 @@ static size_t bucket_at(const struct cgx_plan *plan, uint64_t numerator, uint64_
             high = middle;
     }
     segment = &plan->segments[low];
-    return segment->first / plan->bucket_size +
-           round_up_division(target - segment->before, cgx_plan_bucket_bytes(plan, segment->bits));
+    return segment->first / plan->unit +
+           round_up_division(target - segment->before, cgx_plan_unit_bytes(plan, segment->bits));
 }
 
 struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
@@ -37,15 +37,15 @@ struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, un
 {
     uint64_t parts = (uint64_t)chunks * slices, part = (uint64_t)chunk * slices + slice;
 
-    return (struct cgx_range){.first = bucket_at(plan, part, parts),
-                              .end = bucket_at(plan, part + 1, parts)};
+    return (struct cgx_range){.first = unit_at(plan, part, parts),
+                              .end = unit_at(plan, part + 1, parts)};
 }
 
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end)
 {
-    size_t element = range.first * plan->bucket_size;
-    size_t stop = range.end * plan->bucket_size;
+    size_t element = range.first * plan->unit;
+    size_t stop = range.end * plan->unit;
     size_t npieces = 0;
 
     if (stop > plan->count)
@@ -77,19 +77,19 @@ size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces)
     return plan->adaptive ? aligned(npieces * CGX_ENERGY_BYTES) : 0;
 }
 
-size_t cgx_split_bounds(struct cgx_range range)
+size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range)
 {
-    return aligned((range.end - range.first) * CGX_BOUND_BYTES);
+    return aligned((range.end - range.first) * (plan->unit / plan->bucket_size) * CGX_BOUND_BYTES);
 }
 
-size_t cgx_split_least_bucket(const struct cgx_plan *plan)
+size_t cgx_split_least_unit(const struct cgx_plan *plan)
 {
-    size_t least = cgx_plan_bucket_bytes(plan, CGX_BITS_EXACT);
+    size_t least = cgx_plan_unit_bytes(plan, CGX_BITS_EXACT);
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        size_t bytes = cgx_plan_bucket_bytes(plan, plan->segments[i].least < plan->segments[i].bits
-                                                       ? plan->segments[i].least
-                                                       : plan->segments[i].bits);
+        size_t bytes = cgx_plan_unit_bytes(plan, plan->segments[i].least < plan->segments[i].bits
+                                                     ? plan->segments[i].least
+                                                     : plan->segments[i].bits);
 
         least = bytes < least ? bytes : least;
     }

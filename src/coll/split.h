@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How a buffer is cut. Chunks: the buckets that one rank owns, alike in encoded bytes to within a
- * bucket; a function of the plan and the number of chunks alone. Slices: each chunk is cut
+/* How a buffer is cut. Chunks: the units that one rank owns, alike in encoded bytes to within a
+ * unit; a function of the plan and the number of chunks alone. Slices: each chunk is cut
  * into the same number of parts, alike in the same way, so that the parts with the same number, one
  * of every chunk, fit the staging memory. Pieces: what the plan's segments make of such a part. */
 #ifndef CGX_COLL_SPLIT_H
@@ -10,7 +10,7 @@
 
 #include "policy/plan.h"
 
-/* Buckets [first, end) of the buffer. */
+/* Units [first, end) of the buffer. */
 struct cgx_range {
     size_t first;
     size_t end;
@@ -29,9 +29,9 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
 size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces);
 
 /* ... and the overflow bounds of buckets, where sums of sums need them. */
-size_t cgx_split_bounds(struct cgx_range range);
+size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range);
 
-/* Bytes of the smallest bucket that the plan's segments may come to have. */
-size_t cgx_split_least_bucket(const struct cgx_plan *plan);
+/* Bytes of the smallest unit that the plan's segments may come to have. */
+size_t cgx_split_least_unit(const struct cgx_plan *plan);
 
 #endif

@@ -183,7 +183,7 @@ static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *
 {
     return cgx_encoding_is_exact(piece->bits) || piece->bits < LEAST_BITS
                ? 0
-               : cgx_bucket_count(piece->count, slice->coding.bucket_size);
+               : cgx_piece_buckets(piece, slice->coding.bucket_size);
 }
 
 /* Adds what the headers of PIECE, all of them, tell of its signs. The least element of a grid is on

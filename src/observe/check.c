@@ -276,12 +276,12 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
 {
     const struct cgx_coll *coll = check->coll;
     struct cgx_range range = cgx_split_part(check->plan, coll->schedule->ranks, owner, 1, 0);
-    size_t end = range.end * check->plan->bucket_size;
+    size_t end = range.end * check->plan->unit;
     int code = CGX_MPI_SUCCESS;
 
     if (end > check->plan->count)
         end = check->plan->count;
-    for (size_t first = range.first * check->plan->bucket_size; first < end; first += BLOCK) {
+    for (size_t first = range.first * check->plan->unit; first < end; first += BLOCK) {
         struct block block = block_at(check, first, end, check->own);
 
         fill(check, &block);

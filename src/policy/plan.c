@@ -31,9 +31,9 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
     return hash;
 }
 
-size_t cgx_plan_bucket_bytes(const struct cgx_plan *plan, unsigned bits)
+size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding)
 {
-    return cgx_encoding_bucket_bytes(bits, plan->bucket_size, plan->dtype);
+    return cgx_encoding_bytes(encoding, plan->bucket_size, plan->dtype, plan->unit);
 }
 
 /* Sets what follows from the segments. */
@@ -43,10 +43,10 @@ static void finish(struct cgx_plan *plan)
     plan->adaptive = false;
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
-        size_t buckets = cgx_bucket_count(segment->count, plan->bucket_size);
+        size_t units = cgx_bucket_count(segment->count, plan->unit);
 
         segment->before = plan->bytes;
-        plan->bytes += buckets * cgx_plan_bucket_bytes(plan, segment->bits);
+        plan->bytes += units * cgx_plan_unit_bytes(plan, segment->bits);
         plan->adaptive |= cgx_segment_is_variable(segment);
     }
     plan->hash = hash_plan(plan);
@@ -114,7 +114,7 @@ static size_t end_of(const struct cgx_plan *plan)
     return n > 0 ? plan->segments[n - 1].first + plan->segments[n - 1].count : 0;
 }
 
-/* Appends the buckets of a layer of these WIDTHS, which are those from FIRST to END: one that it
+/* Appends the units of a layer of these WIDTHS, which are those from FIRST to END: one that it
  * shares with the layer before it goes to the one with more bits. */
 static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_t first, size_t end)
 {
@@ -140,16 +140,16 @@ static void append_layers(struct cgx_plan *plan, const struct cgx_settings *sett
 {
     const struct cgx_layer_list *layers = override ? override->layers : NULL;
     struct cgx_segment widths = default_widths(settings, override);
-    size_t element = 0, bucket = plan->bucket_size;
+    size_t element = 0, unit = plan->unit;
 
     if (!layers)
         append_layer(plan, widths, 0, end);
     for (size_t i = 0; layers && i < layers->nlayers; i++) {
         const struct cgx_layer_size *layer = &layers->layers[i];
-        size_t first = element / bucket * bucket, stop;
+        size_t first = element / unit * unit, stop;
 
         element += layer->count;
-        stop = (element + bucket - 1) / bucket * bucket;
+        stop = (element + unit - 1) / unit * unit;
         append_layer(plan, layer->bits == 0 ? widths : fixed(allowed(settings, layer->bits)), first,
                      stop < end ? stop : end);
     }
@@ -175,7 +175,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     struct cgx_plan *plan = memory;
 
     plan->dtype = dtype;
-    plan->bucket_size = settings->bucket_size;
+    plan->bucket_size = plan->unit = settings->bucket_size;
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;

@@ -14,14 +14,14 @@
  * bucket size. */
 #define CGX_SEGMENT_ELEMENTS 65536
 
-/* Elements [first, first + count). FIRST is a multiple of the bucket size, and so is COUNT but in
+/* Elements [first, first + count). FIRST is a multiple of the plan's unit, and so is COUNT but in
  * the last segment. */
 struct cgx_segment {
     size_t first;
     size_t count;
-    uint8_t bits;        /* 1-8, or CGX_BITS_EXACT */
+    uint8_t bits;        /* the encoding */
     uint8_t least, most; /* what BITS may become; equal: fixed */
-    size_t before;       /* encoded bytes of the whole buckets before it */
+    size_t before;       /* encoded bytes of the whole units before it */
 };
 
 static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
@@ -31,12 +31,13 @@ static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
 
 struct cgx_plan {
     enum cgx_dtype dtype;
-    unsigned bucket_size;
+    unsigned bucket_size; /* of max-min quantisation */
+    unsigned unit;        /* elements: whole buckets of every encoding that the plan may have */
     enum cgx_rounding rounding;
     bool adaptive; /* some width may change: payloads carry what the policy watches */
     size_t count;  /* elements of the buffer, at least 1 */
     uint32_t hash;
-    size_t bytes; /* encoded, every bucket counted as whole */
+    size_t bytes; /* encoded, every unit counted as whole */
     size_t nsegments;
     struct cgx_segment segments[]; /* in order, without gaps */
 };
@@ -68,8 +69,8 @@ void cgx_plan_widen(struct cgx_plan *plan);
 /* A copy that was widened. NULL if memory is short. */
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
 
-/* Bytes of a whole bucket at BITS, its header included. */
-size_t cgx_plan_bucket_bytes(const struct cgx_plan *plan, unsigned bits);
+/* Bytes of a unit in ENCODING, the headers of its buckets included. */
+size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
 
 /* Gives the segments these widths, which they may have, and all that follows from them. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths);
