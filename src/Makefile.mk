@@ -92,6 +92,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/watch.c src/coll/watch.h \
 	src/observe/check.c src/observe/check.h \
+	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_json.c \

@@ -47,7 +47,11 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
     for (size_t i = 0; i < buckets; i++) {
         double u = (double)cgx_bucket_scale(data, i);
 
-        sum += (double)cgx_bucket_elements(piece, bucket_size, i) * u * u;
+        size_t count = cgx_encoding_is_rotated(piece->bits)
+                           ? CGX_ROTATED_BUCKET
+                           : cgx_bucket_elements(piece, bucket_size, i);
+
+        sum += (double)count * u * u;
     }
     return sum;
 }

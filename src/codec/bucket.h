@@ -17,8 +17,8 @@ float cgx_bucket_scale(const unsigned char *data, size_t index);
 /* Whether bucket INDEX has a grid; *ZERO is its zero point. */
 bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero);
 
-/* The quantisation energy of PIECE: the sum of n u^2 over its buckets, of n elements each; NaN if
- * one is poisoned, 0 if PIECE is exact. */
+/* The quantisation energy of PIECE: the sum of n u^2 over its buckets, of n elements each, 1024
+ * where they are rotated; NaN if one is poisoned, 0 if PIECE is exact. */
 double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
                          const unsigned char *data);
 

@@ -60,7 +60,22 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }
 
-/* The narrowest encoding that ROUNDING has a grid for. */
+/* WIDTH bits to an element in FAMILY, which has them. */
+static inline unsigned cgx_encoding_of(enum cgx_family family, unsigned width)
+{
+    return family == CGX_FAMILY_ROTATED ? CGX_ROTATED + width : width;
+}
+
+/* Whether an element is known to within a bound of its own, by which sums beyond the type are told
+ * (bucket.h), and its error is measured (measure.h): with max-min quantisation. */
+static inline bool cgx_encoding_has_bounds(unsigned encoding)
+{
+    return encoding <= CGX_WIDTHS;
+}
+
+/* ---- max-min quantisation ---- */
+
+/* The narrowest that ROUNDING has a grid for. */
 static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
 {
     return rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
@@ -75,19 +90,69 @@ static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding r
     return (1u << encoding) - cgx_encoding_least(rounding);
 }
 
-/* ... squared: by this times its energy (bucket.h) pieces are compared at other encodings. */
+/* The squared error of an element in units of the square of a step, over which elements are spread
+ * evenly: 1/12 for the nearest level, 1/6 for one of the two beside it by chance. */
+static inline double cgx_rounding_variance(enum cgx_rounding rounding)
+{
+    return rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;
+}
+
+/* ---- rotated quantisation, which rounds to the nearest ---- */
+
+static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cgx_rounding rounding)
+{
+    return cgx_encoding_is_rotated(encoding) ? CGX_ROUNDING_NEAREST : rounding;
+}
+
+/* Of normal elements with the thresholds and levels of rotated.h, by width: */
+struct cgx_rotated_normal {
+    double error; /* squared, relative to the elements, where the step makes it least */
+    double rms;   /* of the elements in steps, then */
+};
+
+static inline struct cgx_rotated_normal cgx_rotated_normal(unsigned width)
+{
+    static const struct cgx_rotated_normal normals[CGX_ROTATED_WIDTHS] = {{0.363380, 208.050},
+                                                                          {0.117482, 163.587},
+                                                                          {0.034581, 99.6563},
+                                                                          {0.0095385, 92.6460},
+                                                                          {0.00251521, 8066.54}};
+
+    return normals[width - 1];
+}
+
+/* The squared error, relative to the elements, of a quantisation that is unbiased. */
+static inline double cgx_rotated_error(unsigned width)
+{
+    double error = cgx_rotated_normal(width).error;
+
+    return error / (1 - error);
+}
+
+/* ---- energy and error ---- */
+
+/* By this times its energy (bucket.h) a piece is compared in other encodings of its family: of
+ * max-min quantisation the square of the steps from the least to the greatest element, of rotated
+ * quantisation the mean square of the elements in steps, rotated ones being 32 times as large. */
 static inline double cgx_encoding_range(unsigned encoding, enum cgx_rounding rounding)
 {
     double steps = cgx_encoding_steps(encoding, rounding);
 
+    if (cgx_encoding_is_rotated(encoding)) {
+        struct cgx_rotated_normal normal = cgx_rotated_normal(cgx_encoding_width(encoding));
+
+        steps = 32 * normal.rms * (1 - normal.error);
+    }
     return steps * steps;
 }
 
-/* The squared error of an element in units of u^2, where elements are spread evenly over a step:
- * 1/12 for the nearest level, 1/6 for one of the two beside it by chance. */
-static inline double cgx_encoding_variance(enum cgx_rounding rounding)
+/* The squared error of an element in units of u^2. */
+static inline double cgx_encoding_variance(unsigned encoding, enum cgx_rounding rounding)
 {
-    return rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;
+    if (cgx_encoding_is_rotated(encoding))
+        return cgx_encoding_range(encoding, rounding) *
+               cgx_rotated_error(cgx_encoding_width(encoding));
+    return cgx_rounding_variance(rounding);
 }
 
 #endif

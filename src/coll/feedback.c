@@ -53,12 +53,13 @@ double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *
 static void add_scales(const struct cgx_piece *piece, unsigned bucket_size,
                        const unsigned char *headers, float *scales)
 {
+    size_t bucket = cgx_encoding_bucket(piece->bits, bucket_size);
     size_t buckets = cgx_piece_buckets(piece, bucket_size);
 
     if (cgx_encoding_is_exact(piece->bits))
         return;
     for (size_t i = 0; i < buckets; i++)
-        scales[piece->first / bucket_size + i] += cgx_bucket_scale(headers, i);
+        scales[(piece->first + i * bucket) / bucket_size] += cgx_bucket_scale(headers, i);
 }
 
 static double energy_at(const unsigned char *energies, size_t index)
@@ -163,7 +164,7 @@ void cgx_feedback_errors(const struct cgx_slice *slice)
         if (cgx_encoding_is_exact(piece->bits))
             continue;
         finding->quantised += cgx_feedback_weight(plan, piece, measuring->payload + piece->offset);
-        if (!measuring->failed)
+        if (!measuring->failed && cgx_encoding_has_bounds(piece->bits))
             samples += add_errors(plan, piece, slice->coding.sampling, samples, finding);
     }
 }

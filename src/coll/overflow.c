@@ -40,9 +40,10 @@ bool cgx_overflow_needed(const struct cgx_schedule *schedule)
     if (!forms_sums_of_sums(schedule))
         return false;
     for (size_t i = 0; i < plan->nsegments; i++) {
-        if (!cgx_encoding_is_exact(plan->segments[i].bits) &&
-            (plan->dtype == CGX_FLOAT16 ||
-             !hides_nothing(plan, &plan->segments[i], schedule->ranks)))
+        const struct cgx_segment *segment = &plan->segments[i];
+
+        if (cgx_encoding_has_bounds(cgx_segment_encoding(segment)) &&
+            (plan->dtype == CGX_FLOAT16 || !hides_nothing(plan, segment, schedule->ranks)))
             return true;
     }
     return false;
@@ -111,7 +112,7 @@ void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *pa
         size_t before = piece->first / coding->bucket_size - part->first_bucket;
         size_t buckets = cgx_piece_buckets(piece, coding->bucket_size);
 
-        if (cgx_encoding_is_exact(piece->bits))
+        if (!cgx_encoding_has_bounds(piece->bits))
             continue;
         bucket.piece = piece;
         for (size_t k = 0; k < buckets; k++) {

@@ -111,16 +111,18 @@ static void add_bucket(const struct cgx_slice *slice, const struct inputs *input
 {
     const struct cgx_coding *coding = &slice->coding;
     size_t count = cgx_bucket_elements(piece, coding->bucket_size, index);
+    const unsigned char *payload = slice->slot->staging;
     float values[CGX_BUCKET_SIZE_MAX], scale;
     double weight;
 
-    if (cgx_peek_bucket(coding, piece, index, slice->slot->staging, values, &scale) != CGX_OK)
+    if (cgx_peek_bucket(coding, piece, index, payload, values, &scale) != CGX_OK)
         return;
+    scale = cgx_bucket_scale(payload + piece->offset, index);
     weight = (double)count * scale * scale * cgx_encoding_range(piece->bits, coding->rounding);
     add(finding, CGX_POWER_SUM, square_of(values, count), weight);
     add(finding, CGX_POWER_CHANGE,
         change_of(slice->coll->feedback->kept, values, count,
-                  piece->first / coding->bucket_size + index),
+                  piece->first / cgx_encoding_bucket(piece->bits, coding->bucket_size) + index),
         weight);
     add(finding, CGX_POWER_INPUTS, inputs_power(inputs, coding, piece, index), weight);
 }

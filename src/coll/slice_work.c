@@ -42,17 +42,18 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     if (!coll->feedback || !coll->feedback->findings)
         return;
     for (size_t i = 0; i < what->npieces; i++) {
-        if (!cgx_encoding_is_exact(what->pieces[i].bits))
+        if (cgx_encoding_has_bounds(what->pieces[i].bits))
             count += cgx_sample_count(cgx_piece_buckets(&what->pieces[i], bucket_size),
                                       coding->sampling);
     }
     slice->measuring = *what;
     slice->measuring.failed =
-        encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, what->pieces, what->npieces,
-                                              coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = samples}) != CGX_OK ||
-        encoder->ops->fetch(encoder, slice->slot_number, samples,
-                            count * sizeof(struct cgx_sample)) != CGX_OK;
+        count > 0 &&
+        (encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, what->pieces, what->npieces,
+                                               coll->scratch->sources, nsources, .in = coll->input,
+                                               .out = samples}) != CGX_OK ||
+         encoder->ops->fetch(encoder, slice->slot_number, samples,
+                             count * sizeof(struct cgx_sample)) != CGX_OK);
 }
 
 /* Leaves of NSOURCES sources of a sum those that are payloads, where the host sees them; returns

@@ -29,7 +29,8 @@ static size_t unit_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t 
     }
     segment = &plan->segments[low];
     return segment->first / plan->unit +
-           round_up_division(target - segment->before, cgx_plan_unit_bytes(plan, segment->bits));
+           round_up_division(target - segment->before,
+                             cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)));
 }
 
 struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
@@ -54,12 +55,13 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
         const struct cgx_segment *segment = &plan->segments[i];
         size_t segment_end = segment->first + segment->count;
         size_t count = (segment_end < stop ? segment_end : stop) - element;
+        unsigned encoding = cgx_segment_encoding(segment);
 
         if (pieces)
             pieces[npieces] = (struct cgx_piece){
-                .first = element, .count = count, .bits = segment->bits, .offset = offset};
+                .first = element, .count = count, .bits = encoding, .offset = offset};
         npieces++;
-        offset += cgx_piece_layout(count, segment->bits, plan->bucket_size, plan->dtype).bytes;
+        offset += cgx_piece_layout(count, encoding, plan->bucket_size, plan->dtype).bytes;
         element += count;
     }
     if (end)
@@ -87,10 +89,12 @@ size_t cgx_split_least_unit(const struct cgx_plan *plan)
     size_t least = cgx_plan_unit_bytes(plan, CGX_BITS_EXACT);
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        size_t bytes = cgx_plan_unit_bytes(plan, plan->segments[i].least < plan->segments[i].bits
-                                                     ? plan->segments[i].least
-                                                     : plan->segments[i].bits);
+        struct cgx_segment segment = plan->segments[i];
+        size_t bytes;
 
+        if (segment.least < segment.bits)
+            segment.bits = segment.least;
+        bytes = cgx_plan_unit_bytes(plan, cgx_segment_encoding(&segment));
         least = bytes < least ? bytes : least;
     }
     return least;

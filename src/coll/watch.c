@@ -144,7 +144,8 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
                  const struct cgx_piece *piece, size_t index, struct sight *sight)
 {
     const struct cgx_coding *coding = &slice->coding;
-    const double variance = cgx_encoding_variance(coding->rounding);
+    const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
+    const double variance = cgx_rounding_variance(rounding);
     const struct members members = members_of(slice);
     double ranks = slice->coll->schedule->ranks, apart = 0, least = 0, squares = 0, common = 0,
            noise;
@@ -166,7 +167,7 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
             return;
         raw = cgx_squares_apart(bucket.values, sum.values, share, sum.count);
         apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
-        if (coding->rounding == CGX_ROUNDING_NEAREST)
+        if (rounding == CGX_ROUNDING_NEAREST)
             least += weight * before_crossings(raw, &bucket, &sum, share);
         noise += noise_of(&bucket);
         common += weight * share * share;
@@ -181,21 +182,21 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
 
 static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
-    return cgx_encoding_is_exact(piece->bits) || piece->bits < LEAST_BITS
+    return cgx_encoding_is_exact(piece->bits) || cgx_encoding_width(piece->bits) < LEAST_BITS
                ? 0
                : cgx_piece_buckets(piece, slice->coding.bucket_size);
 }
 
 /* Adds what the headers of PIECE, all of them, tell of its signs. The least element of a grid is on
  * its first level, and the greatest near the last that an encoder aims at. A constant tells
- * nothing. */
+ * nothing, nor does a bucket that is rotated. */
 static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           struct sight *sight)
 {
     size_t buckets = buckets_of(slice, piece);
     int steps = (int)cgx_encoding_steps(piece->bits, slice->coding.rounding);
 
-    for (size_t i = 0; i < buckets; i++) {
+    for (size_t i = 0; i < buckets && !cgx_encoding_is_rotated(piece->bits); i++) {
         int32_t zero;
 
         if (!cgx_bucket_zero(slice->slot->staging + piece->offset, i, &zero))

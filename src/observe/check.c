@@ -14,18 +14,13 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
+#include "observe/check_bound.h"
 #include "util/hash.h"
 #include "util/log.h"
 
 /* Elements that are reduced and compared at a time: whole buckets. */
 #define BLOCK ((size_t)8 * CGX_BUCKET_SIZE_MAX)
 #define BLOCK_BUCKETS (BLOCK / CGX_BUCKET_SIZE_MIN)
-
-/* An element that is not within its bound. */
-struct finding {
-    double excess; /* error over bound; 0: there is none */
-    double element, result, exact, bound;
-};
 
 struct cgx_check {
     const struct cgx_coll *coll;
@@ -35,9 +30,7 @@ struct cgx_check {
     float *scales;
     bool lost; /* this rank has no result */
     uint32_t hash;
-    uint64_t beyond;
-    double error, exact;
-    struct finding worst;
+    struct cgx_compared found;
     /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
     double own[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
     char result[BLOCK * sizeof(float)];
@@ -127,54 +120,13 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
     return code;
 }
 
-/* ---- one element ---- */
-
-/* The least magnitude that the type rounds to infinity. */
-static double overflow_of(enum cgx_dtype dtype)
-{
-    return dtype == CGX_FLOAT32 ? 0x1.ffffffp127 : dtype == CGX_FLOAT16 ? 65520 : 0x1.ffp127;
-}
-
-static double half_ulp(enum cgx_dtype dtype, double value)
-{
-    static const int digits[] = {24, 11, 8}, least[] = {-149, -24, -133};
-    int exponent;
-
-    frexp(value, &exponent);
-    exponent -= digits[dtype];
-    return ldexp(0.5, exponent < least[dtype] ? least[dtype] : exponent);
-}
-
-static double bound_of(const struct cgx_check *check, double exact, double magnitude, double scales)
-{
-    double share = check->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
-    double bound = share * (1 + 0x1p-8) * scales +
-                   check->coll->schedule->ranks * 0x1p-24 * (magnitude + scales);
-
-    return bound + half_ulp(check->plan->dtype, fabs(exact) + bound);
-}
-
-static void note(struct cgx_check *check, struct finding finding)
-{
-    check->beyond++;
-    if (!(finding.excess <= check->worst.excess))
-        check->worst = finding;
-}
-
 /* ---- a block ---- */
 
-/* Elements [first, first + count) of the buffer: whole buckets. */
-struct block {
-    size_t first;
-    size_t count;
-    size_t buckets;
-    double *exact, *magnitude, *scales;
-};
-
-static struct block block_at(const struct cgx_check *check, size_t first, size_t end,
-                             double *memory)
+static struct cgx_check_block block_at(const struct cgx_check *check, size_t first, size_t end,
+                                       double *memory)
 {
-    struct block block = {.first = first, .count = end - first < BLOCK ? end - first : BLOCK};
+    struct cgx_check_block block = {.first = first,
+                                    .count = end - first < BLOCK ? end - first : BLOCK};
 
     block.buckets = cgx_bucket_count(block.count, check->plan->bucket_size);
     block.exact = memory;
@@ -184,7 +136,7 @@ static struct block block_at(const struct cgx_check *check, size_t first, size_t
 }
 
 /* What this rank adds to the sums, and its result of the block. */
-static void fill(struct cgx_check *check, const struct block *block)
+static void fill(struct cgx_check *check, const struct cgx_check_block *block)
 {
     const struct cgx_plan *plan = check->plan;
     size_t size = cgx_dtype_size(plan->dtype);
@@ -206,69 +158,6 @@ static void fill(struct cgx_check *check, const struct block *block)
     cgx_peek_elements(plan->dtype, check->result, block->count, check->values);
 }
 
-/* Magnitudes below stay finite in any order of addition. */
-static double limit_of(enum cgx_dtype dtype)
-{
-    return dtype == CGX_FLOAT16 ? overflow_of(dtype) : 0x1p125;
-}
-
-/* Scales are not known, and elements need not be finite. That is right near an overflow alone:
- * scales are at most twice the largest magnitude. */
-static void compare_poisoned(struct cgx_check *check, const struct block *block, size_t first,
-                             size_t end)
-{
-    double overflow = overflow_of(check->plan->dtype), largest = 0;
-
-    for (size_t i = first; i < end; i++) {
-        double result = check->values[i];
-
-        if (!(block->magnitude[i] <= largest) && !isnan(largest))
-            largest = block->magnitude[i];
-        if (!(fabs(block->exact[i]) < overflow) && isfinite(result))
-            note(check, (struct finding){INFINITY, (double)(block->first + i), result,
-                                         block->exact[i], 0});
-    }
-    if (4.0 * check->coll->schedule->ranks * largest < limit_of(check->plan->dtype))
-        note(check, (struct finding){INFINITY, (double)(block->first + first), NAN,
-                                     block->exact[first], 0});
-}
-
-static void compare_bucket(struct cgx_check *check, const struct block *block, size_t first,
-                           size_t end, double scales)
-{
-    for (size_t i = first; i < end; i++) {
-        double result = check->values[i], exact = block->exact[i];
-        double error = fabs(result - exact);
-        double bound = bound_of(check, exact, block->magnitude[i], scales);
-        bool overflows = !(fabs(exact) < overflow_of(check->plan->dtype));
-        bool may = !(block->magnitude[i] < limit_of(check->plan->dtype)) && !isfinite(result);
-
-        if (overflows ? isfinite(result) : !(error <= bound) && !may)
-            note(check, (struct finding){isfinite(error) ? error / bound : INFINITY,
-                                         (double)(block->first + i), result, exact, bound});
-        if (isfinite(error)) {
-            check->error += error * error;
-            check->exact += exact * exact;
-        }
-    }
-}
-
-/* On the owner, which has the sums. */
-static void compare(struct cgx_check *check, const struct block *block)
-{
-    unsigned bucket_size = check->plan->bucket_size;
-
-    for (size_t b = 0; b < block->buckets; b++) {
-        size_t first = b * bucket_size;
-        size_t end = first + bucket_size < block->count ? first + bucket_size : block->count;
-
-        if (isnan(block->scales[b]))
-            compare_poisoned(check, block, first, end);
-        else
-            compare_bucket(check, block, first, end, block->scales[b]);
-    }
-}
-
 /* ---- a call ---- */
 
 /* The owner of a chunk gets the sums and compares. */
@@ -282,7 +171,7 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
     if (end > check->plan->count)
         end = check->plan->count;
     for (size_t first = range.first * check->plan->unit; first < end; first += BLOCK) {
-        struct block block = block_at(check, first, end, check->own);
+        struct cgx_check_block block = block_at(check, first, end, check->own);
 
         fill(check, &block);
         /* Not in place: MPICH 4.0.2 reads from MPI_IN_PLACE where the root is not rank 0. */
@@ -292,7 +181,8 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
             return code;
         block = block_at(check, first, end, check->sums);
         if (owner == coll->rank && !check->lost)
-            compare(check, &block);
+            cgx_check_bound(check->plan, coll->schedule->ranks, &block, check->values,
+                            &check->found);
     }
     return code;
 }
@@ -301,7 +191,7 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
 static int report(const struct cgx_check *check, double most, uint64_t beyond)
 {
     const struct cgx_coll *coll = check->coll;
-    struct finding worst = check->worst;
+    struct cgx_excess worst = check->found.worst;
     int from = worst.excess >= most ? (int)coll->rank : INT_MAX;
     int code = cgx_mpi_least(coll->comm, &from, 1);
 
@@ -322,8 +212,9 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
 {
     const struct cgx_coll *coll = check->coll;
     const struct cgx_mpi *mpi = coll->mpi;
-    double sums[] = {check->lost, (double)check->beyond, check->error, check->exact};
-    double most[] = {check->worst.excess, check->hash, -(double)check->hash};
+    double sums[] = {check->lost, (double)check->found.beyond, check->found.error,
+                     check->found.exact};
+    double most[] = {check->found.worst.excess, check->hash, -(double)check->hash};
     int code = mpi->Allreduce(mpi->IN_PLACE, sums, 4, mpi->DOUBLE, mpi->SUM, coll->comm);
 
     if (code == CGX_MPI_SUCCESS)

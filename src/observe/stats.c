@@ -62,7 +62,8 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
 
 /* ---- changes of widths ---- */
 
-/* Runs of segments alike, "120x3,4x8"; cut, with "..." at the end, where they are many. */
+/* Runs of segments alike, "120x3,4x8", or "120xr3" where they are rotated; cut, with "..." at the
+ * end, where they are many. */
 static char *widths_of(const struct cgx_plan *plan)
 {
     char text[WIDTHS_BYTES];
@@ -70,12 +71,13 @@ static char *widths_of(const struct cgx_plan *plan)
 
     while (i < plan->nsegments) {
         size_t first = i;
-        unsigned bits = plan->segments[i].bits;
+        unsigned encoding = cgx_segment_encoding(&plan->segments[i]);
 
-        while (i < plan->nsegments && plan->segments[i].bits == bits)
+        while (i < plan->nsegments && cgx_segment_encoding(&plan->segments[i]) == encoding)
             i++;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%zux%u", first ? "," : "",
-                                 i - first, bits);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%zux%s%u", first ? "," : "",
+                                 i - first, cgx_encoding_is_rotated(encoding) ? "r" : "",
+                                 cgx_encoding_width(encoding));
         if (i < plan->nsegments && sizeof text - used < 32) {
             snprintf(text + used, sizeof text - used, ",...");
             break;
@@ -163,6 +165,7 @@ double cgx_stats_clock(const struct cgx_stats *stats)
     return stats ? 1e-9 * (double)cgx_trace_clock() : 0;
 }
 
+/* Of all elements at BITS; max-min quantisation stands for both families. */
 static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
 {
     return cgx_piece_layout(plan->count, bits, plan->bucket_size, plan->dtype).bytes;

@@ -238,6 +238,15 @@ static double for_all(double sum, double seen, double all)
     return seen > 0 ? sum * (all / seen) : NAN;
 }
 
+/* The error of what this rank quantised at WIDTH; a rotated one is known without being measured. */
+static double error_found(const struct cgx_segment *about, const struct cgx_finding *found,
+                          unsigned width)
+{
+    if (about->family != CGX_FAMILY_ROTATED)
+        return for_all(found->errors[width - 1], found->sampled, found->quantised);
+    return width > CGX_ROTATED_WIDTHS ? 0 : found->quantised * cgx_rotated_error(width);
+}
+
 static void conclude(struct cgx_adapt *adapt)
 {
     for (size_t i = 0; i < adapt->nsegments; i++) {
@@ -245,7 +254,7 @@ static void conclude(struct cgx_adapt *adapt)
         double *row = adapt->measured[i];
 
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            row[w] = for_all(found->errors[w], found->sampled, found->quantised);
+            row[w] = error_found(adapt->segments[i].about, found, w + 1);
         for (int p = 0; p < CGX_POWERS; p++)
             row[CGX_WIDTHS + p] = for_all(found->powers[p], found->seen[p], found->owned);
     }

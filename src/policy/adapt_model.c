@@ -15,10 +15,14 @@ static bool is_known(const struct cgx_adapt_segment *segment)
     return cgx_segment_is_variable(segment->about) && !isnan(segment->scale);
 }
 
-/* The width that the error of SEGMENT is compared with. */
+/* The width of its family that the error of SEGMENT is compared with. */
 static unsigned base_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
 {
-    return cgx_encoding_is_exact(adapt->base) ? segment->about->most : adapt->base;
+    bool is_rotated = segment->about->family == CGX_FAMILY_ROTATED;
+
+    if (cgx_encoding_is_exact(adapt->base) || (is_rotated && adapt->base > CGX_ROTATED_WIDTHS))
+        return segment->about->most;
+    return adapt->base;
 }
 
 /* Whether something was measured that can be scaled. */
@@ -31,7 +35,8 @@ static bool is_measured(const struct cgx_adapt_segment *segment)
 
 double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
 {
-    return energy * cgx_encoding_range(segment->about->bits, segment->plan->rounding);
+    return energy *
+           cgx_encoding_range(cgx_segment_encoding(segment->about), segment->plan->rounding);
 }
 
 /* The error of SEGMENT at BITS. Where nothing was measured that could be scaled, of elements spread
@@ -39,10 +44,12 @@ double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
 static double error_of(const struct cgx_adapt_segment *segment, unsigned bits)
 {
     enum cgx_rounding rounding = segment->plan->rounding;
+    unsigned encoding = cgx_encoding_of((enum cgx_family)segment->about->family, bits);
 
     if (is_measured(segment))
         return segment->known[bits - 1] * segment->scale;
-    return segment->scale / cgx_encoding_range(bits, rounding) * cgx_encoding_variance(rounding);
+    return segment->scale / cgx_encoding_range(encoding, rounding) *
+           cgx_encoding_variance(encoding, rounding);
 }
 
 /* ---- powers ---- */
@@ -235,17 +242,15 @@ static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_segm
     unsigned least = least_of(segment);
     double *errors = choice->errors[choice->nshares];
 
-    for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
-        errors[bits - 1] = bits > 1 || segment->plan->rounding == CGX_ROUNDING_NEAREST
-                               ? error_of(segment, bits)
-                               : 0;
+    for (unsigned bits = about->least; bits <= about->most; bits++)
+        errors[bits - 1] = error_of(segment, bits);
     choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
                                                            .errors = errors,
                                                            .least = least,
                                                            .most = about->most,
                                                            .base = base_of(adapt, segment)};
     choice->budget += budget_of(adapt, segment, choice->changes_less);
-    choice->error += errors[about->bits - 1];
+    choice->error += error_of(segment, about->bits);
     choice->cost += (double)about->count * about->bits;
     choice->forbidden = choice->forbidden || about->bits < least;
 }

@@ -59,6 +59,7 @@ static const struct {
 } keys[CGX_HINTS] = {
     {"cgx_enable", read_enable, "one of 0, 1, false, true", FIELD(enable)},
     {"cgx_bits", cgx_scan_bits, "one value", FIELD(bits)},
+    {"cgx_codec", cgx_scan_codec, "one value", FIELD(codec)},
     {"cgx_layers", read_layers, "a comma and a size, or a semicolon and a list", FIELD(layers)},
     {"cgx_recurs", cgx_scan_recurs, "one value", FIELD(recurs)},
     {"cgx_consensus", cgx_scan_consensus, "one value", FIELD(consensus)},
@@ -131,7 +132,8 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
         return 0;
     said = &hints->said;
     words[0] = (uint64_t)said->enable << 32 | said->bits.least << 16 | said->bits.most;
-    words[1] = (uint64_t)said->recurs << 32 | (uint64_t)said->consensus << 16 | said->step;
+    words[1] = (uint64_t)said->codec << 48 | (uint64_t)said->recurs << 32 |
+               (uint64_t)said->consensus << 16 | said->step;
     if (words[0] == 0 && words[1] == 0 && !said->layers)
         return 0;
     hash = cgx_hash(hash, words, sizeof words);
@@ -166,6 +168,8 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
         override.layers = hinted.layers;
     if (override.recurs == CGX_RECURS_FOUND)
         override.recurs = hinted.recurs;
+    if (override.codec == CGX_CODEC_AS_SET)
+        override.codec = hinted.codec;
     if (override.consensus == CGX_SAID_NOTHING)
         override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change. */

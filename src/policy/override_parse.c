@@ -223,6 +223,16 @@ bool cgx_scan_consensus(struct cgx_scan *scan, struct cgx_actions *actions)
     return true;
 }
 
+bool cgx_scan_codec(struct cgx_scan *scan, struct cgx_actions *actions)
+{
+    uint64_t index;
+
+    if (!cgx_scan_choice(scan, "maxmin, rotated", &index))
+        return false;
+    actions->codec = index == 0 ? CGX_CODEC_MAXMIN : CGX_CODEC_ROTATED;
+    return true;
+}
+
 bool cgx_scan_step(struct cgx_scan *scan, struct cgx_actions *actions)
 {
     const char *at = scan->at;
@@ -241,6 +251,7 @@ struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint
     struct cgx_override override = {.recurs = actions->recurs,
                                     .consensus = actions->consensus,
                                     .exact = actions->bits.least == CGX_BITS_EXACT,
+                                    .codec = actions->codec,
                                     .layers = actions->layers};
 
     if (!override.exact) {

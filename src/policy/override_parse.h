@@ -55,6 +55,7 @@ struct cgx_actions {
         *layers; /* owned; of hints several, no two of which have the same total */
     enum cgx_recurs recurs;
     enum cgx_said consensus;
+    enum cgx_said_codec codec;
     size_t step; /* 0: not said */
 };
 
@@ -65,6 +66,7 @@ cgx_scan_action cgx_scan_layers;    /* SIZE[:BITS], commas between them and blan
                                        list, behind those that there are */
 cgx_scan_action cgx_scan_recurs;    /* always or never */
 cgx_scan_action cgx_scan_consensus; /* off or on */
+cgx_scan_action cgx_scan_codec;     /* maxmin or rotated */
 cgx_scan_action cgx_scan_step;      /* a number of calls */
 
 /* What ACTIONS say of a call of COUNT elements. */

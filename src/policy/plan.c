@@ -26,7 +26,7 @@ static uint32_t hash_plan(const struct cgx_plan *plan)
     hash = hash_word(hash, plan->count);
     for (size_t i = 0; i < plan->nsegments; i++) {
         hash = hash_word(hash, plan->segments[i].first);
-        hash = hash_word(hash, plan->segments[i].bits);
+        hash = hash_word(hash, cgx_segment_encoding(&plan->segments[i]));
     }
     return hash;
 }
@@ -46,7 +46,7 @@ static void finish(struct cgx_plan *plan)
         size_t units = cgx_bucket_count(segment->count, plan->unit);
 
         segment->before = plan->bytes;
-        plan->bytes += units * cgx_plan_unit_bytes(plan, segment->bits);
+        plan->bytes += units * cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment));
         plan->adaptive |= cgx_segment_is_variable(segment);
     }
     plan->hash = hash_plan(plan);
@@ -62,10 +62,31 @@ static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
     return bits > least ? bits : least;
 }
 
-static struct cgx_segment fixed(unsigned bits)
+/* Of BITS, or from LEAST to MOST: rotated, if FAMILY says so, as far as that family has them. */
+static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsigned least,
+                                    unsigned most)
 {
-    return (struct cgx_segment){
-        .bits = (uint8_t)bits, .least = (uint8_t)bits, .most = (uint8_t)bits};
+    if (bits > CGX_ROTATED_WIDTHS || least > CGX_ROTATED_WIDTHS)
+        family = CGX_FAMILY_MAXMIN;
+    if (family == CGX_FAMILY_ROTATED && most > CGX_ROTATED_WIDTHS)
+        most = CGX_ROTATED_WIDTHS;
+    return (struct cgx_segment){.bits = (uint8_t)bits,
+                                .least = (uint8_t)least,
+                                .most = (uint8_t)most,
+                                .family = (uint8_t)family};
+}
+
+static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
+{
+    return widths_of(family, bits, bits, bits);
+}
+
+static enum cgx_family family_of(const struct cgx_settings *settings,
+                                 const struct cgx_override *override)
+{
+    if (!override || override->codec == CGX_CODEC_AS_SET)
+        return settings->codec;
+    return override->codec == CGX_CODEC_ROTATED ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
 }
 
 /* The widths of what nothing more is said about. */
@@ -74,12 +95,13 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 {
     unsigned bits = (unsigned)settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
+    enum cgx_family family = family_of(settings, override);
     bool said = override && override->least > 0;
 
     if (override && override->exact)
-        return fixed(CGX_BITS_EXACT);
+        return fixed(family, CGX_BITS_EXACT);
     if (!said && (!settings->adaptive || bits == CGX_BITS_EXACT))
-        return fixed(bits);
+        return fixed(family, bits);
     if (said) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
@@ -88,9 +110,8 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     if (said || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
     if (!settings->adaptive)
-        return fixed(bits);
-    return (struct cgx_segment){
-        .bits = (uint8_t)bits, .least = (uint8_t)least, .most = (uint8_t)most};
+        return fixed(family, bits);
+    return widths_of(family, bits, least, most);
 }
 
 /* ---- segments ---- */
@@ -100,7 +121,7 @@ static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
     struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
 
     if (last && !cgx_segment_is_variable(last) && !cgx_segment_is_variable(&segment) &&
-        last->bits == segment.bits)
+        cgx_segment_encoding(last) == cgx_segment_encoding(&segment))
         last->count += segment.count;
     else
         plan->segments[plan->nsegments++] = segment;
@@ -150,8 +171,11 @@ static void append_layers(struct cgx_plan *plan, const struct cgx_settings *sett
 
         element += layer->count;
         stop = (element + unit - 1) / unit * unit;
-        append_layer(plan, layer->bits == 0 ? widths : fixed(allowed(settings, layer->bits)), first,
-                     stop < end ? stop : end);
+        append_layer(plan,
+                     layer->bits == 0
+                         ? widths
+                         : fixed(family_of(settings, override), allowed(settings, layer->bits)),
+                     first, stop < end ? stop : end);
     }
 }
 
@@ -171,16 +195,19 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
                                     const struct cgx_override *override, enum cgx_dtype dtype,
                                     size_t count)
 {
-    size_t tail = settings->skip_incomplete_buckets ? count % settings->bucket_size : 0;
     struct cgx_plan *plan = memory;
+    size_t tail;
 
     plan->dtype = dtype;
     plan->bucket_size = plan->unit = settings->bucket_size;
+    if (family_of(settings, override) == CGX_FAMILY_ROTATED && plan->unit < CGX_ROTATED_BUCKET)
+        plan->unit = CGX_ROTATED_BUCKET;
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
+    tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
-    append_layer(plan, fixed(CGX_BITS_EXACT), count - tail, count);
+    append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
     finish(plan);
     return plan;
 }

@@ -6,7 +6,7 @@
 #ifndef CGX_POLICY_PLAN_H
 #define CGX_POLICY_PLAN_H
 
-#include "codec/format.h"
+#include "codec/encoding.h"
 #include "policy/rules.h"
 
 /* Elements of a segment whose width is chosen, unless its layer is smaller: frameworks fuse many
@@ -19,14 +19,20 @@
 struct cgx_segment {
     size_t first;
     size_t count;
-    uint8_t bits;        /* the encoding */
+    uint8_t bits;        /* a width of its family, or CGX_BITS_EXACT */
     uint8_t least, most; /* what BITS may become; equal: fixed */
+    uint8_t family;      /* enum cgx_family */
     size_t before;       /* encoded bytes of the whole units before it */
 };
 
 static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
 {
     return segment->least < segment->most;
+}
+
+static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
+{
+    return cgx_encoding_of((enum cgx_family)segment->family, segment->bits);
 }
 
 struct cgx_plan {
@@ -69,7 +75,7 @@ void cgx_plan_widen(struct cgx_plan *plan);
 /* A copy that was widened. NULL if memory is short. */
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
 
-/* Bytes of a unit in ENCODING, the headers of its buckets included. */
+/* Bytes of a unit in ENCODING, with the headers of its buckets. */
 size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
 
 /* Gives the segments these widths, which they may have, and all that follows from them. */

@@ -90,11 +90,11 @@ static bool read_exact(struct cgx_scan *scan, struct cgx_actions *actions)
 
 /* ---- lines ---- */
 
-enum { COUNT, POSITION, TYPE, COMM, EXACT, BITS, LAYERS, RECURS, CONSENSUS, STEP, WORDS };
+enum { COUNT, POSITION, TYPE, COMM, EXACT, BITS, CODEC, LAYERS, RECURS, CONSENSUS, STEP, WORDS };
 
 /* Sets of words. */
 #define SET(word) (1u << (word))
-#define OF_CALLS (SET(EXACT) | SET(BITS) | SET(LAYERS) | SET(RECURS) | SET(CONSENSUS))
+#define OF_CALLS (SET(EXACT) | SET(BITS) | SET(CODEC) | SET(LAYERS) | SET(RECURS) | SET(CONSENSUS))
 
 static const struct word {
     const char *name;
@@ -107,6 +107,7 @@ static const struct word {
     [COMM] = {"comm", .condition = read_communicator},
     [EXACT] = {"exact", .action = read_exact},
     [BITS] = {"bits", .action = cgx_scan_bits},
+    [CODEC] = {"codec", .action = cgx_scan_codec},
     [LAYERS] = {"layers", .action = cgx_scan_layers},
     [RECURS] = {"recurs", .action = cgx_scan_recurs},
     [CONSENSUS] = {"consensus", .action = cgx_scan_consensus},
@@ -140,8 +141,9 @@ static bool read_item(struct cgx_scan *scan, bool action, struct cgx_rule *rule,
     word = find_word(token, action);
     if (!word)
         return cgx_scan_refuse(scan, at,
-                               action ? "exact, or bits=, layers=, recurs=, consensus=; step="
-                                      : "count=, position=, type=, comm=, then ->");
+                               action
+                                   ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
+                                   : "count=, position=, type=, comm=, then ->");
     if (*given & SET(word - words))
         return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", word->name);
     *given |= SET(word - words);

@@ -18,6 +18,7 @@ enum cgx_reduction { CGX_REDUCTION_SRA, CGX_REDUCTION_RING };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
 enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_EXACT };
+enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED };
 enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
@@ -36,7 +37,8 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 struct cgx_settings {
     bool enable;
     int bits;              /* 1-8, or CGX_BITS_EXACT */
-    unsigned bucket_size;  /* elements, a power of two */
+    enum cgx_family codec; /* of widths that it has */
+    unsigned bucket_size;  /* elements, a power of two; of max-min quantisation */
     uint64_t minimal_size; /* elements, at least 1024 */
     bool skip_incomplete_buckets;
     enum cgx_buffers buffers;

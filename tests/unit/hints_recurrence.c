@@ -56,6 +56,24 @@ static bool says_nothing(void)
            override.layers == NULL;
 }
 
+static void test_codec(void)
+{
+    uint32_t hash;
+
+    begin(CGX_HINT_CODEC, "rotated");
+    hash = cgx_hints_hash(hints);
+    ask("");
+    ok(override.codec == CGX_CODEC_ROTATED && !override.exact && override.least == 0,
+       "cgx_codec=rotated says that alone");
+    ask("-> codec=maxmin");
+    ok(override.codec == CGX_CODEC_MAXMIN, "a rule's codec counts");
+    add(CGX_HINT_CODEC, "maxmin");
+    ok(cgx_hints_hash(hints) != hash && hash != 0, "ranks compare it");
+    add(CGX_HINT_CODEC, "");
+    ask("");
+    ok(says_nothing() && override.codec == CGX_CODEC_AS_SET, "and it can be taken back");
+}
+
 static void test_recurs(void)
 {
     begin(CGX_HINT_RECURS, " Always ");
@@ -238,6 +256,7 @@ int main(void)
     ok(named && strcmp(cgx_hint_key(CGX_HINT_STEP), "cgx_step") == 0 &&
            strcmp(cgx_hint_key(CGX_HINT_CONSENSUS), "cgx_consensus") == 0,
        "every hint has its key");
+    test_codec();
     test_recurs();
     test_exact();
     test_consensus();

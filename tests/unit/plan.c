@@ -141,6 +141,46 @@ static void test_layers(void)
     cgx_plan_free(plan);
 }
 
+static bool is_rotated(const struct cgx_plan *plan, size_t index, unsigned width)
+{
+    return cgx_segment_encoding(&plan->segments[index]) == CGX_ROTATED + width;
+}
+
+static void test_families(void)
+{
+    const struct cgx_override wide = {.least = 6, .most = 8}, maxmin = {.codec = CGX_CODEC_MAXMIN},
+                              rotated = {.codec = CGX_CODEC_ROTATED};
+    struct cgx_settings rotates = settings;
+    struct cgx_plan *plain = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000), *plan;
+
+    rotates.codec = CGX_FAMILY_ROTATED;
+    plan = cgx_plan_create(&rotates, NULL, CGX_FLOAT32, 150000);
+    ok(covers(plan) && plan->unit == 1024 && plan->adaptive &&
+           segment_is(plan, 0, 65536, 3, 4, 5) && is_rotated(plan, 0, 4) &&
+           plan->hash != plain->hash,
+       "a rotated plan is cut at buckets of 1024, and has widths up to 5");
+    ok(plan->bytes == 147 * (512 + 4), "its bytes are those of whole buckets");
+    cgx_plan_free(plan);
+    plan = cgx_plan_create(&rotates, &wide, CGX_FLOAT32, 150000);
+    ok(segment_is(plan, 0, 65536, 6, 6, 8) &&
+           cgx_segment_encoding(&plan->segments[0]) == plan->segments[0].bits,
+       "widths that it does not have are of max-min quantisation");
+    cgx_plan_free(plan);
+    plan = cgx_plan_create(&rotates, &maxmin, CGX_FLOAT32, 150000);
+    ok(plan->hash == plain->hash && plan->unit == 512, "what is said of a call counts");
+    cgx_plan_free(plan);
+    plan = cgx_plan_create(&settings, &rotated, CGX_FLOAT32, 150000);
+    ok(is_rotated(plan, 0, 4) && plan->unit == 1024, "of either");
+    cgx_plan_free(plan);
+    rotates.bucket_size = 4096;
+    rotates.skip_incomplete_buckets = true;
+    plan = cgx_plan_create(&rotates, NULL, CGX_FLOAT32, 150000);
+    ok(plan->unit == 4096 && segment_is(plan, 3, 150000 % 4096, 32, 32, 32),
+       "larger buckets of max-min quantisation are not cut, and incomplete ones are exact");
+    cgx_plan_free(plan);
+    cgx_plan_free(plain);
+}
+
 static void test_change(void)
 {
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
@@ -166,6 +206,7 @@ int main(void)
     test_said_widths();
     test_no_widths();
     test_layers();
+    test_families();
     test_change();
     return done_testing();
 }

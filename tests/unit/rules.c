@@ -146,7 +146,8 @@ static void test_recurrence(void)
     struct cgx_override override;
 
     parse("count=1 -> recurs=always\ncount=2 -> recurs=NEVER bits=3\ncount=3 -> consensus=off\n"
-          "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3");
+          "count=4 -> Consensus=On layers=4\ncount=5 -> bits=3\ncount=6 -> codec=rotated bits=2\n"
+          "count=7 -> Codec=MaxMin");
     override = say_of(1);
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
            override.layers == NULL && override.consensus == CGX_SAID_NOTHING && override.rule == 1,
@@ -157,11 +158,15 @@ static void test_recurrence(void)
     ok(override.consensus == CGX_SAID_OFF && override.recurs == CGX_RECURS_FOUND &&
            override.least == 0,
        "consensus=off says that alone");
+    ok(override.codec == CGX_CODEC_AS_SET, "and nothing of the codec");
     override = say_of(4);
     ok(override.consensus == CGX_SAID_ON && override.layers != NULL, "consensus=on is told apart");
     override = say_of(5);
     ok(override.recurs == CGX_RECURS_FOUND && override.consensus == CGX_SAID_NOTHING,
        "a rule that says neither leaves both as found");
+    override = say_of(6);
+    ok(override.codec == CGX_CODEC_ROTATED && override.least == 2, "a codec and its width");
+    ok(say_of(7).codec == CGX_CODEC_MAXMIN, "the other codec");
 }
 
 static void test_steps(void)

@@ -38,6 +38,7 @@ static const struct variable {
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
      {"1", "2", "3", "5", "6", "7", "8", "32"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
+    {"CGX_CODEC", {"rotated", "ROTATED"}, {"auto", "rotate", "maxmin,rotated", "max-min"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
      {"64", "128", "256", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
@@ -139,12 +140,13 @@ static void test_defaults(void)
     struct cgx_settings s = parse("");
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
-    ok(s.enable && s.bits == 4 && s.bucket_size == 512 && s.minimal_size == 16384 &&
-           !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
-           s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
-           s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_SRA &&
-           s.log_level == CGX_LOG_WARN && s.sync == CGX_SYNC_STREAM && !s.check &&
-           s.profile == CGX_PROFILE_CGX && *s.stats_path == '\0',
+    ok(s.enable && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN && s.bucket_size == 512 &&
+           s.minimal_size == 16384 && !s.skip_incomplete_buckets &&
+           s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 && s.rounding == CGX_ROUNDING_NEAREST &&
+           s.seed == 0 && s.fusion_buffer_bytes == (uint64_t)64 << 20 &&
+           s.cross_reduction == CGX_REDUCTION_SRA && s.log_level == CGX_LOG_WARN &&
+           s.sync == CGX_SYNC_STREAM && !s.check && s.profile == CGX_PROFILE_CGX &&
+           *s.stats_path == '\0',
        "the settings in effect have their defaults");
     ok(s.adaptive && cgx_settings_least(&s) == 3 && cgx_settings_most(&s) == 8 &&
            s.adaptive_budget_kind == CGX_BUDGET_ERROR && s.adaptive_budget == 1.0 &&

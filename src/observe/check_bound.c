@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "observe/check_bound.h"
+
+#include <math.h>
+
+struct comparison {
+    const struct cgx_plan *plan;
+    unsigned ranks;
+    const float *result;
+    struct cgx_compared *found;
+};
+
+/* The least magnitude that the type rounds to infinity. */
+static double overflow_of(enum cgx_dtype dtype)
+{
+    return dtype == CGX_FLOAT32 ? 0x1.ffffffp127 : dtype == CGX_FLOAT16 ? 65520 : 0x1.ffp127;
+}
+
+static double half_ulp(enum cgx_dtype dtype, double value)
+{
+    static const int digits[] = {24, 11, 8}, least[] = {-149, -24, -133};
+    int exponent;
+
+    frexp(value, &exponent);
+    exponent -= digits[dtype];
+    return ldexp(0.5, exponent < least[dtype] ? least[dtype] : exponent);
+}
+
+static double bound_of(const struct comparison *with, double exact, double magnitude, double scales)
+{
+    double share = with->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
+    double bound = share * (1 + 0x1p-8) * scales + with->ranks * 0x1p-24 * (magnitude + scales);
+
+    return bound + half_ulp(with->plan->dtype, fabs(exact) + bound);
+}
+
+static void note(const struct comparison *with, struct cgx_excess finding)
+{
+    with->found->beyond++;
+    if (!(finding.excess <= with->found->worst.excess))
+        with->found->worst = finding;
+}
+
+/* Magnitudes below stay finite in any order of addition. */
+static double limit_of(enum cgx_dtype dtype)
+{
+    return dtype == CGX_FLOAT16 ? overflow_of(dtype) : 0x1p125;
+}
+
+/* Scales are not known, and elements need not be finite. That is right near an overflow alone:
+ * scales are at most twice the largest magnitude. */
+static void compare_poisoned(const struct comparison *with, const struct cgx_check_block *block,
+                             size_t first, size_t end)
+{
+    double overflow = overflow_of(with->plan->dtype), largest = 0;
+
+    for (size_t i = first; i < end; i++) {
+        double result = with->result[i];
+
+        if (!(block->magnitude[i] <= largest) && !isnan(largest))
+            largest = block->magnitude[i];
+        if (!(fabs(block->exact[i]) < overflow) && isfinite(result))
+            note(with, (struct cgx_excess){INFINITY, (double)(block->first + i), result,
+                                           block->exact[i], 0});
+    }
+    if (4.0 * with->ranks * largest < limit_of(with->plan->dtype))
+        note(with, (struct cgx_excess){INFINITY, (double)(block->first + first), NAN,
+                                       block->exact[first], 0});
+}
+
+static void compare_bucket(const struct comparison *with, const struct cgx_check_block *block,
+                           size_t first, size_t end, double scales)
+{
+    for (size_t i = first; i < end; i++) {
+        double result = with->result[i], exact = block->exact[i];
+        double error = fabs(result - exact);
+        double bound = bound_of(with, exact, block->magnitude[i], scales);
+        bool overflows = !(fabs(exact) < overflow_of(with->plan->dtype));
+        bool may = !(block->magnitude[i] < limit_of(with->plan->dtype)) && !isfinite(result);
+
+        if (overflows ? isfinite(result) : !(error <= bound) && !may)
+            note(with, (struct cgx_excess){isfinite(error) ? error / bound : INFINITY,
+                                           (double)(block->first + i), result, exact, bound});
+        if (isfinite(error)) {
+            with->found->error += error * error;
+            with->found->exact += exact * exact;
+        }
+    }
+}
+
+/* How far the elements of a bucket may be, all together, from what they were before quantisations
+ * whose steps add up to SCALES: four times as far as normal elements would, or as they are from 0.
+ */
+static double reach_of(unsigned encoding, double scales)
+{
+    double range = cgx_encoding_range(encoding, CGX_ROUNDING_NEAREST);
+    double error = 16 * cgx_rotated_error(cgx_encoding_width(encoding));
+
+    return scales * sqrt(CGX_ROTATED_BUCKET * range * (error < 1 ? error : 1));
+}
+
+/* Elements that were rotated have one bound, REACH, for the root of the sum of their squared
+ * errors, beside what rounding adds to each. */
+static void compare_rotated(const struct comparison *with, const struct cgx_check_block *block,
+                            size_t first, size_t end, double reach)
+{
+    double squares = 0, slack = 0, most = -1;
+    struct cgx_excess worst = {0};
+
+    for (size_t i = first; i < end; i++) {
+        double result = with->result[i], exact = block->exact[i], error = fabs(result - exact);
+        double least = bound_of(with, exact, block->magnitude[i], 0);
+
+        if (!isfinite(error)) {
+            if (fabs(exact) + reach < overflow_of(with->plan->dtype))
+                note(with, (struct cgx_excess){INFINITY, (double)(block->first + i), result, exact,
+                                               reach});
+            continue;
+        }
+        squares += error * error;
+        slack += least * least;
+        with->found->error += error * error;
+        with->found->exact += exact * exact;
+        if (error > most) {
+            most = error;
+            worst = (struct cgx_excess){0, (double)(block->first + i), result, exact, 0};
+        }
+    }
+    worst.bound = reach + sqrt(slack);
+    worst.excess = sqrt(squares) / worst.bound;
+    if (sqrt(squares) > worst.bound)
+        note(with, worst);
+}
+
+void cgx_check_bound(const struct cgx_plan *plan, unsigned ranks,
+                     const struct cgx_check_block *block, const float *result,
+                     struct cgx_compared *found)
+{
+    const struct comparison with = {plan, ranks, result, found};
+
+    for (size_t first = 0, end; first < block->count; first = end) {
+        unsigned encoding =
+            cgx_segment_encoding(&plan->segments[cgx_plan_segment(plan, block->first + first)]);
+        bool is_rotated = cgx_encoding_is_rotated(encoding);
+        double scales = 0;
+
+        end = first + (is_rotated ? plan->unit : plan->bucket_size);
+        end = end < block->count ? end : block->count;
+        for (size_t i = first; i < end; i += plan->bucket_size)
+            scales += block->scales[i / plan->bucket_size];
+        if (isnan(scales))
+            compare_poisoned(&with, block, first, end);
+        else if (is_rotated)
+            compare_rotated(&with, block, first, end, reach_of(encoding, scales));
+        else
+            compare_bucket(&with, block, first, end, scales);
+    }
+}
