@@ -3,6 +3,8 @@
 
 #include "codec/peek.h"
 
+#include <math.h>
+
 #include "codec/encoding.h"
 #include "codec/host_rotated.h"
 #include "codec/rotated.h"
@@ -28,7 +30,7 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     if (cgx_encoding_is_rotated(piece->bits)) {
         if (cgx_rotated_elements(&walk, &bucket, payload, values, scale) != CGX_OK)
             return CGX_ERR_FORMAT;
-        *scale *= cgx_rotated_uniform(cgx_encoding_width(piece->bits), coding->least_squares);
+        *scale *= (float)sqrt(12 * cgx_encoding_variance(piece->bits, coding->rounding));
         return CGX_OK;
     }
     if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)

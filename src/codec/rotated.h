@@ -168,22 +168,6 @@ CGX_QUANT int cgx_rotated_is_header(uint32_t header)
            ((header & 0xFFFFu) == 0 && header >= 0x00800000u && header < 0x7F800000u);
 }
 
-/* This times the header of a bucket is the step u of uniform levels whose squared error, u^2 / 12,
- * is what rotated elements of that header have: with D the least squared error that the levels of a
- * width have on a normal distribution, and R = Q / A on it, that error is D (32 R header)^2 with
- * the scale of least error, and 1 - D times that with the unbiased one. D and R follow from the
- * thresholds and the levels. */
-CGX_QUANT float cgx_rotated_uniform(uint32_t width, int least_squares)
-{
-    const float steps[CGX_ROTATED_WIDTHS][2] = {{11092.5f, 13902.4f},
-                                                {5839.0f, 6215.5f},
-                                                {2018.46f, 2054.29f},
-                                                {998.22f, 1003.02f},
-                                                {44788.6f, 44845.1f}};
-
-    return steps[width - 1][least_squares != 0];
-}
-
 /* Levels times a header from here on are rotated back with the header times CGX_ROTATED_ASIDE, and
  * the elements divided by it, so that nothing overflows but elements. */
 #define CGX_ROTATED_LARGE 0x1p80f

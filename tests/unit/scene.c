@@ -49,8 +49,9 @@ static void vary_widths(struct scene *scene)
     for (size_t i = 0; i < scene->plan->nsegments; i++) {
         const struct cgx_segment *segment = &scene->plan->segments[i];
 
-        widths[i] = segment->least == segment->most ? segment->bits
-                                                    : (uint8_t)(1 + (scene->bits - 1 + i) % 8);
+        widths[i] = segment->least == segment->most
+                        ? segment->bits
+                        : (uint8_t)(1 + (scene->bits - 1 + i) % segment->most);
     }
     cgx_plan_set(scene->plan, widths);
     free(widths);
@@ -59,6 +60,7 @@ static void vary_widths(struct scene *scene)
 void scene_prepare(struct scene *scene)
 {
     const struct cgx_settings settings = {.bits = (int)scene->bits,
+                                          .codec = scene->codec,
                                           .bucket_size = scene->bucket_size,
                                           .rounding = scene->rounding,
                                           .skip_incomplete_buckets = scene->skip_incomplete,
@@ -218,8 +220,8 @@ static void run_rank(void *context, unsigned rank)
                             .encoder = &backend,
                             .decoder = &backend,
                             .scratch = &scratch,
-                            .seed = 7,
-                            .call = 3,
+                            .seed = SCENE_SEED,
+                            .call = SCENE_CALL,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],
                             .standing = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE

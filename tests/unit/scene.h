@@ -10,6 +10,10 @@
 
 #define SCENE_MOST_RANKS 16
 
+/* Of its calls. */
+#define SCENE_SEED 7
+#define SCENE_CALL 3
+
 /* Which operation of which rank's backend fails, or which of its messages arrives garbled: the
  * NTHth, from 0. */
 struct scene_fault {
@@ -28,6 +32,7 @@ struct scene {
     enum cgx_reduction inner, cross;
     enum cgx_dtype dtype;
     unsigned bits, bucket_size;
+    enum cgx_family codec;
     enum cgx_rounding rounding;
     size_t count;
     bool skip_incomplete, in_place;

@@ -131,6 +131,14 @@ static void test_results(bool raw)
 
 /* ---- the bytes, by the reference ---- */
 
+static struct cgx_coding coding_of(const struct scene *scene)
+{
+    return (struct cgx_coding){.dtype = scene->dtype,
+                               .bucket_size = scene->bucket_size,
+                               .seed = SCENE_SEED,
+                               .call = SCENE_CALL};
+}
+
 /* What the owner of CHUNK gets from the ranks of NODE, all at once; into SOURCES. Where that is
  * raw, pieces begin at the start. */
 static size_t node_sources(const struct scene *scene, const struct cgx_piece *piece, unsigned node,
@@ -138,7 +146,7 @@ static size_t node_sources(const struct scene *scene, const struct cgx_piece *pi
                            const unsigned char **sources)
 {
     const struct cgx_nodes *nodes = scene->nodes;
-    struct cgx_coding coding = {.dtype = scene->dtype, .bucket_size = scene->bucket_size};
+    const struct cgx_coding coding = coding_of(scene);
     size_t count = 0;
 
     for (unsigned i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
@@ -164,14 +172,15 @@ static size_t node_sources(const struct scene *scene, const struct cgx_piece *pi
 static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum)
 {
     const struct cgx_nodes *nodes = scene->nodes;
-    struct cgx_coding coding = {.dtype = scene->dtype, .bucket_size = scene->bucket_size};
+    struct cgx_coding coding = coding_of(scene);
     struct cgx_range range =
         cgx_split_part(scene->plan, cgx_schedule_chunks(&scene->schedule), chunk, 1, 0);
     unsigned home = chunk % nodes->nodes, shard = chunk / nodes->nodes;
     unsigned owner = nodes->members[nodes->first[home] + shard];
     const unsigned char *sources[2 * SCENE_MOST_RANKS], *partials[SCENE_MOST_RANKS];
-    struct cgx_piece piece = {.first = range.first * scene->bucket_size, .bits = scene->bits};
-    size_t end = range.end * scene->bucket_size, stride, count = 0;
+    struct cgx_piece piece = {.first = range.first * scene->plan->unit,
+                              .bits = cgx_segment_encoding(&scene->plan->segments[0])};
+    size_t end = range.end * scene->plan->unit, stride, count = 0;
     unsigned char *memory;
 
     if (range.first == range.end)
@@ -207,15 +216,17 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
     free(memory);
 }
 
-static void test_reference(void)
+static void test_reference(enum cgx_family codec)
 {
     for (size_t t = 0; t < TOPOLOGIES; t++) {
         bool same = true;
 
         for (unsigned way = 0; way < 12; way++) {
-            struct scene scene = scene_of(topologies[t], (enum cgx_dtype)(way / 4), 1999);
+            struct scene scene = scene_of(topologies[t], (enum cgx_dtype)(way / 4),
+                                          codec == CGX_FAMILY_ROTATED ? 6789 : 1999);
             void *sum;
 
+            scene.codec = codec;
             scene.leaders = way % 2;
             scene.raw = way / 2 % 2;
             scene_fill(&scene, 11);
@@ -228,7 +239,8 @@ static void test_reference(void)
             free(sum);
             scene_free(&scene);
         }
-        ok(same, "nodes %s: sums are formed as the design says, to the bit", topologies[t]);
+        ok(same, "nodes %s%s: sums are formed as the design says, to the bit", topologies[t],
+           codec == CGX_FAMILY_ROTATED ? ", rotated" : "");
     }
 }
 
@@ -262,7 +274,8 @@ int main(void)
 {
     test_results(false);
     test_results(true);
-    test_reference();
+    test_reference(CGX_FAMILY_MAXMIN);
+    test_reference(CGX_FAMILY_ROTATED);
     test_crossing();
     return done_testing();
 }
