@@ -147,17 +147,21 @@ static void say(const struct scene *scene, const char *nodes, unsigned way, doub
          scene->seen[0].distance, distance, scene->outcomes[0]);
 }
 
-static void test_gradients(enum kind kind)
+static const char *const codecs[] = {"", ", rotated"};
+
+static void test_gradients(enum kind kind, enum cgx_family codec)
 {
+    unsigned most_bits = codec == CGX_FAMILY_ROTATED ? CGX_ROTATED_WIDTHS : CGX_WIDTHS;
     unsigned cases = 0, wrong = 0;
 
-    for (unsigned way = 0; way < 24 * 8; way++) {
+    for (unsigned way = 0; way < 24 * most_bits; way++) {
         const char *nodes = topologies[way * 5 % TOPOLOGIES];
         struct scene scene = scene_for(nodes, way % 24, 1 + way / 24);
         double most = scene.ranks - 1;
         const double distances[] = {0.13, 0.3, 0.9 * most, fmin(10, 0.97 * most)};
         double distance = distances[way / 3 % 4];
 
+        scene.codec = codec;
         fill(&scene, kind, distance, way + 1);
         scene_run(&scene);
         cases += scene.schedule.watched;
@@ -167,8 +171,8 @@ static void test_gradients(enum kind kind)
         }
         scene_free(&scene);
     }
-    ok(wrong == 0 && cases > 0, "gradients, %s: %u of %u sums are held back", kinds[kind], wrong,
-       cases);
+    ok(wrong == 0 && cases > 0, "gradients, %s%s: %u of %u sums are held back", kinds[kind],
+       codecs[codec], wrong, cases);
 }
 
 /* Random rounding leaves little of small elements below 6 bits. */
@@ -177,16 +181,18 @@ static bool must_be_found(const struct scene *scene)
     return scene->bits >= (scene->rounding == CGX_ROUNDING_NEAREST ? 4 : 6);
 }
 
-static void test_weights(enum kind kind)
+static void test_weights(enum kind kind, enum cgx_family codec)
 {
     static const double distances[] = {0, 1e-4, 1e-3};
+    unsigned most_bits = codec == CGX_FAMILY_ROTATED ? CGX_ROTATED_WIDTHS : CGX_WIDTHS;
     unsigned cases[2] = {0}, found[2] = {0};
 
-    for (unsigned way = 0; way < 24 * 6; way++) {
+    for (unsigned way = 0; way < 24 * (most_bits - 2); way++) {
         const char *nodes = topologies[way * 5 % TOPOLOGIES];
         struct scene scene = scene_for(nodes, way % 24, 3 + way / 24);
         bool must = must_be_found(&scene), held;
 
+        scene.codec = codec;
         fill(&scene, kind, distances[way / 3 % 3], way + 1);
         scene_run(&scene);
         held = is_held_back(&scene, CGX_SIGHT_CLOSE);
@@ -197,8 +203,8 @@ static void test_weights(enum kind kind)
         scene_free(&scene);
     }
     ok(found[1] == cases[1] && cases[1] > 0,
-       "weights, %s: from 4 bits on %u of %u are found (else, or below 6 at random, %u of %u)",
-       kinds[kind], found[1], cases[1], found[0], cases[0]);
+       "weights, %s%s: from 4 bits on %u of %u are found (else, or below 6 at random, %u of %u)",
+       kinds[kind], codecs[codec], found[1], cases[1], found[0], cases[0]);
 }
 
 /* ---- other sums ---- */
@@ -336,10 +342,10 @@ static void test_unwatched(void)
 
 int main(void)
 {
-    for (int kind = 0; kind < KINDS; kind++)
-        test_gradients((enum kind)kind);
-    for (int kind = 0; kind < KINDS; kind++)
-        test_weights((enum kind)kind);
+    for (int way = 0; way < 2 * KINDS; way++)
+        test_gradients((enum kind)(way / 2), (enum cgx_family)(way % 2));
+    for (int way = 0; way < 2 * KINDS; way++)
+        test_weights((enum kind)(way / 2), (enum cgx_family)(way % 2));
     test_one_sign();
     test_not_finite(false);
     test_not_finite(true);
