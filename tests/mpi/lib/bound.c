@@ -17,7 +17,7 @@ struct bucket {
     double *inputs; /* of rank p: [p * scheme->bucket, ...) */
     double *sum;
     double *partial; /* the ring's */
-    double steps;    /* upper bound of the sum of the steps */
+    double steps;    /* upper bound of the sum of the steps; rotated: expected errors */
     double model;    /* expected squared error */
 };
 
@@ -30,7 +30,7 @@ struct scheme scheme_from_environment(enum element type)
     const char *skip = getenv("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    const char *inside = getenv("CGX_INTRA_COMPRESS");
+    const char *inside = getenv("CGX_INTRA_COMPRESS"), *codec = getenv("CGX_CODEC");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
@@ -42,6 +42,11 @@ struct scheme scheme_from_environment(enum element type)
         .skip_incomplete = skip && strcmp(skip, "1") == 0,
     };
 
+    if (codec && strcmp(codec, "rotated") == 0 && scheme.bits <= 5) {
+        scheme.rotated =
+            (const double[]){0.5708, 0.1331, 0.0358, 0.00963, 0.00252}[scheme.bits - 1];
+        scheme.bucket = 1024;
+    }
     return scheme;
 }
 
@@ -69,7 +74,18 @@ double bound_step(const struct scheme *scheme, double min, double max)
 /* The share of a step that one quantisation may be off. */
 static double share(const struct scheme *scheme)
 {
+    if (scheme->rotated > 0)
+        return 4;
     return (scheme->stochastic ? 1 : 0.5) * (1 + 0x1p-8);
+}
+
+static double norm_of(const struct bucket *bucket, const double *values)
+{
+    double squares = 0;
+
+    for (size_t i = 0; i < bucket->count; i++)
+        squares += values[i] * values[i];
+    return sqrt(squares);
 }
 
 /* The step of values that lie within ERROR of VALUES, but for float32 rounding. */
@@ -77,6 +93,10 @@ static double step_near(const struct bucket *bucket, const double *values, doubl
 {
     double min = values[0], max = values[0];
 
+    if (bucket->scheme->rotated > 0) {
+        error += norm_of(bucket, values);
+        return sqrt(bucket->scheme->rotated) * error + fmin(error, 0x1p-102); /* steps of 0 */
+    }
     for (size_t i = 1; i < bucket->count; i++) {
         min = values[i] < min ? values[i] : min;
         max = values[i] > max ? values[i] : max;
@@ -86,8 +106,11 @@ static double step_near(const struct bucket *bucket, const double *values, doubl
     return bound_step(bucket->scheme, min - error, max + error);
 }
 
+/* Expected of an element, or if they are rotated of all. */
 static double variance(const struct scheme *scheme, double step)
 {
+    if (scheme->rotated > 0)
+        return step * step;
     return step * step / (scheme->stochastic ? 6 : 12);
 }
 
@@ -214,7 +237,8 @@ static void compare(const struct bucket *bucket, size_t i, double result, struct
     allowed += element_half_ulp(bucket->scheme->type, fabs(bucket->sum[i]) + allowed);
     if (!(error <= INFINITY)) /* NaN */
         error = INFINITY;
-    outcome->worst = fmax(outcome->worst, error / allowed);
+    if (bucket->scheme->rotated == 0)
+        outcome->worst = fmax(outcome->worst, error / allowed);
     outcome->square += error * error;
 }
 
@@ -259,9 +283,24 @@ static void find_laundered(const struct bucket *bucket, size_t first, const void
     }
 }
 
+/* SQUARES of the errors of a bucket, with what rounding to the type adds. */
+static void compare_rotated(const struct bucket *bucket, double squares, struct outcome *outcome)
+{
+    double allowed = share(bucket->scheme) * bucket->steps, rounding = 0;
+
+    for (size_t i = 0; i < bucket->count; i++)
+        rounding += pow(element_half_ulp(bucket->scheme->type, fabs(bucket->sum[i]) + allowed), 2);
+    allowed += sqrt(rounding) + bucket->ranks * 0x1p-20 * norm_of(bucket, bucket->sum);
+    if (squares > 0)
+        outcome->worst = fmax(outcome->worst, sqrt(squares) / allowed);
+    outcome->model += bucket->model;
+}
+
 static void compare_bucket(struct bucket *bucket, enum data_kind kind, uint64_t seed, size_t first,
                            const void *result, struct outcome *outcome)
 {
+    double before;
+
     for (int p = 0; p < bucket->ranks; p++) {
         for (size_t i = 0; i < bucket->count; i++)
             bucket->inputs[(size_t)p * bucket->scheme->bucket + i] =
@@ -272,9 +311,13 @@ static void compare_bucket(struct bucket *bucket, enum data_kind kind, uint64_t 
         find_laundered(bucket, first, result, outcome);
         return;
     }
+    before = outcome->square;
     for (size_t i = 0; i < bucket->count; i++)
         compare(bucket, i, element_load(bucket->scheme->type, result, first + i), outcome);
-    outcome->model += bucket->model * (double)bucket->count;
+    if (bucket->scheme->rotated > 0)
+        compare_rotated(bucket, outcome->square - before, outcome);
+    else
+        outcome->model += bucket->model * (double)bucket->count;
 }
 
 void bound_compare(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,

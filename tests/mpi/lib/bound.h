@@ -4,8 +4,10 @@
 /* The error that a compressed sum may have, worked out in double precision from the contract:
  * bucket k holds elements [kB, (k+1)B); |result - exact sum| <= c * (sum of the steps of all
  * quantisations that the element went through) * (1 + 2^-8), c = 1/2 for nearest and 1 for
- * stochastic rounding, plus float32 rounding and half an ulp of the output. Shares nothing with the
- * library. */
+ * stochastic rounding, plus float32 rounding and half an ulp of the output. Of rotated
+ * quantisation, in buckets of 1024, there is an expected error, relative to the square of what was
+ * quantised; the root of a bucket's squared errors is to be within four times the root of that, of
+ * all quantisations. Shares nothing with the library. */
 #ifndef TESTS_MPI_LIB_BOUND_H
 #define TESTS_MPI_LIB_BOUND_H
 
@@ -23,6 +25,7 @@ struct scheme {
     enum element type;
     unsigned bits; /* 32: exact */
     size_t bucket;
+    double rotated; /* the expected error of rotated quantisation; 0: max-min quantisation */
     bool stochastic;
     bool ring;
     int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
