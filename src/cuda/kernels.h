@@ -19,6 +19,7 @@
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
+#include "codec/encoding.h"
 #include "codec/measure.h"
 
 #define CGX_KERNEL_THREADS 128
@@ -97,6 +98,8 @@ struct cgx_kernel_args {
     uint32_t nsources;
     uint32_t bucket_size;
     uint32_t partial;             /* reduce: not 0: the sums will be added to others */
+    uint32_t key;                 /* of rotations: cgx_rotated_key of SEED and CALL */
+    uint32_t least_squares;       /* rotated: not 0: steps make errors least */
     struct cgx_sampling sampling; /* measure */
 };
 
