@@ -33,11 +33,15 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_kernels_body.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
+	src/codec/host_rotated.c src/codec/host_rotated.h \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/measure.c src/codec/measure.h \
 	src/codec/peek.c src/codec/peek.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
+	src/codec/rotated.h \
+	src/codec/rotated_kernels.h \
+	src/codec/rotated_portable.c \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
 	src/topo/room.c src/topo/room.h \

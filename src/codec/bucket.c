@@ -84,6 +84,8 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
     struct cgx_bucket bucket;
     struct cgx_scale scale;
 
+    if (cgx_encoding_is_rotated(piece->bits))
+        return false;
     here.offset = 0;
     cgx_walk_piece(&walk, &here);
     bucket = cgx_walk_bucket(&walk, index);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The codec: operations that the host and every backend carry out with the same bytes as result.
- * The arithmetic is in quant.h, the layout in format.h. */
+ * The arithmetic is in quant.h and rotated.h, the layout in format.h. */
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
@@ -12,10 +12,13 @@
 struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size;       /* power of two, 64 to 4096 */
-    enum cgx_rounding rounding; /* stochastic only with widths from 2 */
+    enum cgx_rounding rounding; /* stochastic only with widths from 2; rotated encodings: no part */
+    /* Rotated encodings: the scale of least error instead of the unbiased one. */
+    bool least_squares;
     bool partial; /* reduce: its sums will be added to others, so the type's range is no limit */
-    /* Stochastic rounding only. The random bits of element i are a function of these and i alone;
-     * two quantisations of the same element must differ in them. */
+    /* Of stochastic rounding: the random bits of element i are a function of these and i alone; two
+     * quantisations of the same element must differ in them. Of rotated encodings the signs are a
+     * function of seed and call, which all ranks have in common. */
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
     uint32_t stream; /* which rank quantises, at which stage */
@@ -41,7 +44,8 @@ enum cgx_operation {
      * stands for the unquantised elements IN and may occur at most once, among raw ones too. The
      * same PIECES describe every payload and every raw source. A sum that may exceed the type's
      * range (a partial one: that of float32), given the scales of its sources, poisons its bucket;
-     * unquantised elements have none. CGX_ERR_FORMAT as for decode. */
+     * unquantised elements have none. Rotated, only a sum that is not finite does. CGX_ERR_FORMAT
+     * as for decode. */
     CGX_REDUCE,
 
     /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT if a
@@ -49,9 +53,9 @@ enum cgx_operation {
     CGX_DECODE,
 
     /* Sums SOURCES as reduce does and measures what quantising the sum would cost: writes to OUT,
-     * an array of struct cgx_sample, for every sampled bucket (measure.h) of every piece whose
-     * width is not CGX_BITS_EXACT, one after the other, what that says, for all widths and the
-     * rounding of CODING. The widths of PIECES are those of the sources alone. A bucket is poisoned
+     * an array of struct cgx_sample, for every sampled bucket (measure.h) of every piece that is
+     * max-min quantised, one after the other, what that says, for all widths and the rounding of
+     * CODING. The widths of PIECES are those of the sources alone. A bucket is poisoned
      * if the sum itself is, whatever the scales of its sources. CGX_ERR_FORMAT as for decode, for
      * the buckets that are sampled. */
     CGX_MEASURE,

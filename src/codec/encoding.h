@@ -49,6 +49,21 @@ static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned
     return rest < size ? rest : size;
 }
 
+/* Bits per element in plane I (format.h) of a piece; 0: no such plane. What is rotated has its
+ * codes in the first. */
+static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
+{
+    if (cgx_encoding_is_rotated(encoding))
+        return i == 0 ? cgx_encoding_width(encoding) : 0;
+    return cgx_plane_width(encoding, i);
+}
+
+/* Elements that the codes of a bucket of COUNT elements are padded to. */
+static inline size_t cgx_encoding_padded(unsigned encoding, size_t count)
+{
+    return cgx_encoding_is_rotated(encoding) ? CGX_ROTATED_BUCKET : cgx_codes_padded(count);
+}
+
 /* Bytes of COUNT elements, a multiple of BUCKET_SIZE and, if they are rotated, of
  * CGX_ROTATED_BUCKET: with the headers of their buckets, without padding. */
 static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,

@@ -59,6 +59,8 @@ struct cgx_host_kernels {
      * not depend on BITS. */
     uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
                         bool stochastic);
+
+    const struct cgx_rotated_kernels *rotated; /* rotated_kernels.h */
 };
 
 /* A set of kernels: "portable", "avx2" or "avx512". */

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What the sets have in common: plain C written for the compiler's vectoriser. A file that includes
- * this has defined the set's symbol CGX_HOST_SET, its name CGX_HOST_NAME, and the functions for
- * which processors have instructions that plain C does not reach:
+ * this has defined the set's symbol CGX_HOST_SET, its name CGX_HOST_NAME, its kernels of rotated
+ * encodings CGX_HOST_ROTATED, and the functions for which processors have instructions that plain C
+ * does not reach:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
  *   scan                            extremes of COUNT elements
  *   quantise_nearest, quantise_stochastic
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "codec/measure.h"
+#include "codec/rotated_kernels.h"
 
 /* Codes pass through the first-level cache as bytes, so many at a time. */
 #define BLOCK 512
@@ -257,5 +259,6 @@ const struct cgx_codec CGX_HOST_SET = {
             .encode = encode,
             .decode = decode,
             .squares = squares,
+            .rotated = &CGX_HOST_ROTATED,
         },
 };

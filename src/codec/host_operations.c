@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/host_rotated.h"
 #include "codec/host_walk.h"
 
 /* An operation at work. */
@@ -16,16 +17,6 @@ struct run {
     cgx_bucket_values values; /* of one bucket: its elements widened, its levels or its sum */
     cgx_bucket_values addend;
 };
-
-/* Asks for the elements of a later bucket, BYTES like the one at ELEMENTS, from memory. What the
- * processor does by itself stops at the end of a page and comes late for what is to be written. */
-static void prefetch(const void *elements, size_t bytes)
-{
-    uintptr_t ahead = (uintptr_t)elements + 8192; /* a quarter of a first-level cache, or less */
-
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch((const void *)(ahead + i));
-}
 
 static size_t element_size(const struct run *run)
 {
@@ -51,10 +42,10 @@ static enum cgx_status encode_bucket(struct run *run, const struct cgx_bucket *b
     const cgx_float32 *values = (const cgx_float32 *)elements;
     unsigned char *payload = run->work->out;
 
-    prefetch(elements, bucket->count * element_size(run));
+    cgx_walk_prefetch(elements, bucket->count * element_size(run));
     /* Here the codes are half of what is read; for fewer it costs more than it gains. */
     if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
-        prefetch(payload + bucket->codes[0], bucket->count);
+        cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
     if (dtype != CGX_FLOAT32) {
         walk->kernels->widen[dtype](elements, bucket->count, run->values);
         values = run->values;
@@ -92,7 +83,7 @@ static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *b
     unsigned char *elements = (unsigned char *)run->work->out + bucket->first * size;
     struct cgx_scale scale;
 
-    prefetch(elements, bucket->count * size);
+    cgx_walk_prefetch(elements, bucket->count * size);
     if (cgx_walk_scale(bucket, run->work->in, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
     if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON) {
@@ -108,20 +99,6 @@ static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *b
 }
 
 /* ---- sums ---- */
-
-/* Where the elements from FIRST of the caller's buffer on are in source P, if that is not
- * quantised: in the buffer or, where it is raw, in the source. NULL if it is a payload. */
-static const unsigned char *unquantised(const struct run *run, size_t p, size_t first)
-{
-    const struct cgx_piece *piece = run->walk.piece;
-    const unsigned char *source = run->work->sources[p];
-
-    if (!source)
-        return cgx_walk_element(&run->walk, run->work->in, first);
-    if (cgx_is_raw(run->walk.coding, p))
-        return cgx_walk_element(&run->walk, source + piece->raw, first - piece->first);
-    return NULL;
-}
 
 /* Adds COUNT unquantised elements; those of the first source are the sum. */
 static void add_elements(struct run *run, const void *elements, size_t count, bool is_first)
@@ -146,7 +123,8 @@ static enum cgx_status sum_bucket(struct run *run, const struct cgx_bucket *buck
     *scales = 0;
     for (size_t p = 0; p < run->work->nsources; p++) {
         const unsigned char *source = run->work->sources[p];
-        const unsigned char *elements = unquantised(run, p, bucket->first);
+        const unsigned char *elements =
+            cgx_walk_unquantised(&run->walk, run->work, p, bucket->first);
         struct cgx_scale scale;
 
         if (elements) {
@@ -174,7 +152,8 @@ static void reduce_exact(struct run *run)
 
         n = n < CGX_BUCKET_SIZE_MAX ? n : CGX_BUCKET_SIZE_MAX;
         for (size_t p = 0; p < run->work->nsources; p++) {
-            const unsigned char *elements = unquantised(run, p, piece->first + start);
+            const unsigned char *elements =
+                cgx_walk_unquantised(&run->walk, run->work, p, piece->first + start);
 
             if (!elements)
                 elements = run->work->sources[p] + piece->offset + start * size;
@@ -242,12 +221,15 @@ static enum cgx_status measure_bucket(struct run *run, const struct cgx_bucket *
 static const struct operation {
     void (*exact)(struct run *run); /* a piece that is not quantised; NULL: nothing to do */
     enum cgx_status (*bucket)(struct run *run, const struct cgx_bucket *bucket);
+    /* of a rotated encoding; NULL: nothing to do */
+    enum cgx_status (*rotated)(const struct cgx_walk *walk, const struct cgx_work *work,
+                               const struct cgx_bucket *bucket);
     bool writes_payload, samples;
 } operations[CGX_OPERATIONS] = {
-    [CGX_ENCODE] = {encode_exact, encode_bucket, .writes_payload = true},
-    [CGX_REDUCE] = {reduce_exact, reduce_bucket, .writes_payload = true},
-    [CGX_DECODE] = {decode_exact, decode_bucket},
-    [CGX_MEASURE] = {NULL, measure_bucket, .samples = true}};
+    [CGX_ENCODE] = {encode_exact, encode_bucket, cgx_rotated_encode, .writes_payload = true},
+    [CGX_REDUCE] = {reduce_exact, reduce_bucket, cgx_rotated_reduce, .writes_payload = true},
+    [CGX_DECODE] = {decode_exact, decode_bucket, cgx_rotated_decode},
+    [CGX_MEASURE] = {NULL, measure_bucket, NULL, .samples = true}};
 
 /* Writes zeros between the parts of the piece. */
 static void pad(const struct run *run)
@@ -261,9 +243,20 @@ static void pad(const struct run *run)
         end = piece->count * element_size(run);
     for (int i = 0; i < CGX_PLANES && !cgx_encoding_is_exact(piece->bits); i++) {
         memset(at + end, 0, layout->plane[i] - end);
-        end = layout->plane[i] + layout->elements / 8 * cgx_plane_width(piece->bits, i);
+        end = layout->plane[i] + layout->elements / 8 * cgx_encoding_plane(piece->bits, i);
     }
     memset(at + end, 0, layout->bytes - end);
+}
+
+static enum cgx_status run_rotated(const struct run *run, const struct operation *operation)
+{
+    for (size_t i = 0; operation->rotated && i < run->walk.layout.buckets; i++) {
+        struct cgx_bucket bucket = cgx_walk_bucket(&run->walk, i);
+
+        if (operation->rotated(&run->walk, run->work, &bucket) != CGX_OK)
+            return CGX_ERR_FORMAT;
+    }
+    return CGX_OK;
 }
 
 static enum cgx_status run_piece(struct run *run, const struct operation *operation)
@@ -276,6 +269,8 @@ static enum cgx_status run_piece(struct run *run, const struct operation *operat
             operation->exact(run);
         return CGX_OK;
     }
+    if (cgx_encoding_is_rotated(run->walk.piece->bits))
+        return run_rotated(run, operation);
     if (operation->samples)
         count = cgx_sample_count(count, sampling);
     for (size_t i = 0; i < count; i++) {

@@ -6,18 +6,20 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/rotated.h"
 
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
 {
     walk->piece = piece;
     walk->layout =
         cgx_piece_layout(piece->count, piece->bits, walk->coding->bucket_size, walk->coding->dtype);
+    walk->key = cgx_rotated_key(walk->coding->seed, walk->coding->call);
 }
 
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
 {
     const struct cgx_piece *piece = walk->piece;
-    size_t start = index * walk->coding->bucket_size;
+    size_t start = index * cgx_encoding_bucket(piece->bits, walk->coding->bucket_size);
     struct cgx_bucket bucket;
 
     bucket.first = piece->first + start;
@@ -25,18 +27,31 @@ struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
     bucket.header = piece->offset + index * CGX_BUCKET_HEADER_BYTES;
     for (int i = 0; i < CGX_PLANES; i++)
         bucket.codes[i] =
-            piece->offset + walk->layout.plane[i] + start / 8 * cgx_plane_width(piece->bits, i);
+            piece->offset + walk->layout.plane[i] + start / 8 * cgx_encoding_plane(piece->bits, i);
     bucket.constant = bucket.codes[piece->bits >= 4 ? 0 : piece->bits >= 2 ? 1 : 2];
     return bucket;
 }
 
-static void clear_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                        unsigned char *payload)
+const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
+                                          size_t p, size_t first)
 {
-    size_t padded = cgx_codes_padded(bucket->count);
+    const unsigned char *source = work->sources[p];
+
+    if (!source)
+        return cgx_walk_element(walk, work->in, first);
+    if (cgx_is_raw(walk->coding, p))
+        return cgx_walk_element(walk, source + walk->piece->raw, first - walk->piece->first);
+    return NULL;
+}
+
+void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                    unsigned char *payload)
+{
+    unsigned encoding = walk->piece->bits;
+    size_t padded = cgx_encoding_padded(encoding, bucket->count);
 
     for (int i = 0; i < CGX_PLANES; i++)
-        memset(payload + bucket->codes[i], 0, padded / 8 * cgx_plane_width(walk->piece->bits, i));
+        memset(payload + bucket->codes[i], 0, padded / 8 * cgx_encoding_plane(encoding, i));
 }
 
 static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
@@ -48,7 +63,7 @@ void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucke
                      unsigned char *payload)
 {
     write_header(bucket, CGX_BUCKET_POISON, payload);
-    clear_codes(walk, bucket, payload);
+    cgx_walk_clear(walk, bucket, payload);
 }
 
 static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -56,7 +71,7 @@ static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket
 {
     value += 0.0f; /* -0 becomes +0 */
     write_header(bucket, CGX_BUCKET_CONSTANT, payload);
-    clear_codes(walk, bucket, payload);
+    cgx_walk_clear(walk, bucket, payload);
     memcpy(payload + bucket->constant, &value, sizeof value);
 }
 

@@ -14,6 +14,7 @@ struct cgx_walk {
     const struct cgx_coding *coding;
     const struct cgx_piece *piece;
     struct cgx_layout layout;
+    uint32_t key; /* of the signs of rotated encodings */
 };
 
 /* One bucket of the piece; the places are bytes from the start of the payload area. */
@@ -22,7 +23,7 @@ struct cgx_bucket {
     size_t count;
     size_t header;
     size_t codes[CGX_PLANES];
-    size_t constant; /* the first code there is */
+    size_t constant; /* the first code there is; not of a bucket that is rotated */
 };
 
 /* What the header of a bucket says. */
@@ -47,6 +48,25 @@ static inline const unsigned char *cgx_walk_element(const struct cgx_walk *walk,
 {
     return (const unsigned char *)buffer + index * cgx_dtype_size(walk->coding->dtype);
 }
+
+/* Asks for the elements of a later bucket, BYTES like the one at ELEMENTS, from memory. What the
+ * processor does by itself stops at the end of a page and comes late for what is to be written. */
+static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
+{
+    uintptr_t ahead = (uintptr_t)elements + 8192; /* a quarter of a first-level cache, or less */
+
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const void *)(ahead + i));
+}
+
+/* Where the elements from FIRST of the caller's buffer on are in source P of WORK, if that is not
+ * quantised: in the buffer or, where it is raw, in the source. NULL if it is a payload. */
+const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
+                                          size_t p, size_t first);
+
+/* Writes zeros as the codes of a bucket. */
+void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                    unsigned char *payload);
 
 /* Writes header and codes of a bucket whose elements are VALUES, of that RANGE. */
 void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucket,

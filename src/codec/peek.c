@@ -4,7 +4,8 @@
 #include "codec/peek.h"
 
 #include "codec/encoding.h"
-#include "codec/host_walk.h"
+#include "codec/host_rotated.h"
+#include "codec/rotated.h"
 
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
@@ -24,6 +25,12 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
         return CGX_OK;
     }
     bucket = cgx_walk_bucket(&walk, index);
+    if (cgx_encoding_is_rotated(piece->bits)) {
+        if (cgx_rotated_elements(&walk, &bucket, payload, values, scale) != CGX_OK)
+            return CGX_ERR_FORMAT;
+        *scale *= cgx_rotated_uniform(cgx_encoding_width(piece->bits), coding->least_squares);
+        return CGX_OK;
+    }
     if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)
         return CGX_ERR_FORMAT;
     *scale = read.u;
@@ -40,9 +47,9 @@ size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *p
 
     cgx_walk_piece(&walk, piece);
     bucket = cgx_walk_bucket(&walk, index);
-    padded = cgx_codes_padded(bucket.count);
+    padded = cgx_encoding_padded(piece->bits, bucket.count);
     for (int i = 0; i < CGX_PLANES; i++) {
-        unsigned width = cgx_plane_width(piece->bits, i);
+        unsigned width = cgx_encoding_plane(piece->bits, i);
 
         if (width > 0)
             runs[count++] =

@@ -102,8 +102,8 @@ CGX_QUANT int32_t cgx_round_product(float x, float inv)
 
 /* fmaf by name, and without hardware for it: product and sum in double, the sum rounded to odd so
  * that rounding it once more, to float32, gives what one rounding would (Boldo, Melquiond:
- * "Emulation of FMA and Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008). The
- * result is no subnormal number. */
+ * "Emulation of FMA and Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008); a
+ * subnormal number has fewer bits, and is rounded once all the more. */
 CGX_QUANT float cgx_fma_double(float x, float y, float z)
 {
     double product = (double)x * (double)y; /* exact */

@@ -115,7 +115,7 @@ CGX_QUANT uint32_t cgx_rotated_code(float t, uint32_t width, const struct cgx_ro
 CGX_QUANT float cgx_rotated_level(uint32_t code, uint32_t width,
                                   const struct cgx_rotated_book *book)
 {
-    uint32_t half = 1u << (width - 1);
+    uint32_t half = 1u << width >> 1;
 
     return code >= half ? book->levels[code - half] : -book->levels[half - 1 - code];
 }
@@ -182,6 +182,22 @@ CGX_QUANT int cgx_rotated_is_header(uint32_t header)
 {
     return header == 0 || header == CGX_BUCKET_POISON ||
            ((header & 0xFFFFu) == 0 && header >= 0x00800000u && header < 0x7F800000u);
+}
+
+/* This times the header of a bucket is the step u of uniform levels whose squared error, u^2 / 12,
+ * is what rotated elements of that header have: with D the least squared error that the levels of a
+ * width have on a normal distribution, and R = Q / A on it, that error is D (32 R header)^2 with
+ * the scale of least error, and 1 - D times that with the unbiased one. D and R follow from the
+ * thresholds and the levels. */
+CGX_QUANT float cgx_rotated_uniform(uint32_t width, int least_squares)
+{
+    const float steps[CGX_ROTATED_WIDTHS][2] = {{11092.5f, 13902.4f},
+                                                {5839.0f, 6215.5f},
+                                                {2018.46f, 2054.29f},
+                                                {998.22f, 1003.02f},
+                                                {44788.6f, 44845.1f}};
+
+    return steps[width - 1][least_squares != 0];
 }
 
 /* Levels times a header from here on are rotated back with the header times CGX_ROTATED_ASIDE, and

@@ -1,0 +1,231 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Buckets of rotated encodings: types of elements, range, headers. */
+
+#include "codec/host_rotated.h"
+
+#include <string.h>
+
+#include "codec/encoding.h"
+#include "codec/rotated_kernels.h"
+
+/* Sources that are summed in one go, out of registers. */
+#define SOURCES_AT_ONCE 16
+
+static unsigned width_of(const struct cgx_walk *walk)
+{
+    return cgx_encoding_width(walk->piece->bits);
+}
+
+/* The number of a bucket that its signs depend on. */
+static uint32_t number_of(const struct cgx_bucket *bucket)
+{
+    return (uint32_t)(bucket->first / CGX_ROTATED_BUCKET);
+}
+
+static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
+{
+    memcpy(payload + bucket->header, &header, sizeof header);
+}
+
+static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsigned char *payload,
+                                   uint32_t *header)
+{
+    memcpy(header, payload + bucket->header, sizeof *header);
+    return cgx_rotated_is_header(*header) ? CGX_OK : CGX_ERR_FORMAT;
+}
+
+/* ---- encode ---- */
+
+/* All elements of a bucket as float32, zeros behind those that are there: where they are, or in
+ * ROOM. */
+static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                  const unsigned char *elements, float *room)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+
+    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET)
+        return (const cgx_float32 *)elements;
+    walk->kernels->widen[dtype](elements, bucket->count, room);
+    memset(room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *room);
+    return room;
+}
+
+/* Writes a bucket of VALUES times FACTOR: incomplete elements whose squares add up to SQUARES, or a
+ * sum, COMPLETE. */
+static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     const float *values, bool complete, float squares, float factor,
+                     unsigned char *payload)
+{
+    float mean = complete ? squares * 0x1p-10f : squares; /* of complete ones */
+    float total = complete ? squares : squares * 0x1p10f;
+    uint32_t header = 0;
+
+    if (!(squares < INFINITY)) {
+        cgx_walk_poison(walk, bucket, payload);
+        return;
+    }
+    if (squares > 0) {
+        float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms), step;
+        struct cgx_rotated_sums sums = walk->kernels->rotated->quantise(
+            values, complete, inv, width_of(walk), payload + bucket->codes[0]);
+
+        step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
+                                           : cgx_rotated_unbiased(inv, sums.a, total);
+        header = cgx_rotated_header(complete ? step : step * 0x1p-10f, factor);
+    }
+    write_header(bucket, header, payload);
+    if (header == 0)
+        cgx_walk_clear(walk, bucket, payload);
+}
+
+enum cgx_status cgx_rotated_encode(const struct cgx_walk *walk, const struct cgx_work *work,
+                                   const struct cgx_bucket *bucket)
+{
+    const struct cgx_rotated_kernels *kernels = walk->kernels->rotated;
+    const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
+    cgx_rotated_values room, rotated;
+    const cgx_float32 *values;
+    float squares, factor;
+
+    cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
+    values = widened(walk, bucket, elements, room);
+    squares = kernels->rotate(values, 1, walk->key, number_of(bucket), rotated);
+    factor = cgx_rotated_factor(squares);
+    if (factor != 1)
+        squares = kernels->rotate(values, factor, walk->key, number_of(bucket), rotated);
+    quantise(walk, bucket, rotated, false, squares, factor, work->out);
+    return CGX_OK;
+}
+
+/* ---- reduce ---- */
+
+/* A sum at work. Sources wait until there are as many as are summed at once. */
+struct sum {
+    struct cgx_rotated_source waiting[SOURCES_AT_ONCE];
+    size_t nwaiting;
+    bool began;    /* some are in VALUES already */
+    bool elements; /* ROTATED waits */
+    float squares; /* of VALUES */
+    cgx_rotated_values values, rotated, room;
+};
+
+static void add_waiting(const struct cgx_walk *walk, struct sum *sum)
+{
+    sum->squares = walk->kernels->rotated->sum(sum->waiting, sum->nwaiting, width_of(walk),
+                                               sum->began, sum->values);
+    sum->began = true;
+    sum->elements = false;
+    sum->nwaiting = 0;
+}
+
+/* Unquantised ELEMENTS come to a sum in the unit that its levels have. */
+static void add_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                         const unsigned char *elements, struct sum *sum)
+{
+    if (sum->elements || sum->nwaiting == SOURCES_AT_ONCE)
+        add_waiting(walk, sum);
+    walk->kernels->rotated->rotate(widened(walk, bucket, elements, sum->room), 0x1p-10f, walk->key,
+                                   number_of(bucket), sum->rotated);
+    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){.elements = sum->rotated};
+    sum->elements = true;
+}
+
+/* The step of a poisoned bucket is NaN, and so becomes the sum. */
+static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                 const unsigned char *source, struct sum *sum)
+{
+    uint32_t header;
+
+    if (read_header(bucket, source, &header) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (sum->nwaiting == SOURCES_AT_ONCE)
+        add_waiting(walk, sum);
+    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){.codes = source + bucket->codes[0],
+                                                                .step = cgx_bits_float(header)};
+    return CGX_OK;
+}
+
+enum cgx_status cgx_rotated_reduce(const struct cgx_walk *walk, const struct cgx_work *work,
+                                   const struct cgx_bucket *bucket)
+{
+    struct sum sum;
+    float factor;
+
+    sum.nwaiting = 0;
+    sum.began = sum.elements = false;
+    for (size_t p = 0; p < work->nsources; p++) {
+        const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
+
+        if (elements)
+            add_elements(walk, bucket, elements, &sum);
+        else if (add_codes(walk, bucket, work->sources[p], &sum) != CGX_OK)
+            return CGX_ERR_FORMAT;
+    }
+    add_waiting(walk, &sum);
+    factor = cgx_rotated_factor(sum.squares);
+    if (factor != 1) {
+        for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+            sum.values[i] *= factor;
+        add_waiting(walk, &sum);
+    }
+    quantise(walk, bucket, sum.values, true, sum.squares, factor, work->out);
+    return CGX_OK;
+}
+
+/* ---- decode ---- */
+
+/* All elements of a bucket with HEADER. */
+static void restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket, uint32_t header,
+                    const unsigned char *payload, cgx_float32 *values)
+{
+    float step = cgx_bits_float(header);
+    bool is_large = step >= CGX_ROTATED_LARGE; /* the poison is not */
+
+    if (header == 0 || header == CGX_BUCKET_POISON) {
+        for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+            values[i] = step;
+        return;
+    }
+    walk->kernels->rotated->restore(payload + bucket->codes[0], width_of(walk),
+                                    is_large ? step * CGX_ROTATED_ASIDE : step, walk->key,
+                                    number_of(bucket), values);
+    for (size_t i = 0; is_large && i < CGX_ROTATED_BUCKET; i++)
+        values[i] *= 1 / CGX_ROTATED_ASIDE;
+}
+
+enum cgx_status cgx_rotated_decode(const struct cgx_walk *walk, const struct cgx_work *work,
+                                   const struct cgx_bucket *bucket)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    size_t size = cgx_dtype_size(dtype);
+    unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
+    cgx_rotated_values room;
+    uint32_t header;
+
+    cgx_walk_prefetch(elements, bucket->count * size);
+    if (read_header(bucket, work->in, &header) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET) {
+        restore(walk, bucket, header, work->in, (cgx_float32 *)elements);
+    } else {
+        restore(walk, bucket, header, work->in, room);
+        walk->kernels->narrow[dtype](room, bucket->count, elements);
+    }
+    return CGX_OK;
+}
+
+enum cgx_status cgx_rotated_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                     const unsigned char *payload, float *values, float *step)
+{
+    cgx_rotated_values room;
+    uint32_t header;
+
+    if (read_header(bucket, payload, &header) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    restore(walk, bucket, header, payload, room);
+    memcpy(values, room, bucket->count * sizeof *values);
+    *step = cgx_bits_float(header);
+    return CGX_OK;
+}
