@@ -35,7 +35,7 @@ template <class Type> CGX_DEVICE void encode_rotated(const struct cgx_kernel_arg
     power.mean = power.squares;
     power.unit = 1.0f / CGX_ROTATED_BUCKET;
     rotate(signs_of(args, tile, &place), values);
-    write_bucket(args, tile, &place, &power, values);
+    write_bucket(args, tile, &place, &power, find_level(tile, &place), values);
 }
 
 /* ---- decode ---- */
@@ -45,7 +45,7 @@ template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_arg
     const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
-    float values[CGX_LANE];
+    float values[CGX_LANE], step;
     uint32_t header;
     bool is_large;
 
@@ -53,8 +53,8 @@ template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_arg
         return;
     header = *rotated_header(tile, &place, args.payload);
     is_large = cgx_bits_float(header) >= CGX_ROTATED_LARGE;
-    read_levels(args, tile, &place, cgx_bits_float(header) * (is_large ? CGX_ROTATED_ASIDE : 1.0f),
-                values);
+    step = cgx_bits_float(header) * (is_large ? CGX_ROTATED_ASIDE : 1.0f);
+    read_levels(args, tile, &place, find_level(tile, &place) * step, values);
     rotate_back(signs_of(args, tile, &place), values);
     if (is_large) {
         CGX_BRANCH;
@@ -69,24 +69,13 @@ template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_arg
         for (int i = 0; i < CGX_LANE / Type::LANES; i++)
             quads.words[i / cgx_quads<Type>::WORDS][i % cgx_quads<Type>::WORDS] =
                 header == 0 ? 0 : Type::NAN_WORD;
-    }
-    if (!cgx_rotated_is_header(header) && place.lane == 0)
+    } else if (!cgx_rotated_is_header(header)) {
         *args.status = CGX_KERNEL_BAD_HEADER;
+    }
     store_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
 }
 
 /* ---- reduce ---- */
-
-/* Looks at the headers of all sources, a lane at one. */
-CGX_DEVICE void check_headers(const struct cgx_kernel_args &args,
-                              const struct cgx_rotated_tile *tile,
-                              const struct cgx_rotated_place *place)
-{
-    for (uint32_t s = place->lane; s < args.nsources; s += 32)
-        if (args.sources[s] > 0 &&
-            !cgx_rotated_is_header(*rotated_header(tile, place, global_memory(args.sources[s]))))
-            *args.status = CGX_KERNEL_BAD_HEADER;
-}
 
 /* The address of the bucket's elements in source S, which is not quantised. */
 template <class Type>
@@ -121,31 +110,48 @@ CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx
         sums[i] += addends[i];
 }
 
+/* Adds up to 32 sources from FIRST on. */
+template <class Type>
+CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, uint32_t first, float level,
+                            float *sums)
+{
+    const struct cgx_rotated_sources sources = look_at_sources(args, tile, place, first);
+    uint32_t s = 0;
+
+#pragma unroll 1
+    while (s < sources.count) {
+        const uint32_t left = ~(sources.payloads >> s);
+        const uint32_t payloads = min((uint32_t)__ffs((int)left) - 1, (uint32_t)CGX_BATCH);
+
+        if (payloads == 0)
+            add_rotated<Type>(args, tile, place, first + s++, sums);
+        else
+            add_payloads(tile, place, &sources, s, payloads, level, sums);
+        s += payloads;
+    }
+}
+
 template <class Type> CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
 {
     const struct cgx_rotated_tile *tile =
         find_rotated_tile<true>(args, sizeof(typename Type::element));
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_power power;
-    float sums[CGX_LANE] = {};
-    uint32_t s = 0;
+    float sums[CGX_LANE] = {}, level;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
         return;
-    check_headers(args, tile, &place);
+    level = find_level(tile, &place);
 #pragma unroll 1
-    for (;;) {
-        s = add_payloads(args, tile, &place, s, sums);
-        if (s >= args.nsources)
-            break;
-        add_rotated<Type>(args, tile, &place, s++, sums);
-    }
+    for (uint32_t first = 0; first < args.nsources; first += 32)
+        add_sources<Type>(args, tile, &place, first, level, sums);
     __syncwarp(); /* the result may be one of the sources */
     power.squares = sum_in_range<true>(sums, &power.factor);
     power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
     power.unit = 1.0f;
-    write_bucket(args, tile, &place, &power, sums);
+    write_bucket(args, tile, &place, &power, level, sums);
 }
 
 #endif

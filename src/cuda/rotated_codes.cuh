@@ -48,6 +48,24 @@ template <uint32_t WIDTH> CGX_DEVICE float lane_level(uint32_t lane)
     return (lane & half) != 0 ? nodes[1] : -nodes[1];
 }
 
+/* Once for a kernel, for all that it does with levels. */
+CGX_DEVICE float find_level(const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place)
+{
+    uint32_t width = tile->width;
+
+    if (width == 4)
+        return lane_level<4>(place->lane);
+    CGX_FORGET(width); /* a jump through a table would take longer */
+    if (width == 3)
+        return lane_level<3>(place->lane);
+    CGX_FORGET(width);
+    if (width == 2)
+        return lane_level<2>(place->lane);
+    CGX_FORGET(width);
+    return width == 5 ? lane_level<5>(place->lane) : lane_level<1>(place->lane);
+}
+
 /* ---- codes in words ---- */
 
 /* Of the codes that have no word of their own, one string, what word W has in its upper bits. */
@@ -74,14 +92,14 @@ template <uint32_t WIDTH> CGX_DEVICE uint32_t find_code(const uint32_t *words, u
 
 /* ---- decode ---- */
 
+/* The codes of the bucket as LEVEL has them: level times step, of the lane. */
 template <uint32_t WIDTH>
 CGX_DEVICE void read_levels_of(const struct cgx_rotated_tile *tile,
                                const struct cgx_rotated_place *place, const unsigned char *payload,
-                               float scale, float *values)
+                               float level, float *values)
 {
     const uint32_t *at = rotated_words<WIDTH>(tile, place, payload);
     uint32_t words[WIDTH];
-    float level = lane_level<WIDTH>(place->lane) * scale;
 
 #pragma unroll
     for (uint32_t w = 0; w < WIDTH; w++)
@@ -91,79 +109,128 @@ CGX_DEVICE void read_levels_of(const struct cgx_rotated_tile *tile,
         values[e] = __shfl_sync(CGX_WARP, level, (int)find_code<WIDTH>(words, e));
 }
 
-/* SCALE times the levels of the bucket's codes. */
 CGX_DEVICE void read_levels(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
-                            const struct cgx_rotated_place *place, float scale, float *values)
+                            const struct cgx_rotated_place *place, float level, float *values)
 {
-    if (tile->width == 4)
-        read_levels_of<4>(tile, place, args.payload, scale, values);
-    else if (tile->width == 3)
-        read_levels_of<3>(tile, place, args.payload, scale, values);
-    else if (tile->width == 2)
-        read_levels_of<2>(tile, place, args.payload, scale, values);
-    else if (tile->width == 5)
-        read_levels_of<5>(tile, place, args.payload, scale, values);
-    else
-        read_levels_of<1>(tile, place, args.payload, scale, values);
+    uint32_t width = tile->width;
+
+    if (width == 4)
+        return read_levels_of<4>(tile, place, args.payload, level, values);
+    CGX_FORGET(width);
+    if (width == 3)
+        return read_levels_of<3>(tile, place, args.payload, level, values);
+    CGX_FORGET(width);
+    if (width == 2)
+        return read_levels_of<2>(tile, place, args.payload, level, values);
+    CGX_FORGET(width);
+    if (width == 5)
+        return read_levels_of<5>(tile, place, args.payload, level, values);
+    read_levels_of<1>(tile, place, args.payload, level, values);
 }
 
 /* ---- sums ---- */
 
-template <uint32_t WIDTH, int BATCH>
-CGX_DEVICE uint32_t add_payloads_of(const struct cgx_kernel_args &args,
-                                    const struct cgx_rotated_tile *tile,
-                                    const struct cgx_rotated_place *place, uint32_t first,
-                                    float *sums)
+/* Up to 32 sources of a bucket, a lane knows one. */
+struct cgx_rotated_sources {
+    uint32_t first;
+    uint32_t count;
+    uint32_t payloads; /* a bit for each that is one */
+    int64_t payload;   /* the lane's, or another that may be read */
+    float step;        /* of the lane's; 0 if it is no payload */
+};
+
+/* Those from FIRST on. */
+CGX_DEVICE struct cgx_rotated_sources look_at_sources(const struct cgx_kernel_args &args,
+                                                      const struct cgx_rotated_tile *tile,
+                                                      const struct cgx_rotated_place *place,
+                                                      uint32_t first)
 {
-    const float level = lane_level<WIDTH>(place->lane);
+    struct cgx_rotated_sources sources;
+    int64_t source = 0;
+    uint32_t header = 0;
 
-#pragma unroll 1
-    while (first < args.nsources) {
-        int64_t payloads[BATCH];
-        uint32_t words[BATCH][WIDTH] = {};
-        float scales[BATCH] = {};
-
-#pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++)
-            payloads[i] = first + i < args.nsources ? args.sources[first + i] : 0;
-#pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++) {
-            if (payloads[i] <= 0)
-                continue;
-            scales[i] = cgx_bits_float(*rotated_header(tile, place, global_memory(payloads[i])));
-#pragma unroll
-            for (uint32_t w = 0; w < WIDTH; w++)
-                words[i][w] = rotated_words<WIDTH>(tile, place, global_memory(payloads[i]))[32 * w];
-        }
-#pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++) {
-            const float scaled = level * scales[i];
-
-            if (payloads[i] <= 0)
-                return first + i;
-#pragma unroll
-            for (uint32_t e = 0; e < CGX_LANE; e++)
-                sums[e] += __shfl_sync(CGX_WARP, scaled, (int)find_code<WIDTH>(words[i], e));
-        }
-        first += BATCH;
+    sources.first = first;
+    sources.count = limit(first, args.nsources, 32);
+    if (place->lane < sources.count)
+        source = args.sources[first + place->lane];
+    sources.payloads = __ballot_sync(CGX_WARP, source > 0);
+    sources.payload = source > 0 ? source : (int64_t)args.payload;
+    if (source > 0)
+        header = *rotated_header(tile, place, global_memory(source));
+    sources.step = cgx_bits_float(header);
+    if (!cgx_rotated_is_header(header)) {
+        CGX_BRANCH;
+        *args.status = CGX_KERNEL_BAD_HEADER;
     }
-    return first;
+    return sources;
 }
 
-/* Adds the sources from FIRST on that are payloads; returns which is the first that is none. */
-CGX_DEVICE uint32_t add_payloads(const struct cgx_kernel_args &args,
-                                 const struct cgx_rotated_tile *tile,
-                                 const struct cgx_rotated_place *place, uint32_t first, float *sums)
+/* So many are asked from memory at once. */
+#define CGX_BATCH 4
+
+/* Adds COUNT payloads, up to BATCH, from number S of SOURCES on. BATCH are read, and those beyond
+ * COUNT come as zeros: where a branch left them out, their loads were behind it, one after the
+ * other. */
+template <uint32_t WIDTH, uint32_t BATCH>
+CGX_DEVICE void add_batch(const struct cgx_rotated_tile *tile,
+                          const struct cgx_rotated_place *place,
+                          const struct cgx_rotated_sources *sources, uint32_t s, uint32_t count,
+                          float level, float *sums)
 {
-    if (tile->width == 4)
-        return add_payloads_of<4, 4>(args, tile, place, first, sums);
-    if (tile->width == 3)
-        return add_payloads_of<3, 4>(args, tile, place, first, sums);
-    if (tile->width == 2)
-        return add_payloads_of<2, 4>(args, tile, place, first, sums);
-    if (tile->width == 5)
-        return add_payloads_of<5, 4>(args, tile, place, first, sums);
-    return add_payloads_of<1, 4>(args, tile, place, first, sums);
+    uint32_t words[BATCH][WIDTH];
+
+#pragma unroll
+    for (uint32_t i = 0; i < BATCH; i++) {
+        const int64_t payload = __shfl_sync(CGX_WARP, (long long)sources->payload, (int)(s + i));
+        const uint32_t *at = rotated_words<WIDTH>(tile, place, global_memory(payload));
+
+#pragma unroll
+        for (uint32_t w = 0; w < WIDTH; w++)
+            words[i][w] = at[32 * w];
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < BATCH; i++) {
+        const float step = __shfl_sync(CGX_WARP, sources->step, (int)(s + i));
+        const float scaled = i < count ? level * step : 0;
+
+#pragma unroll
+        for (uint32_t e = 0; e < CGX_LANE; e++)
+            sums[e] += __shfl_sync(CGX_WARP, scaled, (int)find_code<WIDTH>(words[i], e));
+    }
+}
+
+template <uint32_t WIDTH>
+CGX_DEVICE void add_payloads_of(const struct cgx_rotated_tile *tile,
+                                const struct cgx_rotated_place *place,
+                                const struct cgx_rotated_sources *sources, uint32_t s,
+                                uint32_t count, float level, float *sums)
+{
+    if (count > 1)
+        add_batch<WIDTH, CGX_BATCH>(tile, place, sources, s, count, level, sums);
+    else
+        add_batch<WIDTH, 1>(tile, place, sources, s, 1, level, sums);
+}
+
+/* Adds COUNT payloads, up to CGX_BATCH, from number S of SOURCES on. */
+CGX_DEVICE void add_payloads(const struct cgx_rotated_tile *tile,
+                             const struct cgx_rotated_place *place,
+                             const struct cgx_rotated_sources *sources, uint32_t s, uint32_t count,
+                             float level, float *sums)
+{
+    uint32_t width = tile->width;
+
+    if (width == 4)
+        return add_payloads_of<4>(tile, place, sources, s, count, level, sums);
+    CGX_FORGET(width);
+    if (width == 3)
+        return add_payloads_of<3>(tile, place, sources, s, count, level, sums);
+    CGX_FORGET(width);
+    if (width == 2)
+        return add_payloads_of<2>(tile, place, sources, s, count, level, sums);
+    CGX_FORGET(width);
+    if (width == 5)
+        return add_payloads_of<5>(tile, place, sources, s, count, level, sums);
+    add_payloads_of<1>(tile, place, sources, s, count, level, sums);
 }
 
 /* ---- encode ---- */
@@ -178,13 +245,11 @@ struct cgx_power {
 
 /* Codes, as words, and the header, but for buckets that have no codes. */
 template <uint32_t WIDTH, bool LEAST>
-CGX_DEVICE uint32_t quantise_rotated(const struct cgx_rotated_place *place,
-                                     const struct cgx_power *power, const float *values,
-                                     uint32_t *words)
+CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
+                                     const float *values, uint32_t *words)
 {
     const uint32_t per_word = 32 / WIDTH;
     const struct cgx_rotated_book book = cgx_rotated_book(WIDTH);
-    const float level = lane_level<WIDTH>(place->lane);
     const float rms = cgx_rotated_rms(power->mean), inv = cgx_reciprocal(rms);
     float a = 0, q = 0, step;
     uint32_t rest = 0;
@@ -217,16 +282,16 @@ template <uint32_t WIDTH>
 CGX_DEVICE void write_bucket_of(const struct cgx_kernel_args &args,
                                 const struct cgx_rotated_tile *tile,
                                 const struct cgx_rotated_place *place,
-                                const struct cgx_power *power, const float *values)
+                                const struct cgx_power *power, float level, const float *values)
 {
     uint32_t words[WIDTH], *at = rotated_words<WIDTH>(tile, place, args.payload);
     uint32_t header;
 
     if (args.least_squares) {
         CGX_BRANCH;
-        header = quantise_rotated<WIDTH, true>(place, power, values, words);
+        header = quantise_rotated<WIDTH, true>(power, level, values, words);
     } else
-        header = quantise_rotated<WIDTH, false>(place, power, values, words);
+        header = quantise_rotated<WIDTH, false>(power, level, values, words);
 
     if (!(power->squares > 0 && power->squares < INFINITY))
         header = power->squares == 0 ? 0 : CGX_BUCKET_POISON;
@@ -247,18 +312,22 @@ CGX_DEVICE void write_bucket_of(const struct cgx_kernel_args &args,
 CGX_DEVICE void write_bucket(const struct cgx_kernel_args &args,
                              const struct cgx_rotated_tile *tile,
                              const struct cgx_rotated_place *place, const struct cgx_power *power,
-                             const float *values)
+                             float level, const float *values)
 {
-    if (tile->width == 4)
-        write_bucket_of<4>(args, tile, place, power, values);
-    else if (tile->width == 3)
-        write_bucket_of<3>(args, tile, place, power, values);
-    else if (tile->width == 2)
-        write_bucket_of<2>(args, tile, place, power, values);
-    else if (tile->width == 5)
-        write_bucket_of<5>(args, tile, place, power, values);
-    else
-        write_bucket_of<1>(args, tile, place, power, values);
+    uint32_t width = tile->width;
+
+    if (width == 4)
+        return write_bucket_of<4>(args, tile, place, power, level, values);
+    CGX_FORGET(width);
+    if (width == 3)
+        return write_bucket_of<3>(args, tile, place, power, level, values);
+    CGX_FORGET(width);
+    if (width == 2)
+        return write_bucket_of<2>(args, tile, place, power, level, values);
+    CGX_FORGET(width);
+    if (width == 5)
+        return write_bucket_of<5>(args, tile, place, power, level, values);
+    write_bucket_of<1>(args, tile, place, power, level, values);
 }
 
 #endif

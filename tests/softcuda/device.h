@@ -117,6 +117,12 @@ static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM
     return value;
 }
 
+static inline long long __shfl_sync(unsigned mask, long long value, int lane, SOFTCUDA_FROM)
+{
+    return static_cast<long long>(softcuda_shuffle(file, line, mask, static_cast<uint64_t>(value),
+                                                   static_cast<unsigned>(lane) % 32));
+}
+
 static inline float __shfl_sync(unsigned mask, float value, int lane, SOFTCUDA_FROM)
 {
     return __uint_as_float(static_cast<unsigned>(softcuda_shuffle(
