@@ -6,6 +6,9 @@
  *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
+ * In the list of widths, 1 to 8 are those of max-min quantisation and r1 to r5 those of rotated
+ * quantisation, which has no rounding: --bits 4,r4 sets the two side by side.
+ *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
  * for decode-add (one payload added to a buffer in memory) and, for reduce, eight times the result
@@ -20,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "codec/encoding.h"
 #include "codec/host_kernels.h"
 
 #define REPEATS 21
@@ -87,6 +91,23 @@ static void fill_input(struct bench *bench)
     }
 }
 
+/* "4" or "r4". */
+static const char *encoding_name(unsigned encoding)
+{
+    static char name[3];
+
+    snprintf(name, sizeof name, "%s%u", cgx_encoding_is_rotated(encoding) ? "r" : "",
+             cgx_encoding_width(encoding) % 10);
+    return name;
+}
+
+static const char *rounding_name(const struct bench *bench)
+{
+    if (cgx_encoding_is_rotated(bench->piece.bits))
+        return "rotated";
+    return bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
+}
+
 static void add_payload(const struct bench *bench)
 {
     unsigned bits = bench->piece.bits;
@@ -142,8 +163,14 @@ static void operate(const struct bench *bench, enum operation operation)
 /* 0: none. */
 static double limit_of(const struct bench *bench, enum operation operation)
 {
-    bool headline = bench->piece.bits == 4 && bench->coding.dtype == CGX_FLOAT32;
+    bool float32 = bench->coding.dtype == CGX_FLOAT32;
+    bool headline = bench->piece.bits == 4 && float32;
 
+    if (cgx_encoding_is_rotated(bench->piece.bits)) {
+        bool words = cgx_encoding_width(bench->piece.bits) % 2 == 0; /* of whole codes */
+
+        return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
+    }
     if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST)
         return 0;
     if (operation == ENCODE)
@@ -155,8 +182,6 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
 static void measure(const struct bench *bench, enum operation operation)
 {
-    const char *rounding =
-        bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
     double count = (double)bench->piece.count, limit = limit_of(bench, operation);
     double bytes = operation == REDUCE       ? SOURCES * 4 * count
                    : operation == DECODE_ADD ? 4 * count
@@ -177,16 +202,16 @@ static void measure(const struct bench *bench, enum operation operation)
     copy = (double)bench->bytes / median(copies);
     if (limit > 0)
         snprintf(held_to, sizeof held_to, "%.1f", limit);
-    printf("%-9s %-9s %4u  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->name,
-           dtype_names[bench->coding.dtype], bench->piece.bits, rounding,
+    printf("%-9s %-9s %4s  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->name,
+           dtype_names[bench->coding.dtype], encoding_name(bench->piece.bits), rounding_name(bench),
            operation_names[operation], median(times) / count * 1e9, rate * 1e-9, copy * 1e-9,
            rate / copy, held_to);
     fflush(stdout);
     if (bench->csv != NULL)
-        fprintf(bench->csv, "%s,%s,%u,%s,%s,%zu,%.4f,%.3f,%.3f,%.3f,%s\n", bench->set->name,
-                dtype_names[bench->coding.dtype], bench->piece.bits, rounding,
-                operation_names[operation], bench->bytes, median(times) / count * 1e9, rate * 1e-9,
-                copy * 1e-9, rate / copy, held_to);
+        fprintf(bench->csv, "%s,%s,%s,%s,%s,%zu,%.4f,%.3f,%.3f,%.3f,%s\n", bench->set->name,
+                dtype_names[bench->coding.dtype], encoding_name(bench->piece.bits),
+                rounding_name(bench), operation_names[operation], bench->bytes,
+                median(times) / count * 1e9, rate * 1e-9, copy * 1e-9, rate / copy, held_to);
 }
 
 /* One set, type and width. */
@@ -203,7 +228,8 @@ static void measure_all(struct bench *bench)
                                                      .in = bench->input,
                                                      .out = bench->payloads + p * bench->stride});
     for (int operation = 0; operation < OPERATIONS; operation++)
-        measure(bench, (enum operation)operation);
+        if (operation != DECODE_ADD || !cgx_encoding_is_rotated(bench->piece.bits))
+            measure(bench, (enum operation)operation);
 }
 
 /* Whether NAME is in the comma-separated LIST; NULL is the list of all. */
@@ -279,8 +305,6 @@ static int parse(int argc, char *argv[], struct options *options)
 static void run(struct bench *bench, const struct options *options)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
-    char name[2] = "";
-
     for (int s = 0; s < 3; s++)
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
             bench->set = cgx_codec_host_named(sets[s]);
@@ -289,10 +313,10 @@ static void run(struct bench *bench, const struct options *options)
                 continue;
             bench->coding.dtype = (enum cgx_dtype)dtype;
             fill_input(bench);
-            for (unsigned bits = 1; bits <= 8; bits++) {
-                name[0] = (char)('0' + bits);
+            for (unsigned bits = 1; bits <= CGX_ROTATED + CGX_ROTATED_WIDTHS; bits++) {
                 bench->piece.bits = bits;
-                if (listed(options->bits, name) &&
+                if ((bits <= CGX_WIDTHS || bits > CGX_ROTATED) &&
+                    listed(options->bits, encoding_name(bits)) &&
                     (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST))
                     measure_all(bench);
             }
@@ -319,8 +343,8 @@ static void print_heads(const struct bench *bench)
         fprintf(bench->csv, "kernels,dtype,bits,rounding,operation,bytes,ns_per_element,gb_per_s,"
                             "memcpy_gb_per_s,ratio,limit\n");
     print_processor();
-    printf("%zu MiB of input, buckets of %d, medians of %d\n", bench->bytes >> 20, BUCKET_SIZE,
-           REPEATS);
+    printf("%zu MiB of input, max-min buckets of %d, medians of %d\n", bench->bytes >> 20,
+           BUCKET_SIZE, REPEATS);
     printf("%-9s %-9s %4s  %-10s %-10s %8s %8s %8s %7s  %5s\n", "kernels", "dtype", "bits",
            "rounding", "operation", "ns/elem", "GB/s", "memcpy", "ratio", "limit");
 }
@@ -349,7 +373,8 @@ int main(int argc, char *argv[])
     if (parse(argc, argv, &options) != 0) {
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] [--rounding nearest|stochastic] "
-                "[--kernels LIST] [--size MIB] [CSV]\n",
+                "[--kernels LIST] [--size MIB] [CSV]\n"
+                "widths: 1 to 8, and r1 to r5 of rotated quantisation\n",
                 argv[0]);
         return 2;
     }

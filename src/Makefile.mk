@@ -40,7 +40,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
 	src/codec/rotated.h \
-	src/codec/rotated_kernels.h \
+	src/codec/rotated_kernels.h src/codec/rotated_kernels_body.h src/codec/rotated_vectors.h \
 	src/codec/rotated_portable.c \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
@@ -166,15 +166,16 @@ if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
-libcgxavx2_la_SOURCES = src/codec/host_avx2.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated_avx2.c
 libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c
-libcgxavx512_la_SOURCES = src/codec/host_avx512.c
+libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated_avx512.c
 libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
 	-mavx512dq -mfma -mf16c
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
-unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c
+unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c \
+	src/codec/rotated_avx2.c src/codec/rotated_avx512.c
 endif
 
 libcgxpmpi_la_SOURCES =

@@ -68,8 +68,9 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     }
     if (squares > 0) {
         float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms), step;
-        struct cgx_rotated_sums sums = walk->kernels->rotated->quantise(
-            values, complete, inv, width_of(walk), payload + bucket->codes[0]);
+        struct cgx_rotated_sums sums =
+            walk->kernels->rotated->quantise(values, complete, inv, walk->coding->least_squares,
+                                             width_of(walk), payload + bucket->codes[0]);
 
         step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
                                            : cgx_rotated_unbiased(inv, sums.a, total);

@@ -35,8 +35,9 @@ struct cgx_rotated_kernels {
     float (*rotate)(const cgx_float32 *values, float factor, uint32_t key, uint32_t bucket,
                     float *rotated);
 
-    /* The codes of values as `sum` (COMPLETE) or `rotate` left them. INV: 1 / rms. */
-    struct cgx_rotated_sums (*quantise)(const float *values, bool complete, float inv,
+    /* The codes of values as `sum` (COMPLETE) or `rotate` left them. INV: 1 / rms. Q is found if
+     * SQUARES. */
+    struct cgx_rotated_sums (*quantise)(const float *values, bool complete, float inv, bool squares,
                                         unsigned width, unsigned char *codes);
 
     /* Sums SOURCES, none or more, in their order, to or, if ADD, onto SUMS. Returns the sum of

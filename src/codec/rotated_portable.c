@@ -146,7 +146,7 @@ static float rotate(const cgx_float32 *values, float factor, uint32_t key, uint3
     return squares;
 }
 
-static struct cgx_rotated_sums quantise(const float *values, bool complete, float inv,
+static struct cgx_rotated_sums quantise(const float *values, bool complete, float inv, bool squares,
                                         unsigned width, unsigned char *codes)
 {
     const struct cgx_rotated_book book = cgx_rotated_book(width);
@@ -166,7 +166,8 @@ static struct cgx_rotated_sums quantise(const float *values, bool complete, floa
 
             put_code(code, lane, e, width, words);
             a[lane] = cgx_fma(t, level, a[lane]);
-            q[lane] = cgx_fma(level, level, q[lane]);
+            if (squares)
+                q[lane] = cgx_fma(level, level, q[lane]);
         }
     return (struct cgx_rotated_sums){sum_of_lanes(a), sum_of_lanes(q)};
 }
