@@ -210,7 +210,8 @@ EXTRA_DIST += $(softcuda_sources) tests/softcuda/device.h \
 	tests/mpi/device_segments.test \
 	tests/mpi/device_input.c tests/mpi/lib/device_sum.c tests/mpi/lib/device_sum.h \
 	tests/softcuda/kernels_direct.cpp tests/unit/kernels_bytes.c tests/unit/kernels_ranges.c \
-	tests/unit/kernels_hostile.c tests/unit/kernels_measure.c tests/unit/kernels_random.c tests/unit/kernels_run.c tests/unit/kernels_run.h \
+	tests/unit/kernels_hostile.c tests/unit/kernels_measure.c tests/unit/kernels_random.c \
+	tests/unit/kernels_requests.c tests/unit/kernels_run.c tests/unit/kernels_run.h \
 	tests/unit/kernels_scene.c tests/unit/kernels_scene.h \
 	tests/ptx/float.h tests/ptx/integer.h tests/ptx/machine.cpp tests/ptx/machine.h \
 	tests/ptx/translate
@@ -286,12 +287,13 @@ tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
 tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
 device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_pinned_pool \
 	tests/unit/kernels_bytes tests/unit/kernels_hostile tests/unit/kernels_measure \
-	tests/unit/kernels_random tests/unit/kernels_ranges
+	tests/unit/kernels_random tests/unit/kernels_ranges tests/unit/kernels_requests
 kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \
 	tests/unit/kernels_scene.h
 tests_unit_kernels_bytes_SOURCES = tests/unit/kernels_bytes.c $(kernels_test)
 tests_unit_kernels_ranges_SOURCES = tests/unit/kernels_ranges.c tests/unit/kernels_run.c \
 	tests/unit/kernels_run.h
+tests_unit_kernels_requests_SOURCES = tests/unit/kernels_requests.c
 tests_unit_kernels_hostile_SOURCES = tests/unit/kernels_hostile.c $(kernels_test)
 tests_unit_kernels_measure_SOURCES = tests/unit/kernels_measure.c $(kernels_test)
 tests_unit_kernels_random_SOURCES = tests/unit/kernels_random.c $(kernels_test)

@@ -87,13 +87,29 @@ CGX_QUANT struct cgx_rotated_book cgx_rotated_book(uint32_t width)
     return books[width - 1];
 }
 
+CGX_QUANT float cgx_rotated_clamp(float t, float limit) /* t is a number */
+{
+#ifdef __CUDACC__
+    return fminf(fmaxf(t, -limit), limit);
+#else
+    return t < -limit ? -limit : t > limit ? limit : t;
+#endif
+}
+
+/* A code plus this, of which no width reaches the lowest bit that is set. */
+#define CGX_ROTATED_BIAS 0x45400u
+
+CGX_QUANT uint32_t cgx_rotated_biased(float t, uint32_t width, const struct cgx_rotated_book *book)
+{
+    float u = cgx_rotated_clamp(t, book->limit);
+    float factor = book->beta == 0 ? book->alpha : cgx_fma(fabsf(u), -book->beta, book->alpha);
+
+    return cgx_float_bits(cgx_fma(u, factor, (float)(3072 + (1 << (width - 1))))) >> 12;
+}
+
 CGX_QUANT uint32_t cgx_rotated_code(float t, uint32_t width, const struct cgx_rotated_book *book)
 {
-    float u = t < -book->limit ? -book->limit : t > book->limit ? book->limit : t;
-    float factor = book->beta == 0 ? book->alpha : cgx_fma(fabsf(u), -book->beta, book->alpha);
-    float sum = cgx_fma(u, factor, (float)(3072 + (1 << (width - 1))));
-
-    return cgx_float_bits(sum) >> 12 & ((1u << width) - 1);
+    return cgx_rotated_biased(t, width, book) - CGX_ROTATED_BIAS;
 }
 
 CGX_QUANT float cgx_rotated_level(uint32_t code, uint32_t width,

@@ -191,49 +191,53 @@ template <class Type> CGX_DEVICE void store_whole(unsigned char *at, const uint3
         store_16(at + 4 * i, words + i);
 }
 
-/* The first COUNT elements of a group, zeros after them. */
-template <class Type>
-CGX_DEVICE void load_part(const unsigned char *at, bool elements, uint32_t count, uint32_t *words)
+/* The bits of one element, which need not be ALIGNED. */
+template <class Type> CGX_DEVICE uint32_t load_element(const unsigned char *at, bool aligned)
+{
+    typedef typename Type::element element;
+    uint32_t value = 0;
+
+    if (aligned)
+        return *(const element *)at;
+    for (unsigned b = 0; b < sizeof(element); b++)
+        value |= (uint32_t)at[b] << 8 * b;
+    return value;
+}
+
+template <class Type> CGX_DEVICE void store_element(unsigned char *at, bool aligned, uint32_t value)
 {
     typedef typename Type::element element;
 
+    if (aligned)
+        *(element *)at = (element)value;
+    else
+        for (unsigned b = 0; b < sizeof(element); b++)
+            at[b] = (unsigned char)(value >> 8 * b);
+}
+
+/* The first COUNT elements of a group, zeros after them. */
+template <class Type>
+CGX_DEVICE void load_part(const unsigned char *at, bool aligned, uint32_t count, uint32_t *words)
+{
 #pragma unroll
     for (int i = 0; i < Type::WORDS; i++)
         words[i] = 0;
 #pragma unroll
-    for (int i = 0; i < CGX_GROUP; i++) {
-        const unsigned char *place = at + i * sizeof(element);
-        uint32_t value = 0;
-
-        if ((uint32_t)i >= count)
-            continue;
-        if (elements)
-            value = *(const element *)place;
-        else
-            for (unsigned b = 0; b < sizeof(element); b++)
-                value |= (uint32_t)place[b] << 8 * b;
-        words[i / Type::LANES] |= value << i % Type::LANES * 16;
-    }
+    for (int i = 0; i < CGX_GROUP; i++)
+        if ((uint32_t)i < count)
+            words[i / Type::LANES] |=
+                load_element<Type>(at + i * sizeof(typename Type::element), aligned)
+                << i % Type::LANES * 16;
 }
 
 template <class Type>
-CGX_DEVICE void store_part(unsigned char *at, bool elements, uint32_t count, const uint32_t *words)
+CGX_DEVICE void store_part(unsigned char *at, bool aligned, uint32_t count, const uint32_t *words)
 {
-    typedef typename Type::element element;
-
 #pragma unroll
-    for (int i = 0; i < CGX_GROUP; i++) {
-        unsigned char *place = at + i * sizeof(element);
-        element value = (element)(words[i / Type::LANES] >> i % Type::LANES * 16);
-
-        if ((uint32_t)i >= count)
-            continue;
-        if (elements)
-            *(element *)place = value;
-        else
-            for (unsigned b = 0; b < sizeof(element); b++)
-                place[b] = (unsigned char)(value >> 8 * b);
-    }
+    for (int i = 0; i < CGX_GROUP; i++)
+        if ((uint32_t)i < count)
+            store_element<Type>(at + i * sizeof(typename Type::element), aligned,
+                                words[i / Type::LANES] >> i % Type::LANES * 16);
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cuda/encode.cuh"
 #include "cuda/measure.cuh"
+#include "cuda/rotated.cuh"
 #include "cuda/tile.cuh"
 
 /* ---- encode ---- */
@@ -375,7 +376,10 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
     CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                      \
     CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)          \
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \
-    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)
+    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)        \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type>)    \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)    \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type>)
 
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)

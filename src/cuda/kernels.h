@@ -6,19 +6,22 @@
  *
  *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
  *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic   cgx_decode_TYPE
+ *   cgx_encode_rotated_TYPE, cgx_reduce_rotated_TYPE, cgx_decode_rotated_TYPE
  *
  * and for all types
  *
  *   cgx_ranges
  *
  * They do what codec/codec.h says of these operations, with the same bytes. Each takes one struct
- * cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one block for each tile;
- * measure takes tiles of cgx_kernel_measured elements, and none of pieces of width 32, and its
- * samples are the payload; ranges takes tiles of CGX_KERNEL_RANGE_TILE words, and copies the ranges
- * of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
+ * cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one block for each tile. Those
+ * that are rotated take the pieces that are, and no others; the others take the rest; measure takes
+ * tiles of cgx_kernel_measured elements of pieces that are max-min quantised, and passes over
+ * others, and its samples are the payload; ranges takes tiles of CGX_KERNEL_RANGE_TILE words, and
+ * copies the ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
+#include "codec/encoding.h"
 #include "codec/measure.h"
 
 #define CGX_KERNEL_THREADS 128
@@ -61,7 +64,7 @@ static inline uint64_t cgx_kernel_measured_tiles(const struct cgx_piece *piece,
 {
     uint64_t tile = cgx_kernel_measured(sampling);
 
-    return piece->bits == CGX_BITS_EXACT ? 0 : (piece->count + tile - 1) / tile;
+    return piece->bits > CGX_WIDTHS ? 0 : (piece->count + tile - 1) / tile;
 }
 
 /* The blocks that a range of WORDS has. */
@@ -97,6 +100,8 @@ struct cgx_kernel_args {
     uint32_t nsources;
     uint32_t bucket_size;
     uint32_t partial;             /* reduce: not 0: the sums will be added to others */
+    uint32_t key;                 /* of rotations: cgx_rotated_key of SEED and CALL */
+    uint32_t least_squares;       /* rotated: not 0: steps make errors least */
     struct cgx_sampling sampling; /* measure */
 };
 

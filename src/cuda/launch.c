@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/rotated.h"
 #include "cuda/kernels.h"
 
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
@@ -55,6 +56,16 @@ static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, siz
     return true;
 }
 
+/* What one kernel takes of a table. */
+struct group {
+    size_t at; /* bytes to its first entry */
+    uint32_t entries;
+    uint32_t tiles; /* blocks */
+};
+
+/* The kernels that a request may need. */
+enum { PLAIN, ROTATED, GROUPS };
+
 static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece *piece)
 {
     if (request->operation == CGX_MEASURE)
@@ -62,9 +73,16 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
     return cgx_kernel_tiles(piece);
 }
 
-/* Puts the pieces of REQUEST at *AT, and adds the blocks of the kernel to *TILES. */
+/* Which kernel takes PIECE; measure passes over those that are rotated. */
+static int group_of(const struct cgx_work *request, const struct cgx_piece *piece)
+{
+    return request->operation != CGX_MEASURE && cgx_encoding_is_rotated(piece->bits) ? ROTATED
+                                                                                     : PLAIN;
+}
+
+/* Puts the pieces of REQUEST that are of group NUMBER at *AT, and says where. */
 static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
-                       uint32_t *tiles)
+                       int number, struct group *group)
 {
     bool changed = false;
 
@@ -75,17 +93,20 @@ static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cg
                                                .offset = piece->offset,
                                                .raw = piece->raw,
                                                .bits = piece->bits,
-                                               .tile = *tiles};
+                                               .tile = group->tiles};
 
+        if (group_of(request, piece) != number)
+            continue;
         changed |= put(table, at, &entry, sizeof entry);
-        *tiles += (uint32_t)tiles_of(request, piece);
+        group->entries++;
+        group->tiles += (uint32_t)tiles_of(request, piece);
     }
     return changed;
 }
 
 /* As put_pieces, of ranges. */
 static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
-                       uint32_t *tiles)
+                       struct group *group)
 {
     bool changed = false;
 
@@ -93,10 +114,11 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
         const struct cgx_kernel_range entry = {
             .offset = request->ranges[i].offset,
             .words = (uint32_t)(request->ranges[i].bytes / sizeof(uint32_t)),
-            .tile = *tiles};
+            .tile = group->tiles};
 
         changed |= put(table, at, &entry, sizeof entry);
-        *tiles += (uint32_t)cgx_kernel_range_tiles(entry.words);
+        group->entries++;
+        group->tiles += (uint32_t)cgx_kernel_range_tiles(entry.words);
     }
     return changed;
 }
@@ -113,10 +135,10 @@ static CUdeviceptr source_at(const struct cgx_cuda_slot *slot, const unsigned ch
     return source ? cgx_cuda_mirrored(slot, source) : 0;
 }
 
-/* Writes the table of REQUEST. *TILES: blocks of the kernel. Returns the bytes to be uploaded, 0
- * if they are there from the last time. */
+/* Writes the table of REQUEST: sources, then each of GROUPS. Returns the bytes to be uploaded, 0 if
+ * they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
-                         const struct cgx_work *request, uint32_t *tiles)
+                         const struct cgx_work *request, struct group groups[GROUPS])
 {
     bool changed = false;
     size_t at = 0;
@@ -128,11 +150,13 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         changed |= put(table, &at, &source, sizeof source);
     }
     at = sources_bytes(request);
-    *tiles = 0;
-    if (request->operation == CGX_SHOW)
-        changed |= put_ranges(table, &at, request, tiles);
-    else
-        changed |= put_pieces(table, &at, request, tiles);
+    for (int i = 0; i < GROUPS; i++) {
+        groups[i] = (struct group){.at = at};
+        if (request->operation != CGX_SHOW)
+            changed |= put_pieces(table, &at, request, i, &groups[i]);
+        else if (i == PLAIN)
+            changed |= put_ranges(table, &at, request, &groups[i]);
+    }
     return changed ? at : 0;
 }
 
@@ -155,11 +179,11 @@ static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cg
 
 static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                               const struct cgx_cuda_table *table, const struct cgx_work *request,
-                              uint32_t tiles)
+                              int number, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
     struct cgx_kernel_args args = {
-        .pieces = (const void *)(uintptr_t)(table->device + sources_bytes(request)),
+        .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
         .buffer = (void *)(uintptr_t)elements_of(slot, request),
         .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
@@ -167,15 +191,20 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .seed = coding->seed,
         .call = coding->call,
         .stream = coding->stream,
-        .npieces = (uint32_t)entries_of(request),
+        .npieces = group->entries,
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
+        .key = number == ROTATED ? cgx_rotated_key(coding->seed, coding->call) : 0,
+        .least_squares = coding->least_squares,
         .sampling = coding->sampling};
-    CUfunction kernel = work->module.kernels[request->operation][coding->rounding][coding->dtype];
+    CUfunction kernel =
+        number == ROTATED
+            ? work->module.rotated[request->operation][coding->dtype]
+            : work->module.kernels[request->operation][coding->rounding][coding->dtype];
     void *parameters[] = {&args};
 
-    return CGX_CUDA_CALL(cuLaunchKernel, kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, group->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
 
@@ -183,10 +212,10 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
                                 const struct cgx_work *request)
 {
     struct cgx_cuda_table *table = &slot->tables[request->operation];
+    struct group groups[GROUPS];
     enum cgx_status status = CGX_OK;
     bool failed = slot->store_failed;
     size_t changed;
-    uint32_t tiles;
 
     /* What is measured is not what is sent: the next operation must know too. */
     slot->store_failed = failed && request->operation == CGX_MEASURE;
@@ -194,10 +223,10 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
         return CGX_OK;
     if (failed)
         return CGX_ERR_DEVICE;
-    changed = fill_table(slot, table, request, &tiles);
+    changed = fill_table(slot, table, request, groups);
     if (changed != 0)
         table->uploaded = 0;
-    if (tiles == 0)
+    if (groups[PLAIN].tiles == 0 && groups[ROTATED].tiles == 0)
         return CGX_OK;
     if (changed != 0) {
         status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
@@ -207,8 +236,9 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     }
     if (status == CGX_OK)
         status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
-    if (status == CGX_OK)
-        status = launch(work, slot, table, request, tiles);
+    for (int i = 0; status == CGX_OK && i < GROUPS; i++)
+        if (groups[i].tiles > 0)
+            status = launch(work, slot, table, request, i, &groups[i]);
     if (status == CGX_OK)
         status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status;

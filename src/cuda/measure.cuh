@@ -24,7 +24,7 @@ CGX_DEVICE uint64_t samples_before(const struct cgx_kernel_args &args, uint32_t 
     uint64_t samples = 0;
 
     for (uint32_t i = threadIdx.x; i < piece; i += 32)
-        if (pieces[i].bits != CGX_BITS_EXACT)
+        if (pieces[i].bits <= CGX_WIDTHS)
             samples +=
                 cgx_sample_count((pieces[i].count + args.bucket_size - 1) >> shift, args.sampling);
     for (int distance = 1; distance < 32; distance *= 2)

@@ -19,6 +19,18 @@ __asm__(".section .rodata\n"
         ".previous\n");
 extern const unsigned char cgx_cuda_image[] __attribute__((visibility("hidden")));
 
+static enum cgx_status get_kernel(const struct cgx_cuda_module *module, const char *pattern,
+                                  int type, CUfunction *kernel)
+{
+    static const char *const types[] = {"float32", "float16", "bfloat16"};
+    char name[64];
+    CUresult code;
+
+    snprintf(name, sizeof name, pattern, types[type]);
+    code = cgx_cuda()->cuModuleGetFunction(kernel, module->module, name);
+    return code == CUDA_SUCCESS ? CGX_OK : cgx_cuda_status(code, name);
+}
+
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
     static const char *const names[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1] = {
@@ -27,23 +39,19 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
         [CGX_DECODE] = {"cgx_decode_%s", "cgx_decode_%s"},
         [CGX_MEASURE] = {"cgx_measure_%s", "cgx_measure_%s_stochastic"},
         [CGX_SHOW] = {"cgx_ranges", "cgx_ranges"}};
-    static const char *const types[] = {"float32", "float16", "bfloat16"};
+    static const char *const rotated[] = {[CGX_ENCODE] = "cgx_encode_rotated_%s",
+                                          [CGX_REDUCE] = "cgx_reduce_rotated_%s",
+                                          [CGX_DECODE] = "cgx_decode_rotated_%s"};
+    enum cgx_status status = CGX_OK;
 
-    for (int operation = 0; operation < CGX_OPERATIONS; operation++) {
-        for (int rounding = 0; rounding <= CGX_ROUNDING_STOCHASTIC; rounding++) {
-            for (int type = 0; type <= CGX_BFLOAT16; type++) {
-                CUfunction *kernel = &module->kernels[operation][rounding][type];
-                char name[64];
-                CUresult code;
-
-                snprintf(name, sizeof name, names[operation][rounding], types[type]);
-                code = cgx_cuda()->cuModuleGetFunction(kernel, module->module, name);
-                if (code != CUDA_SUCCESS)
-                    return cgx_cuda_status(code, name);
-            }
-        }
+    for (int type = 0; type <= CGX_BFLOAT16; type++) {
+        for (int i = 0; status == CGX_OK && i < CGX_OPERATIONS * 2; i++)
+            status =
+                get_kernel(module, names[i / 2][i % 2], type, &module->kernels[i / 2][i % 2][type]);
+        for (int i = 0; status == CGX_OK && i <= CGX_DECODE; i++)
+            status = get_kernel(module, rotated[i], type, &module->rotated[i][type]);
     }
-    return CGX_OK;
+    return status;
 }
 
 /* Why they do not run, once. A newer driver helps against the one, nothing against the other. */

@@ -11,6 +11,7 @@
 struct cgx_cuda_module {
     CUmodule module;
     CUfunction kernels[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1][CGX_BFLOAT16 + 1];
+    CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1]; /* of pieces that are rotated */
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or

@@ -60,6 +60,21 @@ PTX uint32_t ptx_neg_f32(uint32_t x)
     return x ^ 0x80000000u;
 }
 
+PTX uint32_t ptx_abs_f32(uint32_t x)
+{
+    return x & 0x7FFFFFFFu;
+}
+
+PTX uint32_t ptx_div_rn_f32(uint32_t x, uint32_t y)
+{
+    return ptx_number(ptx_float(x) / ptx_float(y));
+}
+
+PTX uint32_t ptx_sqrt_rn_f32(uint32_t x)
+{
+    return ptx_number(sqrtf(ptx_float(x)));
+}
+
 /* Of a mantissa from 1 to 2, which is all that the kernels ask for. It is off by a unit in the last
  * place at most; by which, a hash says. */
 static inline uint32_t ptx_rcp_approx_ftz_f32(uint32_t x)

@@ -71,6 +71,11 @@ static void test_arithmetic()
            ptx_add_rm_f32(0x3F800000u, 0xBF800000u) == 0x80000000u,
        "rounding down goes down, and zero is -0");
     ok(ptx_fma_rn_f32(0x3F800001u, 0x3F800001u, 0xBF800002u) == 0x28800000u, "an FMA rounds once");
+    ok(ptx_div_rn_f32(0x3F800000u, 0x40400000u) == 0x3EAAAAABu &&
+           ptx_div_rn_f32(0x00800000u, 0x40000000u) == 0x00400000u && ptx_div_rn_f32(0, 0) == NOT &&
+           ptx_sqrt_rn_f32(0x40000000u) == 0x3FB504F3u && ptx_sqrt_rn_f32(2) == 0x1A800000u &&
+           ptx_sqrt_rn_f32(0xBF800000u) == NOT && ptx_abs_f32(0xFF800000u) == INF,
+       "quotients and roots are rounded once, and subnormal numbers count");
     for (uint32_t x = 0x3F800000u; x < 0x40000000u; x += 0x4001) {
         uint32_t quotient = __float_as_uint(1.0f / ptx_float(x));
 

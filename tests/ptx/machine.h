@@ -111,15 +111,27 @@ PTX uint32_t ptx_vote_sync_ballot_b32(bool predicate, uint32_t mask, SOFTCUDA_FR
 }
 
 /* LIMITS: of segments of 32 lanes, none is outside. */
-static inline uint32_t ptx_shfl_sync_bfly_b32(uint32_t value, uint32_t lanes, uint32_t limits,
-                                              uint32_t mask, bool *is_inside = NULL, SOFTCUDA_FROM)
+static inline uint32_t ptx_shuffle(uint32_t value, uint32_t source, uint32_t limits, uint32_t mask,
+                                   bool *is_inside, const char *file, int line)
 {
     if (limits != 31)
         ptx_fail("segments of a warp are not known", limits);
     if (is_inside)
         *is_inside = true;
-    return static_cast<uint32_t>(
-        softcuda_shuffle(file, line, mask, value, softcuda_here.thread.x % 32 ^ (lanes & 31)));
+    return static_cast<uint32_t>(softcuda_shuffle(file, line, mask, value, source & 31));
+}
+
+static inline uint32_t ptx_shfl_sync_bfly_b32(uint32_t value, uint32_t lanes, uint32_t limits,
+                                              uint32_t mask, bool *is_inside = NULL, SOFTCUDA_FROM)
+{
+    return ptx_shuffle(value, softcuda_here.thread.x ^ lanes, limits, mask, is_inside, file, line);
+}
+
+/* Of the source the five lowest bits count. */
+static inline uint32_t ptx_shfl_sync_idx_b32(uint32_t value, uint32_t source, uint32_t limits,
+                                             uint32_t mask, bool *is_inside = NULL, SOFTCUDA_FROM)
+{
+    return ptx_shuffle(value, source, limits, mask, is_inside, file, line);
 }
 
 #endif

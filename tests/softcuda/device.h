@@ -87,22 +87,6 @@ static inline unsigned __ballot_sync(unsigned mask, int predicate, SOFTCUDA_FROM
     return softcuda_ballot(file, line, mask, predicate != 0);
 }
 
-/* Of 4 or 8 bytes. */
-template <typename T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM)
-{
-    unsigned source = (softcuda_here.thread.x ^ static_cast<unsigned>(lanes)) % 32;
-    uint64_t bits = 0;
-
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take 4 or 8 bytes");
-    memcpy(&bits, &value, sizeof value);
-    bits = softcuda_shuffle(file, line, mask, bits, source);
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* ---- bits and integers ---- */
-
 static inline unsigned __float_as_uint(float value)
 {
     unsigned bits;
@@ -118,6 +102,40 @@ static inline float __uint_as_float(unsigned bits)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+
+/* Of 4 or 8 bytes. */
+template <typename T>
+static inline T __shfl_xor_sync(unsigned mask, T value, int lanes, SOFTCUDA_FROM)
+{
+    unsigned source = (softcuda_here.thread.x ^ static_cast<unsigned>(lanes)) % 32;
+    uint64_t bits = 0;
+
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take 4 or 8 bytes");
+    memcpy(&bits, &value, sizeof value);
+    bits = softcuda_shuffle(file, line, mask, bits, source);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline long long __shfl_sync(unsigned mask, long long value, int lane, SOFTCUDA_FROM)
+{
+    return static_cast<long long>(softcuda_shuffle(file, line, mask, static_cast<uint64_t>(value),
+                                                   static_cast<unsigned>(lane) % 32));
+}
+
+static inline float __shfl_sync(unsigned mask, float value, int lane, SOFTCUDA_FROM)
+{
+    return __uint_as_float(static_cast<unsigned>(softcuda_shuffle(
+        file, line, mask, __float_as_uint(value), static_cast<unsigned>(lane) % 32)));
+}
+
+static inline unsigned __shfl_sync(unsigned mask, unsigned value, int lane, SOFTCUDA_FROM)
+{
+    return static_cast<unsigned>(
+        softcuda_shuffle(file, line, mask, value, static_cast<unsigned>(lane) % 32));
+}
+
+/* ---- bits and integers ---- */
 
 static inline int __popc(unsigned value)
 {

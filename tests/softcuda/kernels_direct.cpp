@@ -44,7 +44,7 @@ bool kernels_open(void)
     return true;
 }
 
-static softcuda_kernel *kernel_of(const struct kernels_job *job)
+static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
 {
 #define TYPES(operation)                                                 \
     {                                                                    \
@@ -63,32 +63,49 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job)
         {TYPES(reduce), STOCHASTIC(reduce)},
         {TYPES(decode), TYPES(decode)},
         {TYPES(measure), STOCHASTIC(measure)}};
+    static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
+        TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
+    if (rotated)
+        return rotations[job->operation][job->coding->dtype];
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];
 }
 
-enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
-{
-    enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
-    struct cgx_kernel_piece pieces[MOST_PIECES];
-    int64_t sources[MOST_SOURCES];
-    struct cgx_kernel_args args = {};
-    uint32_t tiles = 0, status = 0;
+enum { MOST_PIECES = 64, MOST_SOURCES = 16 };
 
-    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
-        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
+/* With the pieces that are rotated, or with the others. */
+static void run_pieces(const struct kernels_job *job, bool rotated, struct cgx_kernel_args args)
+{
+    struct cgx_kernel_piece pieces[MOST_PIECES];
+    uint32_t tiles = 0;
+
+    args.pieces = pieces;
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        pieces[i] = {piece->first, piece->count, piece->offset, piece->raw, piece->bits, tiles};
+        if (cgx_encoding_is_rotated(piece->bits) != rotated)
+            continue;
+        pieces[args.npieces++] = {piece->first, piece->count, piece->offset,
+                                  piece->raw,   piece->bits,  tiles};
         tiles += (uint32_t)(job->operation == CGX_MEASURE
                                 ? cgx_kernel_measured_tiles(piece, job->coding->sampling)
                                 : cgx_kernel_tiles(piece));
     }
+    if (tiles > 0 && !softcuda_run(kernel_of(job, rotated), &args, tiles, CGX_KERNEL_THREADS))
+        bail_out("the threads of a block did not meet");
+}
+
+enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size_t)
+{
+    int64_t sources[MOST_SOURCES];
+    struct cgx_kernel_args args = {};
+    uint32_t status = 0;
+
+    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
+        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
     for (size_t i = 0; i < job->nsources; i++)
         sources[i] =
             cgx_kernel_source((uint64_t)(uintptr_t)job->sources[i], cgx_is_raw(job->coding, i));
-    args.pieces = pieces;
     args.sources = sources;
     args.buffer = job->buffer;
     args.payload = job->payload;
@@ -96,12 +113,14 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.seed = job->coding->seed;
     args.call = job->coding->call;
     args.stream = job->coding->stream;
-    args.npieces = (uint32_t)job->npieces;
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
+    args.key = cgx_rotated_key(args.seed, args.call);
+    args.least_squares = job->coding->least_squares;
     args.sampling = job->coding->sampling;
-    if (!softcuda_run(kernel_of(job), &args, tiles, CGX_KERNEL_THREADS))
-        bail_out("the threads of a block did not meet");
+    run_pieces(job, false, args);
+    if (job->operation != CGX_MEASURE)
+        run_pieces(job, true, args);
     return status == 0 ? CGX_OK : CGX_ERR_FORMAT;
 }
 }

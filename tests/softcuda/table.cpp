@@ -14,7 +14,10 @@
     X(cgx_reduce_##type##_stochastic)  \
     X(cgx_measure_##type)              \
     X(cgx_measure_##type##_stochastic) \
-    X(cgx_decode_##type)
+    X(cgx_decode_##type)               \
+    X(cgx_encode_rotated_##type)       \
+    X(cgx_reduce_rotated_##type)       \
+    X(cgx_decode_rotated_##type)
 
 #define DECLARE(name) extern "C" void name(const struct cgx_kernel_args args);
 FOR_KERNELS(DECLARE, float32)

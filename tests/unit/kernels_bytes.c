@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernels give the bytes of the host codec, for pieces of all widths in one launch, all bucket
+/* The kernels give the bytes of the host codec, for pieces of all encodings at once, all bucket
  * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
  * overwritten, and some are raw: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
  * the scenes, KERNELS_EVERY if nothing is said or 1 with CGX_TEST_KERNELS=all, and of all types or
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "codec_data.h"
 #include "cuda/kernels.h"
 #include "kernels_scene.h"
@@ -100,6 +101,47 @@ static void test_kernel(enum cgx_operation operation, const char *name, enum cgx
        data_roundings[rounding], raw ? "raw sources, " : "");
 }
 
+/* Pieces that are rotated, of all widths, alone or with two others among them. */
+static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
+{
+    static const unsigned others[] = {3, CGX_BITS_EXACT, 8, 1};
+    struct scene_plan plan =
+        make_plan(dtype, CGX_ROUNDING_NEAREST, CGX_BUCKET_SIZE_MIN << i % 7, i);
+
+    plan.coding.least_squares = i % 2 != 0;
+    plan.npieces = i % 3 == 0 ? CGX_ROTATED_WIDTHS : CGX_ROTATED_WIDTHS + 2;
+    for (unsigned p = 0; p < plan.npieces; p++) {
+        unsigned width = (p + i) % (unsigned)plan.npieces;
+
+        plan.bits[p] =
+            width < CGX_ROTATED_WIDTHS ? CGX_ROTATED + 1 + width : others[(p + i / 2) % 4];
+        plan.counts[p] = (size_t)CGX_BUCKET_SIZE_MAX * (cgx_encoding_is_rotated(plan.bits[p]) == 0);
+        plan.counts[p] += (size_t)CGX_ROTATED_BUCKET * (1 + (p + i) % 6);
+    }
+    plan.counts[plan.npieces - 1] = last_count(CGX_ROTATED_BUCKET, i / 2);
+    return plan;
+}
+
+static void test_rotated(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
+                         bool raw)
+{
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned i = 0; i < 24 && same; i++) {
+        struct scene_plan plan = make_rotated(dtype, i);
+
+        if (!is_tried())
+            continue;
+        if (raw)
+            make_raw(&plan, i);
+        scene_make(&scene, &plan);
+        same = scene_is_same(&scene, operation);
+    }
+    ok(same, "%s, %s, rotated: %sthe bytes of the host codec", name, data_dtypes[dtype],
+       raw ? "raw sources, " : "");
+}
+
 /* A search in steps of 32. */
 static void test_many_pieces(void)
 {
@@ -140,6 +182,11 @@ int main(int argc, char **argv)
             test_kernel(CGX_REDUCE, "reduce", type, rounding, true);
             test_kernel(CGX_MEASURE, "measure", type, rounding, true);
         }
+        test_rotated(CGX_ENCODE, "encode", type, false);
+        test_rotated(CGX_DECODE, "decode", type, false);
+        test_rotated(CGX_REDUCE, "reduce", type, false);
+        test_rotated(CGX_REDUCE, "reduce", type, true);
+        test_rotated(CGX_MEASURE, "measure", type, false);
     }
     test_many_pieces();
     return done_testing();

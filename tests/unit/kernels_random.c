@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* More than a million random buckets, of all types and widths, are encoded and decoded to the bytes
- * of the host codec; some of them are summed. */
+ * of the host codec; some of them are summed. So are buckets that are rotated, of which each has
+ * sixteen times as many elements. */
 
+#include "codec/encoding.h"
 #include "codec_data.h"
 #include "kernels_scene.h"
 #include "lib/tap.h"
@@ -34,6 +36,7 @@ static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
         plan.coding.first_raw = time / 16;
         plan.coding.raws = 1 + bits % (3 - plan.coding.first_raw);
     }
+    plan.coding.least_squares = time / 3 % 2 != 0;
     scene_make(&scene, &plan);
     return scene_is_same(&scene, CGX_ENCODE) && scene_is_same(&scene, CGX_DECODE) &&
            (plan.nsources == 1 || scene_is_same(&scene, CGX_REDUCE));
@@ -50,6 +53,12 @@ int main(void)
             for (unsigned time = 0; time < TIMES && same; time++)
                 same = test_buckets((enum cgx_dtype)dtype, bits, time);
         ok(same, "%d random buckets of %s: the bytes of the host codec", 8 * TIMES * BUCKETS,
+           data_dtypes[dtype]);
+        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++)
+            for (unsigned time = 0; time < TIMES && same; time++)
+                same = test_buckets((enum cgx_dtype)dtype, CGX_ROTATED + width, time);
+        ok(same, "%d random buckets of %s, rotated: the bytes of the host codec",
+           CGX_ROTATED_WIDTHS * TIMES * BUCKETS * BUCKET_SIZE / CGX_ROTATED_BUCKET,
            data_dtypes[dtype]);
     }
     return done_testing();

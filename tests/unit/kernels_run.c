@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/rotated.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
@@ -36,6 +37,11 @@ bool kernels_open(void)
     return true;
 }
 
+/* What one kernel takes: pieces of the tables, or ranges. */
+struct part {
+    uint32_t first, entries, tiles;
+};
+
 static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
 {
     if (job->operation == CGX_MEASURE)
@@ -43,9 +49,9 @@ static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *
     return (uint32_t)cgx_kernel_tiles(piece);
 }
 
-static uint32_t fill_ranges(const struct kernels_job *job, struct tables *tables)
+static struct part fill_ranges(const struct kernels_job *job, struct tables *tables)
 {
-    uint32_t tiles = 0;
+    struct part part = {.entries = (uint32_t)job->nranges};
 
     if (job->nranges > MOST_RANGES)
         bail_out("%zu ranges are too many", job->nranges);
@@ -53,55 +59,87 @@ static uint32_t fill_ranges(const struct kernels_job *job, struct tables *tables
         uint32_t words = (uint32_t)(job->ranges[i].bytes / sizeof(uint32_t));
 
         tables->ranges[i] = (struct cgx_kernel_range){
-            .offset = job->ranges[i].offset, .words = words, .tile = tiles};
-        tiles += (uint32_t)cgx_kernel_range_tiles(words);
+            .offset = job->ranges[i].offset, .words = words, .tile = part.tiles};
+        part.tiles += (uint32_t)cgx_kernel_range_tiles(words);
     }
-    return tiles;
+    return part;
 }
 
-static uint32_t fill_tables(const struct kernels_job *job, const unsigned char *memory,
-                            struct tables *tables)
+/* The pieces that are rotated, or the others, behind the FIRST of the tables. */
+static struct part fill_pieces(const struct kernels_job *job, bool rotated, uint32_t first,
+                               struct tables *tables)
 {
-    uint32_t tiles = 0;
+    struct part part = {.first = first};
 
-    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
-        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        tables->pieces[i] = (struct cgx_kernel_piece){.first = piece->first,
-                                                      .count = piece->count,
-                                                      .offset = piece->offset,
-                                                      .raw = piece->raw,
-                                                      .bits = piece->bits,
-                                                      .tile = tiles};
-        tiles += tiles_of(job, piece);
+        if (cgx_encoding_is_rotated(piece->bits) != rotated)
+            continue;
+        tables->pieces[first + part.entries++] = (struct cgx_kernel_piece){.first = piece->first,
+                                                                           .count = piece->count,
+                                                                           .offset = piece->offset,
+                                                                           .raw = piece->raw,
+                                                                           .bits = piece->bits,
+                                                                           .tile = part.tiles};
+        part.tiles += tiles_of(job, piece);
     }
+    return part;
+}
+
+static void fill_tables(const struct kernels_job *job, const unsigned char *memory,
+                        struct tables *tables, struct part parts[2])
+{
+    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
+        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
+    parts[0] = fill_pieces(job, false, 0, tables);
+    parts[1] = fill_pieces(job, true, parts[0].entries, tables);
     for (size_t i = 0; i < job->nsources; i++) {
         const unsigned char *source =
             job->sources[i] == NULL ? NULL : device_memory + (job->sources[i] - memory);
 
         tables->sources[i] = cgx_kernel_source((uintptr_t)source, cgx_is_raw(job->coding, i));
     }
-    return tiles;
+}
+
+static void launch(const struct kernels_job *job, bool rotated, const struct part *part,
+                   struct cgx_kernel_args args)
+{
+    void *parameters[] = {&args};
+    const struct cgx_coding *coding = job->coding;
+    CUresult code;
+
+    if (part->tiles == 0)
+        return;
+    if (job->operation == CGX_SHOW)
+        args.ranges = device_tables->ranges;
+    else
+        args.pieces = device_tables->pieces + part->first;
+    args.npieces = part->entries;
+    code = cgx_cuda()->cuLaunchKernel(
+        rotated ? module.rotated[job->operation][coding->dtype]
+                : module.kernels[job->operation][coding->rounding][coding->dtype],
+        part->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL);
+    if (code == CUDA_SUCCESS)
+        code = cgx_cuda()->cuCtxSynchronize();
+    if (code != CUDA_SUCCESS)
+        bail_out("a kernel failed: CUDA error %d", code);
 }
 
 enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
 {
     static struct tables tables;
-    struct cgx_kernel_args args = {.pieces = device_tables->pieces,
-                                   .sources = device_tables->sources,
+    struct cgx_kernel_args args = {.sources = device_tables->sources,
                                    .status = &device_tables->status,
                                    .seed = job->coding->seed,
                                    .call = job->coding->call,
                                    .stream = job->coding->stream,
-                                   .npieces = (uint32_t)job->npieces,
                                    .nsources = (uint32_t)job->nsources,
                                    .bucket_size = job->coding->bucket_size,
+                                   .key = cgx_rotated_key(job->coding->seed, job->coding->call),
+                                   .least_squares = job->coding->least_squares,
                                    .sampling = job->coding->sampling};
-    void *parameters[] = {&args};
-    uint32_t tiles;
-    CUresult code;
+    struct part parts[2] = {{0}};
 
     if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */
         if (device_bytes > 0)
@@ -110,24 +148,17 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         device_bytes = bytes;
     }
     tables = (struct tables){0};
-    if (job->operation == CGX_SHOW) {
-        args.ranges = device_tables->ranges;
-        args.nranges = (uint32_t)job->nranges;
-        tiles = fill_ranges(job, &tables);
-    } else {
-        tiles = fill_tables(job, memory, &tables);
-    }
+    if (job->operation == CGX_SHOW)
+        parts[0] = fill_ranges(job, &tables);
+    else
+        fill_tables(job, memory, &tables, parts);
     args.buffer = device_memory + (job->buffer - memory);
     args.payload = device_memory + (job->payload - memory);
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);
-    code = cgx_cuda()->cuLaunchKernel(
-        module.kernels[job->operation][job->coding->rounding][job->coding->dtype], tiles, 1, 1,
-        CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL);
-    if (code == CUDA_SUCCESS)
-        code = cgx_cuda()->cuCtxSynchronize();
-    if (code != CUDA_SUCCESS)
-        bail_out("a kernel failed: CUDA error %d", code);
+    launch(job, false, &parts[0], args);
+    if (job->operation != CGX_MEASURE)
+        launch(job, true, &parts[1], args);
     device_download(memory, device_memory, bytes);
     device_download(&tables, device_tables, sizeof tables);
     return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "codec/measure.h"
 #include "codec_data.h"
 #include "lib/tap.h"
@@ -119,8 +120,12 @@ static void make_elements(const struct scene *scene, uint64_t *state)
 static void make_pieces(struct scene *scene)
 {
     const struct scene_plan *plan = &scene->plan;
-    size_t bucket_size = plan->coding.bucket_size, first = bucket_size, offset = 32, raw = 48;
+    size_t bucket_size = plan->coding.bucket_size, unit = bucket_size, first, offset = 32, raw = 48;
 
+    for (size_t i = 0; i < plan->npieces; i++)
+        if (cgx_encoding_bucket(plan->bits[i], (unsigned)bucket_size) > unit)
+            unit = CGX_ROTATED_BUCKET;
+    first = unit;
     for (size_t i = 0; i < plan->npieces; i++) {
         scene->pieces[i] = (struct cgx_piece){.first = first,
                                               .count = plan->counts[i],
@@ -128,7 +133,7 @@ static void make_pieces(struct scene *scene)
                                               .offset = offset,
                                               .raw = plan->coding.raws > 0 ? raw : 0};
         scene->elements = first + plan->counts[i];
-        first = (scene->elements + bucket_size - 1) / bucket_size * bucket_size + bucket_size;
+        first = (scene->elements + unit - 1) / unit * unit + unit;
         offset += cgx_piece_layout(plan->counts[i], plan->bits[i], (unsigned)bucket_size,
                                    plan->coding.dtype)
                       .bytes +

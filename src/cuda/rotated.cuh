@@ -1,0 +1,157 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The operations on pieces that are rotated. */
+#ifndef CGX_CUDA_ROTATED_CUH
+#define CGX_CUDA_ROTATED_CUH
+
+#include "cuda/rotated_codes.cuh"
+
+template <class Type>
+CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
+                                           const struct cgx_rotated_tile *tile,
+                                           const struct cgx_rotated_place *place)
+{
+    return (unsigned char *)args.buffer +
+           (tile->first + place->bucket * CGX_ROTATED_BUCKET) * sizeof(typename Type::element);
+}
+
+/* ---- encode ---- */
+
+template <class Type> CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
+{
+    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
+    const struct cgx_rotated_place place = find_rotated_place(tile);
+    struct cgx_quads<Type> quads;
+    struct cgx_power power;
+    float values[CGX_LANE];
+
+    pad_headers(tile, args.payload);
+    if (place.count == 0)
+        return;
+    load_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
+    widen_quads<Type>(&quads, values);
+    power.squares = sum_in_range<false>(values, &power.factor);
+    power.mean = power.squares;
+    power.unit = 1.0f / CGX_ROTATED_BUCKET;
+    rotate(signs_of(args, tile, &place), values);
+    write_bucket(args, tile, &place, &power, find_level(tile, &place), values);
+}
+
+/* ---- decode ---- */
+
+template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args)
+{
+    const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
+    const struct cgx_rotated_place place = find_rotated_place(tile);
+    struct cgx_quads<Type> quads;
+    float values[CGX_LANE], step;
+    uint32_t header;
+    bool is_large;
+
+    if (place.count == 0)
+        return;
+    header = *rotated_header(tile, &place, args.payload);
+    is_large = cgx_bits_float(header) >= CGX_ROTATED_LARGE;
+    step = cgx_bits_float(header) * (is_large ? CGX_ROTATED_ASIDE : 1.0f);
+    read_levels(args, tile, &place, find_level(tile, &place) * step, values);
+    rotate_back(signs_of(args, tile, &place), values);
+    if (is_large) {
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_LANE; i++)
+            values[i] *= 1.0f / CGX_ROTATED_ASIDE;
+    }
+    narrow_quads<Type>(values, &quads);
+    if (header == 0 || header == CGX_BUCKET_POISON) {
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_LANE / Type::LANES; i++)
+            quads.words[i / cgx_quads<Type>::WORDS][i % cgx_quads<Type>::WORDS] =
+                header == 0 ? 0 : Type::NAN_WORD;
+    } else if (!cgx_rotated_is_header(header)) {
+        *args.status = CGX_KERNEL_BAD_HEADER;
+    }
+    store_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
+}
+
+/* ---- reduce ---- */
+
+/* The address of the bucket's elements in source S, which is not quantised. */
+template <class Type>
+CGX_DEVICE int64_t unquantised_bucket(const struct cgx_kernel_args &args,
+                                      const struct cgx_rotated_tile *tile,
+                                      const struct cgx_rotated_place *place, uint32_t s)
+{
+    const int64_t source = args.sources[s];
+
+    if (source == 0)
+        return (int64_t)rotated_elements<Type>(args, tile, place);
+    return (int64_t)(tile->raw +
+                     place->bucket * CGX_ROTATED_BUCKET * sizeof(typename Type::element)) -
+           source;
+}
+
+template <class Type>
+CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, uint32_t s, float *sums)
+{
+    struct cgx_quads<Type> quads;
+    float addends[CGX_LANE];
+
+    load_lane<Type>(global_memory(unquantised_bucket<Type>(args, tile, place, s)), place, &quads);
+    widen_quads<Type>(&quads, addends);
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        addends[i] *= 1.0f / CGX_ROTATED_BUCKET;
+    rotate(signs_of(args, tile, place), addends);
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        sums[i] += addends[i];
+}
+
+/* Adds up to 32 sources from FIRST on. */
+template <class Type>
+CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, uint32_t first, float level,
+                            float *sums)
+{
+    const struct cgx_rotated_sources sources = look_at_sources(args, tile, place, first);
+    uint32_t s = 0;
+
+#pragma unroll 1
+    while (s < sources.count) {
+        const uint32_t left = ~(sources.payloads >> s);
+        const uint32_t payloads = min((uint32_t)__ffs((int)left) - 1, (uint32_t)CGX_BATCH);
+
+        if (payloads == 0)
+            add_rotated<Type>(args, tile, place, first + s++, sums);
+        else
+            add_payloads(tile, place, &sources, s, payloads, level, sums);
+        s += payloads;
+    }
+}
+
+template <class Type> CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
+{
+    const struct cgx_rotated_tile *tile =
+        find_rotated_tile<true>(args, sizeof(typename Type::element));
+    const struct cgx_rotated_place place = find_rotated_place(tile);
+    struct cgx_power power;
+    float sums[CGX_LANE] = {}, level;
+
+    pad_headers(tile, args.payload);
+    if (place.count == 0)
+        return;
+    level = find_level(tile, &place);
+#pragma unroll 1
+    for (uint32_t first = 0; first < args.nsources; first += 32)
+        add_sources<Type>(args, tile, &place, first, level, sums);
+    __syncwarp(); /* the result may be one of the sources */
+    power.squares = sum_in_range<true>(sums, &power.factor);
+    power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
+    power.unit = 1.0f;
+    write_bucket(args, tile, &place, &power, level, sums);
+}
+
+#endif
