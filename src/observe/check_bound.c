@@ -90,15 +90,19 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
     }
 }
 
+/* The root of the sum of the squares of a bucket whose step is too small for a header is below. */
+#define VANISHING 0x1p-102
+
 /* How far the elements of a bucket may be, all together, from what they were before quantisations
  * whose steps add up to SCALES: four times as far as normal elements would, or as they are from 0.
  */
-static double reach_of(unsigned encoding, double scales)
+static double reach_of(const struct comparison *with, unsigned encoding, double scales)
 {
     double range = cgx_encoding_range(encoding, CGX_ROUNDING_NEAREST);
     double error = 16 * cgx_rotated_error(cgx_encoding_width(encoding));
 
-    return scales * sqrt(CGX_ROTATED_BUCKET * range * (error < 1 ? error : 1));
+    return scales * sqrt(CGX_ROTATED_BUCKET * range * (error < 1 ? error : 1)) +
+           2 * with->ranks * VANISHING;
 }
 
 /* Elements that were rotated have one bound, REACH, for the root of the sum of their squared
@@ -153,7 +157,7 @@ void cgx_check_bound(const struct cgx_plan *plan, unsigned ranks,
         if (isnan(scales))
             compare_poisoned(&with, block, first, end);
         else if (is_rotated)
-            compare_rotated(&with, block, first, end, reach_of(encoding, scales));
+            compare_rotated(&with, block, first, end, reach_of(&with, encoding, scales));
         else
             compare_bucket(&with, block, first, end, scales);
     }
