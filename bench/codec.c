@@ -6,8 +6,7 @@
  *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
- * In the list of widths, 1 to 8 are those of max-min quantisation and r1 to r5 those of rotated
- * quantisation, which has no rounding: --bits 4,r4 sets the two side by side.
+ * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated, as in --bits 4,r4.
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators

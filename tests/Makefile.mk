@@ -26,6 +26,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/room \
+	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_hostile \
 	tests/unit/rotated_reduce tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \

@@ -126,12 +126,13 @@ INLINE void transpose_halves(vector *a, vector *b)
 
 /* Of elements 128 k + 8 m to 128 k + 8 m + 7, the sign of K = 7 in the highest bit, and that of
  * each one before 4 bits lower. */
-INLINE words signs_of(const uint32_t *signs, unsigned m)
+INLINE words signs_of(const uint32_t *signs, size_t m)
 {
     const words shifts = {3, 2, 1, 0, 3, 2, 1, 0};
-    uint32_t low = signs[2 * m], high = signs[2 * m + 1];
+    const __m256i lanes = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
+    __m256i two = _mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)(signs + 2 * m)));
 
-    return (words){low, low, low, low, high, high, high, high} << shifts;
+    return (words)_mm256_permutevar8x32_epi32(two, lanes) << shifts;
 }
 
 INLINE vector with_sign(vector x, words signs, unsigned k)
@@ -145,7 +146,7 @@ INLINE vector with_sign(vector x, words signs, unsigned k)
 
 /* Where the vector of column M and of bits 8 and 9, P, is with bit 2 not set. The stage of bit 3,
  * which is the lowest of M, is left to who loads it. */
-INLINE float *place_of(float *rotated, unsigned m, unsigned p)
+INLINE float *place_of(float *rotated, size_t m, size_t p)
 {
     return rotated + VECTOR * (32 * p + BIT_3 * (m & 1) + (m >> 1));
 }
@@ -176,7 +177,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
 {
     vector columns[16];
 
-    for (unsigned m = 0; m < 16; m++) {
+    for (size_t m = 0; m < 16; m++) {
         words turned = signs_of(signs, m);
         vector v[8], squares = {0};
 
@@ -195,7 +196,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
         for (unsigned i = 0; i < 8; i++)
             v[i] = butterflies_in_halves(v[i]);
         UNROLLED
-        for (unsigned p = 0; p < 4; p++) {
+        for (size_t p = 0; p < 4; p++) {
             vector *at = (vector *)place_of(rotated, m, p);
 
             transpose_halves(&v[2 * p], &v[2 * p + 1]);
@@ -207,7 +208,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
     return sum_of_columns(columns);
 }
 
-INLINE void load_incomplete(const float *values, unsigned g, unsigned q, vector v[8])
+INLINE void load_incomplete(const float *values, size_t g, unsigned q, vector v[8])
 {
     const vector *at = (const vector *)(values + VECTOR * (32 * g + 8 * (q & 1)));
 
@@ -218,13 +219,13 @@ INLINE void load_incomplete(const float *values, unsigned g, unsigned q, vector 
 
 INLINE void rotate_back(float *rotated, const uint32_t signs[32], cgx_float32 *values)
 {
-    for (unsigned m = 0; m < 16; m++) {
+    for (size_t m = 0; m < 16; m++) {
         words turned = signs_of(signs, m);
         vector v[8];
 
         UNROLLED
-        for (unsigned p = 0; p < 4; p++) {
-            const vector *at = (const vector *)place_of(rotated, m & ~1u, p);
+        for (size_t p = 0; p < 4; p++) {
+            const vector *at = (const vector *)place_of(rotated, m & ~(size_t)1, p);
             vector a = at[0], b = at[BIT_2], c = at[BIT_3], d = at[BIT_2 + BIT_3];
 
             butterfly(&a, &b);

@@ -102,7 +102,7 @@ INLINE void transpose_quarters(vector v[4])
 
 /* Of elements 128 k + 16 m to 128 k + 16 m + 15, the sign of K = 7 in the highest bit, and that of
  * each one before 4 bits lower. */
-INLINE words signs_of(const uint32_t *signs, unsigned m)
+INLINE words signs_of(const uint32_t *signs, size_t m)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     const words shifts = {3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0, 3, 2, 1, 0};
@@ -117,7 +117,7 @@ INLINE vector with_sign(vector x, words signs, unsigned k)
 }
 
 /* Vector i has bits 2 and 3 as bits 0 and 1 of i, and bit 9 as its bit 2. */
-INLINE float *place_of(float *rotated, unsigned m, unsigned i)
+INLINE float *place_of(float *rotated, size_t m, unsigned i)
 {
     return rotated + VECTOR * (32 * (i >> 2) + 8 * (i & 3) + m);
 }
@@ -141,7 +141,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
 {
     vector columns[8];
 
-    for (unsigned m = 0; m < 8; m++) {
+    for (size_t m = 0; m < 8; m++) {
         words turned = signs_of(signs, m);
         vector v[8], squares = {0};
 
@@ -170,7 +170,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
     return sum_of_columns(columns);
 }
 
-INLINE void load_incomplete(const float *values, unsigned g, unsigned q, vector v[8])
+INLINE void load_incomplete(const float *values, size_t g, unsigned q, vector v[8])
 {
     UNROLLED
     for (unsigned i = 0; i < 8; i++)
@@ -179,7 +179,7 @@ INLINE void load_incomplete(const float *values, unsigned g, unsigned q, vector 
 
 INLINE void rotate_back(float *rotated, const uint32_t signs[32], cgx_float32 *values)
 {
-    for (unsigned m = 0; m < 8; m++) {
+    for (size_t m = 0; m < 8; m++) {
         words turned = signs_of(signs, m);
         vector v[8];
 

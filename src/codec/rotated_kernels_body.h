@@ -25,7 +25,7 @@
 /* ---- codes ---- */
 
 /* The levels of codes 8 Q to 8 Q + 7 of group G. */
-INLINE void levels_of(const unsigned char *codes, unsigned width, unsigned g, unsigned q,
+INLINE void levels_of(const unsigned char *codes, unsigned width, size_t g, unsigned q,
                       const struct table *table, vector v[8])
 {
     unsigned per_word = cgx_rotated_per_word(width), first = 8 * q / per_word;
@@ -49,7 +49,7 @@ INLINE void levels_of(const unsigned char *codes, unsigned width, unsigned g, un
 
 /* ---- kernels of one width ---- */
 
-INLINE void load_eight(const float *values, unsigned g, unsigned q, bool complete, vector v[8])
+INLINE void load_eight(const float *values, size_t g, unsigned q, bool complete, vector v[8])
 {
     if (complete) {
         UNROLLED
@@ -70,7 +70,7 @@ INLINE struct cgx_rotated_sums quantise_at(unsigned width, const float *values, 
     const vector middle = (vector){0} + (float)(3072 + (1 << width >> 1));
     vector a[GROUPS], q2[GROUPS];
 
-    for (unsigned g = 0; g < GROUPS; g++) {
+    for (size_t g = 0; g < GROUPS; g++) {
         words w[CGX_ROTATED_WIDTHS] = {{0}};
 
         a[g] = q2[g] = (vector){0};
@@ -106,7 +106,7 @@ INLINE float sum_at(unsigned width, const struct cgx_rotated_source *sources, si
 {
     vector squares[GROUPS];
 
-    for (unsigned g = 0; g < GROUPS; g++) {
+    for (size_t g = 0; g < GROUPS; g++) {
         squares[g] = (vector){0};
         _Pragma("GCC unroll 4") for (unsigned q = 0; q < 4; q++)
         {
@@ -144,7 +144,7 @@ INLINE void restore_at(unsigned width, const unsigned char *codes, float step, u
     cgx_rotated_values rotated;
 
     sign_words(key, bucket, signs);
-    for (unsigned g = 0; g < GROUPS; g++)
+    for (size_t g = 0; g < GROUPS; g++)
         _Pragma("GCC unroll 4") for (unsigned q = 0; q < 4; q++)
         {
             vector *at = (vector *)(rotated + VECTOR * (32 * g + 8 * q)), v[8];

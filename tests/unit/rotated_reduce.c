@@ -29,20 +29,23 @@ static struct cgx_piece piece_of(unsigned width)
         .first = FIRST, .count = COUNT, .bits = CGX_ROTATED + width, .offset = 32, .raw = RAW};
 }
 
-/* The elements of all sources, of each bucket of a few kinds, some of which cancel; as raw sources
- * too. */
+/* The elements of all sources, of each bucket of a few kinds; as raw sources too. The first two are
+ * much larger, and cancel: it matters when the others are added. */
 static void make_elements(enum cgx_dtype dtype)
 {
     size_t size = cgx_dtype_size(dtype);
+    float larger = dtype == CGX_FLOAT16 ? 0x1p10f : 0x1p20f;
 
     for (unsigned p = 0; p < SOURCES; p++) {
         unsigned char *elements = buffers[p] + 1 + FIRST * size;
 
-        rotated_elements(dtype, p / 7 * 10 + p % 2, p, 1024, COUNT, elements);
-        if (p == 1)
-            for (size_t i = 0; i < COUNT; i++)
-                reference_narrow(dtype, -reference_widen(dtype, buffers[0] + 1 + FIRST * size, i),
-                                 elements, i);
+        rotated_elements(dtype, p < 2 ? 0 : p / 7 * 10 + p % 2, p < 2 ? 0 : p, 1024, COUNT,
+                         elements);
+        for (size_t i = 0; i < COUNT && p < 2; i++) {
+            float value = fmodf(reference_widen(dtype, elements, i), 32.0f);
+
+            reference_narrow(dtype, p == 0 ? larger * value : -larger * value, elements, i);
+        }
         memcpy(raws[p] + RAW, elements, COUNT * size);
     }
 }
