@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/tap.h"
 #include "lib/check.h"
 #include "lib/comms.h"
 #include "lib/steps.h"
@@ -90,11 +89,8 @@ static void test_rules(int argc, char **argv)
         else
             element_parse(value, &steps.type);
     }
-    if (element_datatype(steps.type) == MPI_DATATYPE_NULL) {
-        if (check_rank == 0)
-            skip("the type", "the MPI has none");
+    if (!element_has_datatype(steps.type))
         return;
-    }
     right = steps_take_all(&steps, 8);
     check(right, "right, and the same on all ranks");
     for (size_t i = 0; at < argc; at++, i++) {
@@ -200,6 +196,13 @@ static void test_hints(void)
     test_null();
 }
 
+/* What takes a hint back. */
+#ifdef OPEN_MPI
+static const char nothing[] = " "; /* its MPI_Info_set refuses an empty value */
+#else
+static const char nothing[] = "";
+#endif
+
 /* Values that mean nothing. */
 static void test_junk(void)
 {
@@ -218,7 +221,7 @@ static void test_junk(void)
         comms_hint(steps.comm, junk[i][0], junk[i][1]);
         right &= all_exact(3);
         check(right, "%s=%s: exact", junk[i][0], junk[i][1]);
-        comms_hint(steps.comm, junk[i][0], strcmp(junk[i][0], "cgx_enable") == 0 ? "1" : "");
+        comms_hint(steps.comm, junk[i][0], strcmp(junk[i][0], "cgx_enable") == 0 ? "1" : nothing);
         right = steps_take_all(&steps, 5);
         check(right && all_as("3:6"), "%s=%s: a good value mends it", junk[i][0], junk[i][1]);
         steps_end(&steps);

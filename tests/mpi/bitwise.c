@@ -40,6 +40,8 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     if (argc > 1)
         element_parse(argv[1], &type);
+    if (!element_has_datatype(type))
+        return check_end();
     for (size_t i = 0; i < COUNTS; i++)
         bytes += counts[i] * element_size(type);
     first = check_memory(bytes);

@@ -105,6 +105,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s is no type\n", argv[1]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    if (!element_has_datatype(type))
+        return check_end();
     for (int i = 2; i < argc && ncounts < 16; i++)
         counts[ncounts++] = strtoull(argv[i], NULL, 10);
     if (ncounts == 0) {

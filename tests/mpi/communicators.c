@@ -126,23 +126,37 @@ static void test_attributes(void)
     MPI_Comm_free_keyval(&keyval);
 }
 
-static int handled;
-static MPI_Comm handled_for;
+/* The error handler's calls, and the communicator of the latest. */
+static struct {
+    int calls;
+    MPI_Comm comm;
+} handled;
 
 static void handle(MPI_Comm *comm, int *code, ...)
 {
     (void)code;
-    handled++;
-    handled_for = *comm;
+    handled.calls++;
+    handled.comm = *comm;
+}
+
+/* A sum whose buffers are the same is an error, which Open MPI raises on MPI_COMM_WORLD. */
+static bool is_refused(int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm),
+                       MPI_Comm comm)
+{
+    static float buffer[5000];
+
+    handled.calls = 0;
+    return allreduce(buffer, buffer, 5000, MPI_FLOAT, MPI_SUM, comm) != MPI_SUCCESS &&
+           handled.calls == 1;
 }
 
 /* The library sets another error handler for a while. */
 static void test_handler(void)
 {
-    static float buffer[5000];
+    static float send[5000], receive[5000];
     bool good, compressed = false;
     MPI_Errhandler handler, after;
-    MPI_Comm comm;
+    MPI_Comm comm, expected;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_create_errhandler(handle, &handler);
@@ -150,10 +164,18 @@ static void test_handler(void)
     good = sum_is_right(comm, 5000, 1, &compressed);
     MPI_Comm_get_errhandler(comm, &after);
     check(good && compressed, "with an error handler: compressed and right");
-    check(after == handler && handled == 0, "with an error handler: it stays and is not called");
-    good = MPI_Allreduce(buffer, buffer, 5000, MPI_FLOAT, MPI_SUM, comm) != MPI_SUCCESS;
-    check(good && handled == 1 && handled_for == comm,
-          "with an error handler: it is called once for a wrong call");
+    check(after == handler && handled.calls == 0,
+          "with an error handler: it stays and is not called");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    good = is_refused(PMPI_Allreduce, comm);
+    expected = handled.comm;
+    check(good && is_refused(MPI_Allreduce, comm) && handled.comm == expected,
+          "with an error handler: it is called once for a wrong call, as by the MPI alone");
+    handled.calls = 0;
+    good = MPI_Allreduce(send, receive, 5000, MPI_FLOAT, MPI_OP_NULL, comm) != MPI_SUCCESS;
+    check(good && handled.calls == 1 && handled.comm == comm,
+          "with an error handler: it is called once for a call without op, of its communicator");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&after);
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);

@@ -85,6 +85,8 @@ int main(int argc, char **argv)
         MPI_Op_create(add, 1, &objects.op);
     } else {
         element_parse(type, &objects.type);
+        if (!element_has_datatype(objects.type))
+            return check_end();
     }
     comms_make(comms, 2);
     test_calls(&objects, comms);

@@ -198,7 +198,8 @@ int main(int argc, char **argv)
         test_refused();
     } else if (strcmp(mode, "same") == 0) {
         element_parse(what, &type);
-        test_same(type);
+        if (element_has_datatype(type))
+            test_same(type);
     } else if (device_is_soft()) {
         test_faults(strcmp(what, "copy") == 0     ? SOFTCUDA_COPY
                     : strcmp(what, "launch") == 0 ? SOFTCUDA_LAUNCH

@@ -58,8 +58,7 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     type = element_datatype(ELEMENT_FLOAT16);
-    if (!place_begin("device buffers", false) ||
-        !check_has(type != MPI_DATATYPE_NULL, "float16", "this MPI has none"))
+    if (!place_begin("device buffers", false) || !element_has_datatype(ELEMENT_FLOAT16))
         return check_end();
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     for (float peak = -6000; peak < 8000; peak += 500) {

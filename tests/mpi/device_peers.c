@@ -330,7 +330,7 @@ int main(int argc, char **argv)
         element_parse(argv[2], &type);
     if (argc > 3)
         count = (size_t)atol(argv[3]);
-    if (!place_begin("device buffers", false))
+    if (!place_begin("device buffers", false) || !element_has_datatype(type))
         return check_end();
     if (strcmp(part, "reach") == 0) {
         test_reach();

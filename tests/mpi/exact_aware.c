@@ -21,6 +21,9 @@ static const void *got_send, *got_receive;
 static int calls;
 static bool inside; /* a call that the library is to see */
 
+int MPIX_GPU_query_support(int gpu_type, int *is_supported);
+int MPIX_Query_cuda_support(void);
+
 int MPIX_GPU_query_support(int gpu_type, int *is_supported)
 {
     asked_gpu++;

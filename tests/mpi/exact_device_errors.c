@@ -83,6 +83,13 @@ static void test_refused(const char *name, void *send, void *receive, int count,
     check(class_of(host) == class_of(device), "%s: as with host buffers", name);
 }
 
+/* Open MPI follows NULL, of host buffers too: arguments.test finds that out. */
+#ifdef OPEN_MPI
+#define FINDS_NULL false
+#else
+#define FINDS_NULL true
+#endif
+
 /* Buffers that MPI finds wrong before it looks at the rest. */
 static void test_refused_buffers(void *send, void *receive)
 {
@@ -95,9 +102,13 @@ static void test_refused_buffers(void *send, void *receive)
                  {"nothing to send", NULL, receive},
                  {"receiving in place", send, MPI_IN_PLACE}};
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        check(class_of(reduce(cases[i].send, cases[i].receive)) == MPI_ERR_BUFFER, "%s is an error",
-              cases[i].name);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool found = FINDS_NULL || (cases[i].send && cases[i].receive);
+
+        if (check_has(found, cases[i].name, "Open MPI crashes on NULL, of host buffers too"))
+            check(class_of(reduce(cases[i].send, cases[i].receive)) == MPI_ERR_BUFFER,
+                  "%s is an error", cases[i].name);
+    }
 }
 
 /* More elements than there are. */
@@ -146,7 +157,7 @@ static void test_arguments(void)
     test_refused("no elements", send, receive, 0, MPI_FLOAT, MPI_SUM, world);
     test_refused("no datatype", send, receive, COUNT, MPI_DATATYPE_NULL, MPI_SUM, world);
     test_refused("no op", send, receive, COUNT, MPI_FLOAT, MPI_OP_NULL, world);
-    test_refused("an op that the datatype has not", send, receive, COUNT, MPI_BYTE, MPI_SUM, world);
+    test_refused("an op that floats have not", send, receive, COUNT, MPI_FLOAT, MPI_BAND, world);
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     test_refused("no communicator", send, receive, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_NULL);
     test_refused_buffers(send, receive);

@@ -3,7 +3,8 @@
 
 /* A program that loads MPI for a plugin alone, as Python does:
  *     find_private plugin PLUGIN [OTHER]   the plugin sums
- *     find_private itself PLUGIN [OTHER]   the program sums, though it has no MPI in reach
+ *     find_private itself PLUGIN [OTHER]   the program sums, though it has no MPI in reach, or says
+ *                                          that the MPI has made itself global
  * OTHER is a shared object that is loaded before. */
 
 #include <dlfcn.h>
@@ -43,6 +44,8 @@ int main(int argc, char **argv)
         return 2;
     }
     ((int (*)(uintptr_t *))in_plugin("find_begin"))(words);
+    if (strcmp(argv[1], "itself") == 0 && dlsym(RTLD_DEFAULT, "PMPI_Allreduce"))
+        puts("global");
     if (strcmp(argv[1], "plugin") == 0)
         good = ((int (*)(void))in_plugin("find_sum"))();
     else

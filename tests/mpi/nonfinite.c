@@ -48,6 +48,8 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     if (argc > 1)
         element_parse(argv[1], &type);
+    if (!element_has_datatype(type))
+        return check_end();
     test_kind(DATA_NONFINITE, type, 20001);
     test_kind(DATA_NONFINITE, type, 100003);
     test_kind(DATA_LIMIT, type, 20001);

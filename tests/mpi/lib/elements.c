@@ -5,7 +5,10 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "check.h"
 
 static const struct traits {
     const char *name;
@@ -39,15 +42,26 @@ MPI_Datatype element_datatype(enum element type)
 {
     if (type == ELEMENT_FLOAT32)
         return MPI_FLOAT;
-#ifdef MPIX_C_FLOAT16
+#if defined MPIX_C_FLOAT16
     if (type == ELEMENT_FLOAT16)
         return MPIX_C_FLOAT16;
+#elif defined MPI_REAL2
+    if (type == ELEMENT_FLOAT16)
+        return MPI_REAL2;
 #endif
 #ifdef MPIX_BFLOAT16
     if (type == ELEMENT_BFLOAT16)
         return MPIX_BFLOAT16;
 #endif
     return MPI_DATATYPE_NULL;
+}
+
+bool element_has_datatype(enum element type)
+{
+    char why[64];
+
+    snprintf(why, sizeof why, "this MPI has no type of %s", traits[type].name);
+    return check_has(element_datatype(type) != MPI_DATATYPE_NULL, traits[type].name, why);
 }
 
 /* Millions of elements are rounded and compared: frexp and ldexp took most of the time. A frexp's

@@ -20,6 +20,9 @@ size_t element_size(enum element type);
 /* MPI_DATATYPE_NULL where this mpi.h has none. */
 MPI_Datatype element_datatype(enum element type);
 
+/* Whether there is one; if not, that is a test of the program, skipped. All ranks take part. */
+bool element_has_datatype(enum element type);
+
 /* VALUE rounded to the type: to nearest, halves to even, overflow to infinity. */
 double element_round(enum element type, double value);
 
