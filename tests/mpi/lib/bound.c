@@ -91,7 +91,7 @@ static double norm_of(const struct bucket *bucket, const double *values)
 /* The step of values that lie within ERROR of VALUES, but for float32 rounding. */
 static double step_near(const struct bucket *bucket, const double *values, double error)
 {
-    double min = values[0], max = values[0];
+    double min = values[0], max = min;
 
     if (bucket->scheme->rotated > 0) {
         error += norm_of(bucket, values);
@@ -106,7 +106,6 @@ static double step_near(const struct bucket *bucket, const double *values, doubl
     return bound_step(bucket->scheme, min - error, max + error);
 }
 
-/* Expected of an element, or if they are rotated of all. */
 static double variance(const struct scheme *scheme, double step)
 {
     if (scheme->rotated > 0)
