@@ -89,6 +89,12 @@ static void test_refused(const char *name, void *send, void *receive, int count,
 #else
 #define FINDS_NULL true
 #endif
+/* MPICH 5.0 asserts that there is a datatype, in the library of the standard's ABI too. */
+#if defined MPI_ABI_VERSION || (defined MPICH_NUMVERSION && MPICH_NUMVERSION >= 50000000)
+#define FINDS_NO_TYPE false
+#else
+#define FINDS_NO_TYPE true
+#endif
 
 /* Buffers that MPI finds wrong before it looks at the rest. */
 static void test_refused_buffers(void *send, void *receive)
@@ -155,7 +161,8 @@ static void test_arguments(void)
     void *send = device_clone(input, sizeof input), *receive = device_clone(input, sizeof input);
 
     test_refused("no elements", send, receive, 0, MPI_FLOAT, MPI_SUM, world);
-    test_refused("no datatype", send, receive, COUNT, MPI_DATATYPE_NULL, MPI_SUM, world);
+    if (check_has(FINDS_NO_TYPE, "no datatype", "MPICH 5 aborts on it, of host buffers too"))
+        test_refused("no datatype", send, receive, COUNT, MPI_DATATYPE_NULL, MPI_SUM, world);
     test_refused("no op", send, receive, COUNT, MPI_FLOAT, MPI_OP_NULL, world);
     test_refused("an op that floats have not", send, receive, COUNT, MPI_FLOAT, MPI_BAND, world);
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
