@@ -144,16 +144,18 @@ void cgx_check_bound(const struct cgx_plan *plan, unsigned ranks,
 {
     const struct comparison with = {plan, ranks, result, found};
 
-    for (size_t first = 0, end; first < block->count; first = end) {
+    for (size_t bucket = 0, next; bucket < block->buckets; bucket = next) {
+        size_t first = bucket * plan->bucket_size, end;
         unsigned encoding =
             cgx_segment_encoding(&plan->segments[cgx_plan_segment(plan, block->first + first)]);
         bool is_rotated = cgx_encoding_is_rotated(encoding);
         double scales = 0;
 
-        end = first + (is_rotated ? plan->unit : plan->bucket_size);
+        next = bucket + (is_rotated ? plan->unit / plan->bucket_size : 1);
+        end = next * plan->bucket_size;
         end = end < block->count ? end : block->count;
-        for (size_t i = first; i < end; i += plan->bucket_size)
-            scales += block->scales[i / plan->bucket_size];
+        for (size_t i = bucket; i < next && i < block->buckets; i++)
+            scales += block->scales[i];
         if (isnan(scales))
             compare_poisoned(&with, block, first, end);
         else if (is_rotated)

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rotated_reference.h"
-
 static size_t up(size_t value, size_t multiple)
 {
     return (value + multiple - 1) / multiple * multiple;
@@ -134,18 +132,11 @@ static int slices_of(size_t count, unsigned bits, unsigned bucket_size, struct s
     return n;
 }
 
-static bool is_rotated(unsigned encoding)
-{
-    return encoding > 16 && encoding < 32;
-}
-
 size_t reference_bytes(size_t count, unsigned bits, unsigned bucket_size, enum cgx_dtype dtype)
 {
     struct slice slices[3];
     size_t bytes;
 
-    if (is_rotated(bits))
-        return rotated_reference_bytes(count, bits);
     if (bits == 32)
         return up(count * (dtype == CGX_FLOAT32 ? 4 : 2), 16);
     slices_of(count, bits, bucket_size, slices, &bytes);
@@ -285,13 +276,8 @@ void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *p
                       const void *buffer, unsigned char *payload)
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
-    float *values;
+    float *values = malloc(piece->count * sizeof *values);
 
-    if (is_rotated(piece->bits)) {
-        rotated_reference_encode(coding, piece, buffer, payload);
-        return;
-    }
-    values = malloc(piece->count * sizeof *values);
     if (piece->bits == 32) {
         memset(payload + piece->offset, 0, up(piece->count * size, 16));
         memcpy(payload + piece->offset, (const char *)buffer + piece->first * size,
@@ -341,10 +327,6 @@ void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *p
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
 
-    if (is_rotated(piece->bits)) {
-        rotated_reference_decode(coding, piece, payload, buffer);
-        return;
-    }
     for (size_t i = 0; i < piece->count; i++) {
         float value = value_at(coding, piece, payload, i);
 
@@ -385,14 +367,9 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
                       const unsigned char *const *sources, size_t nsources, const void *buffer,
                       unsigned char *payload)
 {
-    float *sums;
+    float *sums = calloc(piece->count, sizeof *sums);
     float slack = coding->rounding == CGX_ROUNDING_NEAREST ? 0x1.02p-1f : 0x1.02p0f;
 
-    if (is_rotated(piece->bits)) {
-        rotated_reference_reduce(coding, piece, sources, nsources, buffer, payload);
-        return;
-    }
-    sums = calloc(piece->count, sizeof *sums);
     for (size_t i = 0; i < piece->count; i++) {
         float steps;
 

@@ -22,8 +22,7 @@ void reference_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t
 /* The 16 random bits of an element of the caller's buffer. */
 unsigned reference_random(const struct cgx_coding *coding, uint64_t element);
 
-/* As the operations of struct cgx_codec, of one piece of any encoding, for payloads that an encoder
- * wrote. */
+/* As the operations of struct cgx_codec, of one piece, for payloads that an encoder wrote. */
 void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                       const void *buffer, unsigned char *payload);
 void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,

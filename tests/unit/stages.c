@@ -11,6 +11,7 @@
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/codec_reference.h"
+#include "unit/rotated_reference.h"
 #include "unit/scene.h"
 
 /* The node of each rank. */
@@ -131,6 +132,29 @@ static void test_results(bool raw)
 
 /* ---- the bytes, by the reference ---- */
 
+/* Those of the family that a piece has. */
+static void encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                   const void *buffer, unsigned char *payload)
+{
+    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_encode
+                                          : reference_encode)(coding, piece, buffer, payload);
+}
+
+static void decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                   const unsigned char *payload, void *buffer)
+{
+    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_decode
+                                          : reference_decode)(coding, piece, payload, buffer);
+}
+
+static void reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                   const unsigned char *const *sources, size_t nsources, const void *buffer,
+                   unsigned char *payload)
+{
+    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_reduce : reference_reduce)(
+        coding, piece, sources, nsources, buffer, payload);
+}
+
 static struct cgx_coding coding_of(const struct scene *scene)
 {
     return (struct cgx_coding){.dtype = scene->dtype,
@@ -161,7 +185,7 @@ static size_t node_sources(const struct scene *scene, const struct cgx_piece *pi
                    scene->inputs[rank] + piece->first * cgx_dtype_size(scene->dtype),
                    piece->count * cgx_dtype_size(scene->dtype));
         else
-            reference_encode(&coding, piece, scene->inputs[rank], payloads + count * stride);
+            encode(&coding, piece, scene->inputs[rank], payloads + count * stride);
         sources[count] = payloads + count * stride;
         count++;
     }
@@ -186,8 +210,9 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
     if (range.first == range.end)
         return;
     piece.count = (end < scene->count ? end : scene->count) - piece.first;
-    stride = reference_bytes(piece.count, scene->schedule.raw ? CGX_BITS_EXACT : piece.bits,
-                             scene->bucket_size, scene->dtype);
+    stride = cgx_piece_layout(piece.count, scene->schedule.raw ? CGX_BITS_EXACT : piece.bits,
+                              scene->bucket_size, scene->dtype)
+                 .bytes;
     memory = calloc(3 * SCENE_MOST_RANKS, stride);
     for (unsigned node = 0; node < nodes->nodes; node++) {
         unsigned char *payload = memory + node * stride;
@@ -197,7 +222,7 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
 
         coding.partial = true;
         coding.raws = scene->schedule.raw ? (unsigned)n : 0;
-        reference_reduce(&coding, &piece, sources, n, scene->inputs[sender], payload);
+        reduce(&coding, &piece, sources, n, scene->inputs[sender], payload);
         partials[node] = payload;
     }
     coding.partial = false;
@@ -210,9 +235,9 @@ static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum
         else
             sources[count++] = partials[node];
     }
-    reference_reduce(&coding, &piece, sources, count, scene->inputs[owner],
-                     memory + 2 * SCENE_MOST_RANKS * stride);
-    reference_decode(&coding, &piece, memory + 2 * SCENE_MOST_RANKS * stride, sum);
+    reduce(&coding, &piece, sources, count, scene->inputs[owner],
+           memory + 2 * SCENE_MOST_RANKS * stride);
+    decode(&coding, &piece, memory + 2 * SCENE_MOST_RANKS * stride, sum);
     free(memory);
 }
 
