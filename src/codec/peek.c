@@ -9,6 +9,16 @@
 #include "codec/host_rotated.h"
 #include "codec/rotated.h"
 
+/* Of levels one step apart that have the error of a bucket with the header 1. */
+static float step_of(unsigned rotated, bool least_squares)
+{
+    double variance = cgx_encoding_variance(rotated, CGX_ROUNDING_NEAREST);
+
+    if (least_squares) /* its headers are that much smaller, and so is its error */
+        variance /= 1 - cgx_rotated_normal(cgx_encoding_width(rotated)).error;
+    return (float)sqrt(12 * variance);
+}
+
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
                                 float *scale)
@@ -30,7 +40,7 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
     if (cgx_encoding_is_rotated(piece->bits)) {
         if (cgx_rotated_elements(&walk, &bucket, payload, values, scale) != CGX_OK)
             return CGX_ERR_FORMAT;
-        *scale *= (float)sqrt(12 * cgx_encoding_variance(piece->bits, coding->rounding));
+        *scale *= step_of(piece->bits, coding->least_squares);
         return CGX_OK;
     }
     if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)
