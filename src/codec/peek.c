@@ -7,7 +7,6 @@
 
 #include "codec/encoding.h"
 #include "codec/host_rotated.h"
-#include "codec/rotated.h"
 
 /* Of levels one step apart that have the error of a bucket with the header 1. */
 static float step_of(unsigned rotated, bool least_squares)
