@@ -14,7 +14,8 @@ static struct cgx_hints *hints; /* of the test */
 static struct cgx_hints *parse(struct cgx_hints *before, const char *enable, const char *bits,
                                const char *layers)
 {
-    const char *const values[CGX_HINTS] = {enable, bits, layers};
+    const char *const values[CGX_HINTS] = {
+        [CGX_HINT_ENABLE] = enable, [CGX_HINT_BITS] = bits, [CGX_HINT_LAYERS] = layers};
 
     return cgx_hints_parse(before, values, &error);
 }

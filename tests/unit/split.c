@@ -23,7 +23,8 @@ static struct cgx_plan *mixed_plan(size_t nsegments, size_t segment, size_t tail
     struct cgx_plan *plan = malloc(sizeof *plan + nsegments * sizeof plan->segments[0]);
     uint8_t widths[64];
 
-    *plan = (struct cgx_plan){.dtype = CGX_FLOAT32, .bucket_size = 64, .nsegments = nsegments};
+    *plan = (struct cgx_plan){
+        .dtype = CGX_FLOAT32, .bucket_size = 64, .unit = 64, .nsegments = nsegments};
     for (size_t i = 0; i < nsegments; i++) {
         plan->segments[i] = (struct cgx_segment){.first = plan->count, .count = segment * 64};
         widths[i] = (uint8_t)(1 + i * 5 % 8);
