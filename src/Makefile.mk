@@ -55,6 +55,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/allocate.c src/policy/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/disorder.c src/policy/disorder.h \
+	src/policy/families.c src/policy/families.h \
 	src/policy/finding.h \
 	src/policy/hints.c \
 	src/policy/pattern.c src/policy/pattern.h \
@@ -112,6 +113,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/offer.c src/comm/offer.h \
+	src/comm/input.c src/comm/input.h \
 	src/comm/override.c src/comm/override.h \
 	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \

@@ -20,7 +20,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
 	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
-	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/find_abi tests/unit/hints \
+	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
 	tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/pages \
@@ -40,7 +40,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
-	tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
+	tests/mpi/families tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
@@ -52,7 +52,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/codec_faults.test \
 	tests/mpi/communicators.test tests/mpi/consensus.test \
-	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/find_mpi.test \
+	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \

@@ -4,13 +4,16 @@
 #include "comm/positions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll/powers.h"
+#include "comm/input.h"
 #include "comm/override.h"
 #include "comm/planned.h"
 #include "mpi/config.h"
 #include "observe/stats.h"
 #include "policy/adapt.h"
+#include "policy/families.h"
 #include "util/float_state.h"
 #include "util/log.h"
 
@@ -20,17 +23,27 @@
 struct cgx_positions {
     uint64_t generation; /* of the step's positions */
     struct cgx_adapt *adapt;
+    /* What this rank has seen of the data where families are chosen, of all positions, and room for
+     * the families of one. */
+    uint32_t *seen;
+    size_t nseen;
+    uint8_t *families;
+    uint32_t looks; /* that have been taken */
     size_t count;
     struct {
         bool compressed; /* whether its calls were, when the layers were made */
+        size_t seen;     /* where its words begin */
         struct cgx_schedule schedule;
     } at[]; /* by position */
 };
 
 void cgx_positions_free(struct cgx_positions *layers)
 {
-    if (layers)
-        cgx_adapt_free(layers->adapt);
+    if (!layers)
+        return;
+    cgx_adapt_free(layers->adapt);
+    free(layers->seen);
+    free(layers->families);
     free(layers);
 }
 
@@ -88,12 +101,31 @@ static bool add_position(struct cgx_comm *state, size_t position, struct cgx_pos
     if (!layers->at[position].compressed)
         return true;
     planned = cgx_planned_find(state, &recurring);
-    if (!planned || !planned->plan->adaptive)
+    if (!planned || !(planned->plan->adaptive || planned->plan->turns))
         return planned != NULL;
     /* The next look-up may forget it. */
     plans[position] = cgx_plan_copy(planned->plan);
     layers->at[position].schedule = planned->schedule;
     return plans[position] != NULL;
+}
+
+/* The memory of looks. False if it is short. */
+static bool get_memory(struct cgx_positions *layers)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < layers->count; i++) {
+        const struct cgx_plan *plan = layers->adapt->layers[i].plan;
+
+        layers->at[i].seen = layers->nseen;
+        if (!plan || !plan->turns)
+            continue;
+        layers->nseen += cgx_look_words(plan);
+        most = plan->nsegments > most ? plan->nsegments : most;
+    }
+    layers->seen = calloc(layers->nseen + 1, sizeof layers->seen[0]);
+    layers->families = malloc(most);
+    return layers->seen && layers->families;
 }
 
 /* The layers of the present step. NULL if memory is short. */
@@ -112,12 +144,13 @@ static struct cgx_positions *create(struct cgx_comm *state)
     for (size_t i = 0; plans && i < period; i++)
         cgx_plan_free(plans[i]);
     free(plans);
-    if (!had || !layers->adapt) {
+    if (layers)
+        layers->count = period;
+    if (!had || !layers->adapt || !get_memory(layers)) {
         cgx_positions_free(layers);
         return NULL;
     }
     layers->generation = cgx_recurrence_generation(state->recurrence);
-    layers->count = period;
     follow_plans(layers);
     return layers;
 }
@@ -142,6 +175,31 @@ static int make(struct cgx_comm *state)
 
 /* ---- steps ---- */
 
+/* The families of all ranks' plans follow what some rank has seen. */
+static int turn(struct cgx_comm *state)
+{
+    struct cgx_positions *layers = state->positions;
+    int code = CGX_MPI_SUCCESS;
+
+    if (layers->nseen > 0)
+        code = cgx_mpi_union(state->own, layers->seen, (int)layers->nseen);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    for (size_t i = 0; i < layers->count; i++) {
+        struct cgx_adapt_layer *layer = &layers->adapt->layers[i];
+        struct cgx_look look;
+
+        if (!layer->plan || !layer->plan->turns)
+            continue;
+        look = cgx_look_at(layer->plan->count, layers->looks);
+        if (cgx_look_judge(layer->plan, &look, layers->seen + layers->at[i].seen, layers->families))
+            cgx_adapt_turn(layers->adapt, layer, layers->families);
+    }
+    memset(layers->seen, 0, layers->nseen * sizeof layers->seen[0]);
+    layers->looks++;
+    return code;
+}
+
 /* The plans of all ranks follow the root's choice. */
 static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
 {
@@ -150,6 +208,8 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
     int code = CGX_MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
+        code = turn(state);
+    if (code == CGX_MPI_SUCCESS && due == CGX_ADAPT_MEASURED)
         code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
                            mpi->DOUBLE, mpi->SUM, 0, state->own);
     if (code == CGX_MPI_SUCCESS && state->rank == 0)
@@ -166,13 +226,22 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
     return code;
 }
 
+/* Whether anything may be chosen for calls at a position. */
+static bool is_chosen(const struct cgx_comm *state)
+{
+    const struct cgx_settings *settings = cgx_config();
+
+    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || state->hints ||
+           cgx_config_rules();
+}
+
 int cgx_positions_step(struct cgx_comm *state)
 {
     enum cgx_adapt_due due;
     union cgx_float_state caller;
     int code = CGX_MPI_SUCCESS;
 
-    if (!cgx_config()->adaptive || !state->own)
+    if (!is_chosen(state) || !state->own)
         return code;
     cgx_float_enter(&caller);
     if (state->positions &&
@@ -195,19 +264,31 @@ int cgx_positions_step(struct cgx_comm *state)
     return code;
 }
 
+/* The layer at POSITION that serves the buffers of BASE; NULL: none does. */
+static struct cgx_adapt_layer *layer_at(const struct cgx_comm *state, size_t position,
+                                        const struct cgx_plan *base)
+{
+    const struct cgx_positions *layers = state->positions;
+    struct cgx_adapt_layer *layer;
+
+    if (!layers || position >= layers->count ||
+        layers->generation != cgx_recurrence_generation(state->recurrence))
+        return NULL;
+    layer = &layers->adapt->layers[position];
+    if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||
+        layer->plan->nsegments != base->nsegments)
+        return NULL;
+    return layer;
+}
+
 bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
                         const struct cgx_schedule **schedule, struct cgx_feedback *feedback)
 {
     const struct cgx_positions *layers = state->positions;
-    struct cgx_adapt_layer *layer;
+    struct cgx_adapt_layer *layer = layer_at(state, position, base);
     bool measures;
 
-    if (!layers || position >= layers->count ||
-        layers->generation != cgx_recurrence_generation(state->recurrence))
-        return false;
-    layer = &layers->adapt->layers[position];
-    if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||
-        layer->plan->nsegments != base->nsegments)
+    if (!layer)
         return false;
     *schedule = &layers->at[position].schedule;
     measures = cgx_adapt_measures(layers->adapt);
@@ -215,5 +296,25 @@ bool cgx_positions_find(const struct cgx_comm *state, size_t position, const str
     feedback->findings = measures ? layer->findings : NULL;
     feedback->kept = measures ? &layer->kept : NULL;
     feedback->sampling = cgx_adapt_sampling(layers->adapt);
-    return true;
+    return layer->plan->adaptive;
+}
+
+void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cgx_plan *base,
+                        const struct cgx_pointer *where, const void *buffer)
+{
+    const struct cgx_positions *layers = state->positions;
+    const struct cgx_adapt_layer *layer = layer_at(state, position, base);
+    union cgx_float_state caller;
+    struct cgx_look look;
+    float *values;
+
+    if (!layer || !layer->plan->turns || !cgx_adapt_looks(layers->adapt))
+        return;
+    look = cgx_look_at(layer->plan->count, layers->looks);
+    values = malloc(look.count * sizeof *values);
+    cgx_float_enter(&caller);
+    if (values && cgx_input_gather(where, buffer, layer->plan->dtype, &look, values))
+        cgx_look_set(layer->plan, &look, values, layers->seen + layers->at[position].seen);
+    cgx_float_leave(&caller);
+    free(values);
 }

@@ -10,15 +10,22 @@
 
 #include "coll/coll.h"
 #include "comm/state.h"
+#include "cuda/memory.h"
 
 /* To be called before the first call of a step that has a position is served. Returns MPI's code;
  * after an error the communicator is broken. */
 int cgx_positions_step(struct cgx_comm *state);
 
-/* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SCHEDULE is its, and
- * FEEDBACK where the call's findings go. False: there is none. */
+/* The layer at POSITION, if it has a plan that serves the buffers of BASE: *SCHEDULE is its and,
+ * where the plan is adaptive, FEEDBACK where the call's findings go. False: there is no
+ * FEEDBACK. */
 bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
                         const struct cgx_schedule **schedule, struct cgx_feedback *feedback);
+
+/* Before the call at POSITION, if what goes into it is looked at now: its input is BUFFER, of which
+ * the driver says WHERE, of the elements of BASE. */
+void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cgx_plan *base,
+                        const struct cgx_pointer *where, const void *buffer);
 
 /* NULL is allowed. */
 void cgx_positions_free(struct cgx_positions *layers);

@@ -43,6 +43,7 @@
     X(cuMemHostGetDevicePointer)  \
     X(cuMemHostRegister)          \
     X(cuMemHostUnregister)        \
+    X(cuMemcpy2DUnaligned)        \
     X(cuMemcpyDtoDAsync)          \
     X(cuMemcpyDtoH)               \
     X(cuMemcpyDtoHAsync)          \

@@ -122,6 +122,13 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
     return CGX_ERR_DEVICE;
 }
 
+enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
+                                  size_t size, size_t stride, size_t count)
+{
+    (void)where, (void)host, (void)device, (void)size, (void)stride, (void)count;
+    return CGX_ERR_DEVICE;
+}
+
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes)
 {

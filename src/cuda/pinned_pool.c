@@ -215,6 +215,26 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
     return status;
 }
 
+enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
+                                  size_t size, size_t stride, size_t count)
+{
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .srcDevice = address_of(device),
+                                .srcPitch = stride,
+                                .dstMemoryType = CU_MEMORYTYPE_HOST,
+                                .dstHost = host,
+                                .dstPitch = size,
+                                .WidthInBytes = size,
+                                .Height = count};
+    enum cgx_status status = cgx_cuda_enter(where);
+
+    if (status != CGX_OK)
+        return status;
+    status = CGX_CUDA_CALL(cuMemcpy2DUnaligned, &copy);
+    cgx_cuda_leave();
+    return status;
+}
+
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes)
 {

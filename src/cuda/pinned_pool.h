@@ -35,6 +35,9 @@ enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
  * streams that it synchronises with; done when they return. */
 enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes);
+/* The same of COUNT runs of SIZE bytes, one every STRIDE bytes, which come one after the other. */
+enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
+                                  size_t size, size_t stride, size_t count);
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
                                  size_t bytes);
 

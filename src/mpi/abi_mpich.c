@@ -56,6 +56,7 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->OP_NULL = OP(0x18000000);
     table->MAX = OP(0x58000001);
     table->MIN = OP(0x58000002);
+    table->BOR = OP(0x58000008);
     table->SUM = OP(0x58000003);
     table->INFO_NULL = WORD(cgx_mpi_info, 0x1c000000);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x54000001);

@@ -242,6 +242,13 @@ int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count)
     return mpi->Allreduce(mpi->IN_PLACE, integers, count, mpi->INT, mpi->MIN, comm);
 }
 
+int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+
+    return mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->INT, mpi->BOR, comm);
+}
+
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code)
 {
     char text[CGX_MPI_ERROR_BYTES] = "";

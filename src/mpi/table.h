@@ -85,7 +85,7 @@ struct cgx_mpi {
     /* Those of halves are DATATYPE_NULL where the library has none. */
     cgx_mpi_datatype DATATYPE_NULL, BYTE, INT, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16,
         REAL2, BFLOAT16;
-    cgx_mpi_op OP_NULL, SUM, MIN, MAX;
+    cgx_mpi_op OP_NULL, SUM, MIN, MAX, BOR;
     cgx_mpi_info INFO_NULL;
     cgx_mpi_errhandler ERRORS_RETURN;
     void *IN_PLACE, *BOTTOM;
@@ -190,6 +190,9 @@ static inline const struct cgx_mpi *cgx_mpi(void)
 
 /* Sets each of COUNT INTEGERS (int) to the least that a rank of COMM has. Returns MPI's code. */
 int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
+
+/* The same with all bits that some rank has, of words of 32. */
+int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count);
 
 /* Logs the text of CODE behind WHAT, at level error. */
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code);

@@ -204,7 +204,7 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
 
     if (!stats)
         return;
-    if (!plan->adaptive)
+    if (!plan->adaptive && !plan->turns)
         key.position = CGX_POSITION_NONE;
     else if (placed)
         key.rule = 0;

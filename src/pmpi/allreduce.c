@@ -185,6 +185,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
         return cgx_errors_raise(call->comm, "out of memory");
     }
     coll.schedule = &planned->schedule;
+    cgx_positions_look(state, recurring->position, planned->plan, &call->send, coll.input);
     if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &feedback))
         coll.feedback = &feedback;
     cgx_offer_get_backends(state, &offer);

@@ -15,6 +15,11 @@ bool cgx_adapt_measures(const struct cgx_adapt *adapt)
     return adapt->left <= adapt->window;
 }
 
+bool cgx_adapt_looks(const struct cgx_adapt *adapt)
+{
+    return adapt->left == 1;
+}
+
 struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt)
 {
     struct cgx_sampling sampling = {.phases = 1};
@@ -54,7 +59,7 @@ static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
 /* Makes LAYER that of a copy of PLAN, if it wants one. */
 static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *layer)
 {
-    if (!plan || !plan->adaptive)
+    if (!plan || !(plan->adaptive || plan->turns))
         return true;
     layer->plan = cgx_plan_copy(plan);
     layer->nsegments = plan->nsegments;
@@ -81,6 +86,16 @@ static bool get_memory(struct cgx_adapt *adapt)
     return true;
 }
 
+/* Nothing is known of SEGMENT. */
+static void forget(struct cgx_adapt_segment *segment)
+{
+    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
+        segment->known[i] = NAN;
+    segment->found = (struct cgx_finding){.owned = 0};
+    segment->passed = segment->times = segment->reference = 0;
+    segment->scale = NAN;
+}
+
 /* Gives LAYER its part of the memory, the segments from FIRST on. */
 static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, size_t first)
 {
@@ -92,9 +107,8 @@ static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, si
 
         segment->plan = layer->plan;
         segment->about = &layer->plan->segments[s];
-        for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
-            segment->known[i] = NAN;
-        layer->energies[s] = segment->scale = NAN;
+        forget(segment);
+        layer->energies[s] = NAN;
         adapt->widths[first + s] = segment->about->bits;
     }
 }
@@ -325,4 +339,25 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     over = cgx_model_over(adapt);
     adapt->allowed = over > 1 ? CGX_ADAPT_EXCEEDED * over : 1;
     return changed;
+}
+
+void cgx_adapt_turn(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, const uint8_t *families)
+{
+    uint8_t *widths = adapt->widths + (layer->segments - adapt->segments);
+    uint32_t hash = layer->plan->hash;
+
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &layer->segments[i];
+
+        if (!cgx_segment_turns(segment->about) || segment->about->family == families[i])
+            continue;
+        forget(segment);
+        widths[i] = segment->about->turned.bits;
+    }
+    cgx_plan_turn(layer->plan, families);
+    layer->kept.compares = layer->kept.compares && layer->plan->hash == hash;
+    /* What takes the place of what was measured is to be measured soon, but not over and over. */
+    if (layer->plan->hash != hash && adapt->choices == 0)
+        aim(adapt, CGX_ADAPT_FIRST, CGX_ADAPT_FIRST);
+    follow_sampling(adapt);
 }

@@ -111,14 +111,18 @@ struct cgx_adapt {
     struct cgx_adapt_layer layers[];
 };
 
-/* For the adaptive ones among PLANS, at least one, which are copied, by position; others may be
- * NULL. NULL if memory is short. */
+/* For those among PLANS that are adaptive or turn, at least one, which are copied, by position;
+ * others may be NULL. NULL if memory is short. */
 struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
                                    const struct cgx_plan *const *plans, size_t nplans);
 void cgx_adapt_free(struct cgx_adapt *adapt);
 
 /* Whether calls of the present step are measured. */
 bool cgx_adapt_measures(const struct cgx_adapt *adapt);
+
+/* Whether what goes into calls of the present step is looked at (families.h): it is the last before
+ * a choice from a measurement. */
+bool cgx_adapt_looks(const struct cgx_adapt *adapt);
 
 /* Which buckets are, then: the shorter the measurement, the more. */
 struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt);
@@ -131,6 +135,11 @@ enum cgx_adapt_due {
     CGX_ADAPT_SCALED,   /* the root chooses, all take its block */
 };
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt);
+
+/* Before a choice from a measurement: turns segments of LAYER to FAMILIES. Nothing is known of
+ * those that turn. */
+void cgx_adapt_turn(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
+                    const uint8_t *families);
 
 /* On the root, which has SUMMED: sets WIDTHS. If memory is short the
  * present ones stay. */

@@ -225,11 +225,13 @@ bool cgx_scan_consensus(struct cgx_scan *scan, struct cgx_actions *actions)
 
 bool cgx_scan_codec(struct cgx_scan *scan, struct cgx_actions *actions)
 {
+    static const enum cgx_said_codec codecs[] = {CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED,
+                                                 CGX_CODEC_AUTO};
     uint64_t index;
 
-    if (!cgx_scan_choice(scan, "maxmin, rotated", &index))
+    if (!cgx_scan_choice(scan, "maxmin, rotated, auto", &index))
         return false;
-    actions->codec = index == 0 ? CGX_CODEC_MAXMIN : CGX_CODEC_ROTATED;
+    actions->codec = codecs[index];
     return true;
 }
 

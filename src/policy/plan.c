@@ -10,6 +10,9 @@
 #include "codec/encoding.h"
 #include "util/hash.h"
 
+/* Where the family is chosen no fewer bits are unless somebody says so. */
+#define AUTO_LEAST 3
+
 static uint32_t hash_word(uint32_t hash, uint64_t word)
 {
     return cgx_hash(hash, &word, sizeof word);
@@ -40,14 +43,16 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding)
 static void finish(struct cgx_plan *plan)
 {
     plan->bytes = 0;
-    plan->adaptive = false;
+    plan->adaptive = plan->turns = false;
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
         size_t units = cgx_bucket_count(segment->count, plan->unit);
 
         segment->before = plan->bytes;
         plan->bytes += units * cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment));
-        plan->adaptive |= cgx_segment_is_variable(segment);
+        plan->turns |= cgx_segment_turns(segment);
+        plan->adaptive |=
+            cgx_segment_is_variable(segment) || segment->turned.least < segment->turned.most;
     }
     plan->hash = hash_plan(plan);
 }
@@ -63,7 +68,7 @@ static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
 }
 
 /* Of BITS, or from LEAST to MOST: rotated, if FAMILY says so, as far as that family has them. */
-static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsigned least,
+static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsigned least,
                                     unsigned most)
 {
     if (bits > CGX_ROTATED_WIDTHS || least > CGX_ROTATED_WIDTHS)
@@ -76,6 +81,28 @@ static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsig
                                 .family = (uint8_t)family};
 }
 
+/* WIDTH, brought to what is max-min quantised for the sake of its data. */
+static unsigned unturned(unsigned width)
+{
+    return width < CGX_UNTURNED_BITS ? CGX_UNTURNED_BITS : width;
+}
+
+/* The same where FAMILY may be chosen: max-min quantised until the data is known. */
+static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsigned least,
+                                    unsigned most)
+{
+    struct cgx_segment rotated, maxmin;
+
+    if (family != CGX_FAMILY_AUTO)
+        return widths_in(family, bits, least, most);
+    rotated = widths_in(CGX_FAMILY_ROTATED, bits, least, most);
+    if (rotated.family != CGX_FAMILY_ROTATED)
+        return rotated;
+    maxmin = widths_in(CGX_FAMILY_MAXMIN, unturned(bits), unturned(least), unturned(most));
+    maxmin.turned = (struct cgx_widths){rotated.bits, rotated.least, rotated.most};
+    return maxmin;
+}
+
 static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
 {
     return widths_of(family, bits, bits, bits);
@@ -86,6 +113,8 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
 {
     if (!override || override->codec == CGX_CODEC_AS_SET)
         return settings->codec;
+    if (override->codec == CGX_CODEC_AUTO)
+        return CGX_FAMILY_AUTO;
     return override->codec == CGX_CODEC_ROTATED ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
 }
 
@@ -105,6 +134,8 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     if (said) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
+    } else if (family == CGX_FAMILY_AUTO && settings->adaptive_bits == 0 && least < AUTO_LEAST) {
+        least = bits < AUTO_LEAST ? bits : AUTO_LEAST;
     }
     /* Where there is nothing to choose the width is had from the start. */
     if (said || least == most)
@@ -116,11 +147,24 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 
 /* ---- segments ---- */
 
+static bool is_fixed(const struct cgx_segment *segment)
+{
+    return !cgx_segment_is_variable(segment) && !cgx_segment_turns(segment);
+}
+
+/* Elements that a segment like WIDTHS has at most. */
+static size_t longest(const struct cgx_segment *widths)
+{
+    if (cgx_segment_turns(widths))
+        return CGX_TURNING_ELEMENTS;
+    return cgx_segment_is_variable(widths) ? CGX_SEGMENT_ELEMENTS : SIZE_MAX;
+}
+
 static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
 {
     struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
 
-    if (last && !cgx_segment_is_variable(last) && !cgx_segment_is_variable(&segment) &&
+    if (last && is_fixed(last) && is_fixed(&segment) &&
         cgx_segment_encoding(last) == cgx_segment_encoding(&segment))
         last->count += segment.count;
     else
@@ -149,8 +193,8 @@ static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_
     }
     for (widths.first = end_of(plan); widths.first < end; widths.first += widths.count) {
         widths.count = end - widths.first;
-        if (cgx_segment_is_variable(&widths) && widths.count > CGX_SEGMENT_ELEMENTS)
-            widths.count = CGX_SEGMENT_ELEMENTS;
+        if (widths.count > longest(&widths))
+            widths.count = longest(&widths);
         append_segment(plan, widths);
     }
 }
@@ -188,7 +232,7 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
 {
     size_t layers = override && override->layers ? override->layers->nlayers : 1;
 
-    return plan_bytes(count / CGX_SEGMENT_ELEMENTS + layers + 2);
+    return plan_bytes(count / CGX_TURNING_ELEMENTS + layers + 2);
 }
 
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
@@ -200,7 +244,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
 
     plan->dtype = dtype;
     plan->bucket_size = plan->unit = settings->bucket_size;
-    if (family_of(settings, override) == CGX_FAMILY_ROTATED && plan->unit < CGX_ROTATED_BUCKET)
+    if (family_of(settings, override) != CGX_FAMILY_MAXMIN && plan->unit < CGX_ROTATED_BUCKET)
         plan->unit = CGX_ROTATED_BUCKET;
     plan->rounding = settings->rounding;
     plan->count = count;
@@ -235,6 +279,30 @@ struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
     return copy;
 }
 
+static void turn(struct cgx_segment *segment)
+{
+    struct cgx_widths had = {segment->bits, segment->least, segment->most};
+
+    segment->bits = segment->turned.bits;
+    segment->least = segment->turned.least;
+    segment->most = segment->turned.most;
+    segment->turned = had;
+    segment->family = segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
+}
+
+/* Turns SEGMENT, if it can, to what is sent with more bytes. */
+static void turn_to_larger(const struct cgx_plan *plan, struct cgx_segment *segment)
+{
+    struct cgx_segment other = *segment;
+
+    if (!cgx_segment_turns(segment))
+        return;
+    turn(&other);
+    if (cgx_plan_unit_bytes(plan, cgx_segment_encoding(&other)) >
+        cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
+        *segment = other;
+}
+
 void cgx_plan_widen(struct cgx_plan *plan)
 {
     for (size_t i = 0; i < plan->nsegments; i++) {
@@ -245,6 +313,9 @@ void cgx_plan_widen(struct cgx_plan *plan)
             segment->least = segment->bits;
         if (segment->most > segment->bits)
             segment->bits = segment->most;
+        if (segment->turned.most > segment->turned.bits)
+            segment->turned.bits = segment->turned.most;
+        turn_to_larger(plan, segment);
     }
     finish(plan);
 }
@@ -262,6 +333,14 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths)
 {
     for (size_t i = 0; i < plan->nsegments; i++)
         plan->segments[i].bits = widths[i];
+    finish(plan);
+}
+
+void cgx_plan_turn(struct cgx_plan *plan, const uint8_t *families)
+{
+    for (size_t i = 0; i < plan->nsegments; i++)
+        if (cgx_segment_turns(&plan->segments[i]) && plan->segments[i].family != families[i])
+            turn(&plan->segments[i]);
     finish(plan);
 }
 

@@ -14,20 +14,38 @@
  * bucket size. */
 #define CGX_SEGMENT_ELEMENTS 65536
 
+/* The same of a segment whose family is chosen (families.h), so that a table does not drag its
+ * neighbours along. */
+#define CGX_TURNING_ELEMENTS 16384
+
+/* Least bits of what is max-min quantised only since its data is not to be rotated. */
+#define CGX_UNTURNED_BITS 4
+
+struct cgx_widths {
+    uint8_t bits;        /* a width of its family, or CGX_BITS_EXACT */
+    uint8_t least, most; /* what BITS may become; equal: fixed */
+};
+
 /* Elements [first, first + count). FIRST is a multiple of the plan's unit, and so is COUNT but in
  * the last segment. */
 struct cgx_segment {
     size_t first;
     size_t count;
-    uint8_t bits;        /* a width of its family, or CGX_BITS_EXACT */
-    uint8_t least, most; /* what BITS may become; equal: fixed */
-    uint8_t family;      /* enum cgx_family */
-    size_t before;       /* encoded bytes of the whole units before it */
+    uint8_t bits, least, most; /* as in struct cgx_widths */
+    uint8_t family;            /* CGX_FAMILY_MAXMIN or CGX_FAMILY_ROTATED */
+    struct cgx_widths turned;  /* in the other of these; 0 bits: it keeps its own */
+    size_t before;             /* encoded bytes of the whole units before it */
 };
 
 static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
 {
     return segment->least < segment->most;
+}
+
+/* Whether its family is chosen. */
+static inline bool cgx_segment_turns(const struct cgx_segment *segment)
+{
+    return segment->turned.bits > 0;
 }
 
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
@@ -41,6 +59,7 @@ struct cgx_plan {
     unsigned unit;        /* elements: whole buckets of every encoding that the plan may have */
     enum cgx_rounding rounding;
     bool adaptive; /* some width may change: payloads carry what the policy watches */
+    bool turns;    /* some family may */
     size_t count;  /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t bytes; /* encoded, every unit counted as whole */
@@ -48,10 +67,10 @@ struct cgx_plan {
     struct cgx_segment segments[]; /* in order, without gaps */
 };
 
-/* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), and an
- * exact tail where incomplete buckets are skipped. A bucket on the boundary of two layers of
- * OVERRIDE belongs to the one that is sent with more bits. NULL if memory is short; free with
- * cgx_plan_free. */
+/* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), max-min
+ * quantisation where the family is chosen, and an exact tail where incomplete buckets are skipped.
+ * A bucket on the boundary of two layers of OVERRIDE belongs to the one that is sent with more
+ * bits. NULL if memory is short; free with cgx_plan_free. */
 struct cgx_plan *cgx_plan_create(const struct cgx_settings *settings,
                                  const struct cgx_override *override, enum cgx_dtype dtype,
                                  size_t count);
@@ -80,6 +99,10 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
 
 /* Gives the segments these widths, which they may have, and all that follows from them. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths);
+
+/* The same of FAMILIES, for segments whose family is chosen: one that turns has the widths that it
+ * had when it turned last. */
+void cgx_plan_turn(struct cgx_plan *plan, const uint8_t *families);
 
 /* The segment that ELEMENT is in. */
 size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element);

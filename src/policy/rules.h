@@ -17,7 +17,8 @@
  * Conditions: count, position: N, N-M, N- (to any); type: float32, float16, bfloat16; comm: the
  * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
  * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
- * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin or rotated;
+ * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin, rotated or
+ * auto;
  * layers=SIZE[:BITS],... in elements (BITS: 1-8, 32 or exact); recurs=always or never;
  * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
  */
@@ -47,7 +48,7 @@ struct cgx_layer_list {
 enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
-enum cgx_said_codec { CGX_CODEC_AS_SET, CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED };
+enum cgx_said_codec { CGX_CODEC_AS_SET, CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED, CGX_CODEC_AUTO };
 
 /* What is said of a call. All zero: nothing is. */
 struct cgx_override {
@@ -101,7 +102,7 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
 enum cgx_hint {
     CGX_HINT_ENABLE,    /* 0, 1, true, false */
     CGX_HINT_BITS,      /* N, MIN:MAX, 32 or exact */
-    CGX_HINT_CODEC,     /* maxmin, rotated */
+    CGX_HINT_CODEC,     /* maxmin, rotated, auto */
     CGX_HINT_LAYERS,    /* "4096,1048576:8,512:32"; several lists separated by ";", each for the
                            buffers of as many elements as it adds up to */
     CGX_HINT_RECURS,    /* always, never */

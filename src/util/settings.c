@@ -30,8 +30,9 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
      cgx_value_integer, 1, 8, CGX_BITS_EXACT, .bytegrad = "8", FIELD(bits)},
-    {{"CGX_CODEC", "maxmin, rotated", "maxmin",
-      "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation", 26},
+    {{"CGX_CODEC", "maxmin, rotated, auto", "maxmin",
+      "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
+      "so where the data allows it", 26},
      cgx_value_choice, FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},

@@ -29,6 +29,7 @@ static void test_handles(const struct cgx_mpi *mpi)
     HANDLE(OP_NULL);
     HANDLE(SUM);
     HANDLE(MIN);
+    HANDLE(BOR);
     HANDLE(MAX);
     HANDLE(INFO_NULL);
     HANDLE(ERRORS_RETURN);

@@ -224,6 +224,20 @@ CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
     return call(NULL, &(struct request){to, address(from), bytes, HOST, DEVICE, true});
 }
 
+/* From a device to the host alone. */
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy)
+{
+    CUresult code = CUDA_SUCCESS;
+
+    if (copy->srcMemoryType != CU_MEMORYTYPE_DEVICE || copy->dstMemoryType != CU_MEMORYTYPE_HOST ||
+        copy->srcPitch < copy->WidthInBytes || copy->dstPitch < copy->WidthInBytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t row = 0; row < copy->Height && code == CUDA_SUCCESS; row++)
+        code = cuMemcpyDtoH((char *)copy->dstHost + row * copy->dstPitch,
+                            copy->srcDevice + row * copy->srcPitch, copy->WidthInBytes);
+    return code;
+}
+
 CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
     return call(NULL, &(struct request){address(to), address(from), bytes, DEVICE, DEVICE, true});

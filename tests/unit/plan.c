@@ -181,6 +181,64 @@ static void test_families(void)
     cgx_plan_free(plain);
 }
 
+/* Whether segment INDEX turns to a family where it has these widths. */
+static bool turns_to(const struct cgx_plan *plan, size_t index, unsigned bits, unsigned least,
+                     unsigned most)
+{
+    struct cgx_widths turned = plan->segments[index].turned;
+
+    return turned.bits == bits && turned.least == least && turned.most == most;
+}
+
+static void test_chosen_families(void)
+{
+    static const uint8_t rotated[10] = {CGX_FAMILY_ROTATED};
+    struct cgx_settings any = settings;
+    struct cgx_plan *plan, *plain, *widest;
+    uint32_t hash;
+
+    any.codec = CGX_FAMILY_AUTO;
+    plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
+    hash = plan->hash;
+    ok(covers(plan) && plan->turns && plan->adaptive && plan->unit == 1024 &&
+           plan->nsegments == 10 && segment_is(plan, 0, 16384, 4, 4, 8) &&
+           turns_to(plan, 0, 4, 3, 5),
+       "where families are chosen segments are short, and have widths in both");
+    cgx_plan_turn(plan, rotated);
+    ok(is_rotated(plan, 0, 4) && segment_is(plan, 0, 16384, 3, 4, 5) &&
+           turns_to(plan, 0, 4, 4, 8) && plan->hash != hash,
+       "one that turns has those of the other");
+    cgx_plan_turn(plan, rotated + 1);
+    ok(plan->hash == hash, "and turns back");
+    cgx_plan_free(plan);
+
+    any.adaptive = false;
+    any.bits = 2;
+    plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
+    ok(plan->turns && !plan->adaptive && segment_is(plan, 9, 150000 - 9 * 16384, 4, 4, 4) &&
+           turns_to(plan, 9, 2, 2, 2),
+       "what is not rotated has 4 bits at least");
+    cgx_plan_free(plan);
+
+    any.bits = 4;
+    any.bucket_size = 4096;
+    plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
+    widest = cgx_plan_widest(plan);
+    any.codec = CGX_FAMILY_ROTATED;
+    plain = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
+    ok(widest->bytes >= plan->bytes && widest->bytes >= plain->bytes,
+       "the widest has room for both families");
+    cgx_plan_free(plain);
+    cgx_plan_free(plan);
+    cgx_plan_free(widest);
+
+    any.codec = CGX_FAMILY_AUTO;
+    any.bits = 6;
+    plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
+    ok(!plan->turns && plan->nsegments == 1, "widths that only one family has leave no choice");
+    cgx_plan_free(plan);
+}
+
 static void test_change(void)
 {
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
@@ -207,6 +265,7 @@ int main(void)
     test_no_widths();
     test_layers();
     test_families();
+    test_chosen_families();
     test_change();
     return done_testing();
 }

@@ -1,0 +1,18 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Elements of the caller's buffers, wherever they lie, on the host. */
+#ifndef CGX_COMM_INPUT_H
+#define CGX_COMM_INPUT_H
+
+#include "codec/format.h"
+#include "cuda/memory.h"
+#include "policy/families.h"
+
+/* Sets VALUES to the elements LOOK of BUFFER, of DTYPE, of which the driver says WHERE. Device
+ * memory is read after all earlier work of the legacy default stream and of the streams that it
+ * synchronises with or, where CGX_SYNC says so, of the context. False: they cannot be had. */
+bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
+                      const struct cgx_look *look, float *values);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/families.h"
+
+#include <string.h>
+
+/* Elements of which one is looked at: 65 of the longest segment. A prime, so that the columns of
+ * matrices do not alias; of short buffers one of fewer. */
+#define STRIDE 251
+#define LEAST_LOOKED_AT 64
+
+/* Words: first one that is not 0 if a rank has looked; a bit for each element that was looked at,
+ * set if it is not zero; then a bit for each segment, set if it has many values. */
+#define LOOKED 0
+#define ELEMENTS_FROM 1
+
+static size_t words_of(size_t bits)
+{
+    return (bits + 31) / 32;
+}
+
+static size_t segments_from(const struct cgx_look *look)
+{
+    return ELEMENTS_FROM + words_of(look->count);
+}
+
+static void set_bit(uint32_t *words, size_t bit)
+{
+    words[bit / 32] |= (uint32_t)1 << bit % 32;
+}
+
+static bool has_bit(const uint32_t *words, size_t bit)
+{
+    return words[bit / 32] >> bit % 32 & 1;
+}
+
+struct cgx_look cgx_look_at(size_t elements, uint32_t number)
+{
+    size_t stride = elements / LEAST_LOOKED_AT;
+    struct cgx_look look = {.stride = stride < 1 ? 1 : stride > STRIDE ? STRIDE : stride};
+
+    /* As many whatever the number is. */
+    look.count = elements / look.stride;
+    look.first = (size_t)number * 37 % look.stride;
+    return look;
+}
+
+size_t cgx_look_words(const struct cgx_plan *plan)
+{
+    struct cgx_look look = cgx_look_at(plan->count, 0);
+
+    return segments_from(&look) + words_of(plan->nsegments);
+}
+
+/* The elements of LOOK from *NEXT on that lie in SEGMENT; *NEXT is the first behind it. Returns how
+ * many they are. */
+static size_t looked_at(const struct cgx_look *look, const struct cgx_segment *segment,
+                        size_t *next)
+{
+    size_t end = segment->first + segment->count, from = *next;
+
+    while (*next < look->count && look->first + *next * look->stride < end)
+        ++*next;
+    return *next - from;
+}
+
+/* More than a few different VALUES, or as many as there are. */
+static bool has_many(const float *values, size_t count)
+{
+    float few[CGX_FAMILIES_FEW];
+    size_t nfew = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+
+        while (at < nfew && few[at] != values[i])
+            at++;
+        if (at == CGX_FAMILIES_FEW)
+            return true;
+        if (at == nfew)
+            few[nfew++] = values[i];
+    }
+    return count > 0 && nfew == count;
+}
+
+void cgx_look_set(const struct cgx_plan *plan, const struct cgx_look *look, const float *values,
+                  uint32_t *words)
+{
+    size_t next = 0;
+
+    memset(words, 0, cgx_look_words(plan) * sizeof words[0]);
+    words[LOOKED] = 1;
+    for (size_t i = 0; i < look->count; i++)
+        if (values[i] != 0)
+            set_bit(words + ELEMENTS_FROM, i);
+    for (size_t s = 0; s < plan->nsegments; s++) {
+        size_t from = next, count = looked_at(look, &plan->segments[s], &next);
+
+        if (has_many(values + from, count))
+            set_bit(words + segments_from(look), s);
+    }
+}
+
+bool cgx_look_judge(const struct cgx_plan *plan, const struct cgx_look *look, const uint32_t *words,
+                    uint8_t *families)
+{
+    size_t next = 0;
+
+    if (!words[LOOKED])
+        return false;
+    for (size_t s = 0; s < plan->nsegments; s++) {
+        size_t from = next, count = looked_at(look, &plan->segments[s], &next), zeros = 0;
+        bool rotates = has_bit(words + segments_from(look), s);
+
+        for (size_t i = from; i < next; i++)
+            zeros += !has_bit(words + ELEMENTS_FROM, i);
+        rotates = rotates && (double)zeros <= CGX_FAMILIES_ZEROS * (double)count;
+        families[s] = rotates ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
+    }
+    return true;
+}

@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which family the segments of a buffer have under CGX_CODEC=auto. Rotated quantisation has the
+ * smaller error on gradients, but it keeps no zero: under Adam and its kin noise in rows of a table
+ * that no rank has touched becomes whole steps, whatever the width. So a segment keeps max-min
+ * quantisation where more than CGX_FAMILIES_ZEROS of its elements are zero on all ranks, and where
+ * all ranks have few values in it, flags say, of which max-min quantisation has less error or none.
+ *
+ * Ranks look at the same few elements of what they put in, and add up what they have seen bit by
+ * bit. What nobody has looked at is as if it were zero. Pure logic. */
+#ifndef CGX_POLICY_FAMILIES_H
+#define CGX_POLICY_FAMILIES_H
+
+#include "policy/plan.h"
+
+#define CGX_FAMILIES_ZEROS 0.75
+
+/* So many different values or fewer are few. */
+#define CGX_FAMILIES_FEW 4
+
+/* The elements that are looked at: FIRST, FIRST + STRIDE and so on, COUNT of them. */
+struct cgx_look {
+    size_t first, stride, count;
+};
+
+/* Of ELEMENTS, at least 1; NUMBER moves it from look to look. */
+struct cgx_look cgx_look_at(size_t elements, uint32_t number);
+
+/* Words of 32 bits in which ranks say what they have seen of the buffers of PLAN. */
+size_t cgx_look_words(const struct cgx_plan *plan);
+
+/* Sets WORDS to what this rank has seen: VALUES are the elements of LOOK. */
+void cgx_look_set(const struct cgx_plan *plan, const struct cgx_look *look, const float *values,
+                  uint32_t *words);
+
+/* Sets the families of all segments, by what some rank has seen, bit by bit. False: nobody has
+ * looked, and nothing is set. */
+bool cgx_look_judge(const struct cgx_plan *plan, const struct cgx_look *look, const uint32_t *words,
+                    uint8_t *families);
+
+#endif
