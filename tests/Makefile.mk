@@ -26,8 +26,8 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/room \
-	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_hostile \
-	tests/unit/rotated_reduce tests/unit/rotated_sets \
+	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
+	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
 	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/stages_rotated tests/unit/staging \
@@ -89,8 +89,8 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_reference.c \
-	tests/unit/codec_reference.h tests/unit/rotated_data.h tests/unit/rotated_reference.c \
-	tests/unit/rotated_reference.h
+	tests/unit/codec_reference.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
+	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh \
 	tests/mpi/abi_constants.c tests/mpi/lib/watch-launcher \
 	tests/mpi/sums.py
