@@ -193,7 +193,7 @@ EXTRA_DIST += $(softcuda_sources) tests/softcuda/device.h \
 	tests/softcuda/softcuda.h tests/softcuda/threads.h tests/softcuda/trust.cpp \
 	tests/softcuda/trust.h tests/mpi/lib/devices.sh tests/unit/cuda_numa.c \
 	tests/unit/cuda_numa.test tests/unit/cuda_pinned_pool.c tests/unit/cuda_events.c \
-	tests/unit/cuda_exported.c \
+	tests/unit/cuda_exported.c tests/unit/cuda_holding.c \
 	tests/unit/softcuda.c tests/unit/softcuda_failures.c tests/unit/softcuda_helpers.h \
 	tests/unit/softcuda_ipc.c tests/unit/softcuda_ipc_ends.c tests/unit/softcuda_peer.c \
 	tests/unit/softcuda_fork.c tests/unit/softcuda_green.c tests/unit/softcuda_mapped.c \
@@ -285,7 +285,8 @@ tests_unit_softcuda_fork_LDADD = $(softcuda_libs)
 tests_unit_softcuda_green_LDADD = $(softcuda_libs)
 tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
 tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
-device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_pinned_pool \
+device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_holding \
+	tests/unit/cuda_pinned_pool \
 	tests/unit/kernels_bytes tests/unit/kernels_hostile tests/unit/kernels_measure \
 	tests/unit/kernels_random tests/unit/kernels_ranges tests/unit/kernels_requests
 kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \
