@@ -26,8 +26,8 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/room \
-	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_hostile \
-	tests/unit/rotated_reduce tests/unit/rotated_sets \
+	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
+	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
 	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/stages_rotated tests/unit/staging \
@@ -89,8 +89,8 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_reference.c \
-	tests/unit/codec_reference.h tests/unit/rotated_data.h tests/unit/rotated_reference.c \
-	tests/unit/rotated_reference.h
+	tests/unit/codec_reference.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
+	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh \
 	tests/mpi/abi_constants.c tests/mpi/lib/watch-launcher \
 	tests/mpi/sums.py
@@ -193,7 +193,7 @@ EXTRA_DIST += $(softcuda_sources) tests/softcuda/device.h \
 	tests/softcuda/softcuda.h tests/softcuda/threads.h tests/softcuda/trust.cpp \
 	tests/softcuda/trust.h tests/mpi/lib/devices.sh tests/unit/cuda_numa.c \
 	tests/unit/cuda_numa.test tests/unit/cuda_pinned_pool.c tests/unit/cuda_events.c \
-	tests/unit/cuda_exported.c \
+	tests/unit/cuda_exported.c tests/unit/cuda_holding.c \
 	tests/unit/softcuda.c tests/unit/softcuda_failures.c tests/unit/softcuda_helpers.h \
 	tests/unit/softcuda_ipc.c tests/unit/softcuda_ipc_ends.c tests/unit/softcuda_peer.c \
 	tests/unit/softcuda_fork.c tests/unit/softcuda_green.c tests/unit/softcuda_mapped.c \
@@ -285,7 +285,8 @@ tests_unit_softcuda_fork_LDADD = $(softcuda_libs)
 tests_unit_softcuda_green_LDADD = $(softcuda_libs)
 tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
 tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
-device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_pinned_pool \
+device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_holding \
+	tests/unit/cuda_pinned_pool \
 	tests/unit/kernels_bytes tests/unit/kernels_hostile tests/unit/kernels_measure \
 	tests/unit/kernels_random tests/unit/kernels_ranges tests/unit/kernels_requests
 kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \

@@ -32,6 +32,22 @@ enum cgx_pull {
 
 struct cgx_backend;
 
+/* Memory where a backend's elements are, for what is kept from call to call. It stays when its
+ * backend goes, and serves the next one of the same context. */
+struct cgx_holding {
+    void *at; /* where the elements are; aligned to 64 */
+    size_t bytes;
+    void (*drop)(struct cgx_holding *holding); /* cgx_holding_drop */
+};
+
+/* Gives HOLDING (or NULL) back, whatever became of its backend or context; nothing that uses it may
+ * be queued. */
+static inline void cgx_holding_drop(struct cgx_holding *holding)
+{
+    if (holding)
+        holding->drop(holding);
+}
+
 struct cgx_backend_ops {
     const char *name;
 
@@ -72,6 +88,18 @@ struct cgx_backend_ops {
      * and elements are there; an error is that of any operation since the last wait, of a store
      * too that no operation has returned. */
     enum cgx_status (*wait)(struct cgx_backend *backend, unsigned slot);
+
+    /* Sets *HOLDING to memory of BYTES, zeros. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
+    enum cgx_status (*keep)(struct cgx_backend *backend, size_t bytes,
+                            struct cgx_holding **holding);
+
+    /* Whether the operations of BACKEND may use HOLDING, which this backend or another has made: it
+     * is there still, and where the elements of BACKEND are. */
+    bool (*holds)(struct cgx_backend *backend, const struct cgx_holding *holding);
+
+    /* Makes HOLDING, which BACKEND holds, zeros again, after all that is queued. After an error it
+     * holds anything. */
+    enum cgx_status (*clear)(struct cgx_backend *backend, struct cgx_holding *holding);
 
     /* After an error: whether the caller's buffers cannot be reached any more, by other means
      * neither. */

@@ -34,6 +34,20 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
     return source - coding->first_raw < coding->raws;
 }
 
+/* Error feedback: what quantising has lost, kept from call to call as bfloat16 and added to what is
+ * quantised next. That of element I of the buffer is AT[I - FIRST], for all elements of the pieces;
+ * AT is where the elements are, aligned to 16 bytes, and FIRST a multiple of 64. The caller begins
+ * with zeros, and has least_squares set.
+ *
+ * Encode and reduce add residuals to the elements and to the sum, no more of them than these are
+ * themselves in the norm of the bucket, and leave there what the payload lacks; a bucket that is
+ * poisoned keeps its residuals, and one that is zeros has none afterwards. Only rotated pieces have
+ * residuals. After an error some have been changed. */
+struct cgx_residuals {
+    uint16_t *at; /* NULL: there are none */
+    size_t first;
+};
+
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
      * written, padding as zeros. */
@@ -81,6 +95,7 @@ struct cgx_work {
     void *out;
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
+    struct cgx_residuals residuals; /* encode, reduce */
 };
 
 /* The host codec with one set of kernels (host_kernels.h). */

@@ -36,7 +36,7 @@ static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsign
     return cgx_rotated_is_header(*header) ? CGX_OK : CGX_ERR_FORMAT;
 }
 
-/* ---- encode ---- */
+/* ---- quantising ---- */
 
 /* All elements of a bucket as float32, zeros behind those that are there: where they are, or in
  * ROOM. */
@@ -52,34 +52,97 @@ static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_
     return room;
 }
 
-/* Writes a bucket of VALUES times FACTOR: incomplete elements whose squares add up to SQUARES, or a
- * sum, COMPLETE. */
-static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const float *values, bool complete, float squares, float factor,
-                     unsigned char *payload)
+/* Values times FACTOR: incomplete elements whose squares add up to SQUARES, or a sum, COMPLETE. */
+struct quantity {
+    const float *values;
+    bool complete;
+    float squares;
+    float factor;
+};
+
+/* Writes a bucket. Returns its step as the values have it, in the unit of sums: 0 where all levels
+ * are 0, NaN where it is poisoned. */
+static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                      const struct quantity *quantity, unsigned char *payload)
 {
+    bool complete = quantity->complete;
+    float squares = quantity->squares;
     float mean = complete ? squares * 0x1p-10f : squares; /* of complete ones */
-    float total = complete ? squares : squares * 0x1p10f;
+    float total = complete ? squares : squares * 0x1p10f, step = 0;
     uint32_t header = 0;
 
     if (!(squares < INFINITY)) {
         cgx_walk_poison(walk, bucket, payload);
-        return;
+        return NAN;
     }
     if (squares > 0) {
-        float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms), step;
-        struct cgx_rotated_sums sums =
-            walk->kernels->rotated->quantise(values, complete, inv, walk->coding->least_squares,
-                                             width_of(walk), payload + bucket->codes[0]);
+        float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms);
+        struct cgx_rotated_sums sums = walk->kernels->rotated->quantise(
+            quantity->values, complete, inv, walk->coding->least_squares, width_of(walk),
+            payload + bucket->codes[0]);
 
         step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
                                            : cgx_rotated_unbiased(inv, sums.a, total);
-        header = cgx_rotated_header(complete ? step : step * 0x1p-10f, factor);
+        step = complete ? step : step * 0x1p-10f;
+        header = cgx_rotated_header(step, quantity->factor);
     }
     write_header(bucket, header, payload);
-    if (header == 0)
-        cgx_walk_clear(walk, bucket, payload);
+    if (header != 0)
+        return step;
+    cgx_walk_clear(walk, bucket, payload);
+    return 0;
 }
+
+/* ---- residuals ---- */
+
+/* Those of the elements of BUCKET, or NULL. */
+static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
+{
+    const struct cgx_residuals *residuals = &work->residuals;
+
+    return residuals->at ? residuals->at + (bucket->first - residuals->first) : NULL;
+}
+
+/* VALUES of a bucket and its residuals. */
+static void add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const uint16_t *residuals, const cgx_float32 *values, float *sums)
+{
+    const struct cgx_rotated_kernels *kernels = walk->kernels->rotated;
+    uint16_t room[CGX_ROTATED_BUCKET];
+    struct cgx_rotated_squares squares;
+
+    if (bucket->count < CGX_ROTATED_BUCKET) {
+        memset(room, 0, sizeof room);
+        residuals = memcpy(room, residuals, bucket->count * sizeof *room);
+    }
+    squares = kernels->squares(values, residuals);
+    kernels->correct(values, residuals, cgx_residual_cap(squares.values, squares.residuals), sums);
+}
+
+/* Leaves in RESIDUALS what the bucket lacks of QUANTITY, of which STEP is said by `quantise`. */
+static void leave(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                  const struct quantity *quantity, float step, const unsigned char *payload,
+                  uint16_t *residuals)
+{
+    cgx_rotated_values errors;
+
+    if (isnan(step))
+        return;
+    if (step == 0) {
+        memset(residuals, 0, bucket->count * sizeof *residuals);
+        return;
+    }
+    walk->kernels->rotated->errors(quantity->values, quantity->complete, payload + bucket->codes[0],
+                                   width_of(walk), step, walk->key, number_of(bucket), errors);
+    if (quantity->factor == 1) {
+        walk->kernels->narrow[CGX_BFLOAT16](errors, bucket->count, residuals);
+        return;
+    }
+    for (size_t i = 0; i < bucket->count; i++)
+        residuals[i] = cgx_residual(errors[i] * (1 / quantity->factor));
+}
+
+/* ---- encode ---- */
 
 enum cgx_status cgx_rotated_encode(const struct cgx_walk *walk, const struct cgx_work *work,
                                    const struct cgx_bucket *bucket)
@@ -87,16 +150,25 @@ enum cgx_status cgx_rotated_encode(const struct cgx_walk *walk, const struct cgx
     const struct cgx_rotated_kernels *kernels = walk->kernels->rotated;
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     cgx_rotated_values room, rotated;
+    struct quantity quantity = {.values = rotated};
+    uint16_t *residuals = residuals_of(work, bucket);
     const cgx_float32 *values;
-    float squares, factor;
+    float step;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
     values = widened(walk, bucket, elements, room);
-    squares = kernels->rotate(values, 1, walk->key, number_of(bucket), rotated);
-    factor = cgx_rotated_factor(squares);
-    if (factor != 1)
-        squares = kernels->rotate(values, factor, walk->key, number_of(bucket), rotated);
-    quantise(walk, bucket, rotated, false, squares, factor, work->out);
+    if (residuals) {
+        add_to_elements(walk, bucket, residuals, values, room);
+        values = room;
+    }
+    quantity.squares = kernels->rotate(values, 1, walk->key, number_of(bucket), rotated);
+    quantity.factor = cgx_rotated_factor(quantity.squares);
+    if (quantity.factor != 1)
+        quantity.squares =
+            kernels->rotate(values, quantity.factor, walk->key, number_of(bucket), rotated);
+    step = quantise(walk, bucket, &quantity, work->out);
+    if (residuals)
+        leave(walk, bucket, &quantity, step, work->out, residuals);
     return CGX_OK;
 }
 
@@ -129,8 +201,24 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_bucket *b
         add_waiting(walk, sum);
     walk->kernels->rotated->rotate(widened(walk, bucket, elements, sum->room), 0x1p-10f, walk->key,
                                    number_of(bucket), sum->rotated);
-    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){.elements = sum->rotated};
+    sum->waiting[sum->nwaiting++] =
+        (struct cgx_rotated_source){.step = 1, .elements = sum->rotated};
     sum->elements = true;
+}
+
+/* Residuals come to a sum that is complete but for them. */
+static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                          const uint16_t *residuals, struct sum *sum)
+{
+    float squares;
+
+    walk->kernels->widen[CGX_BFLOAT16](residuals, bucket->count, sum->room);
+    memset(sum->room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *sum->room);
+    squares = walk->kernels->rotated->rotate(sum->room, 0x1p-10f, walk->key, number_of(bucket),
+                                             sum->rotated);
+    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){
+        .step = cgx_residual_cap(sum->squares * 0x1p-10f, squares), .elements = sum->rotated};
+    add_waiting(walk, sum);
 }
 
 /* The step of a poisoned bucket is NaN, and so becomes the sum. */
@@ -151,8 +239,10 @@ static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_b
 enum cgx_status cgx_rotated_reduce(const struct cgx_walk *walk, const struct cgx_work *work,
                                    const struct cgx_bucket *bucket)
 {
+    uint16_t *residuals = residuals_of(work, bucket);
+    struct quantity quantity = {.complete = true};
     struct sum sum;
-    float factor;
+    float step;
 
     sum.nwaiting = 0;
     sum.began = sum.elements = false;
@@ -165,13 +255,19 @@ enum cgx_status cgx_rotated_reduce(const struct cgx_walk *walk, const struct cgx
             return CGX_ERR_FORMAT;
     }
     add_waiting(walk, &sum);
-    factor = cgx_rotated_factor(sum.squares);
-    if (factor != 1) {
+    if (residuals)
+        add_residuals(walk, bucket, residuals, &sum);
+    quantity.factor = cgx_rotated_factor(sum.squares);
+    if (quantity.factor != 1) {
         for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
-            sum.values[i] *= factor;
+            sum.values[i] *= quantity.factor;
         add_waiting(walk, &sum);
     }
-    quantise(walk, bucket, sum.values, true, sum.squares, factor, work->out);
+    quantity.values = sum.values;
+    quantity.squares = sum.squares;
+    step = quantise(walk, bucket, &quantity, work->out);
+    if (residuals)
+        leave(walk, bucket, &quantity, step, work->out, residuals);
     return CGX_OK;
 }
 

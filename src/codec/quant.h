@@ -309,6 +309,21 @@ CGX_QUANT uint16_t cgx_to_float16(float value)
     return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
+/* What is kept of an error of quantisation: a bfloat16, 0 if that is not finite. */
+CGX_QUANT uint16_t cgx_residual(float error)
+{
+    uint16_t residual = cgx_to_bfloat16(error);
+
+    return (residual & 0x7F80u) == 0x7F80u ? 0 : residual;
+}
+
+/* What residuals are multiplied by before they are added, so that they are no longer, in the norm,
+ * than what they are added to. Sums of squares: of the VALUES of a bucket, and of its RESIDUALS. */
+CGX_QUANT float cgx_residual_cap(float values, float residuals)
+{
+    return residuals <= values ? 1.0f : sqrtf(values / residuals);
+}
+
 /* A finite level beyond the largest float16 becomes that. (No level that an encoder writes is
  * beyond the largest bfloat16.) */
 CGX_QUANT float cgx_clamp_float16(float level)

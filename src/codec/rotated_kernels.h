@@ -14,7 +14,7 @@
 typedef float cgx_rotated_values[CGX_ROTATED_BUCKET] __attribute__((aligned(64)));
 
 /* What is added up: the codes of a payload with their step, or, CODES being NULL, elements that
- * `rotate` has left incomplete. */
+ * `rotate` has left incomplete, times STEP in one rounding with the sum. */
 struct cgx_rotated_source {
     const unsigned char *codes;
     float step;
@@ -26,6 +26,12 @@ struct cgx_rotated_source {
 struct cgx_rotated_sums {
     float a;
     float q;
+};
+
+/* Sums of squares of the elements of a bucket and of their residuals. */
+struct cgx_rotated_squares {
+    float values;
+    float residuals;
 };
 
 /* A bucket's CODES are aligned to 16 bytes. WIDTH: 1 to CGX_ROTATED_WIDTHS bits. */
@@ -48,6 +54,17 @@ struct cgx_rotated_kernels {
     /* Rotates the levels times STEP back to all elements of the bucket. */
     void (*restore)(const unsigned char *codes, unsigned width, float step, uint32_t key,
                     uint32_t bucket, cgx_float32 *values);
+
+    /* Of all elements of a bucket and of their residuals, in the order of `rotate`. */
+    struct cgx_rotated_squares (*squares)(const cgx_float32 *values, const uint16_t *residuals);
+
+    /* SUMS: VALUES plus residuals times CAP, in one rounding. They may be VALUES. */
+    void (*correct)(const cgx_float32 *values, const uint16_t *residuals, float cap, float *sums);
+
+    /* As restore, of what `quantise` was given, VALUES, if not COMPLETE times 2^-10, minus the
+     * levels of the CODES that it has found. */
+    void (*errors)(const float *values, bool complete, const unsigned char *codes, unsigned width,
+                   float step, uint32_t key, uint32_t bucket, float *errors);
 };
 
 extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2, cgx_rotated_avx512;

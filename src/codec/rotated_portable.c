@@ -188,7 +188,9 @@ static float sum(const struct cgx_rotated_source *sources, size_t nsources, unsi
             last_stages(addend);
         }
         for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
-            sums[i] += addend[i];
+            sums[i] = sources[p].codes || sources[p].step == 1
+                          ? sums[i] + addend[i]
+                          : cgx_fma(addend[i], sources[p].step, sums[i]);
     }
     for (uint32_t lane = 0; lane < LANES; lane++)
         for (uint32_t e = 0; e < OF_LANE; e++) {
@@ -199,17 +201,58 @@ static float sum(const struct cgx_rotated_source *sources, size_t nsources, unsi
     return sum_of_lanes(squares);
 }
 
-static void restore(const unsigned char *codes, unsigned width, float step, uint32_t key,
-                    uint32_t bucket, cgx_float32 *values)
+static void rotate_back(float *rotated, uint32_t key, uint32_t bucket, cgx_float32 *values)
 {
     static const size_t distances[] = {16, 32, 64, 4, 8, 1, 2, 128, 256, 512};
-    cgx_rotated_values rotated;
 
-    levels(codes, width, step, rotated);
     stages(rotated, distances, sizeof distances / sizeof *distances);
-    memcpy(values, rotated, sizeof rotated);
+    memcpy(values, rotated, sizeof(cgx_rotated_values));
     turn_signs(key, bucket, values);
 }
 
-const struct cgx_rotated_kernels cgx_rotated_portable = {
-    .rotate = rotate, .quantise = quantise, .sum = sum, .restore = restore};
+static void restore(const unsigned char *codes, unsigned width, float step, uint32_t key,
+                    uint32_t bucket, cgx_float32 *values)
+{
+    cgx_rotated_values rotated;
+
+    levels(codes, width, step, rotated);
+    rotate_back(rotated, key, bucket, values);
+}
+
+static struct cgx_rotated_squares squares(const cgx_float32 *values, const uint16_t *residuals)
+{
+    cgx_rotated_values x, r;
+
+    memcpy(x, values, sizeof x);
+    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+        r[i] = cgx_from_bfloat16(residuals[i]);
+    return (struct cgx_rotated_squares){element_squares(x), element_squares(r)};
+}
+
+static void correct(const cgx_float32 *values, const uint16_t *residuals, float cap, float *sums)
+{
+    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+        sums[i] = cgx_fma(cgx_from_bfloat16(residuals[i]), cap, values[i]);
+}
+
+static void errors(const float *values, bool complete, const unsigned char *codes, unsigned width,
+                   float step, uint32_t key, uint32_t bucket, float *lost)
+{
+    cgx_rotated_values rotated, found;
+
+    memcpy(rotated, values, sizeof rotated);
+    if (!complete)
+        last_stages(rotated);
+    levels(codes, width, step, found);
+    for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+        rotated[i] = (complete ? rotated[i] : rotated[i] * 0x1p-10f) - found[i];
+    rotate_back(rotated, key, bucket, lost);
+}
+
+const struct cgx_rotated_kernels cgx_rotated_portable = {.rotate = rotate,
+                                                         .quantise = quantise,
+                                                         .sum = sum,
+                                                         .restore = restore,
+                                                         .squares = squares,
+                                                         .correct = correct,
+                                                         .errors = errors};

@@ -9,6 +9,7 @@
 
 #include "cuda/context.h"
 #include "cuda/green.h"
+#include "cuda/holding.h"
 #include "cuda/host_fallback.h"
 #include "cuda/launch.h"
 #include "cuda/work.h"
@@ -224,6 +225,21 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request) : status;
 }
 
+static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cgx_holding **holding)
+{
+    return cgx_cuda_keep(&self(backend)->work, bytes, holding);
+}
+
+static bool holds(struct cgx_backend *backend, const struct cgx_holding *holding)
+{
+    return cgx_cuda_holds(&self(backend)->work, holding);
+}
+
+static enum cgx_status clear(struct cgx_backend *backend, struct cgx_holding *holding)
+{
+    return cgx_cuda_clear(&self(backend)->work, holding);
+}
+
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .begin = begin,
                                              .end = end,
@@ -233,4 +249,7 @@ const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .pull = pull,
                                              .borrow = borrow,
                                              .wait = wait,
+                                             .keep = keep,
+                                             .holds = holds,
+                                             .clear = clear,
                                              .lost = lost};

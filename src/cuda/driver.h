@@ -49,6 +49,7 @@
     X(cuMemcpyDtoHAsync)          \
     X(cuMemcpyHtoD)               \
     X(cuMemcpyHtoDAsync)          \
+    X(cuMemsetD8Async)            \
     X(cuModuleGetFunction)        \
     X(cuModuleLoadData)           \
     X(cuModuleUnload)             \

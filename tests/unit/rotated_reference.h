@@ -19,4 +19,13 @@ void rotated_reference_reduce(const struct cgx_coding *coding, const struct cgx_
                               const unsigned char *const *sources, size_t nsources,
                               const void *buffer, unsigned char *payload);
 
+/* With residuals, which may be NULL. */
+void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                                   const void *buffer, const struct cgx_residuals *residuals,
+                                   unsigned char *payload);
+void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                                   const unsigned char *const *sources, size_t nsources,
+                                   const void *buffer, const struct cgx_residuals *residuals,
+                                   unsigned char *payload);
+
 #endif
