@@ -81,6 +81,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/operands.c src/coll/operands.h \
 	src/coll/powers.c src/coll/powers.h \
+	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/schedule.c src/coll/schedule.h \
@@ -115,6 +116,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/offer.c src/comm/offer.h \
 	src/comm/input.c src/comm/input.h \
 	src/comm/override.c src/comm/override.h \
+	src/comm/residuals.c src/comm/residuals.h \
 	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \

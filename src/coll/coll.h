@@ -29,6 +29,13 @@ struct cgx_feedback {
     struct cgx_kept *kept;        /* NULL: powers are not wanted */
 };
 
+/* The residuals of what this rank quantises, in memory that the encoder holds (residuals.h). */
+struct cgx_error_feedback {
+    struct cgx_residuals input, shard, chunk;
+    size_t shard_end; /* the element behind those of the shard */
+    size_t bytes;     /* of all */
+};
+
 /* What a watched call shows of its inputs: the same on all ranks. */
 struct cgx_seen {
     enum cgx_sight {
@@ -66,7 +73,8 @@ struct cgx_coll {
     void *output;
     enum cgx_standing standing; /* of this rank; where it is not able its buffers and backends are
                                  * not used */
-    struct cgx_feedback *feedback; /* NULL: the plan is not adaptive */
+    struct cgx_feedback *feedback;                   /* NULL: the plan is not adaptive */
+    const struct cgx_error_feedback *error_feedback; /* NULL: errors are not kept */
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the scales of
      * what this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks
      * these are the scales of all quantisations of the bucket. */

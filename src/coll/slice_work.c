@@ -10,6 +10,7 @@
 #include "coll/feedback.h"
 #include "coll/overflow.h"
 #include "coll/powers.h"
+#include "coll/residuals.h"
 #include "coll/watch.h"
 #include "util/float_state.h"
 #include "util/trace.h"
@@ -161,17 +162,21 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
                                            block->is_raw ? raw : cgx_slice_pieces(slice, block),
                                        .npieces = block->npieces,
                                        .payload = staging};
+    const struct cgx_residuals residuals = cgx_residuals_of_input(slice, block);
+    struct cgx_coding coding = slice->coding;
     int64_t begun = cgx_trace_now();
 
     if (slice->standing != CGX_ABLE || block->npieces == 0)
         return;
+    coding.least_squares = residuals.at != NULL;
     if (block->is_raw)
         cgx_slice_list_raw(slice, block, raw);
     coll->scratch->sources[0] = NULL;
-    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, what.pieces, what.npieces,
-                                              .in = coll->input, .out = staging}) == CGX_OK &&
+    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &coding, what.pieces, what.npieces,
+                                              .in = coll->input, .out = staging,
+                                              .residuals = residuals}) == CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
-        measure(slice, &slice->coding, &what, 1);
+        measure(slice, &coding, &what, 1);
     else
         cgx_slice_give_up(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
@@ -215,6 +220,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
 {
     const struct cgx_coll *coll = slice->coll;
     unsigned char *payload = slice->slot->staging + block->message;
+    struct cgx_residuals residuals;
     struct cgx_coding coding = slice->coding;
     /* The pieces once more, with offsets from the block's start: all sources share them. */
     struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
@@ -222,6 +228,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
 
     if (slice->standing != CGX_ABLE || block->npieces == 0)
         return;
+    residuals = cgx_residuals_of_sum(slice, block, partial);
+    coding.least_squares = residuals.at != NULL;
     coding.partial = partial;
     coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
     coding.raws = (unsigned)slice->operands.raws;
@@ -233,7 +241,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
             nsources);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = payload}) != CGX_OK ||
+                                              .out = payload, .residuals = residuals}) != CGX_OK ||
         fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
     wait_for_work(slice);

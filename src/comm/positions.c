@@ -10,6 +10,7 @@
 #include "comm/input.h"
 #include "comm/override.h"
 #include "comm/planned.h"
+#include "comm/residuals.h"
 #include "mpi/config.h"
 #include "observe/stats.h"
 #include "policy/adapt.h"
@@ -34,6 +35,7 @@ struct cgx_positions {
         bool compressed; /* whether its calls were, when the layers were made */
         size_t seen;     /* where its words begin */
         struct cgx_schedule schedule;
+        struct cgx_kept_residuals residuals;
     } at[]; /* by position */
 };
 
@@ -41,6 +43,8 @@ void cgx_positions_free(struct cgx_positions *layers)
 {
     if (!layers)
         return;
+    for (size_t i = 0; i < layers->count; i++)
+        cgx_holding_drop(layers->at[i].residuals.holding);
     cgx_adapt_free(layers->adapt);
     free(layers->seen);
     free(layers->families);
@@ -101,7 +105,7 @@ static bool add_position(struct cgx_comm *state, size_t position, struct cgx_pos
     if (!layers->at[position].compressed)
         return true;
     planned = cgx_planned_find(state, &recurring);
-    if (!planned || !(planned->plan->adaptive || planned->plan->turns))
+    if (!planned || !cgx_plan_is_placed(planned->plan))
         return planned != NULL;
     /* The next look-up may forget it. */
     plans[position] = cgx_plan_copy(planned->plan);
@@ -231,8 +235,8 @@ static bool is_chosen(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 
-    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || state->hints ||
-           cgx_config_rules();
+    return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || settings->error_feedback ||
+           state->hints || cgx_config_rules();
 }
 
 int cgx_positions_step(struct cgx_comm *state)
@@ -317,4 +321,23 @@ void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cg
         cgx_look_set(layer->plan, &look, values, layers->seen + layers->at[position].seen);
     cgx_float_leave(&caller);
     free(values);
+}
+
+int cgx_positions_feed(struct cgx_comm *state, size_t position, const struct cgx_schedule *schedule,
+                       struct cgx_backend *encoder, struct cgx_error_feedback *room,
+                       const struct cgx_error_feedback **feedback)
+{
+    const struct cgx_adapt_layer *layer = layer_at(state, position, schedule->plan);
+
+    *feedback = NULL;
+    if (!layer || !layer->plan->feeds)
+        return CGX_MPI_SUCCESS;
+    return cgx_kept_residuals_get(state, &state->positions->at[position].residuals, schedule,
+                                  encoder, room, feedback);
+}
+
+void cgx_positions_fed(struct cgx_comm *state, size_t position)
+{
+    if (state->positions && position < state->positions->count)
+        state->positions->at[position].residuals.whole = true;
 }

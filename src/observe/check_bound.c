@@ -105,6 +105,13 @@ static double reach_of(const struct comparison *with, unsigned encoding, double 
            2 * with->ranks * VANISHING;
 }
 
+/* What residuals may have added to an element, in the root of the sum of squares: no more than
+ * there was of what they were added to, on each rank and in the sum. */
+static double fed(const struct comparison *with, double magnitude)
+{
+    return with->plan->feeds ? 2 * sqrt(with->ranks) * magnitude : 0;
+}
+
 /* Elements that were rotated have one bound, REACH, for the root of the sum of their squared
  * errors, beside what rounding adds to each. */
 static void compare_rotated(const struct comparison *with, const struct cgx_check_block *block,
@@ -115,7 +122,8 @@ static void compare_rotated(const struct comparison *with, const struct cgx_chec
 
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i], error = fabs(result - exact);
-        double least = bound_of(with, exact, block->magnitude[i], 0);
+        double least =
+            bound_of(with, exact, block->magnitude[i], 0) + fed(with, block->magnitude[i]);
 
         if (!isfinite(error)) {
             if (fabs(exact) + reach < overflow_of(with->plan->dtype))

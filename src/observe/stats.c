@@ -204,7 +204,7 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
 
     if (!stats)
         return;
-    if (!plan->adaptive && !plan->turns)
+    if (!cgx_plan_is_placed(plan))
         key.position = CGX_POSITION_NONE;
     else if (placed)
         key.rule = 0;
@@ -213,6 +213,8 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     layer->segments = plan->nsegments;
     layer->seconds += seconds;
     layer->sent += (double)coll->sent;
+    if (coll->error_feedback)
+        layer->residuals = (double)coll->error_feedback->bytes;
     if (outcome != CGX_OUTCOME_DONE) {
         bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_CONSENSUS;
 

@@ -167,6 +167,7 @@ static void put_calls(struct json *json, const struct cgx_stats_layer *layer)
     put_count(json, "failed", layer->failed);
     close_list(json, '}');
     put_number(json, "seconds", layer->seconds);
+    put_number(json, "residual_bytes", layer->residuals);
     json->line = true;
     open_list(json, "bytes", '{');
     put_bytes(json, "sent", layer->sent);

@@ -59,7 +59,7 @@ static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
 /* Makes LAYER that of a copy of PLAN, if it wants one. */
 static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *layer)
 {
-    if (!plan || !(plan->adaptive || plan->turns))
+    if (!plan || !cgx_plan_is_placed(plan))
         return true;
     layer->plan = cgx_plan_copy(plan);
     layer->nsegments = plan->nsegments;

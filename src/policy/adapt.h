@@ -111,8 +111,8 @@ struct cgx_adapt {
     struct cgx_adapt_layer layers[];
 };
 
-/* For those among PLANS that are adaptive or turn, at least one, which are copied, by position;
- * others may be NULL. NULL if memory is short. */
+/* For those among PLANS that are placed, at least one, which are copied, by position; others may be
+ * NULL. NULL if memory is short. */
 struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
                                    const struct cgx_plan *const *plans, size_t nplans);
 void cgx_adapt_free(struct cgx_adapt *adapt);

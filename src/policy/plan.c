@@ -235,6 +235,11 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
     return plan_bytes(count / CGX_TURNING_ELEMENTS + layers + 2);
 }
 
+static bool may_rotate(const struct cgx_segment *segment)
+{
+    return segment->family == CGX_FAMILY_ROTATED || cgx_segment_turns(segment);
+}
+
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
                                     const struct cgx_override *override, enum cgx_dtype dtype,
                                     size_t count)
@@ -249,10 +254,13 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
+    plan->feeds = false;
     tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
     append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
     finish(plan);
+    for (size_t i = 0; i < plan->nsegments && settings->error_feedback; i++)
+        plan->feeds |= may_rotate(&plan->segments[i]);
     return plan;
 }
 

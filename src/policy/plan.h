@@ -60,12 +60,19 @@ struct cgx_plan {
     enum cgx_rounding rounding;
     bool adaptive; /* some width may change: payloads carry what the policy watches */
     bool turns;    /* some family may */
+    bool feeds;    /* residuals are kept of what it quantises (codec.h), if there is memory */
     size_t count;  /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t bytes; /* encoded, every unit counted as whole */
     size_t nsegments;
     struct cgx_segment segments[]; /* in order, without gaps */
 };
+
+/* Whether it has to know the call's position in the step: something is kept from call to call. */
+static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
+{
+    return plan->adaptive || plan->turns || plan->feeds;
+}
 
 /* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), max-min
  * quantisation where the family is chosen, and an exact tail where incomplete buckets are skipped.

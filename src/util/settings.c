@@ -18,28 +18,36 @@
     .size = sizeof(((struct cgx_settings *)NULL)->member)
 #define PATH(member) .path = offsetof(struct cgx_settings, member)
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
+#define BYTEGRAD(initial) .others[CGX_DEFAULTS_BYTEGRAD] = (initial)
+#define TORCH_CGX(initial) .others[CGX_DEFAULTS_TORCH_CGX] = (initial)
+#define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
 static const struct cgx_settings_row rows[] = {
-    /* It comes first: the defaults of the others depend on it. */
-    {{"CGX_PROFILE", "cgx, bytegrad, exact", "cgx",
-      "a set of defaults; bytegrad: those of Bagua's ByteGrad; exact: every call is exact", 22},
+    /* These come first: the defaults of the others depend on them. */
+    {{"CGX_PROFILE", "cgx, bytegrad, exact, torch_cgx", "cgx",
+      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises; "
+      "exact: every call is exact", 22},
      cgx_value_choice, FIELD(profile)},
+    {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
+      "1: what quantising loses is added to the next sum in the same place of the step; for SGD",
+      27},
+     cgx_value_choice, FIELD(error_feedback)},
     {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
-     cgx_value_integer, 1, 8, CGX_BITS_EXACT, .bytegrad = "8", FIELD(bits)},
+     cgx_value_integer, 1, 8, CGX_BITS_EXACT, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", "maxmin, rotated, auto", "maxmin",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "so where the data allows it", 26},
-     cgx_value_choice, FIELD(codec)},
+     cgx_value_choice, FEEDBACK("auto"), FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},
      cgx_value_power, 64, 4096, FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "a number of elements", "16384",
       "smaller calls are exact; values below 1024 mean 1024", 4},
-     cgx_value_elements, 1024, .bytegrad = "1024", FIELD(minimal_size)},
+     cgx_value_elements, 1024, BYTEGRAD("1024"), TORCH_CGX("1024"), FIELD(minimal_size)},
     {{"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "0, 1", "0",
       "1: the tail that does not fill a bucket is sent exact", 5},
      cgx_value_choice, FIELD(skip_incomplete_buckets)},
@@ -61,7 +69,7 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_integer, 0, UINT64_MAX, FIELD(seed)},
     {{"CGX_ADAPTIVE", "0, 1", "1",
       "1: choose widths layer by layer, at no more error than one width for all", 10},
-     cgx_value_choice, .bytegrad = "0", FIELD(adaptive)},
+     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(adaptive)},
     {{"CGX_ADAPTIVE_BITS", "auto, or MIN:MAX, each 1-8", "auto",
       "widths that it may choose; auto: from one below CGX_COMPRESSION_QUANTIZATION_BITS to 8", 11},
      cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
@@ -95,7 +103,7 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_choice, FIELD(intra_compress)},
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
       "1: one leader of each node exchanges data with other nodes", 20},
-     cgx_value_choice, .bytegrad = "1", FIELD(intra_broadcast)},
+     cgx_value_choice, BYTEGRAD("1"), FIELD(intra_broadcast)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
      cgx_value_topology, 1, INT32_MAX, FIELD(topology)},
@@ -123,11 +131,31 @@ const struct cgx_setting *cgx_settings_row(size_t index)
     return index < NROWS ? &rows[index].about : NULL;
 }
 
-const char *cgx_settings_initial(size_t index, enum cgx_profile profile)
+const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
 {
     const struct cgx_settings_row *row = &rows[index];
 
-    return profile == CGX_PROFILE_BYTEGRAD && row->bytegrad ? row->bytegrad : row->about.initial;
+    return row->others[defaults] ? row->others[defaults] : row->about.initial;
+}
+
+const char *cgx_defaults_name(enum cgx_defaults defaults)
+{
+    static const char *const names[CGX_DEFAULTS] = {
+        [CGX_DEFAULTS_BYTEGRAD] = "CGX_PROFILE=bytegrad",
+        [CGX_DEFAULTS_TORCH_CGX] = "CGX_PROFILE=torch_cgx",
+        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1"};
+
+    return names[defaults];
+}
+
+/* A profile's defaults are those of the system that it is named after. */
+static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
+{
+    if (settings->profile == CGX_PROFILE_BYTEGRAD)
+        return CGX_DEFAULTS_BYTEGRAD;
+    if (settings->profile == CGX_PROFILE_TORCH_CGX)
+        return CGX_DEFAULTS_TORCH_CGX;
+    return settings->error_feedback ? CGX_DEFAULTS_FEEDBACK : CGX_DEFAULTS_USUAL;
 }
 
 static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)
@@ -205,7 +233,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     for (size_t i = 0; i < NROWS; i++) {
         texts[i] = cgx_environment_find(environment, rows[i].about.name);
         taken[i] =
-            read_row(&rows[i], cgx_settings_initial(i, settings->profile), texts[i], settings);
+            read_row(&rows[i], cgx_settings_initial(i, defaults_of(settings)), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
     settings->valid = cgx_settings_together(settings, together) && settings->valid;
@@ -260,27 +288,27 @@ static const char *shown(const char *initial)
     return *initial == '\0' ? "unset" : initial;
 }
 
-static void print_row(FILE *out, size_t index, char *const environment[], enum cgx_profile profile)
+static void print_row(FILE *out, size_t index, char *const environment[],
+                      enum cgx_defaults defaults)
 {
     const struct cgx_setting *row = &rows[index].about;
-    const char *bytegrad = cgx_settings_initial(index, CGX_PROFILE_BYTEGRAD);
     const char *text = environment ? cgx_environment_find(environment, row->name) : NULL;
     char copy[CGX_PRINTABLE_BYTES];
     uint64_t value;
 
     fprintf(out, "%s\n    %s\n", row->name, row->meaning);
     fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
-    if (bytegrad != row->initial)
-        fprintf(out, "; with CGX_PROFILE=bytegrad: %s", shown(bytegrad));
+    for (unsigned d = CGX_DEFAULTS_USUAL + 1; d < CGX_DEFAULTS; d++)
+        if (rows[index].others[d])
+            fprintf(out, "; with %s: %s", cgx_defaults_name((enum cgx_defaults)d),
+                    shown(rows[index].others[d]));
     fputc('\n', out);
     if (text)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
                 accepts(&rows[index], text, &value) ? "" : " (refused)");
     else if (environment)
-        fprintf(out, "    now: the default%s\n",
-                bytegrad != row->initial && profile == CGX_PROFILE_BYTEGRAD
-                    ? " with CGX_PROFILE=bytegrad"
-                    : "");
+        fprintf(out, "    now: the default%s%s\n", rows[index].others[defaults] ? " with " : "",
+                rows[index].others[defaults] ? cgx_defaults_name(defaults) : "");
 }
 
 void cgx_settings_print(FILE *out, char *const environment[])
@@ -289,5 +317,5 @@ void cgx_settings_print(FILE *out, char *const environment[])
 
     cgx_settings_parse(environment, ignore, NULL, &settings);
     for (size_t i = 0; i < NROWS; i++)
-        print_row(out, i, environment, settings.profile);
+        print_row(out, i, environment, defaults_of(&settings));
 }

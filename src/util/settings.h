@@ -17,7 +17,12 @@ enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };
 enum cgx_reduction { CGX_REDUCTION_SRA, CGX_REDUCTION_RING };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
-enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_EXACT };
+enum cgx_profile {
+    CGX_PROFILE_CGX,
+    CGX_PROFILE_BYTEGRAD,
+    CGX_PROFILE_EXACT,
+    CGX_PROFILE_TORCH_CGX
+};
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
 enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
@@ -59,6 +64,7 @@ struct cgx_settings {
     double adaptive_budget;
     enum cgx_budget adaptive_budget_kind;
     unsigned adaptive_period; /* steps */
+    bool error_feedback;
     uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
     enum cgx_profile profile; /* its defaults are those of the other fields already */
     enum cgx_sync sync;
@@ -94,7 +100,7 @@ struct cgx_setting {
     const char *name;
     const char *values;  /* what is allowed, for people */
     const char *initial; /* the default as one would write it; "" is to leave the variable unset;
-                            cgx_settings_initial has those of other profiles */
+                            cgx_settings_initial has others */
     const char *meaning;
     unsigned slot; /* 0: it changes no results and need not be the same on all ranks */
 };
@@ -102,8 +108,20 @@ struct cgx_setting {
 /* The rows of the table in order, NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
 
-/* The default of a row of the table where CGX_PROFILE is PROFILE. */
-const char *cgx_settings_initial(size_t index, enum cgx_profile profile);
+/* What other settings make of the defaults. */
+enum cgx_defaults {
+    CGX_DEFAULTS_USUAL,
+    CGX_DEFAULTS_BYTEGRAD,
+    CGX_DEFAULTS_TORCH_CGX,
+    CGX_DEFAULTS_FEEDBACK,
+    CGX_DEFAULTS
+};
+
+/* The default of a row of the table. */
+const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults);
+
+/* "CGX_PROFILE=bytegrad", say; NULL for the usual ones. */
+const char *cgx_defaults_name(enum cgx_defaults defaults);
 
 /* Sink for messages of cgx_settings_parse, one call a message, no newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn for names unknown or retired. When
@@ -111,8 +129,8 @@ const char *cgx_settings_initial(size_t index, enum cgx_profile profile);
 typedef void cgx_settings_report(void *context, int level, const char *message);
 
 /* Reads every "CGX_NAME=value" of ENVIRONMENT (NULL-terminated or NULL, as environ; of two with one
- * name the first counts, as in getenv). Always fills *SETTINGS: a variable that is absent has the
- * default of the profile, and so has one whose value is refused, with valid = false. No global
+ * name the first counts, as in getenv). Always fills *SETTINGS: a variable that is absent has its
+ * default, and so has one whose value is refused, with valid = false. No global
  * state is read or written; the file that CGX_RULES names is read. */
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings);

@@ -34,11 +34,11 @@ struct cgx_settings_row {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    uint64_t also;        /* one more integer that is allowed, or 0 */
-    const char *bytegrad; /* default with CGX_PROFILE=bytegrad; NULL: as ever */
-    size_t offset, size;  /* of the field in struct cgx_settings; size 0: there is none */
-    size_t path;          /* of the field for the text itself; 0: there is none */
-    size_t kind;          /* of the field for CGX_SETTINGS_SIGN of the value; 0: there is none */
+    uint64_t also;                    /* one more integer that is allowed, or 0 */
+    const char *others[CGX_DEFAULTS]; /* NULL: the usual default */
+    size_t offset, size; /* of the field in struct cgx_settings; size 0: there is none */
+    size_t path;         /* of the field for the text itself; 0: there is none */
+    size_t kind;         /* of the field for CGX_SETTINGS_SIGN of the value; 0: there is none */
 };
 
 /* The sign of a number, which tells its kind. */

@@ -38,7 +38,7 @@ static const struct variable {
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
      {"1", "2", "3", "5", "6", "7", "8", "32"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
-    {"CGX_CODEC", {"rotated", "ROTATED"}, {"auto", "rotate", "maxmin,rotated", "max-min"}},
+    {"CGX_CODEC", {"rotated", "ROTATED", "auto"}, {"rotate", "maxmin,rotated", "max-min"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
      {"64", "128", "256", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
@@ -79,6 +79,7 @@ static const struct variable {
      {"flat", "4x2", "1x1", "2147483647x1"},
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
+    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "on"}}, /* it has other defaults, as profiles do */
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
@@ -184,6 +185,16 @@ static void test_profiles(void)
     ok(s.adaptive && s.bits == 8, "even where it is set to the usual default");
     s = parse("CGX_PROFILE=bytegrad\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
     ok(!s.valid && s.bits == 8, "a refused value leaves the profile's default");
+    s = parse("CGX_PROFILE=torch_cgx");
+    ok(s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN && !s.adaptive && s.minimal_size == 1024,
+       "torch_cgx: max-min quantised, one width, from 1024 elements on");
+    s = parse("CGX_ERROR_FEEDBACK=1");
+    ok(s.error_feedback && s.bits == 2 && s.codec == CGX_FAMILY_AUTO && s.adaptive,
+       "error feedback has 2 bits and rotates");
+    s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
+    ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
+    s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
+    ok(s.error_feedback && s.bits == 8, "a profile comes first");
     s = parse("CGX_PROFILE=bytegrads");
     ok(!s.valid && s.bits == 4, "a refused profile leaves the usual defaults");
 }
