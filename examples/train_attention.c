@@ -279,9 +279,8 @@ static struct model *create(bool quick, int samples, uint64_t *random)
     size_t parameters = dense_size(WIDTH, SYMBOLS, true) + (size_t)WIDTH * (WINDOW + SYMBOLS) +
                         LAYERS * (dense_size(UNITS, WIDTH, true) + dense_size(WIDTH, UNITS, true) +
                                   dense_size(WIDTH, 4 * WIDTH, false));
-    size_t values =
-        (size_t)(STREAMS * (2 * WIDTH + 1) + LAYERS * (4 * WIDTH + HEADS * WINDOW + UNITS) +
-                 5 * WIDTH + 2 * UNITS + 2 * SYMBOLS + 2);
+    size_t values = STREAMS * (2 * WIDTH + 1) + LAYERS * (4 * WIDTH + HEADS * WINDOW + UNITS) +
+                    5 * WIDTH + 2 * UNITS + 2 * SYMBOLS + 2; /* of a column */
     struct language *network =
         calloc(1, sizeof *network + (2 * parameters + values * columns) * sizeof(float));
 
