@@ -22,9 +22,8 @@ struct share {
 };
 
 /* Batches are of BATCH samples over all ranks. Without SHARDS every rank takes its part of batches
- * that are drawn from all samples; with them, each rank has samples of its own, sorted by label,
- * so that no two ranks have the same data in mind. Sorts the order of SAMPLES, which must live on.
- */
+ * that are drawn from all samples. With them, each rank has samples of its own, which are
+ * neighbours by label: SAMPLES is sorted for it. What its order points to must live on. */
 struct share samples_share(const struct samples *samples, bool shards, int batch);
 
 void samples_shuffle(int *order, int count, uint64_t *random);
