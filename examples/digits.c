@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "digits.h"
-#include "matrix.h"
 #include <mpi.h>
 #include <stdio.h>
 
@@ -14,16 +13,6 @@ static struct {
     int labels[MOST_SAMPLES];
     float pixels[MOST_SAMPLES][PIXELS];
 } samples;
-
-void digits_shuffle(int *order, int count, uint64_t *random)
-{
-    for (int i = count - 1; i > 0; i--) {
-        int other = (int)(random_bits(random) % (uint64_t)(i + 1)), kept = order[i];
-
-        order[i] = order[other];
-        order[other] = kept;
-    }
-}
 
 /* Each line is PIXELS numbers and the label. Prints what is wrong and returns false. */
 static bool read_samples(const char *name)
@@ -54,7 +43,12 @@ static bool read_samples(const char *name)
     return whole;
 }
 
-bool digits_load(const char *file, int batch, struct digits *digits)
+static int label_of(int sample)
+{
+    return samples.labels[sample];
+}
+
+bool digits_load(const char *file, int batch, struct samples *all)
 {
     uint64_t random = SPLIT_SEED;
     int rank;
@@ -70,17 +64,21 @@ bool digits_load(const char *file, int batch, struct digits *digits)
     MPI_Bcast(&samples, (int)sizeof samples, MPI_BYTE, 0, MPI_COMM_WORLD);
     for (int i = 0; i < samples.count; i++)
         samples.order[i] = i;
-    digits_shuffle(samples.order, samples.count, &random);
-    digits->count = samples.count;
-    digits->order = samples.order;
+    samples_shuffle(samples.order, samples.count, &random);
+    *all = (struct samples){.train = samples.count - TEST_SAMPLES,
+                            .test = TEST_SAMPLES,
+                            .order = samples.order,
+                            .label = label_of};
     return samples.count > 0;
 }
 
-void digits_choose(const int *chosen, int count, int columns, float *input, int *labels)
+void digits_fill(struct model *model, const int *chosen, int count)
 {
+    int columns = model->columns;
+
     for (int j = 0; j < columns; j++) {
-        labels[j] = j < count ? samples.labels[chosen[j]] : -1;
+        model->labels[j] = j < count ? samples.labels[chosen[j]] : -1;
         for (int i = 0; i < PIXELS; i++)
-            input[i * columns + j] = j < count ? samples.pixels[chosen[j]][i] : 0.0f;
+            model->input[i * columns + j] = j < count ? samples.pixels[chosen[j]][i] : 0.0f;
     }
 }

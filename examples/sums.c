@@ -4,12 +4,22 @@
 #include "sums.h"
 #include "device_memory.h"
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { MOST_SUMS = 64 };
 
 static size_t most;   /* elements that are summed together */
 static float *device; /* GPU memory; NULL: sums are on the host */
 static size_t begun;  /* elements before those that are pending since the last end */
 static struct sums_cost cost;
+
+/* The sums until the first end. */
+static struct {
+    int number;
+    int count[MOST_SUMS];
+    bool over;
+} first;
 
 /* What is not yet summed: neighbours in memory. */
 static struct {
@@ -45,6 +55,8 @@ static void sum_pending(void)
         fprintf(stderr, "values could not be copied from or to GPU memory\n");
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
+    if (!first.over && first.number < MOST_SUMS)
+        first.count[first.number++] = pending.count;
     begun += (size_t)pending.count;
     pending.count = 0;
 }
@@ -65,9 +77,18 @@ void sums_end(void)
     if (pending.count > 0)
         sum_pending();
     begun = 0;
+    first.over = true;
 }
 
 struct sums_cost sums_cost(void)
 {
     return cost;
+}
+
+void sums_print_step(void)
+{
+    printf("sums of a step:");
+    for (int i = 0; i < first.number; i++)
+        printf(" %d", first.count[i]);
+    printf("\n");
 }

@@ -27,4 +27,7 @@ void sums_end(void);
 /* Until now. */
 struct sums_cost sums_cost(void);
 
+/* A line with the elements of each sum until the first end: a step has as many sums. */
+void sums_print_step(void);
+
 #endif

@@ -5,7 +5,8 @@
  * digits (He et al.: "Deep residual learning for image recognition", 2016; group normalisation of
  * Wu and He, 2018, which needs no sums over the ranks).
  *
- *     mpicc -O3 -o train_conv train_conv.c training.c digits.c record.c sums.c -lm
+ *     mpicc -O3 -o train_conv train_conv.c training.c options.c \
+ *          optimiser.c samples.c digits.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_conv --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_conv --data ...
  *
@@ -319,19 +320,23 @@ static void count_elements(const struct residual *network, size_t *parameters, s
 
 static struct model *create(bool quick, int samples, uint64_t *random)
 {
-    struct residual shaped = {.model.forward = forward, .model.backward = backward}, *network;
+    struct residual *network, shaped = {.model = {.places = 1,
+                                                  .classes = CLASSES,
+                                                  .fill = digits_fill,
+                                                  .forward = forward,
+                                                  .backward = backward}};
     struct model *model = &shaped.model;
     size_t columns = (size_t)(samples + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     size_t patches, values, image = PIXELS * columns, groups = UNITS * GROUPS * columns;
     float *memory, *parameter, *gradient;
 
-    model->columns = (int)columns;
+    model->samples = model->columns = (int)columns;
     set_shapes(&shaped, quick);
     count_elements(&shaped, &model->parameters, &patches, &values);
     snprintf(model->description, sizeof model->description, "%d-%d-%d-%d residual network",
              shaped.unit[0].shape.channels, shaped.unit[3].shape.channels,
              shaped.unit[6].shape.channels, shaped.unit[9].shape.channels);
-    network = calloc(1, sizeof *network + (3 * model->parameters + patches + 4 * values + image +
+    network = calloc(1, sizeof *network + (2 * model->parameters + patches + 4 * values + image +
                                            groups + columns) *
                                               sizeof(float));
     if (network == NULL)
@@ -341,7 +346,6 @@ static struct model *create(bool quick, int samples, uint64_t *random)
     memory = (float *)(network + 1);
     parameter = model->parameter = carve(&memory, model->parameters);
     gradient = model->gradient = carve(&memory, model->parameters);
-    model->velocity = carve(&memory, model->parameters);
     model->input = carve(&memory, image);
     network->patches = carve(&memory, patches);
     network->transposed = carve(&memory, values);
@@ -365,12 +369,14 @@ static struct model *create(bool quick, int samples, uint64_t *random)
 int main(int argc, char **argv)
 {
     static const struct example example = {.name = "train_conv",
+                                           .data = "data/digits.csv",
                                            .batch = 128,
                                            .epochs = 24,
                                            .quick_epochs = 20,
-                                           .rate = 0.05f,
+                                           .rate = {[SGD] = 0.05f, [ADAM] = 3e-3f, [ADAMW] = 3e-3f},
                                            .momentum = 0.9f,
                                            .decay = 5e-4f,
+                                           .load = digits_load,
                                            .create = create};
 
     return training_main(argc, argv, &example);

@@ -3,7 +3,8 @@
 
 /* Data-parallel training in plain MPI: a multi-layer perceptron learns 8x8 pictures of digits.
  *
- *     mpicc -O3 -o train_digits train_digits.c training.c digits.c record.c sums.c -lm
+ *     mpicc -O3 -o train_digits train_digits.c training.c options.c \
+ *          optimiser.c samples.c dense.c digits.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_digits --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_digits --data ...
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so ./train_digits --device --data ...
@@ -13,6 +14,7 @@
  * line compresses these sums because the library is preloaded. With --device the gradients are
  * summed in GPU memory, as they are where frameworks compute on GPUs; the network here is computed
  * by the processor all the same. */
+#include "dense.h"
 #include "digits.h"
 #include "matrix.h"
 #include "training.h"
@@ -21,90 +23,53 @@
 
 enum { LAYERS = 4 };
 
-struct layer {
-    int in, out;
-    float *weights, *weight_gradients; /* out x in */
-    float *biases, *bias_gradients;    /* out */
-};
-
 struct perceptron {
     struct model model;
-    struct layer layer[LAYERS];
+    struct dense layer[LAYERS];
     float *values[LAYERS + 1]; /* of the input and of each layer: a row for each unit */
     float *errors[LAYERS + 1]; /* derivatives of the loss by what enters the ReLU */
-    float *transposed;         /* scratch for the values that enter a layer */
+    float *scratch;
 };
 
 static void forward(struct model *model)
 {
     struct perceptron *network = (struct perceptron *)model;
-    int columns = model->columns;
 
     for (int l = 0; l < LAYERS; l++) {
-        const struct layer *layer = &network->layer[l];
-        float *values = network->values[l + 1];
+        const struct dense *layer = &network->layer[l];
 
-        multiply(layer->out, layer->in, columns, layer->weights, layer->in, 1, network->values[l],
-                 values);
-        for (int i = 0; i < layer->out * columns; i++) {
-            float value = values[i] + layer->biases[i / columns];
-
-            values[i] = l < LAYERS - 1 && value < 0.0f ? 0.0f : value;
-        }
+        dense_forward(layer, model->columns, network->values[l], network->values[l + 1]);
+        if (l < LAYERS - 1)
+            rectify(network->values[l + 1], layer->out * model->columns);
     }
-}
-
-/* The gradients of layer L, and the errors of the layer below it. */
-static void backward_layer(struct perceptron *network, int l)
-{
-    const struct layer *layer = &network->layer[l];
-    const float *errors = network->errors[l + 1];
-    float *below = network->errors[l];
-    int columns = network->model.columns;
-
-    transpose(layer->in, columns, network->values[l], network->transposed);
-    multiply(layer->out, columns, layer->in, errors, columns, 1, network->transposed,
-             layer->weight_gradients);
-    memset(layer->bias_gradients, 0, sizeof(float) * (size_t)layer->out);
-    for (int i = 0; i < layer->out * columns; i++)
-        layer->bias_gradients[i / columns] += errors[i];
-    if (l == 0)
-        return;
-    multiply(layer->in, layer->out, columns, layer->weights, 1, layer->in, errors, below);
-    for (int i = 0; i < layer->in * columns; i++)
-        below[i] = network->values[l][i] > 0.0f ? below[i] : 0.0f;
 }
 
 static void backward(struct model *model, void (*ready)(float *gradient, int count))
 {
     struct perceptron *network = (struct perceptron *)model;
+    int columns = model->columns;
 
     for (int l = LAYERS - 1; l >= 0; l--) {
-        const struct layer *layer = &network->layer[l];
+        const struct dense *layer = &network->layer[l];
 
-        backward_layer(network, l);
-        ready(layer->weight_gradients, layer->in * layer->out);
-        ready(layer->bias_gradients, layer->out);
+        dense_backward(layer, columns, network->values[l], network->errors[l + 1], network->scratch,
+                       l > 0 ? network->errors[l] : NULL);
+        if (l > 0)
+            rectify_backward(network->values[l], network->errors[l], layer->in * columns);
+        dense_ready(layer, ready);
     }
 }
 
 /* The pieces that the layers own of the model's memory, and their first weights. Biases start at
  * 0. */
-static void set_layers(struct perceptron *network, uint64_t *random)
+static void set_layers(struct perceptron *network, const int *size, uint64_t *random)
 {
     float *parameter = network->model.parameter, *gradient = network->model.gradient;
 
-    for (int l = LAYERS - 1; l >= 0; l--) {
-        struct layer *layer = &network->layer[l];
-        size_t weights = (size_t)layer->in * (size_t)layer->out;
-
-        layer->weights = carve(&parameter, weights);
-        layer->biases = carve(&parameter, (size_t)layer->out);
-        layer->weight_gradients = carve(&gradient, weights);
-        layer->bias_gradients = carve(&gradient, (size_t)layer->out);
-    }
+    for (int l = LAYERS - 1; l >= 0; l--)
+        network->layer[l] = dense_carve(size[l], size[l + 1], true, &parameter, &gradient);
     for (int l = 0; l < LAYERS; l++) {
-        const struct layer *layer = &network->layer[l];
+        const struct dense *layer = &network->layer[l];
 
         random_weights(layer->weights, (size_t)layer->in * (size_t)layer->out, layer->in, random);
     }
@@ -119,12 +84,11 @@ static void share_memory(struct perceptron *network, const int *size, float *mem
 
     model->parameter = carve(&memory, model->parameters);
     model->gradient = carve(&memory, model->parameters);
-    model->velocity = carve(&memory, model->parameters);
     for (int l = 0; l <= LAYERS; l++) {
         network->values[l] = carve(&memory, columns * (size_t)size[l]);
         network->errors[l] = carve(&memory, columns * (size_t)size[l]);
     }
-    network->transposed = carve(&memory, columns * (size_t)size[1]);
+    network->scratch = carve(&memory, columns * (size_t)size[1]);
     model->labels = (int *)memory;
     model->input = network->values[0];
     model->output = network->values[LAYERS];
@@ -143,23 +107,23 @@ static struct model *create(bool quick, int samples, uint64_t *random)
     for (int l = 0; l <= LAYERS; l++)
         units += (size_t)size[l];
     for (int l = 0; l < LAYERS; l++)
-        parameters += (size_t)((size[l] + 1) * size[l + 1]);
-    /* Labels take less than the room of the transposed values. */
-    network = calloc(1, sizeof *network + (3 * parameters + 4 * columns * units) * sizeof(float));
+        parameters += dense_size(size[l], size[l + 1], true);
+    /* Labels take less than the room of the scratch memory. */
+    network = calloc(1, sizeof *network + (2 * parameters + 4 * columns * units) * sizeof(float));
     if (network == NULL)
         return NULL;
-    network->model = (struct model){.columns = (int)columns,
+    network->model = (struct model){.samples = (int)columns,
+                                    .places = 1,
+                                    .columns = (int)columns,
+                                    .classes = CLASSES,
                                     .parameters = parameters,
+                                    .fill = digits_fill,
                                     .forward = forward,
                                     .backward = backward};
     snprintf(network->model.description, sizeof network->model.description,
              "%d-%d-%d-%d-%d network", size[0], size[1], size[2], size[3], size[4]);
-    for (int l = 0; l < LAYERS; l++) {
-        network->layer[l].in = size[l];
-        network->layer[l].out = size[l + 1];
-    }
     share_memory(network, size, (float *)(network + 1));
-    set_layers(network, random);
+    set_layers(network, size, random);
     return &network->model;
 }
 
@@ -167,12 +131,14 @@ int main(int argc, char **argv)
 {
     /* Slow enough that small changes of the gradients lead to nearly the same network. */
     static const struct example example = {.name = "train_digits",
+                                           .data = "data/digits.csv",
                                            .batch = 128,
                                            .epochs = 12,
                                            .quick_epochs = 25,
-                                           .rate = 0.02f,
+                                           .rate = {[SGD] = 0.02f, [ADAM] = 1e-3f, [ADAMW] = 1e-3f},
                                            .momentum = 0.9f,
                                            .decay = 1e-4f,
+                                           .load = digits_load,
                                            .create = create};
 
     return training_main(argc, argv, &example);

@@ -2,33 +2,25 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "training.h"
-#include "digits.h"
 #include "hash.h"
 #include "matrix.h"
+#include "options.h"
 #include "record.h"
 #include "sums.h"
-#include <getopt.h>
 #include <inttypes.h>
 #include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { REPORTS = 5, MOST_TENSORS = 64, EMA_EVERY = 10 };
+enum { REPORTS = 5, MOST_TENSORS = 64, MOST_MEASURED = 32768 };
 
 /* What an average over the steps keeps of itself in each. */
 static const float EMA_KEPT = 0.95f;
 
-struct options {
-    const char *data;
-    int seed, epochs, batch, fuse, average_every;
-    bool ema, quick, device, help;
-};
-
 static int rank, ranks;
 static const struct example *example;
-static struct options options = {.data = "data/digits.csv", .seed = 1};
-static struct digits digits;
+static struct options options;
+static struct samples samples;
+static struct share share;
 static struct model *model;
 static float *ema; /* of the parameters, over the steps; NULL: none is wanted */
 static int steps;  /* that are done */
@@ -42,6 +34,16 @@ static struct {
 static struct {
     double loss, seconds; /* loss: of this rank in this epoch, summed */
 } cost;
+
+/* Of some samples, for each place: on rank 0. */
+struct score {
+    double loss, accuracy; /* accuracy: in percent */
+};
+
+/* Samples to train with, evenly chosen, for the loss at the end. */
+static struct {
+    int *order, count;
+} measured;
 
 /* ---- what is summed over the ranks ---- */
 
@@ -83,11 +85,11 @@ static double model_loss(void)
         float most = value[0], sum = 0.0f;
         int label = model->labels[j];
 
-        for (int i = 1; i < CLASSES; i++)
+        for (int i = 1; i < model->classes; i++)
             most = fmaxf(most, value[i * columns]);
-        for (int i = 0; i < CLASSES; i++)
+        for (int i = 0; i < model->classes; i++)
             sum += expf(value[i * columns] - most);
-        for (int i = 0; i < CLASSES; i++)
+        for (int i = 0; i < model->classes; i++)
             error[i * columns] =
                 label < 0 ? 0.0f
                           : expf(value[i * columns] - most) / sum - (i == label ? 1.0f : 0.0f);
@@ -97,7 +99,7 @@ static double model_loss(void)
     return loss;
 }
 
-/* How many samples are put into their class. */
+/* How many columns are put into their class. */
 static int count_right(void)
 {
     int columns = model->columns, right = 0;
@@ -106,23 +108,11 @@ static int count_right(void)
         const float *value = model->output + j;
         int best = 0;
 
-        for (int i = 1; i < CLASSES; i++)
+        for (int i = 1; i < model->classes; i++)
             best = value[i * columns] > value[best * columns] ? i : best;
         right += best == model->labels[j];
     }
     return right;
-}
-
-/* One step down the gradient of the loss of SAMPLES. */
-static void descend(int samples, float rate)
-{
-    float scale = samples > 0 ? 1.0f / (float)samples : 0.0f;
-
-    for (size_t i = 0; i < model->parameters; i++) {
-        model->velocity[i] = example->momentum * model->velocity[i] + scale * model->gradient[i] +
-                             example->decay * model->parameter[i];
-        model->parameter[i] -= rate * model->velocity[i];
-    }
 }
 
 static void follow(void)
@@ -135,16 +125,17 @@ static void follow(void)
 
 static void train_batch(const int *chosen, float rate)
 {
-    int begin = options.batch * rank / ranks, end = options.batch * (rank + 1) / ranks;
+    int count = options.average_every ? share.size : options.batch;
 
-    digits_choose(chosen + begin, end - begin, model->columns, model->input, model->labels);
+    model->fill(model, chosen, share.size);
     model->forward(model);
     cost.loss += model_loss();
     tensors.number = 0;
     model->backward(model, gradient_is_ready);
     sums_end();
     record_step();
-    descend(options.average_every ? end - begin : options.batch, rate);
+    optimiser_step(model->parameter, model->gradient,
+                   count > 0 ? 1.0f / (float)(count * model->places) : 0.0f, rate);
     steps++;
     if (options.average_every && steps % options.average_every == 0)
         average(model->parameter);
@@ -155,44 +146,48 @@ static void train_batch(const int *chosen, float rate)
 /* Goes once through the training samples in a new order; what fills no batch is left out. */
 static void train_epoch(int epoch, uint64_t *random)
 {
-    int count = digits.count - TEST_SAMPLES, batches = count / options.batch;
     double start = MPI_Wtime();
 
     cost.loss = 0.0;
-    digits_shuffle(digits.order, count, random);
-    for (int i = 0; i < batches; i++) {
-        double progress = (epoch + (double)i / batches) / options.epochs;
+    samples_shuffle(share.order, share.count, random);
+    for (int i = 0; i < share.batches; i++) {
+        double progress = (epoch + (double)i / share.batches) / options.epochs;
 
-        train_batch(digits.order + i * options.batch,
-                    example->rate * (float)(0.5 + 0.5 * cos(M_PI * progress)));
+        train_batch(share.order + share.first + i * share.stride,
+                    (float)options.rate * (float)(0.5 + 0.5 * cos(M_PI * progress)));
     }
     cost.seconds += MPI_Wtime() - start;
 }
 
-/* Percentage of the test samples that are recognised, on rank 0. */
-static double test_accuracy(void)
+/* Collective; by MPI_Reduce, so that the gradients alone are all-reduced: the same sequence of
+ * calls in every step. */
+static struct score evaluate(const int *chosen, int count)
 {
-    const int *chosen = digits.order + digits.count - TEST_SAMPLES;
-    int right = 0, all = 0, columns = model->columns;
+    double own[2] = {0.0, 0.0}, all[2] = {0.0, 0.0};
+    double places = (double)count * model->places;
 
-    for (int i = rank * columns; i < TEST_SAMPLES; i += ranks * columns) {
-        digits_choose(chosen + i, TEST_SAMPLES - i < columns ? TEST_SAMPLES - i : columns, columns,
-                      model->input, model->labels);
+    for (int i = rank * model->samples; i < count; i += ranks * model->samples) {
+        model->fill(model, chosen + i, count - i < model->samples ? count - i : model->samples);
         model->forward(model);
-        right += count_right();
+        own[0] += model_loss();
+        own[1] += count_right();
     }
-    MPI_Reduce(&right, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-    return 100.0 * all / TEST_SAMPLES;
+    MPI_Reduce(own, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    return (struct score){.loss = all[0] / places, .accuracy = 100.0 * all[1] / places};
 }
 
-/* Returns the test accuracy at the end. Loss and accuracy go to rank 0 by MPI_Reduce, so that the
- * gradients alone are all-reduced: the same sequence of calls in every step. Where it is weights
- * that are averaged, each rank tests its own until the end. */
-static double train(uint64_t *random)
+static struct score test(void)
 {
-    int used = (digits.count - TEST_SAMPLES) / options.batch * options.batch;
+    return evaluate(samples.order + samples.train, samples.test);
+}
+
+/* Returns the score at the end. Where it is weights that are averaged, each rank tests its own
+ * until then. */
+static struct score train(uint64_t *random)
+{
+    double used = (double)share.batches * options.batch * model->places, loss = 0.0;
     int between = (options.epochs + REPORTS - 1) / REPORTS;
-    double accuracy = 0.0, loss = 0.0;
+    struct score score = {0};
 
     for (int epoch = 0; epoch < options.epochs; epoch++) {
         train_epoch(epoch, random);
@@ -201,14 +196,14 @@ static double train(uint64_t *random)
             average(model->parameter);
         if ((epoch + 1) % between != 0 && epoch + 1 != options.epochs)
             continue;
-        accuracy = test_accuracy();
+        score = test();
         MPI_Reduce(&cost.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
         if (rank == 0)
             printf("epoch %3d of %d: loss %.4f, test accuracy %.2f %%\n", epoch + 1, options.epochs,
-                   loss / used, accuracy);
+                   loss / used, score.accuracy);
         fflush(stdout);
     }
-    return accuracy;
+    return score;
 }
 
 static bool is_equal_on_all_ranks(uint64_t hash)
@@ -222,103 +217,31 @@ static bool is_equal_on_all_ranks(uint64_t hash)
 
 /* ---- the program ---- */
 
-static bool parse_number(const char *text, long least, long most, int *number)
+/* Before the samples are put into another order. */
+static bool choose_measured(void)
 {
-    char *end;
-    long value = strtol(text, &end, 10);
+    int most = MOST_MEASURED / model->places;
 
-    if (end == text || *end != '\0' || value < least || value > most)
-        return false;
-    *number = (int)value;
-    return true;
-}
-
-/* Of an option with its argument in optarg. */
-static bool set_option(int option)
-{
-    switch (option) {
-    case 'd':
-        options.data = optarg;
-        return true;
-    case 'a':
-        return parse_number(optarg, 1, 1000000, &options.average_every);
-    case 'm':
-        return options.ema = true;
-    case 'q':
-        return options.quick = true;
-    case 'g':
-        return options.device = true;
-    case 'h':
-        return options.help = true;
-    case 's':
-        return parse_number(optarg, 0, 1000000, &options.seed);
-    case 'e':
-        return parse_number(optarg, 1, 1000000, &options.epochs);
-    case 'b':
-        return parse_number(optarg, 1, 1000000, &options.batch);
-    case 'f':
-        return parse_number(optarg, 0, 1 << 30, &options.fuse);
-    default:
-        return false;
-    }
-}
-
-static void print_usage(FILE *file)
-{
-    fprintf(
-        file,
-        "usage: %s [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick] [--device]\n"
-        "       [--fuse BYTES] [--average-every N | --ema] [--help]\n"
-        "--quick: a smaller network; --device: sums in GPU memory; --fuse: sums neighbouring\n"
-        "gradients together up to so many bytes; --average-every: each rank descends by itself,\n"
-        "and every N steps the ranks average their weights; --ema: an average of the weights\n"
-        "over the steps is kept too, averaged over the ranks every %d steps, and tested.\n",
-        example->name, EMA_EVERY);
-}
-
-static bool parse_options(int argc, char **argv)
-{
-    static const struct option known[] = {
-        {"data", required_argument, NULL, 'd'},
-        {"seed", required_argument, NULL, 's'},
-        {"epochs", required_argument, NULL, 'e'},
-        {"batch", required_argument, NULL, 'b'},
-        {"fuse", required_argument, NULL, 'f'},
-        {"average-every", required_argument, NULL, 'a'},
-        {"ema", no_argument, NULL, 'm'},
-        {"quick", no_argument, NULL, 'q'},
-        {"device", no_argument, NULL, 'g'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    bool good = true;
-    int option;
-
-    options.batch = example->batch;
-    opterr = 0;
-    while (good && (option = getopt_long_only(argc, argv, "", known, NULL)) != -1)
-        good = set_option(option);
-    if ((!good || optind < argc) && rank == 0) {
-        fprintf(stderr, "%s: not understood: %s\n", argv[0], argv[good ? optind : optind - 1]);
-        print_usage(stderr);
-    }
-    if (good && options.average_every && options.ema) {
-        good = false;
-        if (rank == 0)
-            fprintf(stderr, "%s: --average-every and --ema do not go together\n", argv[0]);
-    }
-    if (options.epochs == 0)
-        options.epochs = options.quick ? example->quick_epochs : example->epochs;
-    return good && optind == argc;
+    measured.count = samples.train < most ? samples.train : most;
+    measured.order = malloc((size_t)measured.count * sizeof *measured.order);
+    for (int i = 0; measured.order && i < measured.count; i++)
+        measured.order[i] = samples.order[(long long)i * samples.train / measured.count];
+    return measured.order != NULL;
 }
 
 /* Ends the program where there is no memory. */
 static void create(uint64_t *random)
 {
+    bool good;
+
     model = example->create(options.quick, (options.batch + ranks - 1) / ranks, random);
-    if (model && options.ema)
+    good = model && choose_measured() &&
+           optimiser_start(options.optimiser, model->parameters, example->momentum, example->decay);
+    if (good && options.ema) {
         ema = malloc(model->parameters * sizeof *ema);
-    if (model == NULL || (options.ema && ema == NULL)) {
+        good = ema != NULL;
+    }
+    if (!good) {
         fprintf(stderr, "%s: rank %d: out of memory\n", example->name, rank);
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     } else if (!sums_start(model->parameters, options.fuse, options.device)) {
@@ -326,50 +249,61 @@ static void create(uint64_t *random)
     } else if (ema) {
         memcpy(ema, model->parameter, model->parameters * sizeof *ema);
     }
+    share = samples_share(&samples, options.shards, options.batch);
 }
 
 /* Of the average over the steps, which takes the parameters' place. */
 static void report_ema(void)
 {
     uint64_t hash;
-    double accuracy;
+    struct score score;
 
     memcpy(model->parameter, ema, model->parameters * sizeof *ema);
     hash = hash_values(model->parameter, model->parameters);
-    accuracy = test_accuracy();
+    score = test();
     if (rank == 0)
-        printf("ema accuracy=%.2f hash=%016" PRIx64 "\n", accuracy, hash);
+        printf("ema accuracy=%.2f hash=%016" PRIx64 "\n", score.accuracy, hash);
+}
+
+static void report(struct score trained, struct score tested, uint64_t hash, bool equal)
+{
+    struct sums_cost sums = sums_cost();
+
+    sums_print_step();
+    printf("trained in %.2f s, of which %.2f s to sum %.1f million elements over the ranks\n"
+           "parameters equal on all ranks: %s\n",
+           cost.seconds, sums.seconds, 1e-6 * (double)sums.elements, equal ? "yes" : "no");
+    if (model->report)
+        model->report(model);
+    printf("result accuracy=%.2f loss=%.6f test_loss=%.6f seconds=%.3f allreduce_elements=%lld "
+           "allreduce_seconds=%.3f hash=%016" PRIx64 "\n",
+           tested.accuracy, trained.loss, tested.loss, cost.seconds, sums.elements, sums.seconds,
+           hash);
 }
 
 static bool run(void)
 {
-    uint64_t random = (uint64_t)options.seed;
-    struct sums_cost sums;
-    uint64_t hash;
-    double accuracy;
+    uint64_t random = (uint64_t)options.seed, hash;
+    struct score trained, tested;
     bool equal;
 
     create(&random);
     if (rank == 0)
         printf("%s, %zu parameters; %d samples to train, %d to test; batches of %d on %d ranks\n",
-               model->description, model->parameters, digits.count - TEST_SAMPLES, TEST_SAMPLES,
-               options.batch, ranks);
+               model->description, model->parameters, samples.train, samples.test, options.batch,
+               ranks);
     record_start(model->parameters);
-    accuracy = train(&random);
+    tested = train(&random);
     record_end();
-    sums = sums_cost();
+    trained = evaluate(measured.order, measured.count);
     hash = hash_values(model->parameter, model->parameters);
     equal = is_equal_on_all_ranks(hash);
     if (ema)
         report_ema();
-    if (rank == 0) {
-        printf("trained in %.2f s, of which %.2f s to sum %.1f million elements over the ranks\n"
-               "parameters equal on all ranks: %s\n",
-               cost.seconds, sums.seconds, 1e-6 * (double)sums.elements, equal ? "yes" : "no");
-        printf("result accuracy=%.2f seconds=%.3f allreduce_elements=%lld allreduce_seconds=%.3f "
-               "hash=%016" PRIx64 "\n",
-               accuracy, cost.seconds, sums.elements, sums.seconds, hash);
-    }
+    if (rank == 0)
+        report(trained, tested, hash, equal);
+    optimiser_end();
+    free(measured.order);
     free(ema);
     free(model);
     return equal;
@@ -383,11 +317,11 @@ int training_main(int argc, char **argv, const struct example *trained)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    good = parse_options(argc, argv);
+    good = options_read(argc, argv, example, rank == 0, &options);
     if (good && options.help && rank == 0)
-        print_usage(stdout);
+        options_print_usage(stdout, example);
     if (good && !options.help)
-        good = digits_load(options.data, options.batch, &digits) && run();
+        good = example->load(options.data, options.batch, &samples) && run();
     MPI_Finalize();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

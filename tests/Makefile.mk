@@ -35,7 +35,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/ops_objects.test \
-	tests/unit/streams.test
+	tests/unit/streams.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
@@ -58,7 +58,8 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
 	tests/mpi/reasons.test tests/mpi/shared.test tests/mpi/shared_faults.test \
-	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/transport_faults.test \
+	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
+	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/warmup.test tests/mpi/wheel.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \

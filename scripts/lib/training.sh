@@ -4,10 +4,12 @@
 
 # What scripts/demo and bench/train share: training an example, and reading what it and the library
 # print. To be sourced in the top directory, after setup.sh, where top_builddir is a directory that
-# has been built in, $ranks is set, and $logs is a directory for out and err.
+# has been built in, $ranks is set, and $logs is a directory for out and err. $data is the file that
+# an example learns from, or empty for one that needs none.
 
 RUN_MPI_TIMEOUT=${RUN_MPI_TIMEOUT:-900}
 export RUN_MPI_TIMEOUT
+data=$PWD/examples/data/digits.csv
 
 # build_examples DIRECTORY: builds in it all that train needs.
 build_examples() {
@@ -23,7 +25,7 @@ train() {
     shift 2
     # shellcheck disable=SC2086 # words
     tests/lib/run-mpi -n "$ranks" "$@" -- "$top_builddir/examples/"$program \
-        --data "$PWD/examples/data/digits.csv" --seed "$seed" >"$logs/out" 2>"$logs/err" || {
+        ${data:+--data "$data"} --seed "$seed" >"$logs/out" 2>"$logs/err" || {
         cat "$logs/out" "$logs/err"
         say "the training failed"
         exit 1
@@ -32,7 +34,7 @@ train() {
 
 # field NAME: from the line that the program ends with.
 field() {
-    value=$(sed -n "s/^result.* $1=\([0-9.]*\).*/\1/p" "$logs/out")
+    value=$(sed -n "s/^result.* $1=\([-+.0-9e]*\).*/\1/p" "$logs/out")
     [ -n "$value" ] || {
         cat "$logs/out" >&2
         say "the example printed no '$1='" >&2
