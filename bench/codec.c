@@ -11,9 +11,10 @@
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
  * for decode-add (one payload added to a buffer in memory) and, for reduce, eight times the result
- * in float32. ns are per element of the result. Time is that of the thread, so that other load
- * counts for less; memcpy is timed in turn with each operation; all figures are medians. The limits
- * are those which the fastest set is held to. */
+ * in float32; pack? is the look at a payload that tells whether it has zeros to leave out. ns are
+ * per element of the result. Time is that of the thread, so that other load counts for less; memcpy
+ * is timed in turn with each operation; all figures are medians. The limits are those which the
+ * fastest set is held to. */
 
 #include <getopt.h>
 #include <stdio.h>
@@ -24,15 +25,16 @@
 
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
+#include "codec/packing.h"
 
 #define REPEATS 21
 #define SOURCES 8
 #define BUCKET_SIZE 512
 
-enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, OPERATIONS };
+enum operation { ENCODE, DECODE, DECODE_ADD, REDUCE, PACKING_PAYS, OPERATIONS };
 
 static const char *const operation_names[OPERATIONS] = {"encode", "decode", "decode-add",
-                                                        "reduce-8"};
+                                                        "reduce-8", "pack?"};
 static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
 
 struct bench {
@@ -138,6 +140,15 @@ static void reduce_payloads(const struct bench *bench)
                                      .in = NULL, .out = bench->payloads + SOURCES * bench->stride});
 }
 
+static void look_for_zeros(const struct bench *bench)
+{
+    const struct cgx_extent extent = {&bench->piece, 1, BUCKET_SIZE, 0, bench->stride};
+    static volatile bool pays;
+
+    pays = cgx_packing_pays(&extent, bench->payloads);
+    (void)pays;
+}
+
 static void operate(const struct bench *bench, enum operation operation)
 {
     const struct cgx_codec *codec = bench->set;
@@ -154,6 +165,9 @@ static void operate(const struct bench *bench, enum operation operation)
     case DECODE_ADD:
         add_payload(bench);
         break;
+    case PACKING_PAYS:
+        look_for_zeros(bench);
+        break;
     default:
         reduce_payloads(bench);
     }
@@ -165,6 +179,8 @@ static double limit_of(const struct bench *bench, enum operation operation)
     bool float32 = bench->coding.dtype == CGX_FLOAT32;
     bool headline = bench->piece.bits == 4 && float32;
 
+    if (operation == PACKING_PAYS)
+        return 50;
     if (cgx_encoding_is_rotated(bench->piece.bits)) {
         bool words = cgx_encoding_width(bench->piece.bits) % 2 == 0; /* of whole codes */
 

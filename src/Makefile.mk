@@ -23,6 +23,7 @@ libcgxcore_la_SOURCES = \
 	src/util/status.h \
 	src/util/trace.c src/util/trace.h \
 	src/codec/backend.h \
+	src/codec/blocks.c src/codec/blocks.h \
 	src/codec/bucket.c src/codec/bucket.h \
 	src/codec/codec.h \
 	src/codec/encoding.h \
@@ -36,6 +37,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_rotated.c src/codec/host_rotated.h \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/measure.c src/codec/measure.h \
+	src/codec/packing.c src/codec/packing.h \
 	src/codec/peek.c src/codec/peek.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \

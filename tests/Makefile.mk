@@ -23,14 +23,14 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
 	tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
-	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/pages \
+	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/room \
 	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
 	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
-	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/stages_rotated tests/unit/staging \
+	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
 	tests/unit/topo tests/unit/topo_machine tests/unit/watch
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test \
 	tests/unit/exports.test \
@@ -45,7 +45,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
 	tests/mpi/reasons tests/mpi/session \
-	tests/mpi/shared tests/mpi/shared_faults tests/mpi/spawn tests/mpi/stats \
+	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
 	tests/mpi/types_classify tests/mpi/warmup
 mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rules.test \
@@ -57,7 +57,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
-	tests/mpi/reasons.test tests/mpi/shared.test tests/mpi/shared_faults.test \
+	tests/mpi/reasons.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/warmup.test tests/mpi/wheel.test
@@ -122,6 +122,8 @@ tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yi
 tests_unit_stages_SOURCES = tests/unit/stages.c $(scene_sources)
 tests_unit_stages_faults_SOURCES = tests/unit/stages_faults.c $(scene_sources)
 tests_unit_stages_rotated_SOURCES = tests/unit/stages_rotated.c $(scene_sources)
+tests_unit_stages_sparse_SOURCES = tests/unit/stages_sparse.c $(scene_sources)
+tests_unit_stages_sparse_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_packing_pays,--wrap=cgx_slice_send
 tests_unit_watch_SOURCES = tests/unit/watch.c $(scene_sources)
 tests_unit_allocate_SOURCES = tests/unit/allocate.c tests/unit/allocate_exact.h
 tests_unit_info_link_SOURCES = tests/unit/info_link.c tools/info_link.c tools/info_link.h

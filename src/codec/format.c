@@ -10,7 +10,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
 
-#define KNOWN_FLAGS \
+/* Those of messages without a payload. */
+#define FLAGS_ALONE \
     (CGX_MESSAGE_DECLINED | CGX_MESSAGE_LOST | CGX_MESSAGE_UNRECOVERABLE | CGX_MESSAGE_CONSENSUS)
 
 /* Byte 0 is the version and 1 the flags; then come seq, plan and bytes, each naturally aligned. */
@@ -36,7 +37,8 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
                                  struct cgx_message *message)
 {
     if (header[MESSAGE_VERSION] != CGX_FORMAT_VERSION ||
-        (header[MESSAGE_FLAGS] & ~KNOWN_FLAGS) != 0)
+        (header[MESSAGE_FLAGS] != CGX_MESSAGE_PACKED &&
+         (header[MESSAGE_FLAGS] & ~FLAGS_ALONE) != 0))
         return CGX_ERR_FORMAT;
     message->flags = header[MESSAGE_FLAGS];
     memcpy(&message->seq, header + MESSAGE_SEQ, sizeof message->seq);

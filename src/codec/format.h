@@ -43,20 +43,22 @@ enum cgx_message_flags {
     CGX_MESSAGE_UNRECOVERABLE = 4,
     /* With DECLINED: the first slice has shown that the call must not be compressed. */
     CGX_MESSAGE_CONSENSUS = 8,
+    /* With no other: the payload is packed (packing.h). */
+    CGX_MESSAGE_PACKED = 16,
 };
 
 struct cgx_message {
     uint8_t flags;
     uint16_t seq;   /* position in the schedule of the call, modulo 2^16 */
     uint32_t plan;  /* hash of the plan */
-    uint64_t bytes; /* of the payload that follows */
+    uint64_t bytes; /* of the payload that follows, as it is sent */
 };
 
 void cgx_message_write(const struct cgx_message *message,
                        unsigned char header[CGX_MESSAGE_HEADER_BYTES]);
 
-/* CGX_ERR_FORMAT, not logged, if the version is not ours or reserved bits are set: the caller knows
- * whose message it is. */
+/* CGX_ERR_FORMAT, not logged, if the version is not ours, or the flags are none that a sender sets:
+ * the caller knows whose message it is. */
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
                                  struct cgx_message *message);
 

@@ -74,8 +74,10 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
     if (transfer->direction == CGX_TRANSFER_RECEIVE)
         return by->mpi->Irecv(transfer->data + begin, (int)(end - begin), by->mpi->BYTE,
                               transfer->peer, by->tag, by->comm, request);
+    if (begin > transfer->filled)
+        begin = transfer->filled;
     if (end > transfer->filled)
-        end = transfer->filled > begin ? transfer->filled : begin;
+        end = transfer->filled;
     return by->mpi->Isend(transfer->data + begin, (int)(end - begin), by->mpi->BYTE, transfer->peer,
                           by->tag, by->comm, request);
 }

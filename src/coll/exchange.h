@@ -19,8 +19,9 @@ struct cgx_shm;
 struct cgx_shm_message;
 struct cgx_block;
 
-/* One message to or from a peer; its size is known to both sides. A sender may leave out the end
- * (fragments then go short or empty, but they go), which the receiver sees in FILLED. */
+/* One message to or from a peer; its most bytes are known to both sides. A sender may leave out the
+ * end, which need not be in its memory (fragments then go short or empty, but they go); the
+ * receiver sees that in FILLED. */
 struct cgx_transfer {
     int peer;
     enum { CGX_TRANSFER_SEND, CGX_TRANSFER_RECEIVE } direction;

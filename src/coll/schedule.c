@@ -59,6 +59,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
                               .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
                               .blocks = chunks + 2 * schedule->shards,
                               .sources = nodes + most,
+                              .packed = part.bytes * chunks,
                               .transfers = 2 * larger(nodes, most)};
 
     needs.staging = part.bytes * (chunks + cgx_schedule_kept(schedule->cross, nodes));

@@ -43,6 +43,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
     free(scratch->sources);
     free(scratch->operands);
     free(scratch->shown);
+    free(scratch->packed);
     cgx_exchange_free(scratch->exchange);
     *scratch = (struct cgx_scratch){.local_peers = scratch->local_peers};
 }
@@ -82,6 +83,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
                                           .blocks = larger(holds->blocks, needs->blocks),
                                           .shown = larger(holds->shown, needs->shown),
                                           .sources = larger(holds->sources, needs->sources),
+                                          .packed = larger(holds->packed, needs->packed),
                                           .transfers = larger(holds->transfers, needs->transfers)}};
     bool had;
 
@@ -95,9 +97,11 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
     grown.shown = calloc(grown.holds.shown, sizeof *grown.shown);
+    /* No page of it is touched before a message is packed. */
+    grown.packed = malloc(grown.holds.packed);
     grown.exchange = cgx_exchange_create(grown.holds.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
-        !grown.shown || !grown.exchange) {
+        !grown.shown || !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

@@ -18,6 +18,7 @@ struct cgx_needs {
     size_t blocks;  /* of each slot */
     size_t shown;   /* ranges of a payload that the host is shown */
     size_t sources; /* the most that one sum has */
+    size_t packed;  /* bytes of room for packed messages (codec/packing.h) */
     size_t transfers;
 };
 
@@ -65,6 +66,7 @@ struct cgx_scratch {
     const unsigned char **sources;  /* of the sum that is being formed */
     const unsigned char **operands; /* as many */
     struct cgx_shown *shown;        /* of the payload that is being formed */
+    unsigned char *packed;          /* messages of the exchange that is under way */
     struct cgx_exchange *exchange;
     struct cgx_cuda_backends *devices; /* that work on the staging memory */
 };

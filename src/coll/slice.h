@@ -23,6 +23,14 @@ struct cgx_measuring {
     bool failed;
 };
 
+/* Messages of an exchange that are packed, in the scratch memory's room for them. */
+struct cgx_packed {
+    size_t taken;                  /* bytes of the room */
+    const struct cgx_block *block; /* that was looked at last, whose message ... */
+    unsigned char *message;        /* ... is here; NULL: it is not packed */
+    size_t bytes;                  /* of the packed payload */
+};
+
 /* What a slice goes through, in order. */
 enum cgx_phase {
     CGX_PHASE_ENCODE,
@@ -70,6 +78,7 @@ struct cgx_slice {
     unsigned round, rounds;
     bool posted;                /* one is */
     size_t ntransfers;          /* of the exchange that is listed, or under way */
+    struct cgx_packed packed;   /* of its messages */
     unsigned seq;               /* number of its messages between a pair of ranks */
     int64_t begun, phase_begun; /* for CGX_TRACE */
     /* Set by the stages. */
@@ -116,7 +125,7 @@ void cgx_slice_list_raw(const struct cgx_slice *slice, const struct cgx_block *r
 /* ---- messages: first all of an exchange are listed ---- */
 
 /* Sending writes the header of BLOCK's message: its flags say what SLICE knows, and where there are
- * any there is no payload. */
+ * any there is no payload. What goes by MPI and is mostly zeros is packed. */
 void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block);
 
 /* The message of BLOCK is to come to offset AT of the staging memory. */
@@ -126,9 +135,9 @@ void cgx_slice_receive(struct cgx_slice *slice, unsigned peer, const struct cgx_
 /* Begins the exchange of what was listed. */
 enum cgx_status cgx_slice_post(struct cgx_slice *slice);
 
-/* Moves the exchange on. When it is COMPLETE it takes note of the flags of what came, and of what
- * is not what the schedule says (logged): then this rank declines while all ranks will still come
- * to know, and has lost its result afterwards. */
+/* Moves the exchange on. When it is COMPLETE it unpacks what came packed, and takes note of the
+ * flags of what came, and of what is not what the schedule says (logged): then this rank declines
+ * while all ranks will still come to know, and has lost its result afterwards. */
 enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete);
 
 /* ---- work for the backends ----

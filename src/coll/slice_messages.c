@@ -2,6 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "coll/slice.h"
+
+#include <string.h>
+
+#include "codec/packing.h"
 #include "util/log.h"
 
 static uint8_t flags_of(const struct cgx_slice *slice)
@@ -27,15 +31,83 @@ static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
     return transfer;
 }
 
+/* ---- packed messages ---- */
+
+/* Whether messages of BLOCK between this rank and PEER may be packed: those that no local peer
+ * reads where they are, and of buckets. */
+static bool may_pack(const struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
+{
+    const struct cgx_shm *shm = slice->coll->shm;
+
+    return !block->is_raw && !(shm && cgx_shm_reaches(shm, peer));
+}
+
+static struct cgx_extent extent_of(const struct cgx_slice *slice, const struct cgx_block *block)
+{
+    size_t begin = block->message + CGX_MESSAGE_HEADER_BYTES;
+
+    return (struct cgx_extent){.pieces = cgx_slice_pieces(slice, block),
+                               .npieces = block->npieces,
+                               .bucket_size = slice->coding.bucket_size,
+                               .begin = begin,
+                               .end = begin + block->bytes};
+}
+
+/* Packs the message of BLOCK if that pays; all peers are sent the same. Returns whether it is. */
+static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
+{
+    const struct cgx_scratch *scratch = slice->coll->scratch;
+    const struct cgx_extent extent = extent_of(slice, block);
+    const unsigned char *payload = slice->slot->staging + extent.begin;
+    struct cgx_packed *packed = &slice->packed;
+    size_t most = CGX_MESSAGE_HEADER_BYTES + cgx_packed_most(&extent);
+
+    if (packed->block == block)
+        return packed->message != NULL;
+    packed->block = block;
+    packed->message = NULL;
+    if (most > scratch->holds.packed - packed->taken || !cgx_packing_pays(&extent, payload))
+        return false;
+    packed->bytes =
+        cgx_pack(&extent, payload, scratch->packed + packed->taken + CGX_MESSAGE_HEADER_BYTES);
+    if (packed->bytes == 0)
+        return false;
+    packed->message = scratch->packed + packed->taken;
+    packed->taken += CGX_MESSAGE_HEADER_BYTES + packed->bytes;
+    return true;
+}
+
+/* Unpacks the message of TRANSFER where it is; the exchange is over, and its room is free. */
+static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
+{
+    const struct cgx_extent extent = extent_of(slice, transfer->block);
+    unsigned char *payload = transfer->data + CGX_MESSAGE_HEADER_BYTES;
+    unsigned char *room = slice->coll->scratch->packed;
+    size_t bytes = transfer->filled - CGX_MESSAGE_HEADER_BYTES;
+
+    if (!may_pack(slice, (unsigned)transfer->peer, transfer->block) ||
+        bytes > cgx_packed_most(&extent))
+        return false;
+    memcpy(room, payload, bytes);
+    return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
+}
+
+/* ---- what is sent and what comes ---- */
+
 void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
 {
     bool present = slice->standing == CGX_ABLE && !slice->lost;
-    const struct cgx_message header = {.flags = flags_of(slice),
-                                       .seq = (uint16_t)slice->seq,
-                                       .plan = slice->coll->schedule->hash,
-                                       .bytes = present ? block->bytes : 0};
+    struct cgx_message header = {.flags = flags_of(slice),
+                                 .seq = (uint16_t)slice->seq,
+                                 .plan = slice->coll->schedule->hash,
+                                 .bytes = present ? block->bytes : 0};
     struct cgx_transfer *transfer = list(slice, peer, block, block->message);
 
+    if (present && may_pack(slice, peer, block) && pack(slice, block)) {
+        header.flags = CGX_MESSAGE_PACKED;
+        header.bytes = slice->packed.bytes;
+        transfer->data = slice->packed.message;
+    }
     cgx_message_write(&header, transfer->data);
     transfer->direction = CGX_TRANSFER_SEND;
     transfer->filled = CGX_MESSAGE_HEADER_BYTES + header.bytes;
@@ -48,7 +120,8 @@ void cgx_slice_receive(struct cgx_slice *slice, unsigned peer, const struct cgx_
     list(slice, peer, block, at)->direction = CGX_TRANSFER_RECEIVE;
 }
 
-/* True if HEADER and length are those of the message, with its payload or flagged. */
+/* True if HEADER and length are those of the message, with its payload, which is unpacked, or
+ * flagged. */
 static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer *transfer,
                         struct cgx_message *header)
 {
@@ -58,6 +131,8 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
         cgx_message_read(transfer->data, header) != CGX_OK || header->seq != (uint16_t)slice->seq ||
         header->plan != slice->coll->schedule->hash)
         return false;
+    if (header->flags == CGX_MESSAGE_PACKED)
+        return header->bytes == payload && unpack(slice, transfer);
     return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
 }
 
@@ -115,5 +190,6 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete)
     else if (slice->unpulled)
         slice->lost = true;
     slice->ntransfers = 0;
+    slice->packed = (struct cgx_packed){0};
     return CGX_OK;
 }

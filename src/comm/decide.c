@@ -33,6 +33,7 @@ static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_need
                               .blocks = larger(a->blocks, b->blocks),
                               .shown = larger(a->shown, b->shown),
                               .sources = larger(a->sources, b->sources),
+                              .packed = larger(a->packed, b->packed),
                               .transfers = larger(a->transfers, b->transfers)};
 }
 

@@ -34,7 +34,7 @@ static void test_message(void)
     header[0] = 3;
     for (unsigned flags = 0; flags < 256; flags++) {
         header[1] = (unsigned char)flags;
-        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (flags < 16);
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (flags <= 16);
     }
     ok(refused, "a message with unknown flags is refused");
 }

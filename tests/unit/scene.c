@@ -166,20 +166,34 @@ static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned slot)
     return fails(SCENE_WAIT) ? CGX_ERR_DEVICE : cgx_backend_host()->ops->wait(backend, slot);
 }
 
+/* Whether what is about to be sent arrives with *BYTE of it garbled. */
+static bool is_garbled(const unsigned char *message, size_t bytes, size_t *byte)
+{
+    const struct scene_fault *fault = &scene_now->fault;
+    struct cgx_message header;
+    bool packed = bytes > CGX_MESSAGE_HEADER_BYTES &&
+                  cgx_message_read(message, &header) == CGX_OK &&
+                  header.plan == scene_now->schedule.hash && header.flags == CGX_MESSAGE_PACKED;
+
+    *byte = fault->what == SCENE_MAP ? CGX_MESSAGE_HEADER_BYTES : 4 /* the hash of the plan */;
+    return (fault->what == SCENE_MESSAGE || (fault->what == SCENE_MAP && packed)) &&
+           fault->rank == rank_now && messages++ == fault->nth;
+}
+
 static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, int to, int tag,
                         cgx_mpi_comm comm, void *request)
 {
-    const struct scene_fault *fault = &scene_now->fault;
     const unsigned *node = scene_now->nodes->node;
+    size_t byte;
 
     if (node[rank_now] != node[to])
         atomic_fetch_add(&sent_by_node[node[rank_now]], (size_t)count);
-    if (fault->what == SCENE_MESSAGE && fault->rank == rank_now && messages++ == fault->nth) {
+    if (is_garbled(buffer, (size_t)count, &byte)) {
         unsigned char *garbled = need(malloc((size_t)count + 1));
         int code;
 
         memcpy(garbled, buffer, (size_t)count);
-        garbled[4] ^= 0xFF; /* the hash of the plan */
+        garbled[byte] ^= 0xFF;
         code = loopback_mpi.Isend(garbled, count, type, to, tag, comm, request);
         free(garbled); /* it has been copied */
         atomic_store(&fault_came, true);

@@ -14,10 +14,18 @@
 #define SCENE_SEED 7
 #define SCENE_CALL 3
 
-/* Which operation of which rank's backend fails, or which of its messages arrives garbled: the
- * NTHth, from 0. */
+/* Which operation of which rank's backend fails, or which of its messages, of packed ones which
+ * map, arrives garbled: the NTHth, from 0. */
 struct scene_fault {
-    enum { SCENE_NONE, SCENE_ENCODE, SCENE_REDUCE, SCENE_WAIT, SCENE_DECODE, SCENE_MESSAGE } what;
+    enum {
+        SCENE_NONE,
+        SCENE_ENCODE,
+        SCENE_REDUCE,
+        SCENE_WAIT,
+        SCENE_DECODE,
+        SCENE_MESSAGE,
+        SCENE_MAP
+    } what;
     unsigned rank;
     unsigned nth;
 };

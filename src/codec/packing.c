@@ -1,0 +1,194 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/packing.h"
+
+#include "codec/blocks.h"
+
+/* Of a sample: a bucket in so many, and not fewer or more buckets than these, if there are as
+ * many. */
+enum { SAMPLE_ONE_IN = 32, SAMPLE_LEAST = 8, SAMPLE_MOST = 64 };
+
+bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payload)
+{
+    size_t total = 0, wanted, stride, next = 0, seen = 0, sent = 0;
+
+    for (size_t i = 0; i < extent->npieces; i++) {
+        if (!cgx_encoding_is_exact(extent->pieces[i].bits))
+            total += cgx_piece_buckets(&extent->pieces[i], extent->bucket_size);
+    }
+    wanted = total / SAMPLE_ONE_IN;
+    wanted = wanted < SAMPLE_LEAST ? SAMPLE_LEAST : wanted > SAMPLE_MOST ? SAMPLE_MOST : wanted;
+    /* An odd one is in step with no table whose rows are powers of two. */
+    stride = total / wanted | 1;
+    for (size_t i = 0; i < extent->npieces; i++) {
+        const struct cgx_piece *piece = &extent->pieces[i];
+        struct cgx_blocks blocks;
+
+        if (cgx_encoding_is_exact(piece->bits))
+            continue;
+        blocks = cgx_blocks_of(piece, extent->bucket_size);
+        for (; next < blocks.buckets; next += stride) {
+            uint64_t bits =
+                cgx_blocks_find(&blocks, payload + (piece->offset - extent->begin), next);
+
+            seen += cgx_blocks_in(&blocks, next) * cgx_blocks_bytes(&blocks);
+            sent += (size_t)__builtin_popcountll(bits) * cgx_blocks_bytes(&blocks);
+        }
+        next -= blocks.buckets;
+    }
+    return seen > 0 && sent <= seen / 3 * 2;
+}
+
+/* ---- to and fro ---- */
+
+/* A payload that is packed or unpacked. */
+struct course {
+    bool unpacks;
+    const unsigned char *from;
+    unsigned char *to;
+    size_t at;    /* in what is packed */
+    size_t bytes; /* that there are, or may be, of it */
+};
+
+static bool has(const struct course *course, size_t bytes)
+{
+    return bytes <= course->bytes - course->at;
+}
+
+/* BYTES at offset AT of the payload are sent. */
+static void carry(struct course *course, size_t at, size_t bytes)
+{
+    memcpy(course->to + (course->unpacks ? at : course->at),
+           course->from + (course->unpacks ? course->at : at), bytes);
+    course->at += bytes;
+}
+
+/* They are not: all of them are BYTE. */
+static void omit(const struct course *course, size_t at, size_t bytes, unsigned char byte)
+{
+    if (course->unpacks)
+        memset(course->to + at, byte, bytes);
+}
+
+/* The headers of the piece at offset AT of the payload, and what follows them up to its codes. */
+static void move_headers(struct course *course, const struct cgx_blocks *blocks,
+                         const unsigned char *map, size_t at)
+{
+    size_t headers = blocks->buckets * CGX_BUCKET_HEADER_BYTES;
+
+    for (size_t k = 0; k < blocks->buckets; k++) {
+        size_t header = at + k * CGX_BUCKET_HEADER_BYTES;
+
+        if (cgx_blocks_bits(blocks, map, k) != 0)
+            carry(course, header, CGX_BUCKET_HEADER_BYTES);
+        else
+            omit(course, header, CGX_BUCKET_HEADER_BYTES, 0);
+    }
+    carry(course, at + headers, blocks->offset[0] - headers);
+}
+
+/* The codes of a bucket in a plane, from offset AT of the payload on: COUNT blocks of BYTES, those
+ * sent that BITS say, and all of the others ZERO. */
+static void move_codes(struct course *course, size_t count, uint64_t bits, size_t at, size_t bytes,
+                       unsigned char zero)
+{
+    while (count > 0) {
+        bool sent = (bits & 1) != 0;
+        uint64_t others = sent ? ~bits : bits;
+        size_t run = others == 0 ? count : (size_t)__builtin_ctzll(others);
+
+        run = run < count ? run : count;
+        if (sent)
+            carry(course, at, run * bytes);
+        else
+            omit(course, at, run * bytes, zero);
+        at += run * bytes;
+        count -= run;
+        bits = run < 64 ? bits >> run : 0;
+    }
+}
+
+/* A piece at offset AT, with its MAP, for which there is room. */
+static void move_piece(struct course *course, const struct cgx_blocks *blocks,
+                       const unsigned char *map, size_t at)
+{
+    const unsigned char *headers = (course->unpacks ? course->to : course->from) + at;
+
+    move_headers(course, blocks, map, at);
+    for (int i = 0; i < CGX_PLANES; i++) {
+        size_t next = i + 1 < CGX_PLANES ? blocks->offset[i + 1] : blocks->end;
+        size_t end = blocks->offset[i] + blocks->count * blocks->bytes[i];
+
+        for (size_t k = 0; k < blocks->buckets && blocks->bytes[i] > 0; k++)
+            move_codes(course, cgx_blocks_in(blocks, k), cgx_blocks_bits(blocks, map, k),
+                       at + blocks->offset[i] + k * blocks->each * blocks->bytes[i],
+                       blocks->bytes[i],
+                       cgx_blocks_zero(blocks->encoding, cgx_blocks_header(headers, k), i));
+        carry(course, at + end, next - end);
+    }
+}
+
+/* The map of the piece at offset AT is written, or read, at the place where it belongs. NULL: there
+ * is no room for it, or it is none. */
+static const unsigned char *take_map(struct course *course, const struct cgx_blocks *blocks,
+                                     size_t at)
+{
+    const unsigned char *map = (course->unpacks ? course->from : course->to) + course->at;
+
+    if (!has(course, blocks->map))
+        return NULL;
+    if (!course->unpacks)
+        cgx_blocks_map(blocks, course->from + at, course->to + course->at);
+    else if (!cgx_blocks_is_map(blocks, map))
+        return NULL;
+    return has(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
+}
+
+/* False if it is no packed payload, or has no room. */
+static bool move(struct course *course, const struct cgx_extent *extent)
+{
+    size_t done = 0, all = extent->end - extent->begin;
+
+    for (size_t i = 0; i < extent->npieces; i++) {
+        const struct cgx_piece *piece = &extent->pieces[i];
+        size_t at = piece->offset - extent->begin;
+        struct cgx_blocks blocks;
+        const unsigned char *map;
+
+        if (cgx_encoding_is_exact(piece->bits))
+            continue;
+        if (!has(course, at - done))
+            return false;
+        carry(course, done, at - done);
+        blocks = cgx_blocks_of(piece, extent->bucket_size);
+        map = take_map(course, &blocks, at);
+        if (!map)
+            return false;
+        course->at += blocks.map;
+        move_piece(course, &blocks, map, at);
+        done = at + blocks.end;
+    }
+    if (!has(course, all - done))
+        return false;
+    carry(course, done, all - done);
+    return true;
+}
+
+size_t cgx_pack(const struct cgx_extent *extent, const unsigned char *payload,
+                unsigned char *packed)
+{
+    struct course course = {.from = payload, .to = packed, .bytes = cgx_packed_most(extent)};
+
+    return move(&course, extent) ? course.at : 0;
+}
+
+enum cgx_status cgx_unpack(const struct cgx_extent *extent, const unsigned char *packed,
+                           size_t bytes, unsigned char *payload)
+{
+    struct course course = {.unpacks = true, .from = packed, .to = payload, .bytes = bytes};
+
+    if (bytes > cgx_packed_most(extent) || !move(&course, extent) || course.at != bytes)
+        return CGX_ERR_FORMAT;
+    return CGX_OK;
+}
