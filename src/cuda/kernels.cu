@@ -361,6 +361,7 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
  * compiler uses. */
 #define CGX_BLOCKS 8
+#define CGX_BLOCKS_KEEPING 6 /* with elements and residuals at once; more would spill */
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
     extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \
@@ -369,17 +370,20 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                              \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false>)             \
-    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true>) \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                    \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                      \
-    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)          \
-    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                    \
-    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)        \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type>)    \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)    \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type>)
+#define CGX_KERNELS_OF(type)                                                                  \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false>)                 \
+    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true>)     \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                        \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                          \
+    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)              \
+    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                        \
+    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)            \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>) \
+    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                     \
+               encode_rotated<cgx_type_##type, true>)                                         \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)        \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)          \
+    CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4, reduce_rotated<cgx_type_##type, true>)
 
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)

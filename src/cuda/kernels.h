@@ -7,6 +7,7 @@
  *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
  *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic   cgx_decode_TYPE
  *   cgx_encode_rotated_TYPE, cgx_reduce_rotated_TYPE, cgx_decode_rotated_TYPE
+ *   cgx_encode_rotated_TYPE_residuals, cgx_reduce_rotated_TYPE_residuals
  *
  * and for all types
  *
@@ -88,6 +89,7 @@ struct cgx_kernel_args {
     };
     const int64_t *sources; /* as cgx_kernel_source says */
     void *buffer;           /* may be misaligned, for its elements too */
+    void *residuals;        /* where that of the buffer's first element would be */
     unsigned char *payload; /* aligned to 16 */
     uint32_t *status;       /* becomes CGX_KERNEL_BAD_HEADER; the host's, where atomics are slow */
     uint64_t seed;

@@ -177,6 +177,19 @@ static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cg
     return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
+/* Encode and reduce have residuals, if any. */
+static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct cgx_work *request,
+                            int number)
+{
+    const struct cgx_coding *coding = request->coding;
+
+    if (number == PLAIN)
+        return module->kernels[request->operation][coding->rounding][coding->dtype];
+    if (request->residuals.at)
+        return module->residuals[request->operation][coding->dtype];
+    return module->rotated[request->operation][coding->dtype];
+}
+
 static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                               const struct cgx_cuda_table *table, const struct cgx_work *request,
                               int number, const struct group *group)
@@ -186,6 +199,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
         .buffer = (void *)(uintptr_t)elements_of(slot, request),
+        .residuals = (void *)((uintptr_t)request->residuals.at -
+                              request->residuals.first * sizeof *request->residuals.at),
         .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
@@ -198,14 +213,11 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .key = number == ROTATED ? cgx_rotated_key(coding->seed, coding->call) : 0,
         .least_squares = coding->least_squares,
         .sampling = coding->sampling};
-    CUfunction kernel =
-        number == ROTATED
-            ? work->module.rotated[request->operation][coding->dtype]
-            : work->module.kernels[request->operation][coding->rounding][coding->dtype];
     void *parameters[] = {&args};
 
-    return CGX_CUDA_CALL(cuLaunchKernel, kernel, group->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel_of(&work->module, request, number), group->tiles, 1,
+                         1, CGX_KERNEL_THREADS, 1, 1, 0, work->streams[CGX_STREAM_COMPUTE],
+                         parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,

@@ -11,7 +11,8 @@
 struct cgx_cuda_module {
     CUmodule module;
     CUfunction kernels[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1][CGX_BFLOAT16 + 1];
-    CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1]; /* of pieces that are rotated */
+    CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1];   /* of pieces that are rotated ... */
+    CUfunction residuals[CGX_REDUCE + 1][CGX_BFLOAT16 + 1]; /* ... and have residuals */
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or

@@ -5,7 +5,7 @@
 #ifndef CGX_CUDA_ROTATED_CUH
 #define CGX_CUDA_ROTATED_CUH
 
-#include "cuda/rotated_codes.cuh"
+#include "cuda/rotated_residuals.cuh"
 
 template <class Type>
 CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
@@ -18,24 +18,33 @@ CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
 
 /* ---- encode ---- */
 
-template <class Type> CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
+/* KEEPS, here and below: there are residuals. */
+template <class Type, bool KEEPS> CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
 {
     const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
+    cgx_residual_quads residuals;
     struct cgx_power power;
     float values[CGX_LANE];
+    uint32_t header;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
         return;
     load_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
+    if (KEEPS)
+        load_residuals(args, tile, &place, &residuals);
     widen_quads<Type>(&quads, values);
+    if (KEEPS)
+        add_to_elements(&residuals, values);
     power.squares = sum_in_range<false>(values, &power.factor);
     power.mean = power.squares;
     power.unit = 1.0f / CGX_ROTATED_BUCKET;
     rotate(signs_of(args, tile, &place), values);
-    write_bucket(args, tile, &place, &power, find_level(tile, &place), values);
+    header = write_bucket<KEEPS>(args, tile, &place, &power, find_level(tile, &place), values);
+    if (KEEPS)
+        leave_residuals(args, tile, &place, header, power.factor, values);
 }
 
 /* ---- decode ---- */
@@ -132,13 +141,14 @@ CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx
     }
 }
 
-template <class Type> CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
+template <class Type, bool KEEPS> CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
 {
     const struct cgx_rotated_tile *tile =
         find_rotated_tile<true>(args, sizeof(typename Type::element));
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_power power;
     float sums[CGX_LANE] = {}, level;
+    uint32_t header;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
@@ -147,11 +157,15 @@ template <class Type> CGX_DEVICE void reduce_rotated(const struct cgx_kernel_arg
 #pragma unroll 1
     for (uint32_t first = 0; first < args.nsources; first += 32)
         add_sources<Type>(args, tile, &place, first, level, sums);
+    if (KEEPS)
+        add_to_sums(args, tile, &place, sums);
     __syncwarp(); /* the result may be one of the sources */
     power.squares = sum_in_range<true>(sums, &power.factor);
     power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
     power.unit = 1.0f;
-    write_bucket(args, tile, &place, &power, level, sums);
+    header = write_bucket<KEEPS>(args, tile, &place, &power, level, sums);
+    if (KEEPS)
+        leave_residuals(args, tile, &place, header, power.factor, sums);
 }
 
 #endif

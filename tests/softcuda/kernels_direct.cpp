@@ -63,9 +63,19 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
         {TYPES(reduce), STOCHASTIC(reduce)},
         {TYPES(decode), TYPES(decode)},
         {TYPES(measure), STOCHASTIC(measure)}};
+#define RESIDUALS(operation)                                                               \
+    {                                                                                      \
+        SOFTCUDA_KERNEL(cgx_##operation##_rotated_float32_residuals, cgx_kernel_args),     \
+            SOFTCUDA_KERNEL(cgx_##operation##_rotated_float16_residuals, cgx_kernel_args), \
+            SOFTCUDA_KERNEL(cgx_##operation##_rotated_bfloat16_residuals, cgx_kernel_args) \
+    }
+    static softcuda_kernel *const keeping[CGX_REDUCE + 1][CGX_BFLOAT16 + 1] = {RESIDUALS(encode),
+                                                                               RESIDUALS(reduce)};
     static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
+    if (rotated && job->residuals.at)
+        return keeping[job->operation][job->coding->dtype];
     if (rotated)
         return rotations[job->operation][job->coding->dtype];
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];
@@ -108,6 +118,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
             cgx_kernel_source((uint64_t)(uintptr_t)job->sources[i], cgx_is_raw(job->coding, i));
     args.sources = sources;
     args.buffer = job->buffer;
+    args.residuals = (void *)((uintptr_t)job->residuals.at - 2 * job->residuals.first);
     args.payload = job->payload;
     args.status = &status;
     args.seed = job->coding->seed;

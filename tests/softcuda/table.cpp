@@ -7,16 +7,18 @@
 #include "cuda/kernels.h"
 #include "driver.h"
 
-#define FOR_KERNELS(X, type)           \
-    X(cgx_encode_##type)               \
-    X(cgx_encode_##type##_stochastic)  \
-    X(cgx_reduce_##type)               \
-    X(cgx_reduce_##type##_stochastic)  \
-    X(cgx_measure_##type)              \
-    X(cgx_measure_##type##_stochastic) \
-    X(cgx_decode_##type)               \
-    X(cgx_encode_rotated_##type)       \
-    X(cgx_reduce_rotated_##type)       \
+#define FOR_KERNELS(X, type)                 \
+    X(cgx_encode_##type)                     \
+    X(cgx_encode_##type##_stochastic)        \
+    X(cgx_reduce_##type)                     \
+    X(cgx_reduce_##type##_stochastic)        \
+    X(cgx_measure_##type)                    \
+    X(cgx_measure_##type##_stochastic)       \
+    X(cgx_decode_##type)                     \
+    X(cgx_encode_rotated_##type)             \
+    X(cgx_encode_rotated_##type##_residuals) \
+    X(cgx_reduce_rotated_##type)             \
+    X(cgx_reduce_rotated_##type##_residuals) \
     X(cgx_decode_rotated_##type)
 
 #define DECLARE(name) extern "C" void name(const struct cgx_kernel_args args);

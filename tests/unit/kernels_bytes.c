@@ -123,7 +123,7 @@ static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
 }
 
 static void test_rotated(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
-                         bool raw)
+                         bool raw, bool has_residuals)
 {
     static struct scene scene;
     bool same = true;
@@ -135,11 +135,12 @@ static void test_rotated(enum cgx_operation operation, const char *name, enum cg
             continue;
         if (raw)
             make_raw(&plan, i);
+        plan.has_residuals = has_residuals;
         scene_make(&scene, &plan);
         same = scene_is_same(&scene, operation);
     }
-    ok(same, "%s, %s, rotated: %sthe bytes of the host codec", name, data_dtypes[dtype],
-       raw ? "raw sources, " : "");
+    ok(same, "%s, %s, rotated: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
+       raw ? "raw sources, " : "", has_residuals ? "residuals, " : "");
 }
 
 /* A search in steps of 32. */
@@ -182,11 +183,14 @@ int main(int argc, char **argv)
             test_kernel(CGX_REDUCE, "reduce", type, rounding, true);
             test_kernel(CGX_MEASURE, "measure", type, rounding, true);
         }
-        test_rotated(CGX_ENCODE, "encode", type, false);
-        test_rotated(CGX_DECODE, "decode", type, false);
-        test_rotated(CGX_REDUCE, "reduce", type, false);
-        test_rotated(CGX_REDUCE, "reduce", type, true);
-        test_rotated(CGX_MEASURE, "measure", type, false);
+        test_rotated(CGX_ENCODE, "encode", type, false, false);
+        test_rotated(CGX_ENCODE, "encode", type, false, true);
+        test_rotated(CGX_DECODE, "decode", type, false, false);
+        test_rotated(CGX_REDUCE, "reduce", type, false, false);
+        test_rotated(CGX_REDUCE, "reduce", type, false, true);
+        test_rotated(CGX_REDUCE, "reduce", type, true, false);
+        test_rotated(CGX_REDUCE, "reduce", type, true, true);
+        test_rotated(CGX_MEASURE, "measure", type, false, false);
     }
     test_many_pieces();
     return done_testing();

@@ -102,11 +102,20 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
     }
 }
 
+static CUfunction kernel_of(const struct kernels_job *job, bool rotated)
+{
+    const struct cgx_coding *coding = job->coding;
+
+    if (!rotated)
+        return module.kernels[job->operation][coding->rounding][coding->dtype];
+    return job->residuals.at ? module.residuals[job->operation][coding->dtype]
+                             : module.rotated[job->operation][coding->dtype];
+}
+
 static void launch(const struct kernels_job *job, bool rotated, const struct part *part,
                    struct cgx_kernel_args args)
 {
     void *parameters[] = {&args};
-    const struct cgx_coding *coding = job->coding;
     CUresult code;
 
     if (part->tiles == 0)
@@ -116,10 +125,8 @@ static void launch(const struct kernels_job *job, bool rotated, const struct par
     else
         args.pieces = device_tables->pieces + part->first;
     args.npieces = part->entries;
-    code = cgx_cuda()->cuLaunchKernel(
-        rotated ? module.rotated[job->operation][coding->dtype]
-                : module.kernels[job->operation][coding->rounding][coding->dtype],
-        part->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL);
+    code = cgx_cuda()->cuLaunchKernel(kernel_of(job, rotated), part->tiles, 1, 1,
+                                      CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL);
     if (code == CUDA_SUCCESS)
         code = cgx_cuda()->cuCtxSynchronize();
     if (code != CUDA_SUCCESS)
@@ -154,6 +161,9 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
         fill_tables(job, memory, &tables, parts);
     args.buffer = device_memory + (job->buffer - memory);
     args.payload = device_memory + (job->payload - memory);
+    if (job->residuals.at != NULL)
+        args.residuals = device_memory + ((unsigned char *)job->residuals.at - memory) -
+                         sizeof(uint16_t) * job->residuals.first;
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);
     launch(job, false, &parts[0], args);

@@ -18,6 +18,7 @@ struct kernels_job {
     size_t nranges;
     const unsigned char *const *sources;
     size_t nsources;
+    struct cgx_residuals residuals; /* of ENCODE and REDUCE */
     unsigned char *buffer;
     unsigned char *payload; /* of MEASURE: the samples */
 };

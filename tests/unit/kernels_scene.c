@@ -15,7 +15,7 @@
 #define PAYLOAD_BYTES (1u << 19)
 #define SAMPLES_BYTES (1u << 16) /* before the payloads */
 #define PAYLOADS (GUARD + BUFFER_BYTES + SAMPLES_BYTES)
-#define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES)
+#define MEMORY_BYTES (PAYLOADS + SCENE_SOURCES * PAYLOAD_BYTES + ELEMENTS * 2 + GUARD)
 #define ELEMENTS (BUFFER_BYTES / 4 - 64)
 /* The last bucket of a piece may be incomplete, and the last block of its buckets too. */
 #define MOST_BUCKETS (ELEMENTS / CGX_BUCKET_SIZE_MIN + SCENE_PIECES)
@@ -50,11 +50,22 @@ static unsigned char *samples_in(unsigned char *memory)
     return memory + GUARD + BUFFER_BYTES;
 }
 
-static size_t used_bytes(const struct scene *scene)
+/* Behind the payloads; from the first piece on. */
+static struct cgx_residuals residuals_in(const struct scene *scene, unsigned char *memory)
 {
     size_t payloads = scene->plan.nsources > 0 ? scene->plan.nsources : 1;
+    unsigned char *at = payload_in(memory, payloads + (scene->plan.coding.raws > 0));
 
-    return (size_t)(payload_in(made, payloads + (scene->plan.coding.raws > 0)) - made);
+    return (struct cgx_residuals){(uint16_t *)(void *)at, scene->pieces[0].first};
+}
+
+static size_t used_bytes(const struct scene *scene)
+{
+    struct cgx_residuals residuals = residuals_in(scene, made);
+    size_t kept = scene->elements - residuals.first;
+
+    return (size_t)((unsigned char *)residuals.at - made) +
+           (scene->plan.has_residuals ? (sizeof(uint16_t) * kept + 255) / 256 * 256 + GUARD : 0);
 }
 
 unsigned char *scene_payload(const struct scene *scene, size_t source)
@@ -147,6 +158,21 @@ static void make_pieces(struct scene *scene)
         bail_out("a scene of %zu elements is too large", scene->elements);
 }
 
+/* Of many sizes, all finite: no more than the elements, or much more. */
+static void make_residuals(const struct scene *scene, uint64_t *state)
+{
+    struct cgx_residuals residuals = residuals_in(scene, made);
+
+    for (size_t i = 0; i < scene->elements - residuals.first; i++) {
+        static uint64_t size;
+        uint64_t r = data_random(state);
+
+        size = i % 1024 == 0 ? r % 7 : size;
+        residuals.at[i] = (uint16_t)(r >> 32 & 0x80FF);
+        residuals.at[i] |= (uint16_t)(size == 0 ? 0 : size == 6 ? 0x7E00 : 0x3000 + 0x400 * size);
+    }
+}
+
 static void make_raw(const struct scene *scene, unsigned char *source)
 {
     for (size_t i = 0; i < scene->plan.npieces; i++) {
@@ -190,6 +216,8 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
     }
     if (payloads > 1)
         make_elements(scene, &state);
+    if (plan->has_residuals)
+        make_residuals(scene, &state);
 }
 
 /* ---- what the host codec does ---- */
@@ -201,6 +229,7 @@ static enum cgx_status run_on_host(const struct kernels_job *job)
     return cgx_codec_run(cgx_codec_host(),
                          &(struct cgx_work){job->operation, job->coding, job->pieces, job->npieces,
                                             job->sources, job->nsources,
+                                            .residuals = job->residuals,
                                             .in = decodes ? job->payload : job->buffer,
                                             .out = decodes ? job->buffer : job->payload});
 }
@@ -280,6 +309,8 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_operation o
                                                                            : plan->own_source);
     if (operation == CGX_MEASURE)
         job.payload = samples_in(memory);
+    if (plan->has_residuals && (operation == CGX_ENCODE || operation == CGX_REDUCE))
+        job.residuals = residuals_in(scene, memory);
     return job;
 }
 

@@ -1,0 +1,106 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The residuals of a bucket that is rotated (doc/format.md), by the warp that has its values. */
+#ifndef CGX_CUDA_ROTATED_RESIDUALS_CUH
+#define CGX_CUDA_ROTATED_RESIDUALS_CUH
+
+#include "cuda/rotated_codes.cuh"
+
+typedef struct cgx_quads<struct cgx_type_bfloat16> cgx_residual_quads;
+
+CGX_DEVICE unsigned char *residuals_at(const struct cgx_kernel_args &args,
+                                       const struct cgx_rotated_tile *tile,
+                                       const struct cgx_rotated_place *place)
+{
+    return (unsigned char *)args.residuals +
+           (tile->first + place->bucket * CGX_ROTATED_BUCKET) * sizeof(uint16_t);
+}
+
+CGX_DEVICE void load_residuals(const struct cgx_kernel_args &args,
+                               const struct cgx_rotated_tile *tile,
+                               const struct cgx_rotated_place *place, cgx_residual_quads *residuals)
+{
+    load_lane<struct cgx_type_bfloat16>(residuals_at(args, tile, place), place, residuals);
+}
+
+/* Division and square root only where they are needed. */
+CGX_DEVICE float find_cap(float values, float residuals)
+{
+    if (__ballot_sync(CGX_WARP, !(residuals <= values)) == 0)
+        return 1.0f;
+    CGX_BRANCH;
+    return cgx_residual_cap(values, residuals);
+}
+
+/* To the elements VALUES. */
+CGX_DEVICE void add_to_elements(const cgx_residual_quads *residuals, float *values)
+{
+    float added[CGX_LANE], cap;
+
+    widen_quads<struct cgx_type_bfloat16>(residuals, added);
+    cap = find_cap(sum_squares<false>(values), sum_squares<false>(added));
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        values[i] = cgx_fma(added[i], cap, values[i]);
+}
+
+/* To SUMS, to which all sources have been added. */
+CGX_DEVICE void add_to_sums(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, float *sums)
+{
+    cgx_residual_quads residuals;
+    float added[CGX_LANE], cap;
+
+    load_residuals(args, tile, place, &residuals);
+    widen_quads<struct cgx_type_bfloat16>(&residuals, added);
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        added[i] *= 1.0f / CGX_ROTATED_BUCKET;
+    cap =
+        find_cap(sum_squares<true>(sums) * (1.0f / CGX_ROTATED_BUCKET), sum_squares<false>(added));
+    rotate(signs_of(args, tile, place), added);
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        sums[i] = cgx_fma(added[i], cap, sums[i]);
+}
+
+/* Of values that were multiplied by FACTOR, which is not 1. What is beyond a bfloat16 is nothing.
+ */
+CGX_DEVICE void scale_errors(float factor, float *errors)
+{
+    const float back = factor == CGX_ROTATED_UP ? CGX_ROTATED_DOWN : CGX_ROTATED_UP;
+
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++) {
+        const float error = errors[i] * back;
+
+        errors[i] = fabsf(error) < 0x1.ffp127f ? error : 0;
+    }
+}
+
+/* Leaves ERRORS, of a bucket with HEADER, as write_bucket has found them. */
+CGX_DEVICE void leave_residuals(const struct cgx_kernel_args &args,
+                                const struct cgx_rotated_tile *tile,
+                                const struct cgx_rotated_place *place, uint32_t header,
+                                float factor, float *errors)
+{
+    cgx_residual_quads residuals;
+
+    rotate_back(signs_of(args, tile, place), errors);
+    if (factor != 1.0f) {
+        CGX_BRANCH;
+        scale_errors(factor, errors);
+    }
+    narrow_quads<struct cgx_type_bfloat16>(errors, &residuals);
+    if (header == 0) {
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_LANE / cgx_type_bfloat16::LANES; i++)
+            residuals.words[i / cgx_residual_quads::WORDS][i % cgx_residual_quads::WORDS] = 0;
+    }
+    if (header != CGX_BUCKET_POISON)
+        store_lane<struct cgx_type_bfloat16>(residuals_at(args, tile, place), place, &residuals);
+}
+
+#endif
