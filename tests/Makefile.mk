@@ -40,7 +40,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
-	tests/mpi/families tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
+	tests/mpi/families tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
@@ -52,7 +52,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/codec_faults.test \
 	tests/mpi/communicators.test tests/mpi/consensus.test \
-	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/find_mpi.test \
+	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
