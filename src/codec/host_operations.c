@@ -219,6 +219,8 @@ static enum cgx_status reduce_bucket(struct run *run, const struct cgx_bucket *b
 
     if (sum_bucket(run, bucket, &scales) != CGX_OK)
         return CGX_ERR_FORMAT;
+    for (size_t i = 0; residuals && i < bucket->count; i++)
+        run->values[i] += 0.0f; /* of negative zeros alone it is +0, as where it begins with that */
     if (residuals)
         add_residuals(run, bucket, residuals);
     range = run->walk.kernels->range(run->values, bucket->count);

@@ -131,7 +131,8 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
 
     reference_encode(coding, piece, elements + 1, payloads[0]);
     for (size_t i = 0; i < COUNT; i++)
-        values[FIRST + i] = reference_sum(coding, piece, sources, SOURCES, elements + 1, i, &steps);
+        values[FIRST + i] =
+            0.0f + reference_sum(coding, piece, sources, SOURCES, elements + 1, i, &steps);
     expect(coding, piece);
     return cgx_codec_run(codec, &work) == CGX_OK && is_left_the_same();
 }
