@@ -41,8 +41,9 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
  *
  * Encode and reduce add residuals to the elements and to the sum, no more of them than these are
  * themselves in the norm of the bucket, and leave there what the payload lacks; a bucket that is
- * poisoned keeps its residuals, and one that is zeros has none afterwards. Only rotated pieces have
- * residuals. After an error some have been changed. */
+ * poisoned keeps its residuals, and one that is zeros has none afterwards. Rotated pieces
+ * have residuals and, where rounding is to the nearest, max-min quantised ones of 2 bits and more;
+ * those of others stay as they are. After an error some have been changed. */
 struct cgx_residuals {
     uint16_t *at; /* NULL: there are none */
     size_t first;

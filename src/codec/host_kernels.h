@@ -45,6 +45,12 @@ struct cgx_host_kernels {
 
     void (*add)(const cgx_float32 *addends, size_t count, float *values);
 
+    /* The sum of squares of all SIZE values of a bucket, in the order that doc/format.md says. */
+    float (*norm)(const cgx_float32 *values, size_t size);
+
+    /* Adds ADDENDS times FACTOR, in one rounding. */
+    void (*add_scaled)(const float *addends, float factor, size_t count, float *values);
+
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
     /* RANDOM: for stochastic rounding; NULL for nearest. */

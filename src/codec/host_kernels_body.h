@@ -58,6 +58,39 @@ static void add(const cgx_float32 *addends, size_t count, float *values)
         values[i] += addends[i];
 }
 
+static void add_scaled(const float *addends, float factor, size_t count, float *values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = cgx_fma(addends[i], factor, values[i]);
+}
+
+/* Of columns, four elements a quarter of the bucket apart, then of eight columns, then by pairs. */
+static float norm(const cgx_float32 *values, size_t size)
+{
+    float columns[CGX_BUCKET_SIZE_MAX / 4], lanes[CGX_BUCKET_SIZE_MAX / 32], sum = 0;
+    size_t quarter = size / 4, nlanes = size / 32, near = nlanes < 32 ? nlanes : 32;
+
+    for (size_t i = 0; i < quarter; i++) {
+        float a = cgx_fma(values[i], values[i], 0);
+
+        a = cgx_fma(values[quarter + i], values[quarter + i], a);
+        a = cgx_fma(values[2 * quarter + i], values[2 * quarter + i], a);
+        columns[i] = cgx_fma(values[3 * quarter + i], values[3 * quarter + i], a);
+    }
+    for (size_t l = 0; l < nlanes; l++) {
+        const float *c = columns + 8 * l;
+
+        lanes[l] = ((c[0] + c[1]) + (c[2] + c[3])) + ((c[4] + c[5]) + (c[6] + c[7]));
+    }
+    for (size_t first = 0; first < nlanes; first += near) {
+        for (size_t d = 1; d < near; d *= 2)
+            for (size_t l = first; l < first + near; l += 2 * d)
+                lanes[l] += lanes[l + d];
+        sum = first == 0 ? lanes[0] : sum + lanes[first];
+    }
+    return sum;
+}
+
 static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 {
     size_t whole = count / CGX_CODES_MULTIPLE * CGX_CODES_MULTIPLE;
@@ -255,6 +288,8 @@ const struct cgx_codec CGX_HOST_SET = {
             .widen = {widen_float32, widen_float16, widen_bfloat16},
             .narrow = {narrow_float32, narrow_float16, narrow_bfloat16},
             .add = add,
+            .norm = norm,
+            .add_scaled = add_scaled,
             .range = find_range,
             .encode = encode,
             .decode = decode,

@@ -23,6 +23,48 @@ static size_t element_size(const struct run *run)
     return cgx_dtype_size(run->walk.coding->dtype);
 }
 
+/* ---- residuals ---- */
+
+/* Those of the elements of BUCKET, or NULL. */
+static uint16_t *residuals_of(const struct run *run, const struct cgx_bucket *bucket)
+{
+    const struct cgx_residuals *residuals = &run->work->residuals;
+
+    if (!residuals->at || run->walk.piece->bits < CGX_RESIDUAL_BITS ||
+        run->walk.coding->rounding != CGX_ROUNDING_NEAREST)
+        return NULL;
+    return residuals->at + (bucket->first - residuals->first);
+}
+
+/* Adds RESIDUALS to the values of the run. */
+static void add_residuals(struct run *run, const struct cgx_bucket *bucket,
+                          const uint16_t *residuals)
+{
+    const struct cgx_host_kernels *kernels = run->walk.kernels;
+    size_t size = run->walk.coding->bucket_size, missing = size - bucket->count;
+    float cap;
+
+    kernels->widen[CGX_BFLOAT16](residuals, bucket->count, run->addend);
+    memset(run->addend + bucket->count, 0, missing * sizeof *run->addend);
+    memset(run->values + bucket->count, 0, missing * sizeof *run->values);
+    cap = cgx_residual_cap(kernels->norm(run->values, size), kernels->norm(run->addend, size));
+    kernels->add_scaled(run->addend, cap, bucket->count, run->values);
+}
+
+/* Leaves in RESIDUALS what the bucket lacks, as it was written, of the values of the run. */
+static void leave_residuals(struct run *run, const struct cgx_bucket *bucket, uint16_t *residuals)
+{
+    const struct cgx_walk *walk = &run->walk;
+    struct cgx_scale scale;
+
+    if (cgx_walk_scale(bucket, run->work->out, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON)
+        return;
+    cgx_walk_levels(walk, bucket, &scale, run->work->out, false, run->addend);
+    for (size_t i = 0; i < bucket->count; i++)
+        run->addend[i] = run->values[i] - run->addend[i];
+    walk->kernels->narrow[CGX_BFLOAT16](run->addend, bucket->count, residuals);
+}
+
 /* ---- encode ---- */
 
 static void encode_exact(struct run *run)
@@ -41,16 +83,21 @@ static enum cgx_status encode_bucket(struct run *run, const struct cgx_bucket *b
     const unsigned char *elements = cgx_walk_element(walk, run->work->in, bucket->first);
     const cgx_float32 *values = (const cgx_float32 *)elements;
     unsigned char *payload = run->work->out;
+    uint16_t *residuals = residuals_of(run, bucket);
 
     cgx_walk_prefetch(elements, bucket->count * element_size(run));
     /* Here the codes are half of what is read; for fewer it costs more than it gains. */
     if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
         cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
-    if (dtype != CGX_FLOAT32) {
+    if (dtype != CGX_FLOAT32 || residuals) {
         walk->kernels->widen[dtype](elements, bucket->count, run->values);
         values = run->values;
     }
+    if (residuals)
+        add_residuals(run, bucket, residuals);
     cgx_walk_encode(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
+    if (residuals)
+        leave_residuals(run, bucket, residuals);
     return CGX_OK;
 }
 
@@ -166,17 +213,24 @@ static void reduce_exact(struct run *run)
 static enum cgx_status reduce_bucket(struct run *run, const struct cgx_bucket *bucket)
 {
     const struct cgx_coding *coding = run->walk.coding;
+    uint16_t *residuals = residuals_of(run, bucket);
     struct cgx_host_range range;
     float scales;
 
     if (sum_bucket(run, bucket, &scales) != CGX_OK)
         return CGX_ERR_FORMAT;
+    for (size_t i = 0; residuals && i < bucket->count; i++)
+        run->values[i] += 0.0f; /* of negative zeros alone it is +0, as where it begins with that */
+    if (residuals)
+        add_residuals(run, bucket, residuals);
     range = run->walk.kernels->range(run->values, bucket->count);
     range.poison =
         range.poison ||
         cgx_may_overflow(range.min, range.max, scales, coding->rounding == CGX_ROUNDING_STOCHASTIC,
                          coding->dtype == CGX_FLOAT16 && !coding->partial);
     cgx_walk_encode(&run->walk, bucket, range, run->values, run->work->out);
+    if (residuals)
+        leave_residuals(run, bucket, residuals);
     return CGX_OK;
 }
 

@@ -309,6 +309,10 @@ CGX_QUANT uint16_t cgx_to_float16(float value)
     return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
+/* Max-min quantisation at fewer bits keeps no residuals: its errors are no less than the elements.
+ */
+#define CGX_RESIDUAL_BITS 2
+
 /* What is kept of an error of quantisation: a bfloat16, 0 if that is not finite. */
 CGX_QUANT uint16_t cgx_residual(float error)
 {

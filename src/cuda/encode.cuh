@@ -180,11 +180,24 @@ CGX_DEVICE void quantise(const struct cgx_kernel_args &args, uint64_t element, c
                                : biased_nearest(values[i], inv);
 }
 
-/* The codes of the thread's groups in a bucket whose greatest value is MAX. */
-template <bool STOCHASTIC>
+/* Makes VALUES what they lack of being levels; K as biased_nearest has it. */
+CGX_DEVICE void subtract_levels(float u, const uint32_t k[CGX_GROUPS][CGX_GROUP], cgx_values values)
+{
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
+        const float level = cgx_bits_float(k[i / CGX_GROUP][i % CGX_GROUP]) - 0x1.8p23f;
+        float *value = &values[i / CGX_GROUP][i % CGX_GROUP];
+
+        *value = cgx_fma(-u, level, *value); /* the product is exact */
+    }
+}
+
+/* The codes of the thread's groups in a bucket whose greatest value is MAX. KEEPS: the values
+ * become what of them is lost. */
+template <bool STOCHASTIC, bool KEEPS>
 CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, struct cgx_grid grid, float max,
-                              const cgx_values values, struct cgx_parts parts[CGX_GROUPS])
+                              cgx_values values, struct cgx_parts parts[CGX_GROUPS])
 {
     uint32_t bits = tile->bits;
     uint32_t zero = (uint32_t)grid.z + CGX_BIAS, last = zero + (1u << bits) - 1;
@@ -205,6 +218,8 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
         for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
             biased[i / CGX_GROUP][i % CGX_GROUP] = min(biased[i / CGX_GROUP][i % CGX_GROUP], last);
     }
+    if (KEEPS)
+        subtract_levels(grid.u, biased, values);
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         codes[i] = codes_of(biased[i], zero);
@@ -219,11 +234,12 @@ CGX_DEVICE void encode_groups(const struct cgx_kernel_args &args, const struct c
     pack_codes(codes, bits, parts);
 }
 
-/* Writes the bucket whose values the threads hold. OVERFLOWS: poison it. */
-template <bool STOCHASTIC>
-CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, bool overflows, struct cgx_range range,
-                              const cgx_values values)
+/* Writes the bucket whose values the threads hold; returns its header. OVERFLOWS: poison it. KEEPS:
+ * the values become what of them is lost. */
+template <bool STOCHASTIC, bool KEEPS>
+CGX_DEVICE uint32_t encode_bucket(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                                  const struct cgx_place *place, bool overflows,
+                                  struct cgx_range range, cgx_values values)
 {
     struct cgx_fate fate = decide<STOCHASTIC>(range, overflows, tile->bits);
     struct cgx_parts parts[CGX_GROUPS] = {};
@@ -231,13 +247,18 @@ CGX_DEVICE void encode_bucket(const struct cgx_kernel_args &args, const struct c
     if (place->thread == 0 && place->count > 0)
         *header_of(tile, place, args.payload) = fate.header;
     if (fate.is_grid)
-        encode_groups<STOCHASTIC>(args, tile, place, fate.grid, range.max, values, parts);
-    else
+        encode_groups<STOCHASTIC, KEEPS>(args, tile, place, fate.grid, range.max, values, parts);
+    else {
 #pragma unroll
         for (uint32_t i = 0; i < CGX_GROUPS; i++)
             parts[i] =
                 constant_parts(fate.constant, place->thread + i * place->threads, tile->bits);
+#pragma unroll
+        for (int i = 0; KEEPS && i < CGX_GROUPS * CGX_GROUP; i++)
+            values[i / CGX_GROUP][i % CGX_GROUP] -= fate.constant;
+    }
     store_parts(tile, place, args.payload, tile->bits, parts);
+    return fate.header;
 }
 
 /* Zeros after headers and codes, up to a multiple of 16 bytes. */

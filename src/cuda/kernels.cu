@@ -6,18 +6,22 @@
 
 #include "cuda/encode.cuh"
 #include "cuda/measure.cuh"
+#include "cuda/ranges.cuh"
+#include "cuda/residuals.cuh"
 #include "cuda/rotated.cuh"
 #include "cuda/tile.cuh"
 
 /* ---- encode ---- */
 
-template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_kernel_args &args)
+/* KEEPS, here and below: there are residuals. */
+template <class Type, bool STOCHASTIC, bool KEEPS>
+CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const bool is_exact = tile->bits == CGX_BITS_EXACT;
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
-    uint32_t words[CGX_GROUPS][Type::WORDS];
+    uint32_t words[CGX_GROUPS][Type::WORDS], header;
     cgx_values values;
 
     load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
@@ -29,7 +33,12 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void encode(const struct cgx_k
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         widen_group<Type>(words[i], values[i]);
-    encode_bucket<STOCHASTIC>(args, tile, &place, false, bucket_range(&place, values), values);
+    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+        add_residuals(args, tile, &place, values);
+    header = encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place, false,
+                                              bucket_range(&place, values), values);
+    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+        leave_residuals(args, tile, &place, header, values);
     write_padding(tile, bucket_size, args.payload);
 }
 
@@ -288,7 +297,8 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
     return steps;
 }
 
-template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
+template <class Type, bool STOCHASTIC, bool KEEPS>
+CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<true>(args, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size;
@@ -296,6 +306,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
     cgx_values sums = {};
     float steps = 0;
     struct cgx_range range;
+    uint32_t header;
 
     if (tile->bits == CGX_BITS_EXACT) {
         reduce_exact<Type>(args, tile);
@@ -306,11 +317,16 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void reduce(const struct cgx_k
     /* The place once more, rather than in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
+    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+        add_residuals(args, tile, &place, sums);
     range = bucket_range(&place, sums);
-    encode_bucket<STOCHASTIC>(args, tile, &place,
-                              cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
-                                               Type::IS_FLOAT16 && args.partial == 0),
-                              range, sums);
+    header =
+        encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place,
+                                         cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
+                                                          Type::IS_FLOAT16 && args.partial == 0),
+                                         range, sums);
+    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+        leave_residuals(args, tile, &place, header, sums);
     write_padding(tile, bucket_size, args.payload);
 }
 
@@ -331,31 +347,6 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
                              (struct cgx_sample *)args.payload + samples->at + number);
 }
 
-/* ---- ranges ---- */
-
-CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
-{
-    __shared__ uint32_t found;
-
-    if (threadIdx.x < 32) {
-        uint32_t range = find_entry(args.ranges, args.nranges, blockIdx.x);
-
-        if (threadIdx.x == 0)
-            found = range;
-    }
-    __syncthreads();
-
-    const struct cgx_kernel_range *range = &args.ranges[found];
-    const uint32_t first = (blockIdx.x - range->tile) * CGX_KERNEL_RANGE_TILE;
-    const uint32_t count = limit(first, range->words, CGX_KERNEL_RANGE_TILE);
-    const uint64_t offset = range->offset + (uint64_t)first * sizeof(uint32_t);
-    const uint32_t *from = (const uint32_t *)(args.payload + offset);
-    uint32_t *to = (uint32_t *)((unsigned char *)args.buffer + offset);
-
-    for (uint32_t i = threadIdx.x; i < count; i += CGX_KERNEL_THREADS)
-        to[i] = from[i];
-}
-
 /* ---- the kernels ---- */
 
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
@@ -370,19 +361,21 @@ CGX_DEVICE void ranges(const struct cgx_kernel_args &args)
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                                  \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false>)                 \
-    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true>)     \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                        \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false>)                          \
-    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true>)              \
-    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                        \
-    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)            \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>) \
-    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                     \
-               encode_rotated<cgx_type_##type, true>)                                         \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)        \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)          \
+#define CGX_KERNELS_OF(type)                                                                     \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false, false>)             \
+    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true, false>) \
+    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, false, true>)           \
+    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, false, true>)           \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                           \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false, false>)                      \
+    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true, false>)          \
+    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                           \
+    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)               \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>)    \
+    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                        \
+               encode_rotated<cgx_type_##type, true>)                                            \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)           \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)             \
     CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4, reduce_rotated<cgx_type_##type, true>)
 
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)

@@ -7,6 +7,7 @@
  *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
  *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic   cgx_decode_TYPE
  *   cgx_encode_rotated_TYPE, cgx_reduce_rotated_TYPE, cgx_decode_rotated_TYPE
+ *   cgx_encode_TYPE_residuals, cgx_reduce_TYPE_residuals
  *   cgx_encode_rotated_TYPE_residuals, cgx_reduce_rotated_TYPE_residuals
  *
  * and for all types

@@ -183,10 +183,10 @@ static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct c
 {
     const struct cgx_coding *coding = request->coding;
 
+    if (request->residuals.at && (number == ROTATED || coding->rounding == CGX_ROUNDING_NEAREST))
+        return module->residuals[number == ROTATED][request->operation][coding->dtype];
     if (number == PLAIN)
         return module->kernels[request->operation][coding->rounding][coding->dtype];
-    if (request->residuals.at)
-        return module->residuals[request->operation][coding->dtype];
     return module->rotated[request->operation][coding->dtype];
 }
 

@@ -42,8 +42,9 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     static const char *const rotated[] = {[CGX_ENCODE] = "cgx_encode_rotated_%s",
                                           [CGX_REDUCE] = "cgx_reduce_rotated_%s",
                                           [CGX_DECODE] = "cgx_decode_rotated_%s"};
-    static const char *const residuals[] = {[CGX_ENCODE] = "cgx_encode_rotated_%s_residuals",
-                                            [CGX_REDUCE] = "cgx_reduce_rotated_%s_residuals"};
+    static const char *const residuals[2][CGX_REDUCE + 1] = {
+        {"cgx_encode_%s_residuals", "cgx_reduce_%s_residuals"},
+        {"cgx_encode_rotated_%s_residuals", "cgx_reduce_rotated_%s_residuals"}};
     enum cgx_status status = CGX_OK;
 
     for (int type = 0; type <= CGX_BFLOAT16; type++) {
@@ -52,8 +53,9 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
                 get_kernel(module, names[i / 2][i % 2], type, &module->kernels[i / 2][i % 2][type]);
         for (int i = 0; status == CGX_OK && i <= CGX_DECODE; i++)
             status = get_kernel(module, rotated[i], type, &module->rotated[i][type]);
-        for (int i = 0; status == CGX_OK && i <= CGX_REDUCE; i++)
-            status = get_kernel(module, residuals[i], type, &module->residuals[i][type]);
+        for (int i = 0; status == CGX_OK && i < 4; i++)
+            status = get_kernel(module, residuals[i / 2][i % 2], type,
+                                &module->residuals[i / 2][i % 2][type]);
     }
     return status;
 }

@@ -11,8 +11,9 @@
 struct cgx_cuda_module {
     CUmodule module;
     CUfunction kernels[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1][CGX_BFLOAT16 + 1];
-    CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1];   /* of pieces that are rotated ... */
-    CUfunction residuals[CGX_REDUCE + 1][CGX_BFLOAT16 + 1]; /* ... and have residuals */
+    CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1]; /* of pieces that are rotated */
+    /* With residuals, rounding to the nearest: of the others and of those that are rotated. */
+    CUfunction residuals[2][CGX_REDUCE + 1][CGX_BFLOAT16 + 1];
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or

@@ -63,19 +63,20 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
         {TYPES(reduce), STOCHASTIC(reduce)},
         {TYPES(decode), TYPES(decode)},
         {TYPES(measure), STOCHASTIC(measure)}};
-#define RESIDUALS(operation)                                                               \
-    {                                                                                      \
-        SOFTCUDA_KERNEL(cgx_##operation##_rotated_float32_residuals, cgx_kernel_args),     \
-            SOFTCUDA_KERNEL(cgx_##operation##_rotated_float16_residuals, cgx_kernel_args), \
-            SOFTCUDA_KERNEL(cgx_##operation##_rotated_bfloat16_residuals, cgx_kernel_args) \
+#define RESIDUALS(operation)                                                       \
+    {                                                                              \
+        SOFTCUDA_KERNEL(cgx_##operation##_float32_residuals, cgx_kernel_args),     \
+            SOFTCUDA_KERNEL(cgx_##operation##_float16_residuals, cgx_kernel_args), \
+            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_residuals, cgx_kernel_args) \
     }
-    static softcuda_kernel *const keeping[CGX_REDUCE + 1][CGX_BFLOAT16 + 1] = {RESIDUALS(encode),
-                                                                               RESIDUALS(reduce)};
+    static softcuda_kernel *const keeping[2][CGX_REDUCE + 1][CGX_BFLOAT16 + 1] = {
+        {RESIDUALS(encode), RESIDUALS(reduce)},
+        {RESIDUALS(encode_rotated), RESIDUALS(reduce_rotated)}};
     static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
-    if (rotated && job->residuals.at)
-        return keeping[job->operation][job->coding->dtype];
+    if (job->residuals.at && (rotated || job->coding->rounding == CGX_ROUNDING_NEAREST))
+        return keeping[rotated][job->operation][job->coding->dtype];
     if (rotated)
         return rotations[job->operation][job->coding->dtype];
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];

@@ -79,7 +79,7 @@ static void make_raw(struct scene_plan *plan, unsigned i)
 }
 
 static void test_kernel(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
-                        enum cgx_rounding rounding, bool raw)
+                        enum cgx_rounding rounding, bool raw, bool has_residuals)
 {
     static struct scene scene;
     bool same = true;
@@ -93,12 +93,13 @@ static void test_kernel(enum cgx_operation operation, const char *name, enum cgx
                 continue;
             if (raw)
                 make_raw(&plan, i);
+            plan.has_residuals = has_residuals;
             scene_make(&scene, &plan);
             same = scene_is_same(&scene, operation);
         }
     }
-    ok(same, "%s, %s, %s: %sthe bytes of the host codec", name, data_dtypes[dtype],
-       data_roundings[rounding], raw ? "raw sources, " : "");
+    ok(same, "%s, %s, %s: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
+       data_roundings[rounding], raw ? "raw sources, " : "", has_residuals ? "residuals, " : "");
 }
 
 /* Pieces that are rotated, of all widths, alone or with two others among them. */
@@ -173,16 +174,18 @@ int main(int argc, char **argv)
 
         if (argc > 2 && strcmp(argv[2], data_dtypes[dtype]) != 0)
             continue;
-        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false);
+        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, false);
         for (int i = 0; i < 2; i++) {
             enum cgx_rounding rounding = (enum cgx_rounding)i;
 
-            test_kernel(CGX_ENCODE, "encode", type, rounding, false);
-            test_kernel(CGX_REDUCE, "reduce", type, rounding, false);
-            test_kernel(CGX_MEASURE, "measure", type, rounding, false);
-            test_kernel(CGX_REDUCE, "reduce", type, rounding, true);
-            test_kernel(CGX_MEASURE, "measure", type, rounding, true);
+            test_kernel(CGX_ENCODE, "encode", type, rounding, false, false);
+            test_kernel(CGX_REDUCE, "reduce", type, rounding, false, false);
+            test_kernel(CGX_MEASURE, "measure", type, rounding, false, false);
+            test_kernel(CGX_REDUCE, "reduce", type, rounding, true, false);
+            test_kernel(CGX_MEASURE, "measure", type, rounding, true, false);
         }
+        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, true);
+        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, true);
         test_rotated(CGX_ENCODE, "encode", type, false, false);
         test_rotated(CGX_ENCODE, "encode", type, false, true);
         test_rotated(CGX_DECODE, "decode", type, false, false);

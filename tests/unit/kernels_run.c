@@ -106,10 +106,10 @@ static CUfunction kernel_of(const struct kernels_job *job, bool rotated)
 {
     const struct cgx_coding *coding = job->coding;
 
-    if (!rotated)
-        return module.kernels[job->operation][coding->rounding][coding->dtype];
-    return job->residuals.at ? module.residuals[job->operation][coding->dtype]
-                             : module.rotated[job->operation][coding->dtype];
+    if (job->residuals.at != NULL && (rotated || coding->rounding == CGX_ROUNDING_NEAREST))
+        return module.residuals[rotated][job->operation][coding->dtype];
+    return rotated ? module.rotated[job->operation][coding->dtype]
+                   : module.kernels[job->operation][coding->rounding][coding->dtype];
 }
 
 static void launch(const struct kernels_job *job, bool rotated, const struct part *part,
