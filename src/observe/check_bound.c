@@ -70,13 +70,28 @@ static void compare_poisoned(const struct comparison *with, const struct cgx_che
                                        block->exact[first], 0});
 }
 
+/* The most that residuals may have added to elements FIRST to END - 1, a bucket, in the root of the
+ * sum of squares: no more than there was of what they were added to, on each rank and in the sum.
+ */
+static double fed(const struct comparison *with, const struct cgx_check_block *block, size_t first,
+                  size_t end)
+{
+    double squares = 0;
+
+    for (size_t i = first; i < end && with->plan->feeds; i++)
+        squares += block->magnitude[i] * block->magnitude[i];
+    return 2 * sqrt(with->ranks * squares);
+}
+
 static void compare_bucket(const struct comparison *with, const struct cgx_check_block *block,
                            size_t first, size_t end, double scales)
 {
+    double added = fed(with, block, first, end);
+
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i];
         double error = fabs(result - exact);
-        double bound = bound_of(with, exact, block->magnitude[i], scales);
+        double bound = bound_of(with, exact, block->magnitude[i], scales) + added;
         bool overflows = !(fabs(exact) < overflow_of(with->plan->dtype));
         bool may = !(block->magnitude[i] < limit_of(with->plan->dtype)) && !isfinite(result);
 
@@ -105,13 +120,6 @@ static double reach_of(const struct comparison *with, unsigned encoding, double 
            2 * with->ranks * VANISHING;
 }
 
-/* What residuals may have added to an element, in the root of the sum of squares: no more than
- * there was of what they were added to, on each rank and in the sum. */
-static double fed(const struct comparison *with, double magnitude)
-{
-    return with->plan->feeds ? 2 * sqrt(with->ranks) * magnitude : 0;
-}
-
 /* Elements that were rotated have one bound, REACH, for the root of the sum of their squared
  * errors, beside what rounding adds to each. */
 static void compare_rotated(const struct comparison *with, const struct cgx_check_block *block,
@@ -122,8 +130,7 @@ static void compare_rotated(const struct comparison *with, const struct cgx_chec
 
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i], error = fabs(result - exact);
-        double least =
-            bound_of(with, exact, block->magnitude[i], 0) + fed(with, block->magnitude[i]);
+        double least = bound_of(with, exact, block->magnitude[i], 0);
 
         if (!isfinite(error)) {
             if (fabs(exact) + reach < overflow_of(with->plan->dtype))
@@ -167,7 +174,8 @@ void cgx_check_bound(const struct cgx_plan *plan, unsigned ranks,
         if (isnan(scales))
             compare_poisoned(&with, block, first, end);
         else if (is_rotated)
-            compare_rotated(&with, block, first, end, reach_of(&with, encoding, scales));
+            compare_rotated(&with, block, first, end,
+                            reach_of(&with, encoding, scales) + fed(&with, block, first, end));
         else
             compare_bucket(&with, block, first, end, scales);
     }

@@ -235,9 +235,13 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
     return plan_bytes(count / CGX_TURNING_ELEMENTS + layers + 2);
 }
 
-static bool may_rotate(const struct cgx_segment *segment)
+/* Whether SEGMENT may have residuals: not where it is max-min quantised by chance, or at 1 bit. */
+static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segment)
 {
-    return segment->family == CGX_FAMILY_ROTATED || cgx_segment_turns(segment);
+    if (segment->family == CGX_FAMILY_ROTATED || cgx_segment_turns(segment))
+        return true;
+    return plan->rounding == CGX_ROUNDING_NEAREST && segment->most <= CGX_WIDTHS &&
+           segment->most >= 2;
 }
 
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
@@ -260,7 +264,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
     finish(plan);
     for (size_t i = 0; i < plan->nsegments && settings->error_feedback; i++)
-        plan->feeds |= may_rotate(&plan->segments[i]);
+        plan->feeds |= may_feed(plan, &plan->segments[i]);
     return plan;
 }
 
