@@ -17,15 +17,19 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     double magnitudes, squares = cgx_squares_sum(sum, count, &magnitudes);
     double apart = cgx_squares_apart(input, sum, share, count);
     unsigned positive = 0, negative = 0, shared = 0;
+    size_t nonzero = 0;
 
     for (size_t i = 0; i < count; i++) {
         positive |= sum[i] > 0;
         negative |= sum[i] < 0;
         shared |= (unsigned)(input[i] != 0) & (unsigned)(input[i] != sum[i]);
+        nonzero += sum[i] != 0;
     }
     closeness->positive |= positive;
     closeness->negative |= negative;
     closeness->shared |= shared;
+    closeness->count += count;
+    closeness->nonzero += nonzero;
     closeness->apart += apart;
     closeness->mean += share * share * squares;
     closeness->not_finite |= !isfinite(apart) || !isfinite(squares);
@@ -43,7 +47,7 @@ void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINI
     memcpy(&words[WORD_DISTANCE], &distance, sizeof distance);
     words[WORD_DISTANCE] = ~words[WORD_DISTANCE];
     words[WORD_ONE_SIGN] = closeness->positive != closeness->negative;
-    words[WORD_DISJOINT] = !closeness->shared;
+    words[WORD_DISJOINT] = !closeness->shared && 4 * closeness->nonzero >= closeness->count;
 }
 
 double cgx_consensus_threshold(double setting, unsigned ranks)

@@ -9,9 +9,11 @@
  *
  * is how far the rank is from the mean. Ranks reach a consensus, and the sum must stay exact, where
  * the rank that is farthest has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS, where all elements of
- * the sum have one sign (variances, counts), or where no element is non-zero on two ranks (a gather
- * in disguise). Gradients were never seen below 0.024 on 2 ranks and 0.13 on 8; averaged weights
- * are at 1e-3 or less. It is no proof: sums of a solver's vectors look like gradients.
+ * the sum have one sign (variances, counts), or where no element is non-zero on two ranks though at
+ * least a quarter of those of the sum are (a gather in disguise; of a large table ranks may just
+ * have touched other rows). Gradients were never seen below 0.024 on 2 ranks and 0.13 on 8;
+ * averaged weights are at 1e-3 or less. It is no proof: sums of a solver's vectors look like
+ * gradients.
  *
  * Pure arithmetic on samples. Each rank forms an opinion of its own sample, as words of which ranks
  * take the least, so that all come to the same verdict. */
@@ -29,6 +31,8 @@ struct cgx_closeness {
     bool positive;   /* some element of the sum is */
     bool negative;   /* some is */
     bool shared;     /* some element is non-zero here, and on another rank too */
+    size_t count;    /* elements ... */
+    size_t nonzero;  /* ... and how many are not zero in the sum */
     bool not_finite; /* some element of input or sum is not */
 };
 
@@ -45,7 +49,7 @@ enum cgx_consensus {
     CGX_CONSENSUS_UNKNOWN,  /* there was nothing but zeros, or something that is not finite */
     CGX_CONSENSUS_CLOSE,    /* ranks contribute nearly the same */
     CGX_CONSENSUS_ONE_SIGN, /* no element of the sum is negative, or none is positive */
-    CGX_CONSENSUS_DISJOINT, /* no element is non-zero on two ranks */
+    CGX_CONSENSUS_DISJOINT, /* no element is non-zero on two ranks, and many are on one */
     CGX_CONSENSUS_NONE,     /* it may be compressed */
 };
 

@@ -146,6 +146,13 @@ static void test_disjoint(void)
     ok(consensus_of(4) == CGX_CONSENSUS_DISJOINT, "elements that one rank alone has");
     inputs[0][1] = 1;
     ok(consensus_of(4) == CGX_CONSENSUS_NONE, "one element that two have is enough");
+    inputs[0][1] = 0;
+    for (unsigned r = 0; r < 4; r++) {
+        for (size_t i = 0; i < ELEMENTS; i++)
+            inputs[r][i] = i % 32 < 4 ? inputs[r][i] : 0;
+    }
+    ok(consensus_of(4) == CGX_CONSENSUS_NONE,
+       "rows of a table that few ranks have touched are none");
 }
 
 static void test_nothing(void)
