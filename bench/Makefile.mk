@@ -3,7 +3,7 @@
 
 # Benchmarks.
 
-bench_programs = bench/codec bench/guard bench/policy bench/stages_error
+bench_programs = bench/codec bench/guard bench/policy bench/stages_error bench/sums_error
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allreduce_half.h \
@@ -16,6 +16,7 @@ bench_policy_SOURCES = bench/policy.c bench/policy.h bench/policy_replay.c bench
 	$(replay_sources) tests/unit/allocate_exact.h
 bench_policy_LDADD = libcgxcore.la $(LIBM)
 bench_stages_error_SOURCES = bench/stages_error.c $(scene_sources)
+bench_sums_error_SOURCES = bench/sums_error.c $(scene_sources)
 if CUDA
 check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold bench/gpu_probe
 # Without a device they say so and exit with 77.
@@ -37,6 +38,7 @@ bench: all $(bench_programs) bench/exact_call $(device_benches)
 	bench/codec
 	bench/policy
 	bench/stages_error
+	bench/sums_error
 	$(MPIEXEC) -n 2 tools/cgxrun bench/exact_call
 	$(BENCH_DEVICE)
 

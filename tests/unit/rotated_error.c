@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "codec/peek.h"
+#include "distributions.h"
 #include "lib/tap.h"
 #include "rotated_data.h"
 
 #define COUNT (1 << 18)
-#define ROW 256
 
 /* Of one quantisation with the least error, over the energy of the elements; widths 1 to 5. */
 static const double least[] = {0.3634, 0.1175, 0.03458, 0.00954, 0.002515};
@@ -20,38 +20,9 @@ static const double least[] = {0.3634, 0.1175, 0.03458, 0.00954, 0.002515};
 static float values[COUNT], decoded[COUNT];
 static unsigned char payload[COUNT] __attribute__((aligned(16)));
 
-enum distribution { GAUSSIAN, LAPLACE, STUDENT, SPARSE_ROWS, LOGNORMAL, DISTRIBUTIONS };
-
-static const char *const names[DISTRIBUTIONS] = {
-    "Gaussian", "Laplace", "Student's t with 3 degrees", "sparse rows", "lognormal"};
-
-static double student(uint64_t *state)
-{
-    double g = data_gaussian(state), squares = 0;
-
-    for (int i = 0; i < 3; i++) {
-        double x = data_gaussian(state);
-
-        squares += x * x;
-    }
-    return g / sqrt(squares / 3);
-}
-
 static void draw(enum distribution distribution)
 {
-    uint64_t state = distribution + 1;
-    double scale = 1;
-
-    for (size_t i = 0; i < COUNT; i++) {
-        double sign = data_random(&state) % 2 ? 1 : -1;
-
-        if (distribution == SPARSE_ROWS && i % ROW == 0) /* one in twenty, of unlike scales */
-            scale = data_uniform(&state) < 0.05 ? exp(data_gaussian(&state)) : 0;
-        values[i] = (float)(distribution == GAUSSIAN    ? data_gaussian(&state)
-                            : distribution == LAPLACE   ? sign * log(data_uniform(&state))
-                            : distribution == LOGNORMAL ? sign * exp(1.5 * data_gaussian(&state))
-                                                        : scale * student(&state));
-    }
+    distribution_draw(distribution, distribution + 1, COUNT, values);
 }
 
 static void code(const struct cgx_coding *coding, const struct cgx_piece *piece)
@@ -91,11 +62,12 @@ static void test_least(enum distribution distribution)
 
         code(&coding, &piece);
         ratio = relative_error(decoded, 1, COUNT) / least[width - 1];
-        diag("%s, %u bits: %.3f of it", names[distribution], width, ratio);
+        diag("%s, %u bits: %.3f of it", distribution_names[distribution], width, ratio);
         within =
             within && ratio > (like_normal ? 0.98 : 0.75) && ratio < (like_normal ? 1.02 : 1.04);
     }
-    ok(within, "%s: the least error is that of normal elements, or less", names[distribution]);
+    ok(within, "%s: the least error is that of normal elements, or less",
+       distribution_names[distribution]);
 }
 
 /* The mean over many calls is nearer to the elements, by their number. */
