@@ -53,6 +53,18 @@ CGX_DEVICE struct cgx_norms bucket_norms(const struct cgx_place *place, struct c
     return norms;
 }
 
+/* Codes that are there for padding have levels, of which the sums know nothing. */
+CGX_DEVICE void clear_missing(const struct cgx_place *place, cgx_values values)
+{
+    if (place->is_whole)
+        return;
+    CGX_BRANCH;
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        if ((uint32_t)(i % CGX_GROUP) >= place->counts[i / CGX_GROUP])
+            values[i / CGX_GROUP][i % CGX_GROUP] = 0;
+}
+
 CGX_DEVICE unsigned char *residuals_of(const struct cgx_kernel_args &args,
                                        const struct cgx_tile *tile, const struct cgx_place *place)
 {
@@ -74,6 +86,7 @@ CGX_DEVICE void add_residuals(const struct cgx_kernel_args &args, const struct c
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         widen_group<Type>(words[i], added[i]);
+    clear_missing(place, values);
     norms.values = thread_norm(values);
     norms.residuals = thread_norm(added);
     norms = bucket_norms(place, norms);
