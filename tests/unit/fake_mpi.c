@@ -61,6 +61,7 @@ OBJECT(ompi_mpi_op_null);
 OBJECT(ompi_mpi_op_sum);
 OBJECT(ompi_mpi_op_min);
 OBJECT(ompi_mpi_op_max);
+OBJECT(ompi_mpi_op_bor);
 OBJECT(ompi_mpi_info_null);
 OBJECT(ompi_mpi_errors_return);
 OBJECT(ompi_request_null);

@@ -62,7 +62,7 @@ static const struct {
     {"-> recurs=never recurs=never", 1, 17, "\"recurs\" refused: it is there twice"},
     {"-> exact recurs=always", 1, 10, "an exact call can have no other action"},
     {"-> recurs=never bits=32", 1, 17, "an exact call can have no other action"},
-    {"-> codec=auto", 1, 10, "codec: \"auto\" refused: allowed: maxmin, rotated"},
+    {"-> codec=best", 1, 10, "codec: \"best\" refused: allowed: maxmin, rotated, auto"},
     {"-> codec=rotated exact", 1, 18, "an exact call can have no other action"},
     {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: off, on"},
     {"-> consensus=off exact", 1, 18, "an exact call can have no other action"},
