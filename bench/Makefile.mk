@@ -9,10 +9,13 @@ CLEANFILES += $(bench_programs)
 bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allreduce_half.h \
 	bench/allreduce_payload.c bench/allreduce_payload.h bench/allreduce_work.c bench/allreduce_work.h
 bench_allreduce_LDADD = $(MPI_LIBS) $(LIBM)
+bench_codec_SOURCES = bench/codec.c bench/times.h
+bench_exact_call_SOURCES = bench/exact_call.c bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
+bench_guard_SOURCES = bench/guard.c bench/times.h
 bench_guard_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
 bench_guard_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_exact
-bench_policy_SOURCES = bench/policy.c bench/policy.h bench/policy_replay.c bench/policy_tape.c \
+bench_policy_SOURCES = bench/policy.c bench/policy.h bench/times.h bench/policy_replay.c bench/policy_tape.c \
 	$(replay_sources) tests/unit/allocate_exact.h
 bench_policy_LDADD = libcgxcore.la $(LIBM)
 bench_stages_error_SOURCES = bench/stages_error.c $(scene_sources)
@@ -22,10 +25,10 @@ check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold bench
 # Without a device they say so and exit with 77.
 BENCH_DEVICE = { bench/codec --device && $(MPIEXEC) -n 4 bench/allreduce_device; } || test $$? -eq 77
 device_benches = bench/codec_device bench/allreduce_device
-bench_codec_device_SOURCES = bench/codec_device.c bench/device.c bench/device.h \
+bench_codec_device_SOURCES = bench/codec_device.c bench/device.c bench/device.h bench/times.h \
 	bench/slots.c bench/slots.h bench/slots_check.c
 bench_codec_device_LDADD = libcgxcore.la
-bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/device.h \
+bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/device.h bench/times.h \
 	bench/driver_calls.c bench/driver_calls.h
 bench_allreduce_device_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
 bench_gpu_hold_LDADD =

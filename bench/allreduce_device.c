@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "driver_calls.h"
+#include "times.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)

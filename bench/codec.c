@@ -20,12 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
+#include "times.h"
 
 #define REPEATS 21
 #define SOURCES 8
@@ -49,27 +49,6 @@ struct bench {
     size_t stride;           /* of payloads */
     FILE *csv;
 };
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-    qsort(values, REPEATS, sizeof *values, compare);
-    return values[REPEATS / 2];
-}
 
 /* Near enough to Gaussian gradients: sums of four uniform numbers. */
 static void fill_input(struct bench *bench)
@@ -205,28 +184,29 @@ static void measure(const struct bench *bench, enum operation operation)
     char held_to[16] = "";
 
     for (int r = 0; r < REPEATS; r++) {
-        double start = seconds(), middle;
+        double start = bench_seconds(), middle;
 
         memcpy(bench->output, bench->input, bench->bytes);
-        middle = seconds();
+        middle = bench_seconds();
         operate(bench, operation);
         copies[r] = middle - start;
-        times[r] = seconds() - middle;
+        times[r] = bench_seconds() - middle;
     }
-    rate = bytes / median(times);
-    copy = (double)bench->bytes / median(copies);
+    rate = bytes / bench_median(times, REPEATS);
+    copy = (double)bench->bytes / bench_median(copies, REPEATS);
     if (limit > 0)
         snprintf(held_to, sizeof held_to, "%.1f", limit);
     printf("%-9s %-9s %4s  %-10s %-10s %8.3f %8.2f %8.2f %7.2f  %5s\n", bench->set->name,
            dtype_names[bench->coding.dtype], encoding_name(bench->piece.bits), rounding_name(bench),
-           operation_names[operation], median(times) / count * 1e9, rate * 1e-9, copy * 1e-9,
-           rate / copy, held_to);
+           operation_names[operation], bench_median(times, REPEATS) / count * 1e9, rate * 1e-9,
+           copy * 1e-9, rate / copy, held_to);
     fflush(stdout);
     if (bench->csv != NULL)
         fprintf(bench->csv, "%s,%s,%s,%s,%s,%zu,%.4f,%.3f,%.3f,%.3f,%s\n", bench->set->name,
                 dtype_names[bench->coding.dtype], encoding_name(bench->piece.bits),
                 rounding_name(bench), operation_names[operation], bench->bytes,
-                median(times) / count * 1e9, rate * 1e-9, copy * 1e-9, rate / copy, held_to);
+                bench_median(times, REPEATS) / count * 1e9, rate * 1e-9, copy * 1e-9, rate / copy,
+                held_to);
 }
 
 /* One set, type and width. */

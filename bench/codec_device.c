@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "slots.h"
+#include "times.h"
 
 #define REPEATS 15
 #define LARGEST 256 /* MiB: the headline */

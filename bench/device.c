@@ -133,16 +133,3 @@ FILE *bench_table(const char *name, bool append, const char *heads)
         fputs(heads, file);
     return file;
 }
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double bench_median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return values[count / 2];
-}

@@ -40,7 +40,4 @@ CUdeviceptr bench_allocate(const struct bench_device *device, size_t bytes);
  * line of a new one. NULL, after printing why, if it cannot be written. */
 FILE *bench_table(const char *name, bool append, const char *heads);
 
-/* The COUNT values are sorted. */
-double bench_median(double *values, int count);
-
 #endif

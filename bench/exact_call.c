@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "times.h"
+
 enum { ROUNDS = 2001, CALLS = 50, LIMIT = 300 };
 
 static int rounds = ROUNDS;
@@ -27,19 +29,6 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-    qsort(values, (size_t)rounds, sizeof *values, compare);
-    return values[rounds / 2];
 }
 
 typedef int allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
@@ -66,9 +55,9 @@ static void measure(const char *what, int count, MPI_Datatype datatype, MPI_Comm
         without[round] = time_calls(PMPI_Allreduce, count, datatype, comm);
         difference[round] = with[round] - without[round];
     }
-    ours = median(with);
-    theirs = median(without);
-    more = median(difference);
+    ours = bench_median(with, (size_t)rounds);
+    theirs = bench_median(without, (size_t)rounds);
+    more = bench_median(difference, (size_t)rounds);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
         printf("%-44s %8.0f ns, plain %8.0f ns, more %6.0f ns of %d\n", what, ours, theirs, more,

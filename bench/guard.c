@@ -15,6 +15,7 @@
 
 #include "pmpi/exact.h"
 #include "pmpi/guard.h"
+#include "times.h"
 
 enum { ROUNDS = 101, RANKS = 4 };
 
@@ -32,19 +33,6 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-    qsort(values, ROUNDS, sizeof *values, compare);
-    return values[ROUNDS / 2];
 }
 
 static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
@@ -70,8 +58,8 @@ static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
         cgx_guard_exact(&call, CGX_REASON_LOOKED_AT, RANKS, round, words);
         looks[round] = now() - begun;
     }
-    look = median(looks);
-    copy = median(copies);
+    look = bench_median(looks, ROUNDS);
+    copy = bench_median(copies, ROUNDS);
     printf("%4zu MiB, %-13s look %8.1f us, copy %9.1f us, ratio %.4f\n", mebibytes,
            in_place ? "in place:" : "two buffers:", look, copy, look / copy);
 }

@@ -21,12 +21,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "codec/codec.h"
 #include "coll/split.h"
 #include "policy.h"
 #include "policy/allocate.h"
+#include "times.h"
 #include "unit/allocate_exact.h"
 #include "unit/codec_data.h"
 
@@ -198,34 +198,19 @@ static void print_savings(struct bench *bench)
             print_saving(bench, spreads[s], least, least == 1 ? limits[s] : 0);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void print_time(struct bench *bench, size_t count, double limit)
 {
     double times[REPEATS];
 
     make_segments(bench, count, 1.5, 1, 1);
     for (int r = 0; r < REPEATS; r++) {
-        double start = seconds();
+        double start = bench_seconds();
 
         if (cgx_allocate(bench->shares, count, bench->budget) != CGX_OK)
             return;
-        times[r] = seconds() - start;
+        times[r] = bench_seconds() - start;
     }
-    qsort(times, REPEATS, sizeof times[0], compare);
+    qsort(times, REPEATS, sizeof times[0], bench_compare);
     printf("%zu segments planned in %.1f us (limit %.0f; median of %d, slowest tenth %.1f)\n",
            count, 1e6 * times[REPEATS / 2], limit, REPEATS, 1e6 * times[REPEATS * 9 / 10]);
     if (bench->csv)

@@ -169,6 +169,7 @@ tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi
 
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h tests/mpi/lib/steps.c \
+	tests/mpi/lib/steps_judge.c tests/mpi/lib/steps_judge.h \
 	tests/mpi/lib/steps.h
 tests_mpi_adaptive_SOURCES = tests/mpi/adaptive.c $(steps)
 tests_mpi_adaptive_rules_SOURCES = tests/mpi/adaptive_rules.c $(steps)
