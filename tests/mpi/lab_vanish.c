@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COUNT (2 << 20)
+#define COUNT (16 << 20)
 #define BUCKET 512
 #define CALLS 4
 #define FAULTY_CALL 1
@@ -46,7 +46,8 @@ static void *vanish(void *fault)
     return NULL;
 }
 
-/* Elements of a bucket are equal, so that the sum is exact at every width. */
+/* Elements of a bucket are equal, so that the sum is exact at every width, and sent as little more
+ * than its header. */
 static float element(int i, int rank)
 {
     return (float)(i / BUCKET % 251 + rank);
