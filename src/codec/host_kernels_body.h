@@ -245,8 +245,9 @@ static void encode(const cgx_float32 *values, size_t count, struct cgx_grid grid
     }
 }
 
-static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
-                   float u, int32_t z, bool add, cgx_float32 *values)
+static inline __attribute__((always_inline)) void
+decode_to(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits, float u,
+          int32_t z, bool add, cgx_float32 *values)
 {
     uint8_t block[BLOCK];
 
@@ -261,6 +262,16 @@ static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, u
             for (size_t i = 0; i < n; i++)
                 values[first + i] = cgx_level(block[i], u, z);
     }
+}
+
+/* A sum takes a tenth longer where one loop does both. */
+static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
+                   float u, int32_t z, bool add, cgx_float32 *values)
+{
+    if (add)
+        decode_to(codes, count, bits, u, z, true, values);
+    else
+        decode_to(codes, count, bits, u, z, false, values);
 }
 
 /* ---- errors ---- */
