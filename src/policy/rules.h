@@ -17,8 +17,7 @@
  * Conditions: count, position: N, N-M, N- (to any); type: float32, float16, bfloat16; comm: the
  * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
  * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
- * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin, rotated or
- * auto;
+ * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin, rotated or auto;
  * layers=SIZE[:BITS],... in elements (BITS: 1-8, 32 or exact); recurs=always or never;
  * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
  */

@@ -3,7 +3,6 @@
 
 /* Memory that local peers may open outlives its backend, and serves the next one. */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,21 +133,13 @@ static void test_contexts(void)
     ok(!is_same_memory(&first, &second), "what has gone with its context is not used again");
 }
 
-static void check_nothing_left(void)
-{
-    if (device_count().live == 0)
-        return;
-    fprintf(stderr, "%llu objects of the driver are left at the end\n", device_count().live);
-    _Exit(1);
-}
-
 int main(void)
 {
     if (!device_open(0) || !device_is_soft()) {
         skip("memory that local peers may open", "no software driver");
         return done_testing();
     }
-    atexit(check_nothing_left);
+    device_leave_nothing();
     test_again();
     test_at_once();
     test_sizes();

@@ -4,7 +4,6 @@
 /* Memory that a backend has for what is kept from call to call: zeros, for as long as its context
  * is there, whatever became of the backend. */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,14 +128,6 @@ static void test_contexts(void)
     cgx_cuda_backends_free(all);
 }
 
-static void check_nothing_left(void)
-{
-    if (device_count().live == 0)
-        return;
-    fprintf(stderr, "%llu objects of the driver are left at the end\n", device_count().live);
-    _Exit(1);
-}
-
 int main(void)
 {
     test_host();
@@ -144,7 +135,7 @@ int main(void)
         skip("what devices keep", "no software driver");
         return done_testing();
     }
-    atexit(check_nothing_left);
+    device_leave_nothing();
     test_zeros();
     test_outlives_backend();
     test_contexts();

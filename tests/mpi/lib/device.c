@@ -6,6 +6,7 @@
 #include "device.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,19 @@ struct softcuda_counts device_count(void)
 
     driver.soft_count(&counts);
     return counts;
+}
+
+static void check_nothing_left(void)
+{
+    if (device_count().live == 0)
+        return;
+    fprintf(stderr, "%llu objects of the driver are left at the end\n", device_count().live);
+    _Exit(1);
+}
+
+void device_leave_nothing(void)
+{
+    atexit(check_nothing_left);
 }
 
 unsigned long long device_live(void)

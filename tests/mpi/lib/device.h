@@ -49,6 +49,8 @@ void device_set_capture_mode(int mode);
 bool device_is_soft(void);
 void device_fail(enum softcuda_kind kind, unsigned nth, bool so_on);
 struct softcuda_counts device_count(void);
+/* The program's exit status is 1 if objects of the software driver are left at its end. */
+void device_leave_nothing(void);
 /* What is live but for memory that other processes may open, which the library keeps. */
 unsigned long long device_live(void);
 void device_record_calls(bool on);
