@@ -22,7 +22,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
 	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
-	tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
+	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/residuals tests/unit/room \
@@ -291,7 +291,7 @@ tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
 tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
 device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_holding \
 	tests/unit/cuda_pinned_pool \
-	tests/unit/kernels_bytes tests/unit/kernels_hostile tests/unit/kernels_measure \
+	tests/unit/kernels_bytes tests/unit/kernels_history tests/unit/kernels_hostile tests/unit/kernels_measure \
 	tests/unit/kernels_random tests/unit/kernels_ranges tests/unit/kernels_requests
 kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \
 	tests/unit/kernels_scene.h
@@ -299,6 +299,7 @@ tests_unit_kernels_bytes_SOURCES = tests/unit/kernels_bytes.c $(kernels_test)
 tests_unit_kernels_ranges_SOURCES = tests/unit/kernels_ranges.c tests/unit/kernels_run.c \
 	tests/unit/kernels_run.h
 tests_unit_kernels_requests_SOURCES = tests/unit/kernels_requests.c
+tests_unit_kernels_history_SOURCES = tests/unit/kernels_history.c
 tests_unit_kernels_hostile_SOURCES = tests/unit/kernels_hostile.c $(kernels_test)
 tests_unit_kernels_measure_SOURCES = tests/unit/kernels_measure.c $(kernels_test)
 tests_unit_kernels_random_SOURCES = tests/unit/kernels_random.c $(kernels_test)

@@ -49,6 +49,18 @@ struct cgx_residuals {
     size_t first;
 };
 
+/* History scaling (history.h), of all elements of the buffer, in memory where these are. The caller
+ * begins with zeros, and has the same on all ranks.
+ *
+ * Max-min quantised pieces, which then begin at a multiple of bucket_size, are those of elements
+ * divided by their scales: encode, reduce and measure divide the elements that they read, and
+ * decode multiplies, and then enters what it writes. Others have none, nor have those that are
+ * rounded by chance. After an error some have been changed. */
+struct cgx_history {
+    uint8_t *scales; /* by element, aligned to 16 bytes; NULL: there is none */
+    float *units;    /* by bucket */
+};
+
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
      * written, padding as zeros. */
@@ -97,6 +109,7 @@ struct cgx_work {
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
     struct cgx_residuals residuals; /* encode, reduce */
+    struct cgx_history history;     /* encode, reduce, measure, decode; not with residuals */
 };
 
 /* The host codec with one set of kernels (host_kernels.h). */

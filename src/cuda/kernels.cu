@@ -5,6 +5,7 @@
 #include "cuda/kernels.h"
 
 #include "cuda/encode.cuh"
+#include "cuda/history.cuh"
 #include "cuda/measure.cuh"
 #include "cuda/ranges.cuh"
 #include "cuda/residuals.cuh"
@@ -13,8 +14,8 @@
 
 /* ---- encode ---- */
 
-/* KEEPS, here and below: there are residuals. */
-template <class Type, bool STOCHASTIC, bool KEEPS>
+/* KEEPS, here and below: there are residuals; SCALES: there is history. */
+template <class Type, bool STOCHASTIC, bool KEEPS, bool SCALES>
 CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
@@ -33,6 +34,8 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         widen_group<Type>(words[i], values[i]);
+    if (SCALES)
+        divide_by_scales(args, tile, &place, values);
     if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
         add_residuals(args, tile, &place, values);
     header = encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place, false,
@@ -45,6 +48,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 /* ---- decode ---- */
 
 /* A finite level beyond the largest float16 becomes that; few buckets reach so far. */
+template <bool SCALES>
 CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_values values)
 {
     float least = scale->u * (scale->shift + 0x1p23f);
@@ -52,7 +56,7 @@ CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_v
 
     if (!scale->is_grid)
         least = greatest = scale->value;
-    if (least < -65504.0f || greatest > 65504.0f) {
+    if (SCALES || least < -65504.0f || greatest > 65504.0f) {
         CGX_BRANCH;
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
@@ -91,7 +95,7 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
+template <class Type, bool SCALES> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
@@ -100,17 +104,23 @@ template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
     unsigned char *elements = elements_of<Type>(args, tile, &place);
     struct cgx_scale scale = {true, 0, 0, 0};
     uint32_t words[CGX_GROUPS][Type::WORDS];
-    cgx_values values;
+    cgx_scales scales;
+    cgx_values values = {};
 
-    if (place.count == 0)
+    if (place.count == 0 && (is_exact || !SCALES))
         return;
     if (is_exact)
         load_exact<Type>(tile, &place, args.payload, words);
-    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
+    else if (place.count > 0 && !load_levels(args, tile, &place, &scale, values) &&
+             place.thread == 0)
         *args.status = CGX_KERNEL_BAD_HEADER;
     if (!is_exact) {
+        if (SCALES) {
+            load_scales(args, tile, &place, scales);
+            multiply_by_scales(scales, values);
+        }
         if (Type::IS_FLOAT16)
-            clamp_levels(&scale, tile->bits, values);
+            clamp_levels<SCALES>(&scale, tile->bits, values);
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
             narrow_group<Type>(values[i], words[i]);
@@ -122,19 +132,24 @@ template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
         }
     }
     store_elements<Type>(&place, elements, alignment, words);
+    if (SCALES && !is_exact)
+        enter_history(args, tile, &place, scales, values);
 }
 
 /* ---- reduce ---- */
 
-/* Adds the elements WORDS to VALUES. */
+/* Adds the elements WORDS to VALUES, divided by SCALES where these are not NULL. */
 template <class Type>
-CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS], cgx_values values)
+CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
+                             const uint32_t (*scales)[2], cgx_values values)
 {
     float addends[CGX_GROUP];
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
         widen_group<Type>(words[i], addends);
+        if (scales)
+            divide_group(scales[i], addends);
 #pragma unroll
         for (int j = 0; j < CGX_GROUP; j++)
             values[i][j] += addends[j];
@@ -159,7 +174,7 @@ CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cg
                                 words);
         else
             load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
-        add_elements<Type>(words, sums);
+        add_elements<Type>(words, NULL, sums);
     }
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
@@ -284,10 +299,16 @@ CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cg
 #pragma unroll 1
         while (elements != 0) { /* add_grids would ask for the payloads behind, in vain */
             uint32_t words[CGX_GROUPS][Type::WORDS];
+            cgx_scales scales;
 
             load_elements<Type>(place, global_memory(elements), alignment_of<Type>(elements),
                                 words);
-            add_elements<Type>(words, sums);
+            if (args.scales) {
+                load_scales(args, tile, place, scales);
+                add_elements<Type>(words, scales, sums);
+            } else {
+                add_elements<Type>(words, NULL, sums);
+            }
             s++;
             elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : 0;
         }
@@ -307,6 +328,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
     float steps = 0;
     struct cgx_range range;
     uint32_t header;
+    bool overflows;
 
     if (tile->bits == CGX_BITS_EXACT) {
         reduce_exact<Type>(args, tile);
@@ -320,11 +342,11 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
     if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
         add_residuals(args, tile, &place, sums);
     range = bucket_range(&place, sums);
-    header =
-        encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place,
-                                         cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
-                                                          Type::IS_FLOAT16 && args.partial == 0),
-                                         range, sums);
+    overflows = cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
+                                 Type::IS_FLOAT16 && args.partial == 0);
+    if (!STOCHASTIC && !KEEPS && args.scales && args.partial == 0)
+        overflows |= history_overflows<Type>(args, tile, &place, sums, steps);
+    header = encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place, overflows, range, sums);
     if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
         leave_residuals(args, tile, &place, header, sums);
     write_padding(tile, bucket_size, args.payload);
@@ -361,21 +383,25 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                                     \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false, false>)             \
-    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true, false>) \
-    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, false, true>)           \
-    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, false, true>)           \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                           \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false, false>)                      \
-    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true, false>)          \
-    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                           \
-    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)               \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>)    \
-    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                        \
-               encode_rotated<cgx_type_##type, true>)                                            \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)           \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)             \
+#define CGX_KERNELS_OF(type)                                                                   \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false, false, false>)    \
+    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS,                                     \
+               encode<cgx_type_##type, true, false, false>)                                    \
+    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, false, true, false>)  \
+    CGX_KERNEL(cgx_encode_##type##_history, CGX_BLOCKS_KEEPING,                                \
+               encode<cgx_type_##type, false, false, true>)                                    \
+    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, false, true>)         \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, false>)                  \
+    CGX_KERNEL(cgx_decode_##type##_history, CGX_BLOCKS_KEEPING, decode<cgx_type_##type, true>) \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false, false>)                    \
+    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true, false>)        \
+    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                         \
+    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)             \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>)  \
+    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                      \
+               encode_rotated<cgx_type_##type, true>)                                          \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)         \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)           \
     CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4, reduce_rotated<cgx_type_##type, true>)
 
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
