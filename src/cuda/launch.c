@@ -184,8 +184,7 @@ static bool has_history(const struct cgx_work *request, int number)
            request->coding->rounding == CGX_ROUNDING_NEAREST;
 }
 
-/* Encode and reduce have residuals, if any; encode and decode have kernels of their own where there
- * is history. */
+/* Encode and reduce have residuals, if any. */
 static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct cgx_work *request,
                             int number)
 {
@@ -193,7 +192,7 @@ static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct c
 
     if (request->residuals.at && (number == ROTATED || coding->rounding == CGX_ROUNDING_NEAREST))
         return module->residuals[number == ROTATED][request->operation][coding->dtype];
-    if (has_history(request, number) && module->history[request->operation][coding->dtype])
+    if (has_history(request, number))
         return module->history[request->operation][coding->dtype];
     if (number == PLAIN)
         return module->kernels[request->operation][coding->rounding][coding->dtype];

@@ -58,9 +58,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
         for (int i = 0; status == CGX_OK && i < 4; i++)
             status = get_kernel(module, residuals[i / 2][i % 2], type,
                                 &module->residuals[i / 2][i % 2][type]);
-        for (int i = 0; status == CGX_OK && i < CGX_OPERATIONS; i++)
-            if (history[i])
-                status = get_kernel(module, history[i], type, &module->history[i][type]);
+        for (int i = 0; status == CGX_OK && i <= CGX_MEASURE; i++)
+            status = get_kernel(module, history[i], type, &module->history[i][type]);
     }
     return status;
 }

@@ -17,6 +17,8 @@
     X(cgx_decode_##type)                     \
     X(cgx_encode_##type##_history)           \
     X(cgx_decode_##type##_history)           \
+    X(cgx_reduce_##type##_history)           \
+    X(cgx_measure_##type##_history)          \
     X(cgx_encode_##type##_residuals)         \
     X(cgx_reduce_##type##_residuals)         \
     X(cgx_encode_rotated_##type)             \
