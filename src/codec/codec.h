@@ -61,6 +61,26 @@ struct cgx_history {
     float *units;    /* by bucket */
 };
 
+static inline size_t cgx_history_scales_bytes(size_t count)
+{
+    return (count + 63) / 64 * 64;
+}
+
+/* Bytes of memory for a buffer of COUNT elements: one each, and four for each bucket. */
+static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
+{
+    return cgx_history_scales_bytes(count) + cgx_bucket_count(count, bucket_size) * sizeof(float);
+}
+
+/* It lies in MEMORY like this. */
+static inline struct cgx_history cgx_history_in(void *memory, size_t count)
+{
+    unsigned char *scales = (unsigned char *)memory;
+
+    return (struct cgx_history){scales,
+                                (float *)(void *)(scales + cgx_history_scales_bytes(count))};
+}
+
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
      * written, padding as zeros. */

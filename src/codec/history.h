@@ -15,6 +15,8 @@
 
 #include "codec/quant.h"
 
+#define CGX_HISTORY_WIDEST 252.0f
+
 CGX_QUANT float cgx_history_scale(uint32_t code)
 {
     return cgx_bits_float(0x3F800000u + (code << 18));

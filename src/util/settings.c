@@ -32,6 +32,10 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: what quantising loses is added to the next sum in the same place of the step", 27},
      cgx_value_choice, FIELD(error_feedback)},
+    {{"CGX_HISTORY", "0, 1", "0",
+      "1: elements are quantised relative to what has been summed before in the same place of the "
+      "step", 28},
+     cgx_value_choice, FIELD(history)},
     {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
