@@ -41,7 +41,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
 	tests/mpi/reasons tests/mpi/session \
@@ -53,7 +53,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/codec_faults.test \
 	tests/mpi/communicators.test tests/mpi/consensus.test \
 	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
-	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/lab.test \
+	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
@@ -138,7 +138,8 @@ tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \
-	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/sum.c \
+	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/repeat.c \
+	tests/mpi/lib/repeat.h tests/mpi/lib/sum.c \
 	tests/mpi/lib/sum.h tests/mpi/lib/traffic.c tests/mpi/lib/traffic.h
 
 # These are MPI's programs with the library inside ...
