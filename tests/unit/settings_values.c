@@ -80,6 +80,7 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
     {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "on"}}, /* it has other defaults, as profiles do */
+    {"CGX_HISTORY", {NULL}, {"2", "on"}}, /* likewise */
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
@@ -193,6 +194,8 @@ static void test_profiles(void)
        "error feedback has 2 bits and rotates");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
+    s = parse("CGX_HISTORY=1");
+    ok(s.history && s.bits == 4 && s.bucket_size == 128, "CGX_HISTORY=1 has other defaults too");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
     ok(s.error_feedback && s.bits == 8, "a profile comes first");
     s = parse("CGX_PROFILE=bytegrads");
