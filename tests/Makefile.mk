@@ -34,7 +34,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/topo tests/unit/topo_machine tests/unit/watch
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test \
 	tests/unit/exports.test \
-	tests/unit/layers.test tests/unit/linkage.test tests/unit/ops_objects.test \
+	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
 	tests/unit/streams.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
@@ -50,14 +50,14 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/types_classify tests/mpi/warmup
 mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rules.test \
 	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
-	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/codec_faults.test \
-	tests/mpi/communicators.test tests/mpi/consensus.test \
+	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/clients.test \
+	tests/mpi/codec_faults.test tests/mpi/communicators.test tests/mpi/consensus.test \
 	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
-	tests/mpi/reasons.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
+	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/warmup.test tests/mpi/wheel.test
@@ -93,8 +93,8 @@ tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_re
 	tests/unit/codec_reference.h tests/unit/distributions.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
 	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh \
-	tests/mpi/abi_constants.c tests/mpi/lib/watch-launcher \
-	tests/mpi/sums.py
+	tests/mpi/abi_constants.c tests/mpi/client.py tests/mpi/lib/clients.sh \
+	tests/mpi/lib/watch-launcher tests/mpi/sums.py
 
 replay_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/replay.c tests/unit/replay.h
 tests_unit_adapt_SOURCES = tests/unit/adapt.c tests/unit/adapt_steps.h
