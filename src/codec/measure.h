@@ -58,8 +58,8 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
  * give too, and nothing for 1 bit. All zero where the bucket is constant or poisoned. u is that of
  * cgx_grid_over for MIN, MAX. A zero is +0.
  *
- * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: it is what the error of a
- * rotated quantisation is a part of. Zero where the bucket is poisoned. */
+ * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: it is what the error
+ * of a rotated quantisation is a part of. Zero where the bucket is poisoned. */
 struct cgx_sample {
     float min, max;               /* both NaN: the bucket is poisoned at every width */
     uint32_t squares[CGX_WIDTHS]; /* by width - 1 */
