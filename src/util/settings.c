@@ -39,7 +39,7 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_integer, 1, 8, CGX_BITS_EXACT, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", "maxmin, rotated, auto", "maxmin",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
-      "so where the data allows it", 26},
+      "what has less error", 26},
      cgx_value_choice, FEEDBACK("auto"), FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},
