@@ -62,6 +62,20 @@ static unsigned capped(const struct cgx_adapt_segment *segment, const struct opt
     return width;
 }
 
+/* Sets the encoding of segment INDEX, whose width is not chosen. Where it has another in each
+ * family only one of them is allowed. */
+static void choose_family(struct cgx_adapt *adapt, size_t index)
+{
+    const struct cgx_adapt_segment *segment = &adapt->segments[index];
+
+    for (unsigned width = 1; width <= CGX_WIDTHS; width++) {
+        unsigned encoding = cgx_model_pick(segment, width);
+
+        if (encoding > 0)
+            adapt->encodings[index] = (uint8_t)encoding;
+    }
+}
+
 static void add_share(const struct cgx_adapt *adapt, size_t index, struct choice *choice)
 {
     const struct cgx_adapt_segment *segment = &adapt->segments[index];
@@ -69,7 +83,7 @@ static void add_share(const struct cgx_adapt *adapt, size_t index, struct choice
     struct option *option = &choice->options[choice->nshares];
     unsigned least, most;
 
-    if (!cgx_model_knows(segment) || !find_option(segment, option, &least, &most))
+    if (!find_option(segment, option, &least, &most))
         return;
     least = capped(segment, option, least, most);
     option->segment = index;
@@ -126,8 +140,14 @@ static void keep_widths(const struct cgx_adapt *adapt, const struct choice *choi
 static void choose(struct cgx_adapt *adapt, struct choice *choice)
 {
     choice->changes_less = cgx_model_changes_less(adapt);
-    for (size_t i = 0; i < adapt->nsegments; i++)
-        add_share(adapt, i, choice);
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        if (!cgx_model_knows(&adapt->segments[i]))
+            continue;
+        if (cgx_segment_has_widths(adapt->segments[i].about))
+            add_share(adapt, i, choice);
+        else
+            choose_family(adapt, i);
+    }
     if (!isfinite(choice->budget) ||
         cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
         return;

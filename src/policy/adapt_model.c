@@ -196,7 +196,7 @@ void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_la
     for (size_t i = 0; i < layer->nsegments; i++) {
         const struct cgx_adapt_segment *segment = &layer->segments[i];
 
-        if (!cgx_model_knows(segment))
+        if (!cgx_model_knows(segment) || !cgx_segment_has_widths(segment->about))
             continue;
         *error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
         *budget += cgx_model_budget(adapt, segment, changes_less);

@@ -48,7 +48,13 @@ static inline bool cgx_segment_turns(const struct cgx_segment *segment)
     return segment->turned.bits > 0;
 }
 
-/* Whether anything of it is. */
+/* Whether its width is chosen, as it is or turned. */
+static inline bool cgx_segment_has_widths(const struct cgx_segment *segment)
+{
+    return cgx_segment_is_variable(segment) || segment->turned.least < segment->turned.most;
+}
+
+/* Whether anything of it is chosen. */
 static inline bool cgx_segment_is_chosen(const struct cgx_segment *segment)
 {
     return cgx_segment_is_variable(segment) || cgx_segment_turns(segment);

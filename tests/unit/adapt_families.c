@@ -207,7 +207,7 @@ static void test_estimate(void)
     const struct data grown[SEGMENTS] = {{4, 1.5}, {4, 1.5}, {4, 1.5}, {4, 1.5}};
     double error, budget;
 
-    begin(false, 4);
+    begin(true, 4);
     steps(alike, rotated, CGX_ADAPT_FIRST);
     cgx_adapt_estimate(adapt, &adapt->layers[0], &error, &budget);
     ok(fabs(error / (SEGMENTS * error_of(alike, R4)) - 1) < 1e-9 && error == budget,
