@@ -119,16 +119,6 @@ void cgx_feedback_energies(const struct cgx_slice *slice)
 
 /* ---- measured errors ---- */
 
-/* What PIECE is, or would be, if it is rotated, max-min quantised. */
-static struct cgx_piece as_maxmin(const struct cgx_piece *piece)
-{
-    struct cgx_piece maxmin = *piece;
-
-    if (cgx_encoding_is_rotated(piece->bits))
-        maxmin.bits = CGX_WIDTHS;
-    return maxmin;
-}
-
 /* The weight of the bucket of COUNT elements that SAMPLE is of, max-min quantised. */
 static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding rounding,
                             unsigned bits, size_t count)
@@ -146,14 +136,14 @@ static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *pie
                         struct cgx_sampling sampling, const struct cgx_sample *samples,
                         size_t count, struct cgx_finding *finding)
 {
-    const struct cgx_piece maxmin = as_maxmin(piece);
+    const struct cgx_piece measured = cgx_measured(piece);
 
     for (size_t i = 0; i < count; i++) {
         size_t elements =
-            cgx_bucket_elements(&maxmin, plan->bucket_size, cgx_sample_bucket(i, sampling));
+            cgx_bucket_elements(&measured, plan->bucket_size, cgx_sample_bucket(i, sampling));
 
         finding->weights[CGX_FAMILY_MAXMIN] +=
-            sample_weight(&samples[i], plan->rounding, maxmin.bits, elements);
+            sample_weight(&samples[i], plan->rounding, measured.bits, elements);
         finding->weights[CGX_FAMILY_ROTATED] += cgx_sample_power(&samples[i]);
         for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)
             finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);

@@ -23,6 +23,16 @@ struct cgx_measuring {
     bool failed;
 };
 
+/* PIECE as it is measured: max-min quantised, at whatever width if it is rotated. */
+static inline struct cgx_piece cgx_measured(const struct cgx_piece *piece)
+{
+    struct cgx_piece measured = *piece;
+
+    if (cgx_encoding_is_rotated(piece->bits))
+        measured.bits = CGX_WIDTHS;
+    return measured;
+}
+
 /* The samples of PIECE. */
 static inline size_t cgx_measuring_samples(const struct cgx_measuring *measuring,
                                            const struct cgx_piece *piece,

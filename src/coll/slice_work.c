@@ -31,8 +31,7 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
 
 /* ---- measuring ---- */
 
-/* Lists the pieces of BLOCK once more, with offsets from ORIGIN: all sources of a sum share them.
- */
+/* Lists the pieces of BLOCK once more, with offsets from ORIGIN, which sources of a sum share. */
 static struct cgx_piece *list_again(const struct cgx_slice *slice, const struct cgx_block *block,
                                     size_t origin)
 {
@@ -85,9 +84,8 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
     pieces = list_again(slice, block, origin);
     for (size_t i = 0; i < block->npieces; i++) {
         count += cgx_measuring_samples(measuring, &pieces[i], coding);
-        /* A backend measures what is max-min quantised, at all widths. */
-        if (measuring->rotated && cgx_encoding_is_rotated(pieces[i].bits))
-            pieces[i].bits = CGX_WIDTHS;
+        if (measuring->rotated)
+            pieces[i] = cgx_measured(&pieces[i]);
     }
     measuring->failed =
         count > 0 &&
