@@ -92,8 +92,8 @@ CGX_DEVICE uint32_t *sum_in(struct cgx_sample *sample, uint32_t number)
     return number < CGX_WIDTHS ? &sample->squares[number] : &sample->power;
 }
 
-/* Adds the threads' VALUEs up to sum NUMBER of SAMPLE or, with more than a warp to a bucket, to that
- * of the warp in WARPS. */
+/* Adds the threads' VALUEs up to sum NUMBER of SAMPLE or, with more than a warp to a bucket, to
+ * that of the warp in WARPS. */
 CGX_DEVICE void take_sum(const struct cgx_place *place, uint32_t number, uint32_t value,
                          uint32_t (*warps)[CGX_SAMPLE_SUMS], struct cgx_sample *sample)
 {

@@ -35,8 +35,9 @@ size_t cgx_look_words(const struct cgx_plan *plan);
 void cgx_look_set(const struct cgx_plan *plan, const struct cgx_look *look, const float *values,
                   uint32_t *words);
 
-/* Sets the families of all segments to that which they may or must have, by what some rank has seen,
- * bit by bit. False: nobody has looked, and nothing is set. */
+/* Sets FAMILIES to CGX_FAMILY_ROTATED for segments that may be rotated, and else to
+ * CGX_FAMILY_MAXMIN, by what some rank has seen, bit by bit. False: nobody has looked, and nothing
+ * is set. */
 bool cgx_look_judge(const struct cgx_plan *plan, const struct cgx_look *look, const uint32_t *words,
                     uint8_t *families);
 
