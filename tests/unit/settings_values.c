@@ -38,7 +38,7 @@ static const struct variable {
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
      {"1", "2", "3", "5", "6", "7", "8", "32"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
-    {"CGX_CODEC", {"rotated", "ROTATED", "auto"}, {"rotate", "maxmin,rotated", "max-min"}},
+    {"CGX_CODEC", {"rotated", "ROTATED", "maxmin"}, {"rotate", "maxmin,rotated", "max-min"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
      {"64", "128", "256", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
@@ -142,7 +142,7 @@ static void test_defaults(void)
     struct cgx_settings s = parse("");
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
-    ok(s.enable && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN && s.bucket_size == 512 &&
+    ok(s.enable && s.bits == 4 && s.codec == CGX_FAMILY_AUTO && s.bucket_size == 512 &&
            s.minimal_size == 16384 && !s.skip_incomplete_buckets &&
            s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 && s.rounding == CGX_ROUNDING_NEAREST &&
            s.seed == 0 && s.fusion_buffer_bytes == (uint64_t)64 << 20 &&
@@ -168,11 +168,12 @@ static void test_profiles(void)
     struct cgx_settings plain = parse("");
 
     ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
-           s.intra_broadcast && s.minimal_size == 1024,
-       "bytegrad: 8 bits, not adaptive, leaders, from 1024 elements on");
+           s.codec == CGX_FAMILY_MAXMIN && s.intra_broadcast && s.minimal_size == 1024,
+       "bytegrad: 8 bits, max-min quantised, not adaptive, leaders, from 1024 elements on");
     ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
     s.profile = plain.profile;
     s.bits = plain.bits;
+    s.codec = plain.codec;
     s.adaptive = plain.adaptive;
     s.intra_broadcast = plain.intra_broadcast;
     s.minimal_size = plain.minimal_size;
