@@ -82,7 +82,7 @@ static void name_differences(const struct record *record)
             names);
 }
 
-static int reduce_quietly(cgx_mpi_comm comm, void *words, int count)
+static int reduce_quietly(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
@@ -90,29 +90,71 @@ static int reduce_quietly(cgx_mpi_comm comm, void *words, int count)
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->UINT32_T, mpi->MIN, comm);
+    code = mpi->Allreduce(mpi->IN_PLACE, record, 2 * RECORD_WORDS, mpi->UINT32_T, op, comm);
     cgx_errors_restore(comm, handler);
     return code;
 }
 
-/* Data of a rank that takes the record for its own sum hardly looks like a record's version. */
-static bool is_plausible(const struct record *record)
-{
-    uint32_t least = record->words[WORD_RECORD], greatest = ~record->complements[WORD_RECORD];
+/* ---- whether all ranks are here ---- */
 
-    return least > 0 && greatest >= least && greatest < 256;
+/* Of RANK: sums of some of these, counted once or more often, are hardly equal to one another. */
+static uint32_t mark(uint32_t rank)
+{
+    uint32_t mark = rank + 0x9E3779B9u;
+
+    mark = (mark ^ mark >> 16) * 0x85EBCA6Bu;
+    mark = (mark ^ mark >> 13) * 0xC2B2AE35u;
+    return mark ^ mark >> 16;
 }
+
+/* In as many words as the record, which MPI moves in the same way. */
+static void fill_marks(struct record *record, uint32_t sum)
+{
+    for (uint32_t i = 0; i < RECORD_WORDS; i++) {
+        record->words[i] = sum * (4 * i + 1);
+        record->complements[i] = sum * (4 * i + 3);
+    }
+}
+
+/* A rank without this library takes what comes for parts of its own sum, and sends such parts: MPI
+ * finds them too long, or loses that error and adds up what it has. *HERE: all ranks were added up,
+ * each of them once. */
+static int call_roll(cgx_mpi_comm comm, bool *here)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct record sum, expected;
+    uint32_t all = 0;
+    int code, rank, size;
+
+    code = mpi->Comm_rank(comm, &rank);
+    if (code == CGX_MPI_SUCCESS)
+        code = mpi->Comm_size(comm, &size);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    for (int i = 0; i < size; i++)
+        all += mark((uint32_t)i);
+    fill_marks(&sum, mark((uint32_t)rank));
+    fill_marks(&expected, all);
+    code = reduce_quietly(comm, &sum, mpi->SUM);
+    *here = memcmp(&sum, &expected, sizeof sum) == 0;
+    return code;
+}
+
+/* ---- settings ---- */
 
 int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
                        bool *final)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct record record;
+    bool here = false;
     int code, rank;
 
     *equal = *final = false;
+    code = call_roll(comm, &here);
     fill_record(&record, agreement);
-    code = reduce_quietly(comm, &record, 2 * RECORD_WORDS);
+    if (code == CGX_MPI_SUCCESS && here)
+        code = reduce_quietly(comm, &record, mpi->MIN);
     if (code != CGX_MPI_SUCCESS) {
         cgx_mpi_log_error(
             mpi,
@@ -122,7 +164,7 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
         mpi->Comm_call_errhandler(comm, code);
         return code;
     }
-    if (!is_plausible(&record))
+    if (!here)
         return cgx_errors_raise(comm,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;
