@@ -60,7 +60,8 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/reasons.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
-	tests/mpi/types_classify.test tests/mpi/warmup.test tests/mpi/wheel.test
+	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
+	tests/mpi/wheel.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
 	tests/mpi/lib/libmpitest.la

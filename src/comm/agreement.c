@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/format.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/timeline.h"
@@ -22,6 +23,8 @@ enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
 #define WORD_NAME (RECORD_WORDS - 2)
 /* May differ: nothing depends on it but who writes a timeline. */
 #define WORD_TIMELINE (RECORD_WORDS - 3)
+/* Of messages. */
+#define WORD_FORMAT (RECORD_WORDS - 4)
 
 /* One reduction gives the least of each word and, from the complements, the greatest. */
 struct record {
@@ -39,6 +42,7 @@ static void fill_record(struct record *record, const struct cgx_agreement *agree
     record->words[WORD_HINTS] = agreement->hints;
     record->words[WORD_NAME] = agreement->name;
     record->words[WORD_TIMELINE] = cgx_timeline_word();
+    record->words[WORD_FORMAT] = CGX_FORMAT_VERSION;
     for (size_t i = 0; i < RECORD_WORDS; i++)
         record->complements[i] = ~record->words[i];
 }
@@ -51,6 +55,8 @@ static const char *word_name(size_t word)
         return "hints (MPI_Comm_set_info)";
     if (word == WORD_NAME)
         return "the communicator's name";
+    if (word == WORD_FORMAT)
+        return "the format of messages";
     if (word >= WORD_SETTINGS) {
         name = cgx_settings_slot_name(word - WORD_SETTINGS);
         return name ? name : "a setting of another version";
@@ -73,13 +79,19 @@ static void name_differences(const struct record *record)
             continue;
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                    length ? ", " : "", word_name(i));
+        if (i == WORD_FORMAT && length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length,
+                                       " (CGX_FORMAT_VERSION %u to %u)", record->words[i],
+                                       ~record->complements[i]);
         if (length >= sizeof names)
             break;
     }
-    cgx_log(CGX_LOG_ERROR,
-            "ranks differ in %s: set the same everywhere; until then every call on this "
-            "communicator is exact",
-            names);
+    cgx_log(
+        CGX_LOG_ERROR,
+        "ranks differ in %s: %s everywhere; until then every call on this communicator is exact",
+        names,
+        differs(record, WORD_LIBRARY) || differs(record, WORD_FORMAT) ? "install the same library"
+                                                                      : "set the same");
 }
 
 static int reduce_quietly(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
