@@ -136,6 +136,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
     if (!stats)
         return;
+    pthread_mutex_lock(&stats->lock);
     for (size_t i = 0; i < adapt->nlayers; i++) {
         const struct cgx_adapt_layer *about = &adapt->layers[i];
         struct cgx_stats_layer *layer;
@@ -156,6 +157,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     stats->over = error > 0 ? error / budget : 0;
     if (!(stats->over <= stats->most_over))
         stats->most_over = stats->over;
+    pthread_mutex_unlock(&stats->lock);
 }
 
 /* ---- calls ---- */
@@ -193,17 +195,15 @@ static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checke
     }
 }
 
-void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
-                          const struct cgx_checked *checked)
+static void count_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+                             const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
+                             const struct cgx_checked *checked)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
-    if (!stats)
-        return;
     if (!cgx_plan_is_placed(plan))
         key.position = CGX_POSITION_NONE;
     else if (placed)
@@ -231,36 +231,66 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     count_checked(layer, checked);
 }
 
+void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
+                          const struct cgx_checked *checked)
+{
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
+    count_compressed(stats, key, coll, outcome, seconds, checked);
+    pthread_mutex_unlock(&stats->lock);
+}
+
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key)
 {
     struct cgx_stats_layer *layer = NULL;
 
     if (!stats)
         return;
+    pthread_mutex_lock(&stats->lock);
     if (key.position != CGX_POSITION_NONE)
         layer = look_up(stats, (struct cgx_stats_key){key.position, key.call, 0});
     key.position = CGX_POSITION_NONE;
     if (!layer)
         layer = layer_of(stats, key);
     layer->exact++;
+    pthread_mutex_unlock(&stats->lock);
 }
 
 void cgx_stats_held(struct cgx_stats *stats)
 {
-    if (stats)
-        stats->held++;
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
+    stats->held++;
+    pthread_mutex_unlock(&stats->lock);
 }
 
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements)
 {
-    if (stats)
-        count_elements(&stats->exact[reason], elements);
-}
-
-void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence)
-{
     if (!stats)
         return;
+    pthread_mutex_lock(&stats->lock);
+    count_elements(&stats->exact[reason], elements);
+    pthread_mutex_unlock(&stats->lock);
+}
+
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
+                    bool begins_step)
+{
+    unsigned interval = cgx_config()->stats_interval;
+    bool begins, due;
+
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
+    begins = begins_step || stats->step == 0;
+    due = begins && interval > 0 && stats->steps > 0 && stats->steps % interval == 0;
+    stats->steps += begins;
+    pthread_mutex_unlock(&stats->lock);
+    if (due)
+        cgx_stats_write(CGX_STATS_RUNS);
 }

@@ -106,13 +106,17 @@ static size_t sequence(const unsigned char *text)
     return bytes;
 }
 
-/* Bytes that are no UTF-8 are taken for Latin-1. */
+/* Bytes that are no UTF-8 are taken for Latin-1; VALUE may be NULL. */
 static void put_string(struct json *json, const char *name, const char *value)
 {
     const unsigned char *text = (const unsigned char *)value;
     size_t bytes;
 
     begin_value(json, name);
+    if (!value) {
+        fputs("null", json->out);
+        return;
+    }
     fputc('"', json->out);
     for (; *text != '\0'; text += bytes ? bytes : 1) {
         bytes = sequence(text);
@@ -297,6 +301,9 @@ static void put_process(struct json *json)
 
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
 {
+    static const char *const ends[] = {[CGX_STATS_FINALIZES] = "MPI_Finalize",
+                                       [CGX_STATS_ABORTS] = "MPI_Abort",
+                                       [CGX_STATS_EXITS] = "exit"};
     struct json json = {.out = out};
 
     open_list(&json, NULL, '{');
@@ -304,6 +311,7 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
     put_string(&json, "version", PACKAGE_VERSION);
     put_count(&json, "rank", (uint64_t)world->rank);
     put_count(&json, "ranks", (uint64_t)world->size);
+    put_string(&json, "end", ends[world->when]);
     put_process(&json);
     open_list(&json, "communicators", '[');
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
