@@ -56,7 +56,8 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
                                       .type = cgx_recurrence_type(key.call),
                                       .error = NAN,
                                       .budget = NAN,
-                                      .noise = NAN};
+                                      .noise = NAN,
+                                      .over_noise = NAN};
     return found;
 }
 
@@ -128,10 +129,30 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
     }
 }
 
+/* Of a part of what may not be known, and is 0 then. */
+static double ratio_or_nan(double value, double to)
+{
+    return to > 0 ? value / to : NAN;
+}
+
+static void count_choice(struct cgx_stats *stats, const struct cgx_stats_choice *choice)
+{
+    uint64_t number = stats->plans++;
+
+    stats->guards += choice->cause == CGX_STATS_GUARD;
+    stats->over = choice->over;
+    if (!(stats->over <= stats->most_over))
+        stats->most_over = stats->over;
+    stats->choices[cgx_stats_place(number, stats->plans)] = *choice;
+}
+
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     const struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
-    enum cgx_stats_cause cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD : CGX_STATS_PERIOD;
+    struct cgx_stats_choice choice = {.step = adapt->steps,
+                                      .cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD
+                                                                       : CGX_STATS_PERIOD};
+    struct cgx_adapt_powers powers, all = {0, 0, 0};
     double error = 0, budget = 0;
 
     if (!stats)
@@ -146,17 +167,19 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
         layer =
             layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
-        layer->noise = cgx_adapt_noise(about);
+        powers = cgx_adapt_powers(about);
+        layer->noise = ratio_or_nan(powers.noise, powers.power);
+        layer->over_noise = ratio_or_nan(powers.error, powers.noise);
         error += layer->error;
         budget += layer->budget;
+        all.error += powers.error;
+        all.noise += powers.noise;
         if (layer != &stats->other)
-            follow_plan(layer, about->plan, adapt->steps, cause);
+            follow_plan(layer, about->plan, choice.step, choice.cause);
     }
-    stats->plans++;
-    stats->guards += cause == CGX_STATS_GUARD;
-    stats->over = error > 0 ? error / budget : 0;
-    if (!(stats->over <= stats->most_over))
-        stats->most_over = stats->over;
+    choice.over = cgx_stats_ratio(error, budget);
+    choice.over_noise = ratio_or_nan(all.error, all.noise);
+    count_choice(stats, &choice);
     pthread_mutex_unlock(&stats->lock);
 }
 

@@ -22,7 +22,8 @@
 #include "policy/adapt.h"
 #include "policy/recurrence.h"
 
-/* Width changes kept of each layer: the first so many and the last so many. */
+/* Changes of widths kept of each layer, and choices of each communicator: the first so many and the
+ * last so many. */
 #define CGX_STATS_CHANGES 32
 
 /* Layers of a communicator; what there is beyond is counted as one. */
@@ -65,12 +66,20 @@ struct cgx_stats_layer {
     double residuals;         /* bytes of memory, in the last call that had any */
     double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
     double error, budget;     /* at the last plan, as in a change; NaN: none */
-    double noise;             /* cgx_adapt_noise, at the last plan; NaN: not known */
+    /* Of cgx_adapt_powers, at the last plan; NaN: not known. */
+    double noise;      /* over the power */
+    double over_noise; /* error over noise */
     uint64_t checked, beyond;
     double square, norm; /* squared errors and squared exact sums of the calls that were compared */
     uint64_t nchanges;
-    /* The first CGX_STATS_CHANGES and, behind them, the last ones: cgx_stats_change. */
-    struct cgx_stats_change *changes;
+    struct cgx_stats_change *changes; /* cgx_stats_place */
+};
+
+/* A choice of the widths of all layers. */
+struct cgx_stats_choice {
+    uint64_t step; /* as in a change */
+    enum cgx_stats_cause cause;
+    double over, over_noise; /* estimated error over budget, and over noise; NaN: not known */
 };
 
 struct cgx_stats_count {
@@ -93,21 +102,31 @@ struct cgx_stats {
     uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
+    struct cgx_stats_choice choices[2 * CGX_STATS_CHANGES]; /* cgx_stats_place */
     struct cgx_stats_layer other; /* the calls of all for which there is no room */
     size_t nlayers;
     uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
     struct cgx_stats_layer layers[CGX_STATS_LAYERS];
 };
 
+/* Where the one with NUMBER, below COUNT, is kept: the first CGX_STATS_CHANGES and, behind them,
+ * the last ones. SIZE_MAX: it is not. */
+static inline size_t cgx_stats_place(uint64_t number, uint64_t count)
+{
+    if (number < CGX_STATS_CHANGES)
+        return (size_t)number;
+    if (number + CGX_STATS_CHANGES < count)
+        return SIZE_MAX;
+    return CGX_STATS_CHANGES + (size_t)(number % CGX_STATS_CHANGES);
+}
+
 /* The change with NUMBER, below nchanges, if it is kept. */
 static inline struct cgx_stats_change *cgx_stats_change(const struct cgx_stats_layer *layer,
                                                         uint64_t number)
 {
-    if (number < CGX_STATS_CHANGES)
-        return &layer->changes[number];
-    if (number + CGX_STATS_CHANGES < layer->nchanges)
-        return NULL;
-    return &layer->changes[CGX_STATS_CHANGES + number % CGX_STATS_CHANGES];
+    size_t place = cgx_stats_place(number, layer->nchanges);
+
+    return place == SIZE_MAX ? NULL : &layer->changes[place];
 }
 
 /* The last one; NULL: there was none. */
