@@ -62,9 +62,10 @@ def signed(value):
 
 
 def text(value):
+    """A string, of which a terminal obeys no character."""
     if not isinstance(value, str):
         raise ValueError("a name is no string")
-    return value
+    return "".join(character if character.isprintable() else " " for character in value)
 
 
 def items(value, kind):

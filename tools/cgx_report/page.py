@@ -149,8 +149,8 @@ def _widths(stats):
     if any(layer.changes for layer in stats.layers):
         parts += [
             _p(
-                "Bits to an element, layer by layer: the library gives more to layers that need them, and "
-                "fewer to others. The number is the mean of the layer's segments.",
+                "Bits to an element, layer by layer: the library gives more to layers that need them, "
+                "and fewer to others. The number is the mean of the layer's segments.",
                 "note",
             ),
             _legend([(f"w{bits}", f"{bits}") for bits in range(1, 9)] + [("w32", "32: exact")]),
@@ -246,9 +246,9 @@ def _times(trace):
         return parts + [_p("There are no compressed calls in the timeline.", "note")]
     parts += [
         _p(
-            "Large calls go in slices, two at a time, so that stages may add up to more than the calls. "
-            "A long reduce-scatter on one rank waits for another rank; a long one on all ranks is the "
-            "network.",
+            "Large calls go in slices, two at a time, so that stages may add up to more than the "
+            "calls. A long reduce-scatter on one rank waits for another rank; a long one on all ranks "
+            "is the network.",
             "note",
         ),
         _legend([(STAGES[stage][1], STAGES[stage][0]) for stage in there]),
@@ -262,8 +262,8 @@ def _times(trace):
         parts += [
             "<h3>One call</h3>",
             _p(
-                f"{units.count(call.elements)} elements in {units.counted(call.slices, 'slice')}, of median "
-                "duration among the largest. Numbers are those of slices.",
+                f"{units.count(call.elements)} elements in {units.counted(call.slices, 'slice')}, "
+                "of median duration among the largest. Numbers are those of slices.",
                 "note",
             ),
             _figure("example", times.example, trace),

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-"""Plots of statistics. Each is a function of the statistics and a width, and gives a drawing or, where
-there is nothing to draw, None. Labels stand above what they name, so that they have the whole width.
+"""Plots of statistics. Each is a function of the statistics and a width, and gives a drawing or,
+where there is nothing to draw, None. Labels stand above what they name, so that they have the whole
+width.
 """
 
 from . import units, words
@@ -25,8 +26,12 @@ def _left_out(drawing, layers, top):
 
 
 def _size_axis(drawing, scale, top, bottom, name):
-    ticks = [(tick, units.size(tick).replace(".0 ", " ")) for tick in scale.ticks(60)]
+    ticks = [(tick, units.size(tick).replace(".0 ", " ")) for tick in scale.ticks(70)]
     axis_below(drawing, scale, ticks, top, bottom, name)
+
+
+def _count_width(most):
+    return text_width(units.count(round(most)))
 
 
 def _row(drawing, top, label, figures):
@@ -62,7 +67,7 @@ def calls(stats, width):
 
 
 def bytes_sent(stats, width):
-    """Of all compressed calls and of the largest layers: sent, at the base width, and uncompressed."""
+    """Of all compressed calls and of the largest layers: sent, at base width, and uncompressed."""
     layers = stats.layers
     if not stats.bytes.plain:
         return None
@@ -123,8 +128,13 @@ def widths(stats, width):
     scale = Scale(max(layer.end for layer in shown), EDGE, width - 2 * EDGE)
     row = ROW + 4
     bottom = row * len(shown)
-    ticks = [(tick, units.count(round(tick))) for tick in scale.ticks(50, whole=True)]
-    axis_below(drawing, scale, ticks, 0, bottom, "steps with compressed calls")
+    ticks = [
+        (tick, units.count(round(tick)))
+        for tick in scale.ticks(_count_width(scale.most), whole=True)
+    ]
+    placed = any(layer.position is not None for layer in shown)
+    name = "steps" if placed else "compressed calls of the layer"
+    axis_below(drawing, scale, ticks, 0, bottom, name)
     for number, layer in enumerate(shown):
         figures = f"now {units.bits(layer.bits)} bits"
         _row(drawing, row * number, words.layer(layer, several), figures)
@@ -164,14 +174,17 @@ def errors(communicator, width):
     drawing = Drawing(width, "Squared error at each choice of widths, over budget and noise")
     left = 52
     across = Scale(max(choice.step for choice in choices), left, width - left - EDGE)
-    up = LogScale(limits[0] / 1.5, limits[1] * 1.5, 2 * EDGE + _PLOT, -_PLOT)
-    ticks = [(tick, units.count(round(tick))) for tick in across.ticks(50, whole=True)]
-    axis_below(drawing, across, ticks, 2 * EDGE, 2 * EDGE + _PLOT, "steps")
+    up = LogScale(limits[0] / 1.5, limits[1] * 1.5, TEXT + EDGE + _PLOT, -_PLOT)
+    ticks = [
+        (tick, units.count(round(tick)))
+        for tick in across.ticks(_count_width(across.most), whole=True)
+    ]
+    axis_below(drawing, across, ticks, TEXT + EDGE, TEXT + EDGE + _PLOT, "steps")
     for value, label in up.ticks(8):
         drawing.line(left, up(value), width - EDGE, up(value), "grid")
         drawing.text(left - 6, up(value) + 4, label, "muted", "end")
     drawing.line(left, up(1), width - EDGE, up(1), "limit")
-    drawing.text(left, EDGE + 2, "squared error, relative; logarithmic", "muted")
+    drawing.text(left, TEXT, "squared error, relative; logarithmic", "muted")
     for attribute, name, style in SERIES:
         known = [
             (choice, getattr(choice, attribute)) for choice in choices if getattr(choice, attribute)
@@ -210,7 +223,7 @@ def layer_errors(stats, width):
             drawing,
             top,
             words.layer(layer, several),
-            f"{units.ratio(layer.over_budget)}; {units.ratio(layer.over_noise)}",
+            f"{units.ratio(layer.over_budget)} of budget, {units.ratio(layer.over_noise)} of noise",
         )
         for attribute, name, style in SERIES:
             value = getattr(layer, attribute)

@@ -26,8 +26,8 @@ REASONS = {
         (
             "small",
             "Too few elements (CGX_COMPRESSION_MINIMAL_SIZE).",
-            "Nothing to do where these are few bytes, as biases and losses are. Else fuse them into larger "
-            "sums, or lower CGX_COMPRESSION_MINIMAL_SIZE.",
+            "Nothing to do where these are few bytes, as biases and losses are. Else fuse them into "
+            "larger sums, or lower CGX_COMPRESSION_MINIMAL_SIZE.",
         ),
         ("large", "More than 2^48 elements.", "Sum in several parts."),
         (
@@ -63,13 +63,14 @@ REASONS = {
         (
             "not_recurring",
             "The sums do not recur, or had not yet shown that they do.",
-            "Nothing to do where these are the first steps of a long run. Else tell the step's length "
-            "(step=N in CGX_RULES), or set CGX_WARMUP=0 if all large sums are gradients.",
+            "Nothing to do where these are the first steps of a long run. Else tell the step's "
+            "length (step=N in CGX_RULES), or set CGX_WARMUP=0 if all large sums are gradients.",
         ),
         (
             "stray",
             "The sum is no part of the program's step.",
-            "Nothing to do for metrics and evaluations. If it is a gradient, say recurs=always in CGX_RULES.",
+            "Nothing to do for metrics and evaluations. If it is a gradient, say recurs=always in "
+            "CGX_RULES.",
         ),
         ("rule", "A rule of CGX_RULES says so.", _NOTHING),
         ("hint", "A hint of the communicator says so.", _NOTHING),
@@ -82,8 +83,8 @@ REASONS = {
         (
             "held",
             "Ranks contribute nearly the same values, as averaged weights are.",
-            "Nothing to do unless these are gradients: then set CGX_CONSENSUS=0, or say consensus=off in "
-            "CGX_RULES.",
+            "Nothing to do unless these are gradients: then set CGX_CONSENSUS=0, or say "
+            "consensus=off in CGX_RULES.",
         ),
         (
             "unknown_sum",

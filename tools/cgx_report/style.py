@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-"""The style sheet of the page. Colours are told apart with any colour vision (Okabe and Ito's, and one
-hue from light to dark for widths), and are never all that tells things apart."""
+"""The style sheet of the page. Colours are told apart with any colour vision (after Okabe and Ito,
+and one hue from light to dark for widths), and are never all that tells things apart."""
 
 _LIGHT = {
     "ground": "#ffffff",
@@ -25,7 +25,7 @@ _LIGHT = {
     "gather-inside": "#cc79a7",
     "decode": "#56b4e9",
     "wait": "#9aa4ae",
-    "on-stage": "#ffffff",
+    "ink": "#ffffff",
     "warning": "#fff4e0",
 }
 _DARK = {
@@ -49,7 +49,7 @@ _DARK = {
     "gather-inside": "#eaa9cc",
     "decode": "#9bd7ff",
     "wait": "#6e7b88",
-    "on-stage": "#0f1419",
+    "ink": "#0f1419",
     "warning": "#3a2d12",
 }
 
@@ -84,6 +84,7 @@ main { max-width: 960px; margin: 0 auto; padding: 16px; }
 h1 { font-size: 1.5rem; margin: 8px 0; }
 h2 { font-size: 1.15rem; margin: 32px 0 4px; padding-top: 16px; border-top: 1px solid var(--grid); }
 h3 { font-size: 1rem; margin: 20px 0 4px; }
+h1, h2, h3 { overflow-wrap: anywhere; }
 p { margin: 6px 0; max-width: 72ch; overflow-wrap: anywhere; }
 .verdict { font-size: 1.1rem; }
 .note, .source { color: var(--muted); font-size: 0.9rem; }
@@ -95,10 +96,11 @@ p { margin: 6px 0; max-width: 72ch; overflow-wrap: anywhere; }
 .tiles dd { margin: 0; font-size: 1.5rem; font-weight: 600; overflow-wrap: anywhere; }
 figure { margin: 12px 0; }
 svg { display: block; width: 100%; height: auto; }
-svg.narrow { max-width: 520px; margin: 0 auto; }
+svg.narrow { max-width: 560px; margin: 0 auto; }
 svg.wide { display: none; }
-@media (min-width: 720px) { svg.wide { display: block; } svg.narrow { display: none; } }
-text { font-size: 12px; fill: var(--text); }
+@media (min-width: 820px) { svg.wide { display: block; } svg.narrow { display: none; } }
+text { font-size: 12px; fill: var(--text); paint-order: stroke; stroke: var(--ground);
+  stroke-width: 4px; stroke-linejoin: round; }
 text.muted { fill: var(--muted); }
 text.figure { fill: var(--muted); font-variant-numeric: tabular-nums; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; list-style: none; padding: 0; margin: 8px 0;
@@ -165,10 +167,13 @@ def style():
     filled = [f".{name} {{ fill: var(--{name}); background: var(--{name}); }}" for name in _FILLED]
     for number in range(1, 9):
         filled.append(f".w{number} {{ fill: var(--w{number}); background: var(--w{number}); }}")
-        filled.append(f"text.on-w{number} {{ fill: var(--on-w{number}); }}")
+        filled.append(f"text.on-w{number} {{ fill: var(--on-w{number}); stroke: none; }}")
     filled += [
         ".w32 { fill: var(--exact); background: var(--exact); }",
-        "text.on-w32, text.on-stage { fill: var(--on-stage); }",
+        "text.on-w32, text.on-encode, text.on-scatter, text.on-sum, text.on-gather"
+        " { fill: var(--ink); stroke: none; }",
+        "text.on-scatter-inside, text.on-gather-inside, text.on-decode"
+        " { fill: #0f1419; stroke: none; }",
         ".unknown { fill: var(--grid); background: var(--grid); }",
         ".key.line.limit { border-color: var(--limit); background: none; }",
         ".key.upright { width: 3px; background: var(--base); }",

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-"""Drawings as SVG: text, shapes and axes. Colours are classes, which the page's style sheet knows."""
+"""Drawings as SVG: text, shapes and axes. Colours are classes of the page's style sheet."""
 
 import html
 import math
 
 # Of the text, in units of the drawing; the page scales a drawing by little.
 TEXT = 12
-_CHARACTER = 6.7
+_CHARACTER = 7.4  # of the widest fonts, on average
 
 MARGIN = 6
 
@@ -125,7 +125,7 @@ class SizeScale(Scale):
     """Of bytes: round in their unit."""
 
     def ticks(self, widest, whole=False):
-        unit = 1024 ** min(4, max(0, int(math.log(self.most, 1024)))) if self.most >= 1 else 1
+        unit = 1024 ** min(6, max(0, int(math.log(self.most, 1024)))) if self.most >= 1 else 1
         return [tick * unit for tick in Scale(self.most / unit, 0, self.length).ticks(widest)]
 
 

@@ -106,36 +106,34 @@ def _put_bytes(out, stats):
     out.line(f"Saved: {units.size(saved)}, {units.percent(saved, stats.bytes.plain)}.", 2)
 
 
+def _put_layer(out, layer):
+    out.bar(
+        words.layer(layer, False), f"{units.bits(layer.bits)} of 32", min(layer.bits or 0, 8), 8
+    )
+    if layer.changes:
+        out.line(
+            f"now {layer.changes[-1].widths}; "
+            f"{units.counted(max(0, layer.all_changes - 1), 'change')} in "
+            f"{units.counted(layer.compressed, 'call')}; "
+            f"sent {units.size(layer.bytes.sent)} of {units.size(layer.bytes.plain)}",
+            6,
+        )
+
+
 def _put_widths(out, stats):
     out.title("Widths of layers, in bits")
-    layers = stats.layers
-    if not layers:
+    shown = largest(stats.layers, LAYERS)
+    if not shown:
         out.line(words.no_widths(stats), 2)
-    several = words.has_several(layers)
-    for layer in largest(layers, LAYERS):
-        out.bar(
-            words.layer(layer, several),
-            f"{units.bits(layer.bits)} of 32",
-            min(layer.bits or 0, 8),
-            8,
-        )
-        if layer.changes:
-            out.line(
-                f"now {layer.changes[-1].widths}; "
-                f"{units.counted(max(0, layer.all_changes - 1), 'change')} in "
-                f"{units.counted(layer.compressed, 'call')}; "
-                f"sent {units.size(layer.bytes.sent)} of {units.size(layer.bytes.plain)}",
-                6,
-            )
-    if len(layers) > LAYERS:
-        out.line(f"... and {len(layers) - LAYERS} layers of fewer bytes.", 2)
     for communicator in stats.communicators:
-        if communicator.layers:
-            out.line(
-                f"{communicator.name}, {units.counted(communicator.ranks, 'rank')}: "
-                f"{words.step(communicator)}",
-                2,
-            )
+        own = [layer for layer in shown if layer.communicator is communicator]
+        if own:
+            ranks = units.counted(communicator.ranks, "rank")
+            out.line(f"{communicator.name}, {ranks}: {words.step(communicator)}", 2)
+        for layer in own:
+            _put_layer(out, layer)
+    if len(stats.layers) > LAYERS:
+        out.line(f"... and {len(stats.layers) - LAYERS} layers of fewer bytes.", 2)
 
 
 def _put_errors(out, stats):
@@ -143,19 +141,16 @@ def _put_errors(out, stats):
     chosen = [one for one in stats.communicators if one.choices]
     out.line(words.budget(stats) if chosen else words.no_errors(stats), 2)
     for one in chosen:
-        last = one.choices[-1]
-        for what, value, values in (
-            ("budget", last.over_budget, [choice.over_budget for choice in one.choices]),
-            ("gradient's noise", last.over_noise, [choice.over_noise for choice in one.choices]),
+        if len(chosen) > 1:
+            out.line(one.name, 2)
+        for what, values in (
+            ("over the budget", [choice.over_budget for choice in one.choices]),
+            ("over the gradient's own noise", [choice.over_noise for choice in one.choices]),
         ):
+            value, most = values[-1], max((value or 0 for value in values), default=0)
             if value is not None:
-                most = max(value for value in values if value is not None)
-                out.bar(
-                    f"{one.name}, over the {what}",
-                    f"{units.ratio(value)} (most {units.ratio(most)})",
-                    value,
-                    max(1, most),
-                )
+                figures = f"{units.ratio(value)} (most {units.ratio(most)})"
+                out.bar(what, figures, value, max(1, most))
     checked = sum(layer.checked for layer in stats.layers)
     if checked:
         beyond = sum(layer.beyond for layer in stats.layers)

@@ -128,7 +128,7 @@ def example(trace, width):
                     x + length / 2,
                     tops[rank.rank, span.slot] + 11,
                     str(span.slice),
-                    "on-stage",
+                    f"on-{STAGES[span.stage][1]}",
                     "middle",
                 )
     return drawing

@@ -54,7 +54,7 @@ class Rank:
         self.undone = 0
         self.sent = 0
         self.stages = collections.defaultdict(Kind)
-        # Of the example: whether it is shown of this rank, the rank's part, and what was done there.
+        # Of the example: whether it is shown of this rank, the rank's part, and what was done.
         self.is_shown = False
         self.call = None
         self.spans = []
@@ -72,7 +72,7 @@ class Example:
             self._candidates.append(call)
 
     def choose(self):
-        """Of the calls with most slices, and of these of those with most elements, the median one."""
+        """The median one of those with most slices and, of these, most elements."""
         if self.call or not self._candidates:
             return
         most = max((call.slices, call.elements) for call in self._candidates)

@@ -28,10 +28,11 @@ def size(number):
     sign, number = ("−", -number) if number < 0 else ("", number)
     if number < 1024:
         return f"{sign}{number:.0f} B"
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
+    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
         number /= 1024
-        if number < 1000 or unit == "TiB":
+        if number < 1000:
             return f"{sign}{number:.{0 if number >= 100 else 1}f} {unit}"
+    return f"{sign}{number:.1e} EiB"
 
 
 def percent(part, whole):

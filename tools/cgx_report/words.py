@@ -4,12 +4,16 @@
 """What is said in the terminal and on the page alike: sentences, and names of things."""
 
 from . import units
+from .reasons import reason
 
 _ENDS = {
     "MPI_Finalize": "to its end, in MPI_Finalize",
     "MPI_Abort": "until it called MPI_Abort",
     "exit": "until it exited without MPI_Finalize",
 }
+
+# Characters of a communicator's name before that of a layer.
+NAME = 20
 
 # Reasons for which nothing is to be done, however many bytes have them.
 _AS_MEANT = {
@@ -80,8 +84,8 @@ def warnings(stats):
     for exact in stats.exact:
         if exact.reason not in _AS_MEANT and exact.units > 0.2 * stats.summed_bytes:
             lines.append(
-                f"{units.percent(exact.units, stats.summed_bytes)} of the bytes stayed exact for a "
-                f"reason that can be changed: {exact.reason}."
+                f"{units.percent(exact.units, stats.summed_bytes)} of the bytes stayed exact: "
+                f"{exact.reason}. {reason(exact.reason).advice}"
             )
     return lines
 
@@ -92,7 +96,10 @@ def layer(of, with_communicator):
     if of.position is None and of.rule:
         place = f"rule {of.rule}"
     name = f"{place}, {units.short_count(of.elements)} × {of.datatype}"
-    return f"{of.communicator.name}: {name}" if with_communicator else name
+    communicator = of.communicator.name
+    if len(communicator) > NAME:
+        communicator = communicator[: NAME - 1] + "…"
+    return f"{communicator}: {name}" if with_communicator else name
 
 
 def has_several(layers):
@@ -122,8 +129,8 @@ def no_errors(stats):
     if not stats.adaptive:
         return budget(stats)
     return (
-        "Widths have not been chosen yet: that takes compressed calls at known places of the step, and "
-        "three steps of them."
+        "Widths have not been chosen yet: that takes compressed calls at known places of the step, "
+        "and three steps of them."
     )
 
 
@@ -134,14 +141,15 @@ def step(communicator):
     after = f"after {units.counted(communicator.after, 'large sum')}"
     if communicator.positions:
         return f"Its step has {units.counted(communicator.positions, 'large sum')}; known {after}."
-    return f"Its calls recur (told by {communicator.evidence}, {after}), at no known place in the step."
+    evidence = f"told by {communicator.evidence}, {after}"
+    return f"Its calls recur ({evidence}), at no known place in the step."
 
 
 def trace_source(trace):
     dropped = sum(rank.dropped for rank in trace.ranks)
     line = f"{units.counted(trace.events, 'event')} of {units.counted(len(trace.ranks), 'rank')}"
     if dropped:
-        line += f"; {units.counted(dropped, 'later event')} were dropped, so this is the beginning of the run"
+        line += f"; {units.counted(dropped, 'later event')} were dropped: this is how the run began"
     error = max((rank.clock_error for rank in trace.ranks), default=0)
     if error:
         line += f"; clocks may be off by {units.seconds(error)}"
