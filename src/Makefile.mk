@@ -32,6 +32,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_backend.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
+	src/codec/history.h \
+	src/codec/host_history.c src/codec/host_history.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
 	src/codec/host_rotated.c src/codec/host_rotated.h \
@@ -117,7 +119,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/offer.c src/comm/offer.h \
-	src/comm/input.c src/comm/input.h \
+	src/comm/history.c src/comm/history.h src/comm/input.c src/comm/input.h \
 	src/comm/override.c src/comm/override.h \
 	src/comm/residuals.c src/comm/residuals.h \
 	src/comm/planned.c src/comm/planned.h \
@@ -151,9 +153,10 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 	src/cuda/launch.h src/cuda/module.h src/cuda/numa.h src/cuda/pin.h src/cuda/host_fallback.h \
 	src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/measure.cuh src/cuda/ranges.cuh \
+	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh src/cuda/ranges.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
-	src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/tile.cuh
+	src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/sums.cuh \
+	src/cuda/tile.cuh
 EXTRA_DIST += $(cuda_headers) $(kernel_sources)
 if CUDA
 libcgxcore_la_SOURCES += $(cuda_sources)
@@ -165,7 +168,7 @@ endif
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h src/codec/encoding.h \
-		src/codec/format.h src/codec/measure.h src/codec/quant.h src/codec/rotated.h \
+		src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu

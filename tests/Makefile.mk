@@ -22,7 +22,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
 	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
-	tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
+	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/residuals tests/unit/room \
@@ -42,7 +42,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
 	tests/mpi/reasons tests/mpi/session \
@@ -54,7 +54,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/codec_faults.test \
 	tests/mpi/communicators.test tests/mpi/consensus.test \
 	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
-	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/lab.test \
+	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
@@ -141,7 +141,8 @@ tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \
-	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/sum.c \
+	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/repeat.c \
+	tests/mpi/lib/repeat.h tests/mpi/lib/sum.c \
 	tests/mpi/lib/sum.h tests/mpi/lib/traffic.c tests/mpi/lib/traffic.h
 
 # These are MPI's programs with the library inside ...
@@ -294,7 +295,7 @@ tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
 tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
 device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_holding \
 	tests/unit/cuda_pinned_pool \
-	tests/unit/kernels_bytes tests/unit/kernels_hostile tests/unit/kernels_measure \
+	tests/unit/kernels_bytes tests/unit/kernels_history tests/unit/kernels_hostile tests/unit/kernels_measure \
 	tests/unit/kernels_random tests/unit/kernels_ranges tests/unit/kernels_requests
 kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \
 	tests/unit/kernels_scene.h
@@ -302,6 +303,7 @@ tests_unit_kernels_bytes_SOURCES = tests/unit/kernels_bytes.c $(kernels_test)
 tests_unit_kernels_ranges_SOURCES = tests/unit/kernels_ranges.c tests/unit/kernels_run.c \
 	tests/unit/kernels_run.h
 tests_unit_kernels_requests_SOURCES = tests/unit/kernels_requests.c
+tests_unit_kernels_history_SOURCES = tests/unit/kernels_history.c
 tests_unit_kernels_hostile_SOURCES = tests/unit/kernels_hostile.c $(kernels_test)
 tests_unit_kernels_measure_SOURCES = tests/unit/kernels_measure.c $(kernels_test)
 tests_unit_kernels_random_SOURCES = tests/unit/kernels_random.c $(kernels_test)

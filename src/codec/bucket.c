@@ -61,7 +61,8 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
 /* Whether the exact sum may be beyond the type's range: what was quantised is no further than half
  * a step, or a whole one, from its levels. */
 static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                         const struct cgx_scale *scale, float scales, const unsigned char *data)
+                         const struct cgx_scale *scale, float scales, float factor,
+                         const unsigned char *data)
 {
     bool stochastic = walk->coding->rounding == CGX_ROUNDING_STOCHASTIC;
     bool float16 = walk->coding->dtype == CGX_FLOAT16;
@@ -71,17 +72,18 @@ static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *b
 
     /* Most are far from it, whatever their codes. */
     if (scale->kind == CGX_SCALE_GRID &&
-        !cgx_may_overflow(cgx_level(0, u, scale->z) - u,
-                          cgx_level(1u << walk->piece->bits, u, scale->z), scales, stochastic,
-                          float16))
+        !cgx_may_overflow(factor * (cgx_level(0, u, scale->z) - u),
+                          factor * cgx_level(1u << walk->piece->bits, u, scale->z), factor * scales,
+                          stochastic, float16))
         return false;
     cgx_walk_levels(walk, bucket, scale, data, false, levels);
     range = walk->kernels->range(levels, bucket->count);
-    return cgx_may_overflow(range.min - error, range.max + error, scales, stochastic, float16);
+    return cgx_may_overflow(factor * (range.min - error), factor * (range.max + error),
+                            factor * scales, stochastic, float16);
 }
 
 bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
-                       float scales, unsigned char *data)
+                       float scales, float factor, unsigned char *data)
 {
     struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
     struct cgx_piece here = *piece;
@@ -94,7 +96,7 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
     cgx_walk_piece(&walk, &here);
     bucket = cgx_walk_bucket(&walk, index);
     if (cgx_walk_scale(&bucket, data, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON ||
-        !may_overflow(&walk, &bucket, &scale, scales, data))
+        !may_overflow(&walk, &bucket, &scale, scales, factor, data))
         return false;
     cgx_walk_poison(&walk, &bucket, data);
     return true;

@@ -25,8 +25,9 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
 
 /* Poisons bucket INDEX of PIECE, a sum, if the exact sum may be beyond the type's range, and
  * returns whether it did; never one of a rotated encoding, whose sums have no bounds. SCALES: of
- * all that went into it before it was quantised. */
+ * all that went into it before it was quantised. FACTOR: the most that its elements are multiplied
+ * by when they are decoded. */
 bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
-                       float scales, unsigned char *data);
+                       float scales, float factor, unsigned char *data);
 
 #endif

@@ -49,6 +49,38 @@ struct cgx_residuals {
     size_t first;
 };
 
+/* History scaling (history.h), of all elements of the buffer, in memory where these are. The caller
+ * begins with zeros, and has the same on all ranks.
+ *
+ * Max-min quantised pieces, which then begin at a multiple of bucket_size, are those of elements
+ * divided by their scales: encode, reduce and measure divide the elements that they read, and
+ * decode multiplies, and then enters what it writes. Others have none, nor have those that are
+ * rounded by chance. After an error some have been changed. */
+struct cgx_history {
+    uint8_t *scales; /* by element, aligned to 16 bytes; NULL: there is none */
+    float *units;    /* by bucket */
+};
+
+static inline size_t cgx_history_scales_bytes(size_t count)
+{
+    return (count + 63) / 64 * 64;
+}
+
+/* Bytes of memory for a buffer of COUNT elements: one each, and four for each bucket. */
+static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
+{
+    return cgx_history_scales_bytes(count) + cgx_bucket_count(count, bucket_size) * sizeof(float);
+}
+
+/* It lies in MEMORY like this. */
+static inline struct cgx_history cgx_history_in(void *memory, size_t count)
+{
+    unsigned char *scales = (unsigned char *)memory;
+
+    return (struct cgx_history){scales,
+                                (float *)(void *)(scales + cgx_history_scales_bytes(count))};
+}
+
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
      * written, padding as zeros. */
@@ -97,6 +129,7 @@ struct cgx_work {
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
     struct cgx_residuals residuals; /* encode, reduce */
+    struct cgx_history history;     /* encode, reduce, measure, decode; not with residuals */
 };
 
 /* The host codec with one set of kernels (host_kernels.h). */

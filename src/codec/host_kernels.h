@@ -51,6 +51,16 @@ struct cgx_host_kernels {
     /* Adds ADDENDS times FACTOR, in one rounding. */
     void (*add_scaled)(const float *addends, float factor, size_t count, float *values);
 
+    /* Of history scaling: values times the inverse of their scales, or times these. */
+    void (*divide)(const uint8_t *scales, size_t count, float *values);
+    void (*multiply)(const uint8_t *scales, size_t count, float *values);
+
+    /* Sums become the roots of what is known of them, and these are stored; INDEX is that of the
+     * first element in the buffer. */
+    void (*roots)(const uint8_t *scales, float unit, size_t count, float *values);
+    void (*store)(const float *roots, float inverse, uint32_t key, size_t index, size_t count,
+                  uint8_t *scales);
+
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
     /* RANDOM: for stochastic rounding; NULL for nearest. */

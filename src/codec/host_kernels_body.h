@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "codec/history.h"
 #include "codec/measure.h"
 #include "codec/rotated_kernels.h"
 
@@ -50,7 +51,7 @@ static void narrow_bfloat16(const float *values, size_t count, void *elements)
         out[i] = cgx_to_bfloat16(values[i]);
 }
 
-/* ---- sums, range ---- */
+/* ---- sums ---- */
 
 static void add(const cgx_float32 *addends, size_t count, float *values)
 {
@@ -90,6 +91,36 @@ static float norm(const cgx_float32 *values, size_t size)
     }
     return sum;
 }
+
+/* ---- history ---- */
+
+static void divide(const uint8_t *restrict scales, size_t count, float *restrict values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] *= cgx_history_inverse(scales[i]);
+}
+
+static void multiply(const uint8_t *restrict scales, size_t count, float *restrict values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] *= cgx_history_scale(scales[i]);
+}
+
+static void roots(const uint8_t *restrict scales, float unit, size_t count, float *restrict values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = cgx_history_root(scales[i], unit, values[i]);
+}
+
+static void store(const float *restrict roots, float inverse, uint32_t key, size_t index,
+                  size_t count, uint8_t *restrict scales)
+{
+    for (size_t i = 0; i < count; i++)
+        scales[i] =
+            (uint8_t)cgx_history_code(roots[i], inverse, cgx_history_random(key, index + i));
+}
+
+/* ---- range ---- */
 
 static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 {
@@ -301,6 +332,10 @@ const struct cgx_codec CGX_HOST_SET = {
             .add = add,
             .norm = norm,
             .add_scaled = add_scaled,
+            .divide = divide,
+            .multiply = multiply,
+            .roots = roots,
+            .store = store,
             .range = find_range,
             .encode = encode,
             .decode = decode,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/host_history.h"
 #include "codec/host_rotated.h"
 #include "codec/host_walk.h"
 
@@ -84,15 +85,18 @@ static enum cgx_status encode_bucket(struct run *run, const struct cgx_bucket *b
     const cgx_float32 *values = (const cgx_float32 *)elements;
     unsigned char *payload = run->work->out;
     uint16_t *residuals = residuals_of(run, bucket);
+    bool has_history = cgx_has_history(walk, run->work);
 
     cgx_walk_prefetch(elements, bucket->count * element_size(run));
     /* Here the codes are half of what is read; for fewer it costs more than it gains. */
     if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
         cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
-    if (dtype != CGX_FLOAT32 || residuals) {
+    if (dtype != CGX_FLOAT32 || residuals || has_history) {
         walk->kernels->widen[dtype](elements, bucket->count, run->values);
         values = run->values;
     }
+    if (has_history)
+        cgx_history_divide(walk, run->work, bucket, run->values);
     if (residuals)
         add_residuals(run, bucket, residuals);
     cgx_walk_encode(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
@@ -128,39 +132,49 @@ static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *b
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = element_size(run);
     unsigned char *elements = (unsigned char *)run->work->out + bucket->first * size;
+    bool has_history = cgx_has_history(walk, run->work);
     struct cgx_scale scale;
 
     cgx_walk_prefetch(elements, bucket->count * size);
     if (cgx_walk_scale(bucket, run->work->in, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
-    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON) {
+    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON && !has_history) {
         cgx_walk_levels(walk, bucket, &scale, run->work->in, false, (cgx_float32 *)elements);
         return CGX_OK;
     }
     cgx_walk_levels(walk, bucket, &scale, run->work->in, false, run->values);
-    if (dtype == CGX_FLOAT16 && reaches_beyond_float16(&scale, walk->piece->bits))
+    if (has_history)
+        cgx_history_multiply(walk, run->work, bucket, run->values);
+    if (dtype == CGX_FLOAT16 && (has_history || reaches_beyond_float16(&scale, walk->piece->bits)))
         for (size_t i = 0; i < bucket->count; i++)
             run->values[i] = cgx_clamp_float16(run->values[i]);
     walk->kernels->narrow[dtype](run->values, bucket->count, elements);
+    if (has_history)
+        cgx_history_enter(walk, run->work, bucket, run->values);
     return CGX_OK;
 }
 
 /* ---- sums ---- */
 
-/* Adds COUNT unquantised elements; those of the first source are the sum. */
-static void add_elements(struct run *run, const void *elements, size_t count, bool is_first)
+/* Adds COUNT unquantised elements, of BUCKET if they are to be quantised; those of the first source
+ * are the sum. */
+static void add_elements(struct run *run, const struct cgx_bucket *bucket, const void *elements,
+                         size_t count, bool is_first)
 {
     const struct cgx_host_kernels *kernels = run->walk.kernels;
     enum cgx_dtype dtype = run->walk.coding->dtype;
+    bool has_history = bucket && cgx_has_history(&run->walk, run->work);
+    float *values = is_first ? run->values : run->addend;
 
-    if (is_first) {
-        kernels->widen[dtype](elements, count, run->values);
-    } else if (dtype == CGX_FLOAT32) {
+    if (!is_first && dtype == CGX_FLOAT32 && !has_history) {
         kernels->add(elements, count, run->values);
-    } else {
-        kernels->widen[dtype](elements, count, run->addend);
-        kernels->add(run->addend, count, run->values);
+        return;
     }
+    kernels->widen[dtype](elements, count, values);
+    if (has_history)
+        cgx_history_divide(&run->walk, run->work, bucket, values);
+    if (!is_first)
+        kernels->add(values, count, run->values);
 }
 
 /* Sums the sources of a bucket. The scale of a poisoned one is NaN, and so become its levels and
@@ -175,7 +189,7 @@ static enum cgx_status sum_bucket(struct run *run, const struct cgx_bucket *buck
         struct cgx_scale scale;
 
         if (elements) {
-            add_elements(run, elements, bucket->count, p == 0);
+            add_elements(run, bucket, elements, bucket->count, p == 0);
             continue;
         }
         if (cgx_walk_scale(bucket, source, &scale) != CGX_OK)
@@ -204,7 +218,7 @@ static void reduce_exact(struct run *run)
 
             if (!elements)
                 elements = run->work->sources[p] + piece->offset + start * size;
-            add_elements(run, elements, n, p == 0);
+            add_elements(run, NULL, elements, n, p == 0);
         }
         run->walk.kernels->narrow[run->walk.coding->dtype](run->values, n, out + start * size);
     }
@@ -227,7 +241,8 @@ static enum cgx_status reduce_bucket(struct run *run, const struct cgx_bucket *b
     range.poison =
         range.poison ||
         cgx_may_overflow(range.min, range.max, scales, coding->rounding == CGX_ROUNDING_STOCHASTIC,
-                         coding->dtype == CGX_FLOAT16 && !coding->partial);
+                         coding->dtype == CGX_FLOAT16 && !coding->partial) ||
+        cgx_history_overflows(&run->walk, run->work, bucket, run->values, scales, run->addend);
     cgx_walk_encode(&run->walk, bucket, range, run->values, run->work->out);
     if (residuals)
         leave_residuals(run, bucket, residuals);

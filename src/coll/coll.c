@@ -10,6 +10,7 @@
 #include "coll/slice.h"
 #include "coll/stages.h"
 #include "coll/watch.h"
+#include "util/hash.h"
 #include "util/trace.h"
 
 static struct cgx_slice *slice_of(const struct cgx_coll *coll, unsigned number)
@@ -70,15 +71,15 @@ static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
 }
 
 /* Whether this rank lacks what others may act on after the last slice: they do a call of one slice
- * exactly where they find a consensus, and choose widths by the energies. It must not meet them in
- * another collective. What it lacks of other slices it tells in the next. */
+ * exactly where they find a consensus, choose widths by the energies, and have another history. It
+ * must not meet them in another collective. What it lacks of other slices it tells in the next. */
 static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     unsigned slices = coll->schedule->slices;
 
     if (slice->number + 1 < slices)
         return false;
-    return (slice->lost && coll->feedback) ||
+    return (slice->lost && (coll->feedback || coll->recalls)) ||
            (slice->missed && slices == 1 && coll->consensus > 0 && coll->schedule->watched);
 }
 
@@ -152,7 +153,17 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     end_backends(coll);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
-    return outcome == CGX_OUTCOME_DONE && coll->state.lost ? CGX_OUTCOME_LOST : outcome;
+    if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
+        return coll->recalls ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
+    return outcome;
+}
+
+/* Ranks whose histories are not of the same sums must not take each other's payloads. */
+static uint32_t hash_of(const struct cgx_coll *coll)
+{
+    uint32_t hash = coll->schedule->hash;
+
+    return coll->recalls ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
 }
 
 void cgx_coll_begin(struct cgx_coll *coll)
@@ -160,6 +171,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->sent = 0;
     coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
     memset(&coll->state, 0, sizeof coll->state);
+    coll->state.hash = hash_of(coll);
     cgx_feedback_begin(coll);
     begin_backends(coll);
     start(coll, 0);

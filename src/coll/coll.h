@@ -75,6 +75,12 @@ struct cgx_coll {
                                  * not used */
     struct cgx_feedback *feedback;                   /* NULL: the plan is not adaptive */
     const struct cgx_error_feedback *error_feedback; /* NULL: errors are not kept */
+    /* Whether there is history, on all ranks, of AGE sums; and that of this rank, if it is able,
+     * held by the encoder, which is the decoder. Where the outcome is not DONE it is of no use any
+     * more. */
+    bool recalls;
+    uint32_t age;
+    struct cgx_history history;
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the scales of
      * what this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks
      * these are the scales of all quantisations of the bucket. */
@@ -85,6 +91,7 @@ struct cgx_coll {
     struct cgx_seen seen; /* set */
     size_t sent;          /* set: bytes of the messages sent */
     struct {
+        uint32_t hash;     /* of the plan and the history's age, in every message */
         unsigned backends; /* that have begun */
         unsigned slice;    /* number of the one that is under way */
         /* Why the next slice is declined, if it is. */

@@ -7,7 +7,7 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/quant.h"
+#include "codec/history.h"
 
 /* ---- where it is needed ---- */
 
@@ -105,6 +105,7 @@ void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *pa
     const struct cgx_coding *coding = &slice->coding;
     unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
+    float factor = slice->coll->recalls ? CGX_HISTORY_WIDEST : 1;
 
     memset(staging + part->bounds, 0, part->watched - part->bounds);
     for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
@@ -123,7 +124,8 @@ void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *pa
             scales = scales_before(&bucket, from, &hidden);
             write_bound(scales, staging + part->bounds, bucket.in_part);
             if (last && hidden > 0)
-                *changed |= cgx_bucket_poison(coding, piece, k, scales, staging + piece->offset);
+                *changed |=
+                    cgx_bucket_poison(coding, piece, k, scales, factor, staging + piece->offset);
         }
     }
 }

@@ -99,7 +99,7 @@ void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_blo
     bool present = slice->standing == CGX_ABLE && !slice->lost;
     struct cgx_message header = {.flags = flags_of(slice),
                                  .seq = (uint16_t)slice->seq,
-                                 .plan = slice->coll->schedule->hash,
+                                 .plan = slice->coll->state.hash,
                                  .bytes = present ? block->bytes : 0};
     struct cgx_transfer *transfer = list(slice, peer, block, block->message);
 
@@ -129,7 +129,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
 
     if (transfer->filled < CGX_MESSAGE_HEADER_BYTES ||
         cgx_message_read(transfer->data, header) != CGX_OK || header->seq != (uint16_t)slice->seq ||
-        header->plan != slice->coll->schedule->hash)
+        header->plan != slice->coll->state.hash)
         return false;
     if (header->flags == CGX_MESSAGE_PACKED)
         return header->bytes == payload && unpack(slice, transfer);
@@ -147,7 +147,7 @@ static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
                 "a message of rank %d of the communicator is not what the plan says (%zu of %zu "
                 "bytes, step %u for %u, plan %08x for %08x)",
                 transfer->peer, transfer->filled, transfer->bytes, header.seq, slice->seq & 0xFFFFu,
-                (unsigned)header.plan, (unsigned)slice->coll->schedule->hash);
+                (unsigned)header.plan, (unsigned)slice->coll->state.hash);
     else if (header.flags & CGX_MESSAGE_UNRECOVERABLE)
         cgx_slice_decline(slice, CGX_UNRECOVERABLE);
     else if (header.flags & CGX_MESSAGE_DECLINED)

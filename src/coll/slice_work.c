@@ -52,7 +52,8 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
         count > 0 &&
         (encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, what->pieces, what->npieces,
                                                coll->scratch->sources, nsources, .in = coll->input,
-                                               .out = samples}) != CGX_OK ||
+                                               .out = samples, .history = coll->history}) !=
+             CGX_OK ||
          encoder->ops->fetch(encoder, slice->slot_number, samples,
                              count * sizeof(struct cgx_sample)) != CGX_OK);
 }
@@ -174,7 +175,8 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     coll->scratch->sources[0] = NULL;
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &coding, what.pieces, what.npieces,
                                               .in = coll->input, .out = staging,
-                                              .residuals = residuals}) == CGX_OK &&
+                                              .residuals = residuals, .history = coll->history}) ==
+            CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
         measure(slice, &coding, &what, 1);
     else
@@ -241,7 +243,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
             nsources);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
-                                              .out = payload, .residuals = residuals}) != CGX_OK ||
+                                              .out = payload, .residuals = residuals,
+                                              .history = coll->history}) != CGX_OK ||
         fetch(slice, block, reach) != CGX_OK)
         cgx_slice_give_up(slice);
     wait_for_work(slice);
@@ -262,10 +265,10 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     if (slice->pull == CGX_PULL_NONE)
         decoder->ops->store(decoder, slice->slot_number, staging,
                             has_own ? cgx_slice_own(slice)->message : slice->end);
-    status =
-        decoder->ops->run(decoder, slice->slot_number,
-                          &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
-                                             slice->pieces, .in = staging, .out = coll->output});
+    status = decoder->ops->run(decoder, slice->slot_number,
+                               &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
+                                                  slice->pieces, .in = staging, .out = coll->output,
+                                                  .history = coll->history});
     cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot_number);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll/powers.h"
+#include "comm/history.h"
 #include "comm/input.h"
 #include "comm/override.h"
 #include "comm/planned.h"
@@ -36,6 +37,7 @@ struct cgx_positions {
         size_t seen;     /* where its words begin */
         struct cgx_schedule schedule;
         struct cgx_kept_residuals residuals;
+        struct cgx_kept_history history;
     } at[]; /* by position */
 };
 
@@ -43,8 +45,10 @@ void cgx_positions_free(struct cgx_positions *layers)
 {
     if (!layers)
         return;
-    for (size_t i = 0; i < layers->count; i++)
+    for (size_t i = 0; i < layers->count; i++) {
         cgx_holding_drop(layers->at[i].residuals.holding);
+        cgx_holding_drop(layers->at[i].history.holding);
+    }
     cgx_adapt_free(layers->adapt);
     free(layers->seen);
     free(layers->families);
@@ -236,7 +240,7 @@ static bool is_chosen(const struct cgx_comm *state)
     const struct cgx_settings *settings = cgx_config();
 
     return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || settings->error_feedback ||
-           state->hints || cgx_config_rules();
+           settings->history || state->hints || cgx_config_rules();
 }
 
 int cgx_positions_step(struct cgx_comm *state)
@@ -323,21 +327,25 @@ void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cg
     free(values);
 }
 
-int cgx_positions_feed(struct cgx_comm *state, size_t position, const struct cgx_schedule *schedule,
-                       struct cgx_backend *encoder, struct cgx_error_feedback *room,
-                       const struct cgx_error_feedback **feedback)
+int cgx_positions_lend(struct cgx_comm *state, size_t position, struct cgx_coll *coll,
+                       struct cgx_error_feedback *room)
 {
-    const struct cgx_adapt_layer *layer = layer_at(state, position, schedule->plan);
+    const struct cgx_adapt_layer *layer = layer_at(state, position, coll->schedule->plan);
 
-    *feedback = NULL;
-    if (!layer || !layer->plan->feeds)
-        return CGX_MPI_SUCCESS;
-    return cgx_kept_residuals_get(state, &state->positions->at[position].residuals, schedule,
-                                  encoder, room, feedback);
+    if (layer && layer->plan->feeds)
+        return cgx_kept_residuals_get(
+            state, &state->positions->at[position].residuals, coll->schedule,
+            coll->standing == CGX_ABLE ? coll->encoder : NULL, room, &coll->error_feedback);
+    if (layer && layer->plan->recalls)
+        return cgx_kept_history_get(state, &state->positions->at[position].history, coll);
+    return CGX_MPI_SUCCESS;
 }
 
-void cgx_positions_fed(struct cgx_comm *state, size_t position)
+void cgx_positions_take_back(struct cgx_comm *state, size_t position, const struct cgx_coll *coll,
+                             bool done)
 {
-    if (state->positions && position < state->positions->count)
-        state->positions->at[position].residuals.whole = true;
+    if (coll->error_feedback)
+        state->positions->at[position].residuals.whole = done;
+    if (coll->recalls)
+        cgx_kept_history_put(&state->positions->at[position].history, done);
 }

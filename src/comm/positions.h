@@ -27,16 +27,16 @@ bool cgx_positions_find(const struct cgx_comm *state, size_t position, const str
 void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cgx_plan *base,
                         const struct cgx_pointer *where, const void *buffer);
 
-/* The residuals of the call at POSITION, which goes as SCHEDULE says and whose input ENCODER
- * encodes (NULL: it cannot be): *FEEDBACK is set to ROOM, or to NULL where there are none. In the
- * first call ranks agree whether all have the memory. Returns MPI's code. */
-int cgx_positions_feed(struct cgx_comm *state, size_t position, const struct cgx_schedule *schedule,
-                       struct cgx_backend *encoder, struct cgx_error_feedback *room,
-                       const struct cgx_error_feedback **feedback);
+/* Gives the call at POSITION, COLL, which is complete but for this, what is kept for it from call
+ * to call, if anything is: residuals, in ROOM, or history. In the first call ranks agree whether
+ * all have the memory. Returns MPI's code. */
+int cgx_positions_lend(struct cgx_comm *state, size_t position, struct cgx_coll *coll,
+                       struct cgx_error_feedback *room);
 
-/* The call has gone as it should, and its residuals are those of the next. Else they are dropped:
- * they would be of a sum that was not used. */
-void cgx_positions_fed(struct cgx_comm *state, size_t position);
+/* After the call; DONE: it has gone as it should, on all ranks or on none. Else what was kept is
+ * dropped: it would be of a sum that was not used. */
+void cgx_positions_take_back(struct cgx_comm *state, size_t position, const struct cgx_coll *coll,
+                             bool done);
 
 /* NULL is allowed. */
 void cgx_positions_free(struct cgx_positions *layers);

@@ -4,17 +4,14 @@
 /* The kernels that kernels.h names. Each reads what it needs once and keeps it in registers. */
 #include "cuda/kernels.h"
 
-#include "cuda/encode.cuh"
 #include "cuda/measure.cuh"
 #include "cuda/ranges.cuh"
-#include "cuda/residuals.cuh"
 #include "cuda/rotated.cuh"
-#include "cuda/tile.cuh"
+#include "cuda/sums.cuh"
 
 /* ---- encode ---- */
 
-/* KEEPS, here and below: there are residuals. */
-template <class Type, bool STOCHASTIC, bool KEEPS>
+template <class Type, bool STOCHASTIC, enum kept KEPT>
 CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
@@ -33,11 +30,13 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++)
         widen_group<Type>(words[i], values[i]);
-    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+    if (KEPT == HISTORY)
+        divide_by_scales(args, tile, &place, values);
+    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
         add_residuals(args, tile, &place, values);
-    header = encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place, false,
-                                              bucket_range(&place, values), values);
-    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+    header = encode_bucket<STOCHASTIC, KEPT == RESIDUALS>(args, tile, &place, false,
+                                                          bucket_range(&place, values), values);
+    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
         leave_residuals(args, tile, &place, header, values);
     write_padding(tile, bucket_size, args.payload);
 }
@@ -45,6 +44,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args)
 /* ---- decode ---- */
 
 /* A finite level beyond the largest float16 becomes that; few buckets reach so far. */
+template <enum kept KEPT>
 CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_values values)
 {
     float least = scale->u * (scale->shift + 0x1p23f);
@@ -52,7 +52,7 @@ CGX_DEVICE void clamp_levels(const struct cgx_scale *scale, uint32_t bits, cgx_v
 
     if (!scale->is_grid)
         least = greatest = scale->value;
-    if (least < -65504.0f || greatest > 65504.0f) {
+    if (KEPT == HISTORY || least < -65504.0f || greatest > 65504.0f) {
         CGX_BRANCH;
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
@@ -91,7 +91,7 @@ CGX_DEVICE bool load_levels(const struct cgx_kernel_args &args, const struct cgx
     return is_good;
 }
 
-template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
+template <class Type, enum kept KEPT> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<false>(args, sizeof(typename Type::element));
     const struct cgx_alignment alignment = alignment_of<Type>((int64_t)args.buffer);
@@ -100,17 +100,23 @@ template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
     unsigned char *elements = elements_of<Type>(args, tile, &place);
     struct cgx_scale scale = {true, 0, 0, 0};
     uint32_t words[CGX_GROUPS][Type::WORDS];
+    cgx_scales scales;
     cgx_values values;
 
-    if (place.count == 0)
+    if (place.count == 0 && (is_exact || KEPT != HISTORY))
         return;
     if (is_exact)
         load_exact<Type>(tile, &place, args.payload, words);
-    else if (!load_levels(args, tile, &place, &scale, values) && place.thread == 0)
+    else if (place.count > 0 && !load_levels(args, tile, &place, &scale, values) &&
+             place.thread == 0)
         *args.status = CGX_KERNEL_BAD_HEADER;
     if (!is_exact) {
+        if (KEPT == HISTORY) {
+            load_scales(args, tile, &place, scales);
+            multiply_by_scales(scales, values);
+        }
         if (Type::IS_FLOAT16)
-            clamp_levels(&scale, tile->bits, values);
+            clamp_levels<KEPT>(&scale, tile->bits, values);
 #pragma unroll
         for (int i = 0; i < CGX_GROUPS; i++)
             narrow_group<Type>(values[i], words[i]);
@@ -122,182 +128,13 @@ template <class Type> CGX_DEVICE void decode(const struct cgx_kernel_args &args)
         }
     }
     store_elements<Type>(&place, elements, alignment, words);
+    if (KEPT == HISTORY && !is_exact)
+        enter_history(args, tile, &place, scales, values);
 }
 
 /* ---- reduce ---- */
 
-/* Adds the elements WORDS to VALUES. */
-template <class Type>
-CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS], cgx_values values)
-{
-    float addends[CGX_GROUP];
-
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        widen_group<Type>(words[i], addends);
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++)
-            values[i][j] += addends[j];
-    }
-}
-
-template <class Type>
-CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cgx_tile *tile)
-{
-    const struct cgx_place place = find_place(tile, CGX_KERNEL_TILE);
-    uint32_t words[CGX_GROUPS][Type::WORDS];
-    cgx_values sums;
-
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* which changes nothing that is added to it */
-    for (uint32_t s = 0; s < args.nsources; s++) {
-        const int64_t elements = unquantised_of<Type>(args, tile, &place, s);
-
-        if (elements != 0)
-            load_elements<Type>(&place, global_memory(elements), alignment_of<Type>(elements),
-                                words);
-        else
-            load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
-        add_elements<Type>(words, sums);
-    }
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++)
-        narrow_sums<Type>(sums[i], words[i]);
-    store_exact<Type>(tile, &place, args.payload, words);
-}
-
-/* What a thread needs of one source of its bucket. */
-struct source {
-    uint32_t header;
-    struct cgx_parts parts[CGX_GROUPS];
-};
-
-CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place *place,
-                            const unsigned char *payload, uint32_t bits, struct source *source)
-{
-    source->header = *header_of(tile, place, payload);
-    load_parts(tile, place, payload, bits, source->parts);
-}
-
-/* Adds sources from FIRST on, as long as their buckets are small grids of width BITS or, where that
- * is 0, of another; returns which is the first that is not. So many as BATCH are asked from memory
- * at once. */
-template <uint32_t BITS, int BATCH>
-CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, uint32_t first, cgx_values sums,
-                              float *steps)
-{
-    const uint32_t bits = BITS == 0 ? tile->bits : BITS;
-    struct cgx_codes codes[CGX_GROUPS];
-    float levels[CGX_GROUP];
-
-#pragma unroll 1
-    while (first < args.nsources) {
-        int64_t payloads[BATCH];
-        struct source sources[BATCH] = {};
-
-#pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++)
-            payloads[i] = first + i < args.nsources ? args.sources[first + i] : 0;
-#pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++)
-            if (payloads[i] > 0)
-                load_source(tile, place, global_memory(payloads[i]), bits, &sources[i]);
-#pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++) {
-            float u = cgx_header_scale(sources[i].header);
-
-            if (!is_small_grid(sources[i].header))
-                return first + i;
-            *steps += u;
-            unpack_codes(sources[i].parts, bits, codes);
-#pragma unroll
-            for (int j = 0; j < CGX_GROUPS * CGX_GROUP; j++) {
-                if (j % CGX_GROUP == 0)
-                    code_sums(codes[j / CGX_GROUP], header_shift(sources[i].header), levels);
-                sums[j / CGX_GROUP][j % CGX_GROUP] =
-                    cgx_add_level(sums[j / CGX_GROUP][j % CGX_GROUP], u, levels[j % CGX_GROUP]);
-            }
-        }
-        first += BATCH;
-    }
-    return first;
-}
-
-/* Adds a source that is no small grid: product and sum are rounded, for the product may be
- * infinite, and one of them is of a zero. False if an encoder writes no such header. */
-CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
-                          const unsigned char *payload, cgx_values sums, float *steps)
-{
-    struct source source = {};
-    struct cgx_scale scale;
-    struct cgx_codes codes[CGX_GROUPS];
-    float levels[CGX_GROUP];
-    bool is_good;
-
-    load_source(tile, place, payload, tile->bits, &source);
-    is_good = read_scale(tile, place, payload, source.header, &scale);
-    if (scale.is_grid)
-        scale.value = 0;
-    else
-        scale.u = 0;
-    unpack_codes(source.parts, tile->bits, codes);
-#pragma unroll
-    for (int i = 0; i < CGX_GROUPS; i++) {
-        code_sums(codes[i], scale.shift, levels);
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++)
-            sums[i][j] += scale.u * levels[j] + scale.value;
-    }
-    *steps += scale.u;
-    return is_good;
-}
-
-/* The sum of all sources of a bucket that is there. Returns that of their steps. */
-template <class Type>
-CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                             const struct cgx_place *place, cgx_values sums)
-{
-    float steps = 0;
-    bool is_good = true;
-    uint32_t s = 0;
-
-#pragma unroll 1
-    for (;;) {
-        int64_t elements;
-
-        if (tile->bits == 4)
-            s = add_grids<4, 4>(args, tile, place, s, sums, &steps);
-        else if (tile->bits == 8)
-            s = add_grids<8, 2>(args, tile, place, s, sums, &steps);
-        else
-            s = add_grids<0, 1>(args, tile, place, s, sums, &steps);
-        if (s >= args.nsources)
-            break;
-        elements = unquantised_of<Type>(args, tile, place, s);
-        if (elements == 0) {
-            if (!add_other(tile, place, global_memory(args.sources[s]), sums, &steps))
-                is_good = false;
-            s++;
-        }
-#pragma unroll 1
-        while (elements != 0) { /* add_grids would ask for the payloads behind, in vain */
-            uint32_t words[CGX_GROUPS][Type::WORDS];
-
-            load_elements<Type>(place, global_memory(elements), alignment_of<Type>(elements),
-                                words);
-            add_elements<Type>(words, sums);
-            s++;
-            elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : 0;
-        }
-    }
-    if (!is_good && place->thread == 0)
-        *args.status = CGX_KERNEL_BAD_HEADER;
-    return steps;
-}
-
-template <class Type, bool STOCHASTIC, bool KEEPS>
+template <class Type, bool STOCHASTIC, enum kept KEPT>
 CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
 {
     const struct cgx_tile *tile = find_tile<true>(args, sizeof(typename Type::element));
@@ -307,32 +144,35 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
     float steps = 0;
     struct cgx_range range;
     uint32_t header;
+    bool overflows;
 
     if (tile->bits == CGX_BITS_EXACT) {
         reduce_exact<Type>(args, tile);
         return;
     }
     if (place.count > 0)
-        steps = sum_sources<Type>(args, tile, &place, sums);
+        steps = sum_sources<Type, KEPT>(args, tile, &place, sums);
     /* The place once more, rather than in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
-    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
         add_residuals(args, tile, &place, sums);
     range = bucket_range(&place, sums);
+    overflows = cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
+                                 Type::IS_FLOAT16 && args.partial == 0);
+    if (KEPT == HISTORY && args.partial == 0)
+        overflows |= history_overflows<Type>(args, tile, &place, sums, steps);
     header =
-        encode_bucket<STOCHASTIC, KEEPS>(args, tile, &place,
-                                         cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
-                                                          Type::IS_FLOAT16 && args.partial == 0),
-                                         range, sums);
-    if (KEEPS && tile->bits >= CGX_RESIDUAL_BITS)
+        encode_bucket<STOCHASTIC, KEPT == RESIDUALS>(args, tile, &place, overflows, range, sums);
+    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
         leave_residuals(args, tile, &place, header, sums);
     write_padding(tile, bucket_size, args.payload);
 }
 
 /* ---- measure ---- */
 
-template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_kernel_args &args)
+template <class Type, bool STOCHASTIC, enum kept KEPT>
+CGX_DEVICE void measure(const struct cgx_kernel_args &args)
 {
     const struct cgx_samples *samples = find_samples(args, sizeof(typename Type::element));
     uint32_t bucket_size = args.bucket_size, number = find_bucket(bucket_size);
@@ -342,7 +182,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
     cgx_values sums = {};
 
     if (place.count > 0)
-        sum_sources<Type>(args, &samples->tile, &place, sums);
+        sum_sources<Type, KEPT>(args, &samples->tile, &place, sums);
     write_sample<STOCHASTIC>(&place, sums,
                              (struct cgx_sample *)args.payload + samples->at + number);
 }
@@ -352,7 +192,7 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
 /* BLOCKS at least are on a multiprocessor at once, if the registers suffice: they bound what the
  * compiler uses. */
 #define CGX_BLOCKS 8
-#define CGX_BLOCKS_KEEPING 6 /* with elements and residuals at once; more would spill */
+#define CGX_BLOCKS_KEEPING 6 /* with what is kept of elements at once; more would spill */
 
 #define CGX_KERNEL(name, blocks, ...)                                        \
     extern "C" __global__ void __launch_bounds__(CGX_KERNEL_THREADS, blocks) \
@@ -361,21 +201,26 @@ template <class Type, bool STOCHASTIC> CGX_DEVICE void measure(const struct cgx_
         __VA_ARGS__(args);                                                   \
     }
 
-#define CGX_KERNELS_OF(type)                                                                     \
-    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false, false>)             \
-    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true, false>) \
-    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, false, true>)           \
-    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, false, true>)           \
-    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type>)                           \
-    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false, false>)                      \
-    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true, false>)          \
-    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false>)                           \
-    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true>)               \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>)    \
-    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                        \
-               encode_rotated<cgx_type_##type, true>)                                            \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)           \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)             \
+#define CGX_KERNELS_OF(type)                                                                       \
+    CGX_KERNEL(cgx_encode_##type, CGX_BLOCKS, encode<cgx_type_##type, false, NOTHING>)             \
+    CGX_KERNEL(cgx_encode_##type##_stochastic, CGX_BLOCKS, encode<cgx_type_##type, true, NOTHING>) \
+    CGX_KERNEL(cgx_encode_##type##_residuals, 4, encode<cgx_type_##type, false, RESIDUALS>)        \
+    CGX_KERNEL(cgx_encode_##type##_history, CGX_BLOCKS_KEEPING,                                    \
+               encode<cgx_type_##type, false, HISTORY>)                                            \
+    CGX_KERNEL(cgx_reduce_##type##_residuals, 4, reduce<cgx_type_##type, false, RESIDUALS>)        \
+    CGX_KERNEL(cgx_reduce_##type##_history, 4, reduce<cgx_type_##type, false, HISTORY>)            \
+    CGX_KERNEL(cgx_decode_##type, CGX_BLOCKS, decode<cgx_type_##type, NOTHING>)                    \
+    CGX_KERNEL(cgx_decode_##type##_history, 5, decode<cgx_type_##type, HISTORY>)                   \
+    CGX_KERNEL(cgx_reduce_##type, 4, reduce<cgx_type_##type, false, NOTHING>)                      \
+    CGX_KERNEL(cgx_reduce_##type##_stochastic, 4, reduce<cgx_type_##type, true, NOTHING>)          \
+    CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false, NOTHING>)                    \
+    CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true, NOTHING>)        \
+    CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, false, HISTORY>)          \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>)      \
+    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                          \
+               encode_rotated<cgx_type_##type, true>)                                              \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)             \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)               \
     CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4, reduce_rotated<cgx_type_##type, true>)
 
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)

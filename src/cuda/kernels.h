@@ -9,6 +9,8 @@
  *   cgx_encode_rotated_TYPE, cgx_reduce_rotated_TYPE, cgx_decode_rotated_TYPE
  *   cgx_encode_TYPE_residuals, cgx_reduce_TYPE_residuals
  *   cgx_encode_rotated_TYPE_residuals, cgx_reduce_rotated_TYPE_residuals
+ *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_measure_TYPE_history
+ *   cgx_decode_TYPE_history
  *
  * and for all types
  *
@@ -91,6 +93,8 @@ struct cgx_kernel_args {
     const int64_t *sources; /* as cgx_kernel_source says */
     void *buffer;           /* may be misaligned, for its elements too */
     void *residuals;        /* where that of the buffer's first element would be */
+    uint8_t *scales;        /* of history */
+    float *units;
     unsigned char *payload; /* aligned to 16 */
     uint32_t *status;       /* becomes CGX_KERNEL_BAD_HEADER; the host's, where atomics are slow */
     uint64_t seed;
@@ -103,7 +107,7 @@ struct cgx_kernel_args {
     uint32_t nsources;
     uint32_t bucket_size;
     uint32_t partial;             /* reduce: not 0: the sums will be added to others */
-    uint32_t key;                 /* of rotations: cgx_rotated_key of SEED and CALL */
+    uint32_t key;                 /* of rotations and of history: cgx_rotated_key of SEED and CALL */
     uint32_t least_squares;       /* rotated: not 0: steps make errors least */
     struct cgx_sampling sampling; /* measure */
 };

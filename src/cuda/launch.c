@@ -177,6 +177,13 @@ static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cg
     return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
+/* Max-min quantisation to the nearest alone has history. */
+static bool has_history(const struct cgx_work *request, int number)
+{
+    return request->history.scales && number == PLAIN &&
+           request->coding->rounding == CGX_ROUNDING_NEAREST;
+}
+
 /* Encode and reduce have residuals, if any. */
 static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct cgx_work *request,
                             int number)
@@ -185,6 +192,8 @@ static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct c
 
     if (request->residuals.at && (number == ROTATED || coding->rounding == CGX_ROUNDING_NEAREST))
         return module->residuals[number == ROTATED][request->operation][coding->dtype];
+    if (has_history(request, number))
+        return module->history[request->operation][coding->dtype];
     if (number == PLAIN)
         return module->kernels[request->operation][coding->rounding][coding->dtype];
     return module->rotated[request->operation][coding->dtype];
@@ -195,12 +204,15 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
                               int number, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
+    bool scaled = has_history(request, number);
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
         .buffer = (void *)(uintptr_t)elements_of(slot, request),
         .residuals = (void *)((uintptr_t)request->residuals.at -
                               request->residuals.first * sizeof *request->residuals.at),
+        .scales = scaled ? request->history.scales : NULL,
+        .units = scaled ? request->history.units : NULL,
         .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
@@ -210,7 +222,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
-        .key = number == ROTATED ? cgx_rotated_key(coding->seed, coding->call) : 0,
+        .key = number == ROTATED || scaled ? cgx_rotated_key(coding->seed, coding->call) : 0,
         .least_squares = coding->least_squares,
         .sampling = coding->sampling};
     void *parameters[] = {&args};

@@ -45,6 +45,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     static const char *const residuals[2][CGX_REDUCE + 1] = {
         {"cgx_encode_%s_residuals", "cgx_reduce_%s_residuals"},
         {"cgx_encode_rotated_%s_residuals", "cgx_reduce_rotated_%s_residuals"}};
+    static const char *const history[CGX_OPERATIONS] = {
+        [CGX_ENCODE] = "cgx_encode_%s_history", [CGX_DECODE] = "cgx_decode_%s_history"};
     enum cgx_status status = CGX_OK;
 
     for (int type = 0; type <= CGX_BFLOAT16; type++) {
@@ -56,6 +58,8 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
         for (int i = 0; status == CGX_OK && i < 4; i++)
             status = get_kernel(module, residuals[i / 2][i % 2], type,
                                 &module->residuals[i / 2][i % 2][type]);
+        for (int i = 0; status == CGX_OK && i <= CGX_MEASURE; i++)
+            status = get_kernel(module, history[i], type, &module->history[i][type]);
     }
     return status;
 }

@@ -14,6 +14,8 @@ struct cgx_cuda_module {
     CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1]; /* of pieces that are rotated */
     /* With residuals, rounding to the nearest: of the others and of those that are rotated. */
     CUfunction residuals[2][CGX_REDUCE + 1][CGX_BFLOAT16 + 1];
+    CUfunction history[CGX_MEASURE + 1]
+                      [CGX_BFLOAT16 + 1]; /* with history, which is so rounded too */
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or

@@ -27,6 +27,7 @@ struct cgx_check {
     const struct cgx_plan *plan;
     void *copy;        /* of the input, or NULL: it stays as it is */
     const char *input; /* host memory */
+    uint8_t *history;  /* a copy of that of the call, by element, or NULL: there is none */
     float *scales;
     bool lost; /* this rank has no result */
     uint32_t hash;
@@ -44,6 +45,7 @@ static void free_check(struct cgx_check *check)
     if (check) {
         free(check->copy);
         free(check->scales);
+        free(check->history);
     }
     free(check);
 }
@@ -78,6 +80,17 @@ static bool take_input(struct cgx_check *check)
     return fetch(check->copy, coll->input, bytes);
 }
 
+static bool take_history(struct cgx_check *check)
+{
+    const struct cgx_coll *coll = check->coll;
+
+    if (!coll->history.scales)
+        return true;
+    check->history = malloc(check->plan->count);
+    return check->history &&
+           fetch(check->history, (const char *)coll->history.scales, check->plan->count);
+}
+
 /* NULL if this rank cannot compare. */
 static struct cgx_check *create(const struct cgx_coll *coll)
 {
@@ -91,7 +104,7 @@ static struct cgx_check *create(const struct cgx_coll *coll)
     check->plan = plan;
     check->hash = CGX_HASH_START;
     check->scales = calloc(buckets, sizeof *check->scales);
-    if (check->scales && take_input(check))
+    if (check->scales && take_input(check) && take_history(check))
         return check;
     free_check(check);
     return NULL;
@@ -132,6 +145,7 @@ static struct cgx_check_block block_at(const struct cgx_check *check, size_t fir
     block.exact = memory;
     block.magnitude = block.exact + block.count;
     block.scales = block.magnitude + block.count;
+    block.history = check->history ? check->history + first : NULL;
     return block;
 }
 

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "codec/history.h"
+
 struct comparison {
     const struct cgx_plan *plan;
     unsigned ranks;
@@ -28,10 +30,13 @@ static double half_ulp(enum cgx_dtype dtype, double value)
     return ldexp(0.5, exponent < least[dtype] ? least[dtype] : exponent);
 }
 
+/* SCALES are those of the bucket times what the element is multiplied by: which, and by what it was
+ * divided, are roundings more. */
 static double bound_of(const struct comparison *with, double exact, double magnitude, double scales)
 {
     double share = with->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
-    double bound = share * (1 + 0x1p-8) * scales + with->ranks * 0x1p-24 * (magnitude + scales);
+    double roundings = with->ranks + (with->plan->recalls ? 4 : 0);
+    double bound = share * (1 + 0x1p-8) * scales + roundings * 0x1p-24 * (magnitude + scales);
 
     return bound + half_ulp(with->plan->dtype, fabs(exact) + bound);
 }
@@ -50,7 +55,8 @@ static double limit_of(enum cgx_dtype dtype)
 }
 
 /* Scales are not known, and elements need not be finite. That is right near an overflow alone:
- * scales are at most twice the largest magnitude. */
+ * scales are at most twice the largest magnitude, and what elements are multiplied by may make them
+ * as much larger. */
 static void compare_poisoned(const struct comparison *with, const struct cgx_check_block *block,
                              size_t first, size_t end)
 {
@@ -65,7 +71,8 @@ static void compare_poisoned(const struct comparison *with, const struct cgx_che
             note(with, (struct cgx_excess){INFINITY, (double)(block->first + i), result,
                                            block->exact[i], 0});
     }
-    if (4.0 * with->ranks * largest < limit_of(with->plan->dtype))
+    if (4.0 * with->ranks * largest * (block->history ? CGX_HISTORY_WIDEST : 1) <
+        limit_of(with->plan->dtype))
         note(with, (struct cgx_excess){INFINITY, (double)(block->first + first), NAN,
                                        block->exact[first], 0});
 }
@@ -91,7 +98,8 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i];
         double error = fabs(result - exact);
-        double bound = bound_of(with, exact, block->magnitude[i], scales) + added;
+        double scale = block->history ? (double)cgx_history_scale(block->history[i]) : 1;
+        double bound = bound_of(with, exact, block->magnitude[i], scales * scale) + added;
         bool overflows = !(fabs(exact) < overflow_of(with->plan->dtype));
         bool may = !(block->magnitude[i] < limit_of(with->plan->dtype)) && !isfinite(result);
 

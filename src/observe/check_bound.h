@@ -22,6 +22,7 @@ struct cgx_check_block {
     /* By element the exact sum and that of magnitudes; by bucket the sum of all scales, NaN where
      * one was poisoned. */
     double *exact, *magnitude, *scales;
+    const uint8_t *history; /* by element; NULL: there is none */
 };
 
 /* What comparing has found. */

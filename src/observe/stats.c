@@ -238,6 +238,8 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     layer->sent += (double)coll->sent;
     if (coll->error_feedback)
         layer->residuals = (double)coll->error_feedback->bytes;
+    if (coll->history.scales)
+        layer->history = (double)cgx_history_bytes(plan->count, plan->bucket_size);
     if (outcome != CGX_OUTCOME_DONE) {
         bool redone = outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_CONSENSUS;
 

@@ -64,6 +64,7 @@ struct cgx_stats_layer {
     uint64_t compressed, exact, redone, failed;
     double seconds;
     double residuals;         /* bytes of memory, in the last call that had any */
+    double history;           /* likewise */
     double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
     double error, budget;     /* at the last plan, as in a change; NaN: none */
     /* Of cgx_adapt_powers, at the last plan; NaN: not known. */

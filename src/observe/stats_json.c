@@ -172,6 +172,7 @@ static void put_calls(struct json *json, const struct cgx_stats_layer *layer)
     close_list(json, '}');
     put_number(json, "seconds", layer->seconds);
     put_number(json, "residual_bytes", layer->residuals);
+    put_number(json, "history_bytes", layer->history);
     json->line = true;
     open_list(json, "bytes", '{');
     put_bytes(json, "sent", layer->sent);

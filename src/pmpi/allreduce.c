@@ -202,19 +202,16 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
         coll.standing = CGX_UNRECOVERABLE;
     else if (offer.refusal || offer.dtype != planned->plan->dtype)
         coll.standing = CGX_DECLINED;
-    if (cgx_positions_feed(state, recurring->position, coll.schedule,
-                           coll.standing == CGX_ABLE ? coll.encoder : NULL, &error_feedback,
-                           &coll.error_feedback) != CGX_MPI_SUCCESS) {
+    if (cgx_positions_lend(state, recurring->position, &coll, &error_feedback) != CGX_MPI_SUCCESS) {
         state->broken = true;
-        return cgx_errors_raise(call->comm, "MPI could not agree on residuals");
+        return cgx_errors_raise(call->comm, "MPI could not agree on residuals or history");
     }
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
     if (recurring->kind->apart > 0)
         recurring->kind->apart--;
     outcome = run(state, &coll, stats_key(recurring));
-    if (outcome == CGX_OUTCOME_DONE)
-        cgx_positions_fed(state, recurring->position);
+    cgx_positions_take_back(state, recurring->position, &coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_CONSENSUS)
         return redo(call, state, recurring, &coll.seen, strikes);
     return conclude(call, state, recurring->entry, offer.refusal, outcome);

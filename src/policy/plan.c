@@ -108,14 +108,18 @@ static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
     return widths_of(family, bits, bits, bits);
 }
 
+/* With history there is nothing to choose: max-min quantisation gains more by it. */
 static enum cgx_family family_of(const struct cgx_settings *settings,
                                  const struct cgx_override *override)
 {
-    if (!override || override->codec == CGX_CODEC_AS_SET)
-        return settings->codec;
-    if (override->codec == CGX_CODEC_AUTO)
-        return CGX_FAMILY_AUTO;
-    return override->codec == CGX_CODEC_ROTATED ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
+    enum cgx_said_codec codec = override ? override->codec : CGX_CODEC_AS_SET;
+    enum cgx_family family = settings->codec;
+
+    if (codec != CGX_CODEC_AS_SET)
+        family = codec == CGX_CODEC_AUTO      ? CGX_FAMILY_AUTO
+                 : codec == CGX_CODEC_ROTATED ? CGX_FAMILY_ROTATED
+                                              : CGX_FAMILY_MAXMIN;
+    return family == CGX_FAMILY_AUTO && settings->history ? CGX_FAMILY_MAXMIN : family;
 }
 
 /* The widths of what nothing more is said about. */
@@ -258,13 +262,15 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
-    plan->feeds = false;
+    plan->feeds = plan->recalls = false;
     tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
     append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
     finish(plan);
     for (size_t i = 0; i < plan->nsegments && settings->error_feedback; i++)
         plan->feeds |= may_feed(plan, &plan->segments[i]);
+    for (size_t i = 0; i < plan->nsegments && settings->history; i++)
+        plan->recalls |= cgx_encoding_has_bounds(cgx_segment_encoding(&plan->segments[i]));
     return plan;
 }
 

@@ -61,6 +61,7 @@ struct cgx_plan {
     bool adaptive; /* some width may change: payloads carry what the policy watches */
     bool turns;    /* some family may */
     bool feeds;    /* residuals are kept of what it quantises (codec.h), if there is memory */
+    bool recalls;  /* history is kept of its sums (codec.h), likewise */
     size_t count;  /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t bytes; /* encoded, every unit counted as whole */
@@ -71,7 +72,7 @@ struct cgx_plan {
 /* Whether it has to know the call's position in the step: something is kept from call to call. */
 static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
 {
-    return plan->adaptive || plan->turns || plan->feeds;
+    return plan->adaptive || plan->turns || plan->feeds || plan->recalls;
 }
 
 /* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), max-min

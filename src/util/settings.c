@@ -20,6 +20,7 @@
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
 #define BYTEGRAD(initial) .others[CGX_DEFAULTS_BYTEGRAD] = (initial)
 #define TORCH_CGX(initial) .others[CGX_DEFAULTS_TORCH_CGX] = (initial)
+#define HISTORY(initial) .others[CGX_DEFAULTS_HISTORY] = (initial)
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
@@ -32,6 +33,10 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: what quantising loses is added to the next sum in the same place of the step", 27},
      cgx_value_choice, FIELD(error_feedback)},
+    {{"CGX_HISTORY", "0, 1", "0",
+      "1: elements are quantised relative to what has been summed before in the same place of the "
+      "step", 28},
+     cgx_value_choice, FIELD(history)},
     {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
@@ -43,7 +48,7 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_choice, FEEDBACK("auto"), FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},
-     cgx_value_power, 64, 4096, FIELD(bucket_size)},
+     cgx_value_power, 64, 4096, HISTORY("128"), FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "a number of elements", "16384",
       "smaller calls are exact; values below 1024 mean 1024", 4},
      cgx_value_elements, 1024, BYTEGRAD("1024"), TORCH_CGX("1024"), FIELD(minimal_size)},
@@ -145,7 +150,8 @@ const char *cgx_defaults_name(enum cgx_defaults defaults)
     static const char *const names[CGX_DEFAULTS] = {
         [CGX_DEFAULTS_BYTEGRAD] = "CGX_PROFILE=bytegrad",
         [CGX_DEFAULTS_TORCH_CGX] = "CGX_PROFILE=torch_cgx",
-        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1"};
+        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1",
+        [CGX_DEFAULTS_HISTORY] = "CGX_HISTORY=1"};
 
     return names[defaults];
 }
@@ -157,7 +163,9 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
         return CGX_DEFAULTS_BYTEGRAD;
     if (settings->profile == CGX_PROFILE_TORCH_CGX)
         return CGX_DEFAULTS_TORCH_CGX;
-    return settings->error_feedback ? CGX_DEFAULTS_FEEDBACK : CGX_DEFAULTS_USUAL;
+    if (settings->error_feedback)
+        return CGX_DEFAULTS_FEEDBACK;
+    return settings->history ? CGX_DEFAULTS_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
 static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)

@@ -65,6 +65,7 @@ struct cgx_settings {
     enum cgx_budget adaptive_budget_kind;
     unsigned adaptive_period; /* steps */
     bool error_feedback;
+    bool history;
     uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
     enum cgx_profile profile; /* its defaults are those of the other fields already */
     enum cgx_sync sync;
@@ -115,6 +116,7 @@ enum cgx_defaults {
     CGX_DEFAULTS_BYTEGRAD,
     CGX_DEFAULTS_TORCH_CGX,
     CGX_DEFAULTS_FEEDBACK,
+    CGX_DEFAULTS_HISTORY,
     CGX_DEFAULTS
 };
 

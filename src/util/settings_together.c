@@ -37,6 +37,24 @@ static const char *refuse_budget(struct cgx_settings *settings)
            "is exact";
 }
 
+/* History is of max-min quantisation to the nearest, and what it leaves is no error that feedback
+ * could use. */
+static const char *refuse_history(struct cgx_settings *settings)
+{
+    if (!settings->history)
+        return NULL;
+    settings->history = false;
+    if (settings->error_feedback)
+        return "CGX_HISTORY=\"1\" refused: allowed with CGX_ERROR_FEEDBACK: 0; every call is exact";
+    if (settings->rounding != CGX_ROUNDING_NEAREST)
+        return "CGX_HISTORY=\"1\" refused: allowed with CGX_ROUNDING: nearest; every call is exact";
+    if (settings->codec == CGX_FAMILY_ROTATED)
+        return "CGX_HISTORY=\"1\" refused: allowed with CGX_CODEC: maxmin, auto; every call is "
+               "exact";
+    settings->history = true;
+    return NULL;
+}
+
 bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size)
 {
     unsigned base = (unsigned)settings->bits;
@@ -56,5 +74,6 @@ bool cgx_settings_together(struct cgx_settings *settings,
 {
     messages[0] = refuse_rounding(settings);
     messages[1] = refuse_budget(settings);
-    return !messages[0] && !messages[1];
+    messages[2] = refuse_history(settings);
+    return !messages[0] && !messages[1] && !messages[2];
 }

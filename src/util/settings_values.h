@@ -46,7 +46,7 @@ struct cgx_settings_row {
 
 /* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
  * NULL where nothing is. True if nothing is refused. */
-#define CGX_SETTINGS_TOGETHER 2
+#define CGX_SETTINGS_TOGETHER 3
 bool cgx_settings_together(struct cgx_settings *settings,
                            const char *messages[CGX_SETTINGS_TOGETHER]);
 

@@ -15,6 +15,10 @@
     X(cgx_measure_##type)                    \
     X(cgx_measure_##type##_stochastic)       \
     X(cgx_decode_##type)                     \
+    X(cgx_encode_##type##_history)           \
+    X(cgx_decode_##type##_history)           \
+    X(cgx_reduce_##type##_history)           \
+    X(cgx_measure_##type##_history)          \
     X(cgx_encode_##type##_residuals)         \
     X(cgx_reduce_##type##_residuals)         \
     X(cgx_encode_rotated_##type)             \

@@ -41,4 +41,7 @@ float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *pie
 float reference_step(const struct cgx_coding *coding, const struct cgx_piece *piece,
                      const unsigned char *payload, size_t index);
 
+/* The sum of the squares of a bucket of SIZE elements, in the order of sums over a bucket. */
+float reference_square_sum(const float *x, size_t size);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Holds the list of variables in libcgxpmpi.7 to the table of settings, and that of reasons in
+/* Holds the list of variables in cgx-settings.7 to the table of settings, and that of reasons in
  * cgx-stats.5 to theirs. An item of the list of variables is
  *
  *     .TP
@@ -146,7 +146,7 @@ int main(void)
     const struct cgx_setting *row;
     bool known = true;
 
-    read_page("libcgxpmpi.7");
+    read_page("cgx-settings.7");
     begin = find(0, ".SH ENVIRONMENT");
     end = find(begin, ".SS Retired");
     if (end == nlines)

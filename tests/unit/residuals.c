@@ -22,31 +22,6 @@ static unsigned char results[2][4 * COUNT] __attribute__((aligned(16)));
 static uint16_t residuals[2][FIRST - KEPT + COUNT] __attribute__((aligned(16)));
 static float values[FIRST + COUNT], levels[FIRST + COUNT];
 
-static float square_sum(const float *x, size_t size)
-{
-    float lanes[128], next[128], sum = 0;
-    size_t count = size / 32, warp = count < 32 ? count : 32;
-
-    for (size_t l = 0; l < count; l++) {
-        float a[8] = {0};
-
-        for (size_t i = 0; i < 32; i++) {
-            float value = x[i / 8 * (size / 4) + 8 * l + i % 8];
-
-            a[i % 8] = fmaf(value, value, a[i % 8]);
-        }
-        lanes[l] = ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
-    }
-    for (size_t bit = 1; bit < warp; bit *= 2) {
-        for (size_t l = 0; l < count; l++)
-            next[l] = lanes[l] + lanes[l ^ bit];
-        memcpy(lanes, next, sizeof lanes);
-    }
-    for (size_t l = 0; l < count; l += warp)
-        sum = l == 0 ? lanes[l] : sum + lanes[l];
-    return sum;
-}
-
 /* Adds the reference's residuals of a bucket to its values. */
 static void add_residuals(float *x, const uint16_t *kept, size_t count, size_t size)
 {
@@ -56,8 +31,8 @@ static void add_residuals(float *x, const uint16_t *kept, size_t count, size_t s
         all[0][i] = x[i];
         all[1][i] = reference_widen(CGX_BFLOAT16, kept, i);
     }
-    nx = square_sum(all[0], size);
-    nr = square_sum(all[1], size);
+    nx = reference_square_sum(all[0], size);
+    nr = reference_square_sum(all[1], size);
     cap = nr <= nx ? 1 : sqrtf(nx / nr);
     for (size_t i = 0; i < count; i++)
         x[i] = fmaf(cap, all[1][i], x[i]);

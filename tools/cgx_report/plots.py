@@ -209,6 +209,7 @@ def layer_errors(stats, width):
     if not limits:
         return None
     drawing = Drawing(width, "Squared error of each layer, over budget and noise")
+    of_budget, of_noise = (" of budget, ", " of noise") if width > 600 else ("; ", "")
     several = words.has_several(layers)
     shown = largest(layers, LAYERS)
     scale = LogScale(limits[0] / 1.5, limits[1] * 1.5, 2 * EDGE, width - 4 * EDGE)
@@ -223,7 +224,7 @@ def layer_errors(stats, width):
             drawing,
             top,
             words.layer(layer, several),
-            f"{units.ratio(layer.over_budget)} of budget, {units.ratio(layer.over_noise)} of noise",
+            f"{units.ratio(layer.over_budget)}{of_budget}{units.ratio(layer.over_noise)}{of_noise}",
         )
         for attribute, name, style in SERIES:
             value = getattr(layer, attribute)

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The history of one position of the step (codec/history.h), from call to call. Ranks have the same
+ * or none: where a call went otherwise than all of them hoped they begin anew together. */
+#ifndef CGX_COMM_HISTORY_H
+#define CGX_COMM_HISTORY_H
+
+#include "codec/backend.h"
+#include "coll/coll.h"
+#include "comm/state.h"
+
+/* All zero: ranks have not asked each other yet. */
+struct cgx_kept_history {
+    struct cgx_holding *holding; /* NULL: there is none */
+    uint32_t age;                /* sums that it is of */
+    bool agreed;                 /* all ranks had the memory */
+    unsigned wait;               /* calls until ranks that had not ask each other again */
+};
+
+/* Gives the next call, COLL, which is complete but for this, its history, if it is able. A rank
+ * whose buffers are elsewhere than they were is able no more. Collective where ranks have to agree.
+ * Returns MPI's code. */
+int cgx_kept_history_get(struct cgx_comm *state, struct cgx_kept_history *kept,
+                         struct cgx_coll *coll);
+
+/* After the call, which has DONE what it should on all ranks or on none. */
+void cgx_kept_history_put(struct cgx_kept_history *kept, bool done);
+
+#endif

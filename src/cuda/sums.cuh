@@ -1,0 +1,190 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The sum of the sources of a bucket, payloads and elements, by the threads that share it. */
+#ifndef CGX_CUDA_SUMS_CUH
+#define CGX_CUDA_SUMS_CUH
+
+#include "cuda/history.cuh"
+
+/* What a kernel has from call to call (codec/codec.h). */
+enum kept { NOTHING, RESIDUALS, HISTORY };
+
+/* Adds the elements WORDS to VALUES, divided by SCALES where these are not NULL. */
+template <class Type>
+CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],
+                             const uint32_t (*scales)[2], cgx_values values)
+{
+    float addends[CGX_GROUP];
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        widen_group<Type>(words[i], addends);
+        if (scales)
+            divide_group(scales[i], addends);
+#pragma unroll
+        for (int j = 0; j < CGX_GROUP; j++)
+            values[i][j] += addends[j];
+    }
+}
+
+template <class Type>
+CGX_DEVICE void reduce_exact(const struct cgx_kernel_args &args, const struct cgx_tile *tile)
+{
+    const struct cgx_place place = find_place(tile, CGX_KERNEL_TILE);
+    uint32_t words[CGX_GROUPS][Type::WORDS];
+    cgx_values sums;
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        sums[i / CGX_GROUP][i % CGX_GROUP] = -0.0f; /* which changes nothing that is added to it */
+    for (uint32_t s = 0; s < args.nsources; s++) {
+        const int64_t elements = unquantised_of<Type>(args, tile, &place, s);
+
+        if (elements != 0)
+            load_elements<Type>(&place, global_memory(elements), alignment_of<Type>(elements),
+                                words);
+        else
+            load_exact<Type>(tile, &place, global_memory(args.sources[s]), words);
+        add_elements<Type>(words, NULL, sums);
+    }
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++)
+        narrow_sums<Type>(sums[i], words[i]);
+    store_exact<Type>(tile, &place, args.payload, words);
+}
+
+/* What a thread needs of one source of its bucket. */
+struct source {
+    uint32_t header;
+    struct cgx_parts parts[CGX_GROUPS];
+};
+
+CGX_DEVICE void load_source(const struct cgx_tile *tile, const struct cgx_place *place,
+                            const unsigned char *payload, uint32_t bits, struct source *source)
+{
+    source->header = *header_of(tile, place, payload);
+    load_parts(tile, place, payload, bits, source->parts);
+}
+
+/* Adds sources from FIRST on, as long as their buckets are small grids of width BITS or, where that
+ * is 0, of another; returns which is the first that is not. So many as BATCH are asked from memory
+ * at once. */
+template <uint32_t BITS, int BATCH>
+CGX_DEVICE uint32_t add_grids(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place, uint32_t first, cgx_values sums,
+                              float *steps)
+{
+    const uint32_t bits = BITS == 0 ? tile->bits : BITS;
+    struct cgx_codes codes[CGX_GROUPS];
+    float levels[CGX_GROUP];
+
+#pragma unroll 1
+    while (first < args.nsources) {
+        int64_t payloads[BATCH];
+        struct source sources[BATCH] = {};
+
+#pragma unroll
+        for (uint32_t i = 0; i < BATCH; i++)
+            payloads[i] = first + i < args.nsources ? args.sources[first + i] : 0;
+#pragma unroll
+        for (uint32_t i = 0; i < BATCH; i++)
+            if (payloads[i] > 0)
+                load_source(tile, place, global_memory(payloads[i]), bits, &sources[i]);
+#pragma unroll
+        for (uint32_t i = 0; i < BATCH; i++) {
+            float u = cgx_header_scale(sources[i].header);
+
+            if (!is_small_grid(sources[i].header))
+                return first + i;
+            *steps += u;
+            unpack_codes(sources[i].parts, bits, codes);
+#pragma unroll
+            for (int j = 0; j < CGX_GROUPS * CGX_GROUP; j++) {
+                if (j % CGX_GROUP == 0)
+                    code_sums(codes[j / CGX_GROUP], header_shift(sources[i].header), levels);
+                sums[j / CGX_GROUP][j % CGX_GROUP] =
+                    cgx_add_level(sums[j / CGX_GROUP][j % CGX_GROUP], u, levels[j % CGX_GROUP]);
+            }
+        }
+        first += BATCH;
+    }
+    return first;
+}
+
+/* Adds a source that is no small grid: product and sum are rounded, for the product may be
+ * infinite, and one of them is of a zero. False if an encoder writes no such header. */
+CGX_DEVICE bool add_other(const struct cgx_tile *tile, const struct cgx_place *place,
+                          const unsigned char *payload, cgx_values sums, float *steps)
+{
+    struct source source = {};
+    struct cgx_scale scale;
+    struct cgx_codes codes[CGX_GROUPS];
+    float levels[CGX_GROUP];
+    bool is_good;
+
+    load_source(tile, place, payload, tile->bits, &source);
+    is_good = read_scale(tile, place, payload, source.header, &scale);
+    if (scale.is_grid)
+        scale.value = 0;
+    else
+        scale.u = 0;
+    unpack_codes(source.parts, tile->bits, codes);
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        code_sums(codes[i], scale.shift, levels);
+#pragma unroll
+        for (int j = 0; j < CGX_GROUP; j++)
+            sums[i][j] += scale.u * levels[j] + scale.value;
+    }
+    *steps += scale.u;
+    return is_good;
+}
+
+/* The sum of all sources of a bucket that is there. Returns that of their steps. */
+template <class Type, enum kept KEPT>
+CGX_DEVICE float sum_sources(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                             const struct cgx_place *place, cgx_values sums)
+{
+    float steps = 0;
+    bool is_good = true;
+    uint32_t s = 0;
+
+#pragma unroll 1
+    for (;;) {
+        int64_t elements;
+
+        if (tile->bits == 4)
+            s = add_grids<4, 4>(args, tile, place, s, sums, &steps);
+        else if (tile->bits == 8)
+            s = add_grids<8, 2>(args, tile, place, s, sums, &steps);
+        else
+            s = add_grids<0, 1>(args, tile, place, s, sums, &steps);
+        if (s >= args.nsources)
+            break;
+        elements = unquantised_of<Type>(args, tile, place, s);
+        if (elements == 0) {
+            if (!add_other(tile, place, global_memory(args.sources[s]), sums, &steps))
+                is_good = false;
+            s++;
+        }
+#pragma unroll 1
+        while (elements != 0) { /* add_grids would ask for the payloads behind, in vain */
+            uint32_t words[CGX_GROUPS][Type::WORDS];
+            cgx_scales scales;
+
+            load_elements<Type>(place, global_memory(elements), alignment_of<Type>(elements),
+                                words);
+            if (KEPT == HISTORY)
+                load_scales(args, tile, place, scales);
+            add_elements<Type>(words, KEPT == HISTORY ? scales : NULL, sums);
+            s++;
+            elements = s < args.nsources ? unquantised_of<Type>(args, tile, place, s) : 0;
+        }
+    }
+    if (!is_good && place->thread == 0)
+        *args.status = CGX_KERNEL_BAD_HEADER;
+    return steps;
+}
+
+#endif

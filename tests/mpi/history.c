@@ -1,0 +1,175 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* CGX_HISTORY with host buffers, in steps of one call: "history [PART]". Among the elements are
+ * large ones, always in the same places: after some steps what lies beside them has an error of its
+ * own size, a PART (0.1) at most of what it had. */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/check.h"
+#include "lib/data.h"
+#include "lib/repeat.h"
+
+enum { COUNT = REPEAT_COUNT, STEPS = 40, ZERO = 5 /* of 7 */ };
+
+/* Every 16th is large. */
+static float magnitude(size_t i)
+{
+    return i % 7 == ZERO ? 0 : i % 16 == 0 ? 64 : 1;
+}
+
+static void fill(void)
+{
+    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1, check_rank, COUNT, repeat_input);
+    for (size_t i = 0; i < COUNT; i++)
+        repeat_input[i] *= magnitude(i);
+}
+
+/* The squared error of the small elements of the last result, which is of the input times FACTOR,
+ * relative to them; of those that are finite. */
+static double error_of(double factor)
+{
+    double error = 0, power = 0;
+
+    for (size_t i = 0; i < COUNT; i++) {
+        double apart = (double)repeat_result[i] / factor - (double)repeat_exact[i];
+
+        if (!isfinite(apart) || magnitude(i) != 1)
+            continue;
+        error += apart * apart;
+        power += (double)repeat_exact[i] * (double)repeat_exact[i];
+    }
+    return error / power;
+}
+
+static bool steps(MPI_Comm comm, int n)
+{
+    bool right = true;
+
+    for (int i = 0; i < n; i++)
+        right &= repeat_step(comm, 1);
+    return right;
+}
+
+static bool has_zeros(void)
+{
+    for (size_t i = ZERO; i < COUNT; i += 7)
+        if (repeat_result[i] != 0)
+            return false;
+    return true;
+}
+
+/* With history, whose error is AFTER at most. */
+static MPI_Comm begin_with(double *after, bool *right)
+{
+    MPI_Comm comm = repeat_begin();
+
+    *right = repeat_warm_up(comm) && steps(comm, STEPS);
+    *after = error_of(1);
+    return comm;
+}
+
+static void test_gain(double part)
+{
+    MPI_Comm comm = repeat_begin();
+    bool right = true;
+    double first = 0, after;
+
+    /* The first compressed ones find no history. */
+    for (int i = 0; i < STEPS && !(first > 0); i++) {
+        right &= repeat_step(comm, 1);
+        first = error_of(1) > 1e-9 ? error_of(1) : 0;
+    }
+    right &= steps(comm, STEPS);
+    after = error_of(1);
+    check(right, "the same on all ranks");
+    check(first > 0, "it is compressed");
+    check(after > 0 && after < part * first, "errors are in proportion to elements");
+    check(has_zeros(), "zeros stay zeros");
+    check_note("squared error of small elements: %.3g, then %.3g", first, after);
+    MPI_Comm_free(&comm);
+}
+
+static void test_not_finite(void)
+{
+    bool right;
+    double before, after;
+    MPI_Comm comm = begin_with(&before, &right);
+    float kept = repeat_input[7];
+    size_t lost = 0;
+
+    repeat_input[7] = INFINITY;
+    right &= repeat_step(comm, 1);
+    repeat_input[7] = kept;
+    for (size_t i = 0; i < COUNT; i++)
+        lost += isnan(repeat_result[i]);
+    check(lost >= 1 && lost <= 512, "an infinity takes its bucket with it");
+    right &= repeat_step(comm, 1);
+    after = error_of(1);
+    check(right && after < 1.5 * before, "and the history of it goes on");
+    MPI_Comm_free(&comm);
+}
+
+static void test_scale(float factor)
+{
+    bool right;
+    double before, after;
+    MPI_Comm comm = begin_with(&before, &right);
+
+    for (int i = 0; i < 3; i++) {
+        right &= repeat_step(comm, factor);
+        after = error_of((double)factor);
+        check(right && after < 2 * before, "a scale that is %g times as large does no harm",
+              (double)factor);
+    }
+    MPI_Comm_free(&comm);
+}
+
+/* Where ranks bring the same the sum is formed exactly, and history begins anew on all of them. */
+static void test_redone(void)
+{
+    static float own[COUNT];
+    bool right;
+    double before, after;
+    MPI_Comm comm = begin_with(&before, &right);
+
+    memcpy(own, repeat_input, sizeof own);
+    PMPI_Bcast(repeat_input, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    right &= repeat_step(comm, 1);
+    memcpy(repeat_input, own, sizeof own);
+    for (int i = 0; i < 4; i++)
+        right &= steps(comm, STEPS);
+    after = error_of(1);
+    check(right && after < 1.5 * before, "after steps that are no gradients it comes back");
+    check_note("error %.3g, then %.3g", before, after);
+    MPI_Comm_free(&comm);
+}
+
+static bool ten_steps(MPI_Comm comm, double *total)
+{
+    bool right = true;
+
+    for (int i = 0; i < 10; i++) {
+        right &= repeat_step(comm, 1);
+        for (size_t k = 0; k < COUNT; k++)
+            total[k] += (double)repeat_result[k];
+    }
+    return right;
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    fill();
+    test_gain(argc > 1 ? atof(argv[1]) : 0.1);
+    test_not_finite();
+    test_scale(1.0f / 1024);
+    test_scale(1024);
+    test_redone();
+    repeat_test_again(ten_steps);
+    repeat_test_freed();
+    return check_end();
+}
