@@ -15,7 +15,8 @@ NARROW, WIDE = 360, 860
 
 
 def _p(text, kind=""):
-    return f"<p{kind and f' class={chr(34)}{kind}{chr(34)}'}>{html.escape(text)}</p>"
+    style_of = f' class="{kind}"' if kind else ""
+    return f"<p{style_of}>{html.escape(text)}</p>"
 
 
 def _figure(name, draw, of, otherwise=""):
@@ -107,7 +108,11 @@ def _tiles(stats, trace):
 def _calls(stats):
     parts = [
         "<h2>What was compressed, and what was not</h2>",
-        _p("Each bar is a part of the data that went through MPI_Allreduce.", "note"),
+        _p(
+            "libcgxpmpi compresses the large sums that come back in every step, as gradients do, and "
+            "leaves all others exact. Each bar is a part of what went through MPI_Allreduce.",
+            "note",
+        ),
         _figure("calls", plots.calls, stats, "No data was summed."),
     ]
     if stats.exact:

@@ -7,6 +7,7 @@ width.
 """
 
 from . import units, words
+from .reasons import reason
 from .stats import largest
 from .svg import Drawing, LogScale, Scale, SizeScale, TEXT, axis_below, text_width
 
@@ -14,6 +15,9 @@ BAR = 14
 ROW = BAR + TEXT + 14
 LAYERS = 24
 EDGE = 8
+
+# Up to this width words are left out.
+NARROW = 600
 
 
 def _left_out(drawing, layers, top):
@@ -41,13 +45,18 @@ def _row(drawing, top, label, figures):
     drawing.fitted(EDGE, top + TEXT, label, room - text_width(figures) - 12)
 
 
+def _exact(name, width):
+    """What is exact for the reason of NAME; in a wide drawing with what that means."""
+    return f"exact: {name}" + (f" – {reason(name).meaning}" if width > NARROW else "")
+
+
 def calls(stats, width):
     """What was summed: compressed, and exact by reason."""
     if not stats.summed_bytes:
         return None
     drawing = Drawing(width, "Bytes that were summed, compressed and exact by reason")
     rows = [("compressed", stats.compressed_calls, stats.compressed_bytes, "compressed")]
-    rows += [(f"exact: {one.reason}", one.calls, one.units, "exact") for one in stats.exact]
+    rows += [(_exact(one.reason, width), one.calls, one.units, "exact") for one in stats.exact]
     scale = SizeScale(max(row[2] for row in rows), EDGE, width - 2 * EDGE)
     bottom = ROW * len(rows)
     _size_axis(drawing, scale, 0, bottom, "bytes of the buffers")
@@ -209,7 +218,7 @@ def layer_errors(stats, width):
     if not limits:
         return None
     drawing = Drawing(width, "Squared error of each layer, over budget and noise")
-    of_budget, of_noise = (" of budget, ", " of noise") if width > 600 else ("; ", "")
+    of_budget, of_noise = (" of budget, ", " of noise") if width > NARROW else ("; ", "")
     several = words.has_several(layers)
     shown = largest(layers, LAYERS)
     scale = LogScale(limits[0] / 1.5, limits[1] * 1.5, 2 * EDGE, width - 4 * EDGE)

@@ -114,7 +114,8 @@ dl.reasons { margin: 8px 0; }
 dl.reasons dt { font-weight: 600; margin-top: 12px; overflow-wrap: anywhere; }
 dl.reasons dt span { font-weight: 400; color: var(--muted); }
 dl.reasons dd { margin: 0 0 0 16px; max-width: 72ch; }
-code { font-size: 0.95em; overflow-wrap: anywhere; }
+code { font-family: ui-monospace, "Liberation Mono", monospace; font-size: 0.95em;
+  overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; }
 th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var(--grid);
