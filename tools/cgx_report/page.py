@@ -179,6 +179,7 @@ def _widths(stats):
                     "sent",
                     "uncompressed",
                     "error / budget",
+                    "measured / budget",
                     "error / noise",
                     "seconds",
                 ),
@@ -191,6 +192,7 @@ def _widths(stats):
                         units.size(layer.bytes.sent),
                         units.size(layer.bytes.plain),
                         units.ratio(layer.over_budget),
+                        units.ratio(layer.measured_over_budget),
                         units.ratio(layer.over_noise),
                         f"{layer.seconds:.3g}",
                     )

@@ -101,6 +101,12 @@ class Layer(Counts):
         return (self.position is None, self.position or 0, -self.bytes.plain)
 
     @property
+    def measured_over_budget(self):
+        """The error that CGX_CHECK saw of the widths in force; None where it is not known."""
+        last = self.changes[-1] if self.changes else None
+        return last.measured / last.budget if last and last.measured and last.budget else None
+
+    @property
     def bits(self):
         """Of the widths in force."""
         return self.changes[-1].bits if self.changes else None
