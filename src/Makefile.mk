@@ -105,6 +105,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
+	src/observe/stats_file.c \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \

@@ -36,6 +36,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
+	tests/unit/report.test tests/unit/report_page.test \
 	tests/unit/streams.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
@@ -58,7 +59,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
-	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
+	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
@@ -132,6 +133,8 @@ tests_unit_info_link_SOURCES = tests/unit/info_link.c tools/info_link.c tools/in
 tests_unit_info_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
 tests_unit_info_model_SOURCES = tests/unit/info_model.c tools/info_model.c tools/info_model.h
 tests_unit_info_model_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
+EXTRA_DIST += tests/data/report/stats.json tests/data/report/summary.txt \
+	tests/data/report/trace.json tests/lib/measure-page.js
 EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/topo/desktop.xml \
 	tests/data/topo/dgx.xml tests/data/topo/dual8.xml
 

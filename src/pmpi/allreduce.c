@@ -351,7 +351,7 @@ int cgx_allreduce(struct cgx_call *call)
     if (state->refusal)
         return cgx_exact(call, state->refusal);
     occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
-    cgx_stats_step(state->stats, state->recurrence);
+    cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);
     if (occurrence.begins_step && cgx_positions_step(state) != CGX_MPI_SUCCESS)

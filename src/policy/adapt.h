@@ -173,6 +173,13 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt);
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget);
 
+/* Of the segments of LAYER whose noise is known: the estimated squared error, N, and the power of
+ * the sums. 0: it is known of none. */
+struct cgx_adapt_powers {
+    double error, noise, power;
+};
+struct cgx_adapt_powers cgx_adapt_powers(const struct cgx_adapt_layer *layer);
+
 /* N over the power of the sums of LAYER. Where it is small, times P and the batch of a
  * contribution, it is the noise scale of McCandlish et al. (2018), the batch beyond which larger
  * ones gain little. The power has the noise in it: n / (1 - n) for n has not. NaN: not known. */

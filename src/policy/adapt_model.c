@@ -159,17 +159,27 @@ bool cgx_model_changes_less(const struct cgx_adapt *adapt)
     return change < noise;
 }
 
-double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
+struct cgx_adapt_powers cgx_adapt_powers(const struct cgx_adapt_layer *layer)
 {
-    double noise = 0, power = 0;
+    struct cgx_adapt_powers powers = {0, 0, 0};
 
     for (size_t i = 0; i < layer->nsegments; i++) {
-        if (!knows_noise(&layer->segments[i]))
+        const struct cgx_adapt_segment *segment = &layer->segments[i];
+
+        if (!knows_noise(segment))
             continue;
-        noise += cgx_model_power(&layer->segments[i], CGX_POWER_INPUTS);
-        power += cgx_model_power(&layer->segments[i], CGX_POWER_SUM);
+        powers.error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
+        powers.noise += cgx_model_power(segment, CGX_POWER_INPUTS);
+        powers.power += cgx_model_power(segment, CGX_POWER_SUM);
     }
-    return power > 0 ? noise / power : NAN;
+    return powers;
+}
+
+double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
+{
+    struct cgx_adapt_powers powers = cgx_adapt_powers(layer);
+
+    return powers.power > 0 ? powers.noise / powers.power : NAN;
 }
 
 /* ---- budgets ---- */

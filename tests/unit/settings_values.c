@@ -84,6 +84,7 @@ static const struct variable {
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
+    {"CGX_STATS_INTERVAL", {"1", "1000000"}, {"-1", "1000001", "10s", "1.5"}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
     {"CGX_CHECK", {"1"}, {"2"}},
 };
