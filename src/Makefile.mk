@@ -55,7 +55,7 @@ libcgxcore_la_SOURCES = \
 	src/cuda/memory.h \
 	src/cuda/pinned_pool.h \
 	src/policy/adapt.c src/policy/adapt.h \
-	src/policy/adapt_model.c src/policy/adapt_model.h \
+	src/policy/adapt_choice.c src/policy/adapt_model.c src/policy/adapt_model.h \
 	src/policy/allocate.c src/policy/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/disorder.c src/policy/disorder.h \

@@ -67,6 +67,7 @@ command cppcheck cppcheck
 command gfortran gfortran
 command git git
 command ip iproute2
+command mandoc mandoc
 command mpicc.openmpi libopenmpi-dev
 command mpiexec.openmpi openmpi-bin
 command python3 python3

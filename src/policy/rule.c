@@ -114,6 +114,11 @@ static const struct word {
     [STEP] = {"step", .action = cgx_scan_step},
 };
 
+const char *cgx_rule_word(size_t index)
+{
+    return index < WORDS ? words[index].name : NULL;
+}
+
 static const struct word *find_word(const char *name, bool action)
 {
     uint64_t same;

@@ -24,6 +24,9 @@ struct cgx_rule {
     unsigned line;
 };
 
+/* Conditions and actions by name, in no order that matters; NULL: there are no more. */
+const char *cgx_rule_word(size_t index);
+
 /* Reads a line, which is not blank and whose first blanks have been passed over. What RULE owns is
  * to be cleared in any case. */
 bool cgx_rule_read(struct cgx_scan *scan, struct cgx_rule *rule);

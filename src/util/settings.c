@@ -42,10 +42,10 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
      cgx_value_integer, 1, 8, CGX_BITS_EXACT, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
-    {{"CGX_CODEC", "maxmin, rotated, auto", "maxmin",
+    {{"CGX_CODEC", "maxmin, rotated, auto", "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
-      "so where the data allows it", 26},
-     cgx_value_choice, FEEDBACK("auto"), FIELD(codec)},
+      "what has less error", 26},
+     cgx_value_choice, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},
      cgx_value_power, 64, 4096, HISTORY("128"), FIELD(bucket_size)},

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Holds the list of variables in cgx-settings.7 to the table of settings, and that of reasons in
- * cgx-stats.5 to theirs. An item of the list of variables is
+/* Holds the list of variables in cgx-settings.7 to the table of settings, that of reasons in
+ * cgx-stats.5 to theirs, and the words of rules and hints in cgx-rules.5 to those that are read. An
+ * item of the list of variables is
  *
  *     .TP
  *     .B NAME
@@ -24,6 +25,8 @@
 
 #include "../lib/tap.h"
 #include "observe/reason.h"
+#include "policy/rule.h"
+#include "policy/rules.h"
 #include "util/settings.h"
 
 #define LINE_BYTES 256
@@ -124,6 +127,52 @@ static void test_reasons(void)
     }
 }
 
+/* Whether line I begins an item, after .TP, and its first word is NAME. */
+static bool begins_with_word(size_t i, const char *name)
+{
+    const char *text = strchr(lines[i], ' ');
+    size_t length = strlen(name);
+
+    return i > 0 && strcmp(lines[i - 1], ".TP") == 0 && lines[i][0] == '.' && text != NULL &&
+           strncmp(text + 1, name, length) == 0 && strchr("= ", text[1 + length]) != NULL;
+}
+
+/* Each of COUNT words has one item between two lines, and there is no other. */
+static void test_words(const char *what, size_t begin, size_t end,
+                       const char *(*word)(size_t index), size_t count)
+{
+    size_t items = 0;
+
+    for (size_t index = 0; index < count; index++) {
+        size_t found = 0;
+
+        for (size_t i = begin; i < end; i++)
+            found += begins_with_word(i, word(index));
+        ok(found == 1, "%s %s has an item", what, word(index));
+    }
+    for (size_t i = begin; i < end; i++)
+        items += strcmp(lines[i], ".TP") == 0;
+    ok(items == count && count > 0, "there is no other item of a %s", what);
+}
+
+static const char *hint_key(size_t index)
+{
+    return cgx_hint_key((enum cgx_hint)index);
+}
+
+static void test_rules_and_hints(void)
+{
+    size_t rules, hints, words = 0;
+
+    read_page("cgx-rules.5");
+    rules = find(0, ".SH RULES");
+    hints = find(rules, ".SH HINTS");
+    while (cgx_rule_word(words) != NULL)
+        words++;
+    test_words("word of rules", rules, hints, cgx_rule_word, words);
+    test_words("hint", hints, nlines, hint_key, CGX_HINTS);
+}
+
 /* ITEM, if there is one, is that of row INDEX of the table. */
 static void test_other_defaults(size_t index, size_t item)
 {
@@ -166,5 +215,6 @@ int main(void)
             known = is_row(lines[i + 1] + 3) && known;
     ok(known, "the page lists no other variable");
     test_reasons();
+    test_rules_and_hints();
     return done_testing();
 }

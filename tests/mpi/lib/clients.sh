@@ -1,0 +1,57 @@
+# shellcheck shell=sh
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Programs that train, of the kind that users bring; each prints "loss X" in the end. To be sourced
+# after runs.sh, which see.
+#
+#     recipe train.c 1 >"$scratch/train.c"
+#     compare "C" -n 4 -- "$scratch/train"
+#     compressed "C" 380
+
+page=$top_srcdir/man/cgx-tuning.7
+
+# recipe NAME SEED: the program between the comments "begin NAME" and "end NAME" of the man page. The
+# number that tells ranks' data apart is 2 + RANK there: the seed 1.
+recipe() {
+    awk -v name="$1" '
+        $1 == ".\\\"" && $3 == name { inside = $2 == "begin"; next }
+        inside && !/^\.E[XE]$/' "$page" |
+        sed "s/^\\\\&//; s/\\\\(aq/'/g; s/\\\\(ga/\`/g; s/\\\\(ha/^/g; s/\\\\(ti/~/g" |
+        sed "s/\\\\-/-/g; s/\\\\e/\\\\/g; s/\\<2 + /$((100 * $2 - 98)) + /"
+}
+
+loss() {
+    sed -n 's/^ *loss  *\([.0-9]*\)$/\1/p' "$scratch/out"
+}
+
+# of_statistics FIELD: a number of the process, of rank 0.
+of_statistics() {
+    sed -n "s/^  \"process\": .*\"$1\": \([0-9]*\).*/\1/p" "$scratch/stats.json" 2>/dev/null
+}
+
+close_to() {
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && b > 0 && a < 1.05 * b && b < 1.05 * a) }'
+}
+
+# compare NAME ARGUMENTS-OF-RUN-MPI: a program that reads host memory, plain and at default settings.
+compare() {
+    compared=$1
+    shift
+    launch --plain "$@"
+    plain=$(loss)
+    expect "$compared, plain: learns" test "$status" -eq 0 -a -n "$plain"
+    rm -f "$scratch/stats.json"
+    launch CGX_BUFFERS=host CGX_CONSENSUS=0.05 "$transport=AUTO" CGX_STATS="$scratch/stats.json" "$@"
+    expect "$compared: ends well" test "$status" -eq 0
+    expect "$compared: nothing is said" test -z "$(grep '^cgx' "$scratch/err")"
+    calls=$(of_statistics compressed_calls)
+    exact=$(of_statistics exact_calls)
+    echo "# loss $plain plain, $(loss) compressed; ${calls:-no} calls compressed, ${exact:-no} exact"
+    expect "$compared: the loss is within 5 % of plain" close_to "$(loss)" "$plain"
+}
+
+# compressed NAME CALLS: of what was compared last at least as many, which are its gradients.
+compressed() {
+    expect "$1: gradients are compressed" test "${calls:-0}" -ge "$2"
+}
