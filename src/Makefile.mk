@@ -55,7 +55,7 @@ libcgxcore_la_SOURCES = \
 	src/cuda/memory.h \
 	src/cuda/pinned_pool.h \
 	src/policy/adapt.c src/policy/adapt.h \
-	src/policy/adapt_model.c src/policy/adapt_model.h \
+	src/policy/adapt_choice.c src/policy/adapt_model.c src/policy/adapt_model.h \
 	src/policy/allocate.c src/policy/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/disorder.c src/policy/disorder.h \
@@ -105,6 +105,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
+	src/observe/stats_file.c \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \

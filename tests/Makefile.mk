@@ -15,14 +15,15 @@ AM_TESTS_ENVIRONMENT = \
 	LIBASAN='$(LIBASAN)' CXX='$(CXX)' NVCC='$(NVCC)' NVCC_FLAGS='$(NVCC_FLAGS)'; \
 	export top_srcdir top_builddir CC NM MPICC MPIFORT MPIEXEC LIBASAN CXX NVCC NVCC_FLAGS;
 
-unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers \
+unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_families \
+	tests/unit/adapt_powers \
 	tests/unit/adapt_replay tests/unit/agreed_calls tests/unit/allocate \
 	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
 	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
 	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
-	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/nodes \
+	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/residuals tests/unit/room \
@@ -32,18 +33,19 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_powers
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
 	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
 	tests/unit/topo tests/unit/topo_machine tests/unit/watch
-unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test \
+unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
+	tests/unit/report.test tests/unit/report_page.test \
 	tests/unit/streams.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
-	tests/mpi/families tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
+	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
-	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/pace tests/mpi/progress \
+	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress \
 	tests/mpi/reasons tests/mpi/session \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
@@ -56,11 +58,12 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
-	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/pace.test \
-	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
+	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
+	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
-	tests/mpi/types_classify.test tests/mpi/warmup.test tests/mpi/wheel.test
+	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
+	tests/mpi/wheel.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
 	tests/mpi/lib/libmpitest.la
@@ -130,6 +133,8 @@ tests_unit_info_link_SOURCES = tests/unit/info_link.c tools/info_link.c tools/in
 tests_unit_info_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
 tests_unit_info_model_SOURCES = tests/unit/info_model.c tools/info_model.c tools/info_model.h
 tests_unit_info_model_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
+EXTRA_DIST += tests/data/report/stats.json tests/data/report/summary.txt \
+	tests/data/report/trace.json tests/lib/measure-page.js
 EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/topo/desktop.xml \
 	tests/data/topo/dgx.xml tests/data/topo/dual8.xml
 

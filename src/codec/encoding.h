@@ -75,6 +75,14 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }
 
+/* That encodings can be of. */
+#define CGX_FAMILIES CGX_FAMILY_AUTO
+
+static inline enum cgx_family cgx_encoding_family(unsigned encoding)
+{
+    return cgx_encoding_is_rotated(encoding) ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
+}
+
 /* WIDTH bits to an element in FAMILY, which has them. */
 static inline unsigned cgx_encoding_of(enum cgx_family family, unsigned width)
 {
@@ -82,7 +90,7 @@ static inline unsigned cgx_encoding_of(enum cgx_family family, unsigned width)
 }
 
 /* Whether an element is known to within a bound of its own, by which sums beyond the type are told
- * (bucket.h), and its error is measured (measure.h): with max-min quantisation. */
+ * (bucket.h): with max-min quantisation. */
 static inline bool cgx_encoding_has_bounds(unsigned encoding)
 {
     return encoding <= CGX_WIDTHS;

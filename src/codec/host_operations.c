@@ -265,6 +265,8 @@ static struct cgx_sample sample_of(const struct run *run, size_t count)
     }
     sample.min = range.min + 0.0f; /* -0 becomes +0 */
     sample.max = range.max + 0.0f;
+    sample.power =
+        kernels->squares(run->values, count, cgx_sample_grid(range.min, range.max), 1, false);
     if (sample.min == sample.max)
         return sample;
     for (unsigned bits = cgx_encoding_least(rounding); bits <= CGX_WIDTHS; bits++)

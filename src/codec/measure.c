@@ -17,3 +17,13 @@ double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding round
     u = (double)cgx_grid_scale(sample->min, sample->max, steps);
     return u * u * sample->squares[bits - 1] * 0x1p-20;
 }
+
+double cgx_sample_power(const struct cgx_sample *sample)
+{
+    double u;
+
+    if (!(sample->min <= sample->max))
+        return NAN;
+    u = 1 / (double)cgx_sample_grid(sample->min, sample->max).inv;
+    return u * u * sample->power * 0x1p-20;
+}

@@ -56,15 +56,34 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
  * squared error in units of u^2 2^-20. For stochastic rounding it is the expected error: with d the
  * distance from the nearest integer, the sum of |t| (1024 - |t|), which the fraction of x/u would
  * give too, and nothing for 1 bit. All zero where the bucket is constant or poisoned. u is that of
- * cgx_grid_over for MIN, MAX. A zero is +0. */
+ * cgx_grid_over for MIN, MAX. A zero is +0.
+ *
+ * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: it is what the error
+ * of a rotated quantisation is a part of. Zero where the bucket is poisoned. */
 struct cgx_sample {
     float min, max;               /* both NaN: the bucket is poisoned at every width */
     uint32_t squares[CGX_WIDTHS]; /* by width - 1 */
+    uint32_t power;
 };
 
 /* The squared error of the bucket at BITS, a sum over its elements; NaN if it is poisoned, and else
  * INFINITY at 1 bit for stochastic rounding. */
 double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits);
+
+/* The sum of the squares of the bucket's elements; NaN if it is poisoned. */
+double cgx_sample_power(const struct cgx_sample *sample);
+
+/* Of elements from MIN to MAX, a grid whose step is a power of two: the largest magnitude is a
+ * quarter of it or more, unless it is below 2^-126, and less than half. It has only the fields that
+ * squares are found from. */
+CGX_QUANT struct cgx_grid cgx_sample_grid(float min, float max)
+{
+    float magnitude = -min > max ? -min : max;
+    struct cgx_grid grid = {0.0f, 0.0f, 0};
+
+    grid.inv = cgx_bits_float((252u << 23) - (cgx_float_bits(magnitude) & 0x7F800000u));
+    return grid;
+}
 
 /* ---- what an element adds to SQUARES ---- */
 
@@ -95,6 +114,15 @@ CGX_QUANT uint32_t cgx_square_stochastic(float x, struct cgx_grid grid)
     int32_t t = cgx_sample_distance(x, grid.inv, cgx_round_product(x, grid.inv));
 
     return (uint32_t)(t < 0 ? -t * (1024 + t) : t * (1024 - t));
+}
+
+/* On a grid of cgx_sample_grid: what cgx_square_nearest is at any width, since the nearest level is
+ * 0. */
+CGX_QUANT uint32_t cgx_square_power(float x, struct cgx_grid grid)
+{
+    int32_t t = cgx_sample_distance(x, grid.inv, 0);
+
+    return (uint32_t)(t * t);
 }
 
 #endif

@@ -119,7 +119,7 @@ void cgx_feedback_energies(const struct cgx_slice *slice)
 
 /* ---- measured errors ---- */
 
-/* The weight of the bucket of COUNT elements that SAMPLE is of. */
+/* The weight of the bucket of COUNT elements that SAMPLE is of, max-min quantised. */
 static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding rounding,
                             unsigned bits, size_t count)
 {
@@ -131,40 +131,44 @@ static double sample_weight(const struct cgx_sample *sample, enum cgx_rounding r
     return (double)count * u * u * cgx_encoding_range(bits, rounding);
 }
 
-/* Adds the errors of PIECE, of which there are SAMPLES; returns how many. */
-static size_t add_errors(const struct cgx_plan *plan, const struct cgx_piece *piece,
-                         struct cgx_sampling sampling, const struct cgx_sample *samples,
-                         struct cgx_finding *finding)
+/* Adds what COUNT SAMPLES of PIECE say. */
+static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *piece,
+                        struct cgx_sampling sampling, const struct cgx_sample *samples,
+                        size_t count, struct cgx_finding *finding)
 {
-    size_t count = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
+    const struct cgx_piece measured = cgx_measured(piece);
 
     for (size_t i = 0; i < count; i++) {
         size_t elements =
-            cgx_bucket_elements(piece, plan->bucket_size, cgx_sample_bucket(i, sampling));
+            cgx_bucket_elements(&measured, plan->bucket_size, cgx_sample_bucket(i, sampling));
 
-        finding->sampled += sample_weight(&samples[i], plan->rounding, piece->bits, elements);
+        finding->weights[CGX_FAMILY_MAXMIN] +=
+            sample_weight(&samples[i], plan->rounding, measured.bits, elements);
+        finding->weights[CGX_FAMILY_ROTATED] += cgx_sample_power(&samples[i]);
         for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)
             finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
     }
-    return count;
 }
 
 void cgx_feedback_errors(const struct cgx_slice *slice)
 {
     const struct cgx_plan *plan = plan_of(slice);
     const struct cgx_measuring *measuring = &slice->measuring;
+    const unsigned char *staging = slice->slot->staging;
     const struct cgx_sample *samples =
-        (const struct cgx_sample *)(const void *)(slice->slot->staging + slice->samples);
+        (const struct cgx_sample *)(const void *)(staging + slice->samples);
 
     for (size_t i = 0; i < measuring->npieces; i++) {
         const struct cgx_piece *piece = &measuring->pieces[i];
+        size_t count = cgx_measuring_samples(measuring, piece, &slice->coding);
         struct cgx_finding *finding =
             &slice->coll->feedback->findings[cgx_plan_segment(plan, piece->first)];
 
         if (cgx_encoding_is_exact(piece->bits))
             continue;
-        finding->quantised += cgx_feedback_weight(plan, piece, measuring->payload + piece->offset);
-        if (!measuring->failed && cgx_encoding_has_bounds(piece->bits))
-            samples += add_errors(plan, piece, slice->coding.sampling, samples, finding);
+        finding->quantised += cgx_feedback_weight(plan, piece, staging + piece->offset);
+        if (!measuring->failed)
+            add_samples(plan, piece, slice->coding.sampling, samples, count, finding);
+        samples += count;
     }
 }

@@ -18,10 +18,31 @@
 /* What is measured while a slot's work is queued. */
 struct cgx_measuring {
     const struct cgx_piece *pieces;
-    size_t npieces;               /* 0: nothing is */
-    const unsigned char *payload; /* that they are encoded into */
+    size_t npieces; /* 0: nothing is */
+    bool rotated;   /* those that are rotated are measured too */
     bool failed;
 };
+
+/* PIECE as it is measured: max-min quantised, at whatever width if it is rotated. */
+static inline struct cgx_piece cgx_measured(const struct cgx_piece *piece)
+{
+    struct cgx_piece measured = *piece;
+
+    if (cgx_encoding_is_rotated(piece->bits))
+        measured.bits = CGX_WIDTHS;
+    return measured;
+}
+
+/* The samples of PIECE. */
+static inline size_t cgx_measuring_samples(const struct cgx_measuring *measuring,
+                                           const struct cgx_piece *piece,
+                                           const struct cgx_coding *coding)
+{
+    if (cgx_encoding_is_exact(piece->bits) ||
+        (cgx_encoding_is_rotated(piece->bits) && !measuring->rotated))
+        return 0;
+    return cgx_sample_count(cgx_bucket_count(piece->count, coding->bucket_size), coding->sampling);
+}
 
 /* Messages of an exchange that are packed, in the scratch memory's room for them. */
 struct cgx_packed {

@@ -29,34 +29,75 @@ static enum cgx_status encoder_run(const struct cgx_slice *slice, const struct c
     return encoder->ops->run(encoder, slice->slot_number, work);
 }
 
-/* Queues the measuring of what is about to be quantised, if it is asked for. If that fails the call
- * goes on. */
+/* ---- measuring ---- */
+
+/* Lists the pieces of BLOCK once more, with offsets from ORIGIN, which sources of a sum share. */
+static struct cgx_piece *list_again(const struct cgx_slice *slice, const struct cgx_block *block,
+                                    size_t origin)
+{
+    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
+
+    for (size_t i = 0; i < block->npieces; i++) {
+        pieces[i] = cgx_slice_pieces(slice, block)[i];
+        pieces[i].offset -= origin;
+    }
+    return pieces;
+}
+
+static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *coding,
+                       size_t source)
+{
+    return slice->coll->scratch->sources[source] && !cgx_is_raw(coding, source);
+}
+
+/* Whether the error that BLOCK would have max-min quantised is measured where it is rotated: where
+ * some family may change, and there is no payload among NSOURCES sources. The elements of such a
+ * sum are rotated; its error is taken in proportion to that of what ranks bring to it
+ * (finding.h). */
+static bool measures_rotated(const struct cgx_slice *slice, const struct cgx_coding *coding,
+                             size_t nsources)
+{
+    bool measures = slice->coll->schedule->plan->turns;
+
+    for (size_t i = 0; i < nsources; i++)
+        measures = measures && !is_payload(slice, coding, i);
+    return measures;
+}
+
+/* Queues the measuring of BLOCK, which is quantised from NSOURCES sources whose offsets are from
+ * ORIGIN, if it is asked for. If that fails the call goes on. */
 static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
-                    const struct cgx_measuring *what, size_t nsources)
+                    const struct cgx_block *block, size_t origin, size_t nsources)
 {
     const struct cgx_coll *coll = slice->coll;
     struct cgx_backend *encoder = coll->encoder;
+    struct cgx_measuring *measuring = &slice->measuring;
     unsigned char *samples = slice->slot->staging + slice->samples;
-    unsigned bucket_size = slice->coding.bucket_size;
+    struct cgx_piece *pieces;
     size_t count = 0;
 
-    if (!coll->feedback || !coll->feedback->findings)
+    if (!coll->feedback || !coll->feedback->findings || block->is_raw)
         return;
-    for (size_t i = 0; i < what->npieces; i++) {
-        if (cgx_encoding_has_bounds(what->pieces[i].bits))
-            count += cgx_sample_count(cgx_piece_buckets(&what->pieces[i], bucket_size),
-                                      coding->sampling);
+    *measuring = (struct cgx_measuring){.pieces = cgx_slice_pieces(slice, block),
+                                        .npieces = block->npieces,
+                                        .rotated = measures_rotated(slice, coding, nsources)};
+    pieces = list_again(slice, block, origin);
+    for (size_t i = 0; i < block->npieces; i++) {
+        count += cgx_measuring_samples(measuring, &pieces[i], coding);
+        if (measuring->rotated)
+            pieces[i] = cgx_measured(&pieces[i]);
     }
-    slice->measuring = *what;
-    slice->measuring.failed =
+    measuring->failed =
         count > 0 &&
-        (encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, what->pieces, what->npieces,
+        (encoder_run(slice, &(struct cgx_work){CGX_MEASURE, coding, pieces, block->npieces,
                                                coll->scratch->sources, nsources, .in = coll->input,
                                                .out = samples, .history = coll->history}) !=
              CGX_OK ||
          encoder->ops->fetch(encoder, slice->slot_number, samples,
                              count * sizeof(struct cgx_sample)) != CGX_OK);
 }
+
+/* ---- what stands behind pieces ---- */
 
 /* Leaves of NSOURCES sources of a sum those that are payloads, where the host sees them; returns
  * how many these are. */
@@ -67,7 +108,7 @@ static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *c
     size_t left = 0;
 
     for (size_t i = 0; i < nsources; i++) {
-        if (sources[i] && !cgx_is_raw(coding, i))
+        if (is_payload(slice, coding, i))
             sources[left++] = cgx_slice_seen(slice, sources[i]);
     }
     return left;
@@ -157,12 +198,8 @@ static enum cgx_status fetch(struct cgx_slice *slice, const struct cgx_block *bl
 void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, enum cgx_reach reach)
 {
     const struct cgx_coll *coll = slice->coll;
-    unsigned char *staging = slice->slot->staging;
     struct cgx_piece *raw = slice->slot->pieces + slice->pieces;
-    const struct cgx_measuring what = {.pieces =
-                                           block->is_raw ? raw : cgx_slice_pieces(slice, block),
-                                       .npieces = block->npieces,
-                                       .payload = staging};
+    const struct cgx_piece *pieces = block->is_raw ? raw : cgx_slice_pieces(slice, block);
     const struct cgx_residuals residuals = cgx_residuals_of_input(slice, block);
     struct cgx_coding coding = slice->coding;
     int64_t begun = cgx_trace_now();
@@ -173,12 +210,12 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     if (block->is_raw)
         cgx_slice_list_raw(slice, block, raw);
     coll->scratch->sources[0] = NULL;
-    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &coding, what.pieces, what.npieces,
-                                              .in = coll->input, .out = staging,
+    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &coding, pieces, block->npieces,
+                                              .in = coll->input, .out = slice->slot->staging,
                                               .residuals = residuals, .history = coll->history}) ==
             CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
-        measure(slice, &coding, &what, 1);
+        measure(slice, &coding, block, 0, 1);
     else
         cgx_slice_give_up(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
@@ -224,8 +261,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     unsigned char *payload = slice->slot->staging + block->message;
     struct cgx_residuals residuals;
     struct cgx_coding coding = slice->coding;
-    /* The pieces once more, with offsets from the block's start: all sources share them. */
-    struct cgx_piece *pieces = slice->slot->pieces + slice->pieces;
+    struct cgx_piece *pieces;
     int64_t begun = cgx_trace_now();
 
     if (slice->standing != CGX_ABLE || block->npieces == 0)
@@ -235,12 +271,8 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     coding.partial = partial;
     coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
     coding.raws = (unsigned)slice->operands.raws;
-    for (size_t i = 0; i < block->npieces; i++) {
-        pieces[i] = cgx_slice_pieces(slice, block)[i];
-        pieces[i].offset -= block->message;
-    }
-    measure(slice, &coding, &(struct cgx_measuring){pieces, block->npieces, payload, false},
-            nsources);
+    measure(slice, &coding, block, block->message, nsources);
+    pieces = list_again(slice, block, block->message);
     if (encoder_run(slice, &(struct cgx_work){CGX_REDUCE, &coding, pieces, block->npieces,
                                               coll->scratch->sources, nsources, .in = coll->input,
                                               .out = payload, .residuals = residuals,

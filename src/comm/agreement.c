@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/format.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/timeline.h"
@@ -22,6 +23,8 @@ enum { WORD_RECORD, WORD_LIBRARY, WORD_READY, WORD_TOPOLOGY, WORD_SETTINGS };
 #define WORD_NAME (RECORD_WORDS - 2)
 /* May differ: nothing depends on it but who writes a timeline. */
 #define WORD_TIMELINE (RECORD_WORDS - 3)
+/* Of messages. */
+#define WORD_FORMAT (RECORD_WORDS - 4)
 
 /* One reduction gives the least of each word and, from the complements, the greatest. */
 struct record {
@@ -39,6 +42,7 @@ static void fill_record(struct record *record, const struct cgx_agreement *agree
     record->words[WORD_HINTS] = agreement->hints;
     record->words[WORD_NAME] = agreement->name;
     record->words[WORD_TIMELINE] = cgx_timeline_word();
+    record->words[WORD_FORMAT] = CGX_FORMAT_VERSION;
     for (size_t i = 0; i < RECORD_WORDS; i++)
         record->complements[i] = ~record->words[i];
 }
@@ -51,6 +55,8 @@ static const char *word_name(size_t word)
         return "hints (MPI_Comm_set_info)";
     if (word == WORD_NAME)
         return "the communicator's name";
+    if (word == WORD_FORMAT)
+        return "the format of messages";
     if (word >= WORD_SETTINGS) {
         name = cgx_settings_slot_name(word - WORD_SETTINGS);
         return name ? name : "a setting of another version";
@@ -73,16 +79,22 @@ static void name_differences(const struct record *record)
             continue;
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                    length ? ", " : "", word_name(i));
+        if (i == WORD_FORMAT && length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length,
+                                       " (CGX_FORMAT_VERSION %u to %u)", record->words[i],
+                                       ~record->complements[i]);
         if (length >= sizeof names)
             break;
     }
-    cgx_log(CGX_LOG_ERROR,
-            "ranks differ in %s: set the same everywhere; until then every call on this "
-            "communicator is exact",
-            names);
+    cgx_log(
+        CGX_LOG_ERROR,
+        "ranks differ in %s: %s everywhere; until then every call on this communicator is exact",
+        names,
+        differs(record, WORD_LIBRARY) || differs(record, WORD_FORMAT) ? "install the same library"
+                                                                      : "set the same");
 }
 
-static int reduce_quietly(cgx_mpi_comm comm, void *words, int count)
+static int reduce_quietly(cgx_mpi_comm comm, struct record *record, cgx_mpi_op op)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_errhandler handler;
@@ -90,29 +102,71 @@ static int reduce_quietly(cgx_mpi_comm comm, void *words, int count)
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    code = mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->UINT32_T, mpi->MIN, comm);
+    code = mpi->Allreduce(mpi->IN_PLACE, record, 2 * RECORD_WORDS, mpi->UINT32_T, op, comm);
     cgx_errors_restore(comm, handler);
     return code;
 }
 
-/* Data of a rank that takes the record for its own sum hardly looks like a record's version. */
-static bool is_plausible(const struct record *record)
-{
-    uint32_t least = record->words[WORD_RECORD], greatest = ~record->complements[WORD_RECORD];
+/* ---- whether all ranks are here ---- */
 
-    return least > 0 && greatest >= least && greatest < 256;
+/* Of RANK: sums of some of these, counted once or more often, are hardly equal to one another. */
+static uint32_t mark(uint32_t rank)
+{
+    uint32_t mark = rank + 0x9E3779B9u;
+
+    mark = (mark ^ mark >> 16) * 0x85EBCA6Bu;
+    mark = (mark ^ mark >> 13) * 0xC2B2AE35u;
+    return mark ^ mark >> 16;
 }
+
+/* In as many words as the record, which MPI moves in the same way. */
+static void fill_marks(struct record *record, uint32_t sum)
+{
+    for (uint32_t i = 0; i < RECORD_WORDS; i++) {
+        record->words[i] = sum * (4 * i + 1);
+        record->complements[i] = sum * (4 * i + 3);
+    }
+}
+
+/* A rank without this library takes what comes for parts of its own sum, and sends such parts: MPI
+ * finds them too long, or loses that error and adds up what it has. *HERE: all ranks were added up,
+ * each of them once. */
+static int call_roll(cgx_mpi_comm comm, bool *here)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct record sum, expected;
+    uint32_t all = 0;
+    int code, rank, size;
+
+    code = mpi->Comm_rank(comm, &rank);
+    if (code == CGX_MPI_SUCCESS)
+        code = mpi->Comm_size(comm, &size);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    for (int i = 0; i < size; i++)
+        all += mark((uint32_t)i);
+    fill_marks(&sum, mark((uint32_t)rank));
+    fill_marks(&expected, all);
+    code = reduce_quietly(comm, &sum, mpi->SUM);
+    *here = memcmp(&sum, &expected, sizeof sum) == 0;
+    return code;
+}
+
+/* ---- settings ---- */
 
 int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
                        bool *final)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct record record;
+    bool here = false;
     int code, rank;
 
     *equal = *final = false;
+    code = call_roll(comm, &here);
     fill_record(&record, agreement);
-    code = reduce_quietly(comm, &record, 2 * RECORD_WORDS);
+    if (code == CGX_MPI_SUCCESS && here)
+        code = reduce_quietly(comm, &record, mpi->MIN);
     if (code != CGX_MPI_SUCCESS) {
         cgx_mpi_log_error(
             mpi,
@@ -122,7 +176,7 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
         mpi->Comm_call_errhandler(comm, code);
         return code;
     }
-    if (!is_plausible(&record))
+    if (!here)
         return cgx_errors_raise(comm,
                                 "a rank of this communicator is not preloaded with this library");
     *equal = true;

@@ -21,11 +21,11 @@ struct cgx_agreement {
 };
 
 /* In the first call on COMM that some setting could make compressed, and in the first after a hint:
- * *EQUAL if all ranks have the same version, settings and hints and are ready; *FINAL if they
- * differ in something other than hints, so that comparing again is useless. If they differ, rank 0
- * of COMM names the variables; *EQUAL is false after an error too. A rank without this library
- * takes the record for the program's own all-reduce; MPI then mostly finds it too short, which is
- * reported as an error. */
+ * *EQUAL if all ranks have the same version, format of messages, settings and hints and are ready;
+ * *FINAL if they differ in something other than hints, so that comparing again is useless. If they
+ * differ, rank 0 of COMM names the variables; *EQUAL is false after an error too. A rank without
+ * this library takes part in its all-reduces as if they were the program's own: that is an error
+ * where MPI sees it or it can be seen in what they give. Where MPI waits for ever, so does this. */
 int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
                        bool *final);
 

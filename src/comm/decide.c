@@ -111,6 +111,7 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
         return;
     }
     cgx_offer_get_backends(state, offer);
+    cgx_offer_ask_op(offer);
     if (!offer->refusal && !state->own && !cgx_comm_reserve())
         offer->refusal = CGX_REASON_COMMUNICATORS;
 }
@@ -307,6 +308,8 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
         return code;
     if (renews)
         prepare(state, recurring, offer, &wanted);
+    else
+        cgx_offer_ask_op(offer);
     code = ask(state, recurring, offer, renews, &all);
     state->broken = code != CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)

@@ -4,8 +4,10 @@
 #include "comm/offer.h"
 
 #include "comm/connect.h"
+#include "comm/input.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
+#include "mpi/ops.h"
 
 /* Whether a context is broken, or its device lost: then a call cannot be exact either. */
 static bool is_dead(const struct cgx_pointer *buffer)
@@ -51,6 +53,33 @@ void cgx_offer_get_backends(struct cgx_comm *state, struct cgx_offer *offer)
     if (status != CGX_OK)
         offer->refusal = is_dead(&offer->send) || is_dead(&offer->receive) ? CGX_REASON_DEVICE_LOST
                                                                            : CGX_REASON_DEVICE;
+}
+
+/* Words from all over the input, at an odd distance, so that columns of a matrix do not alias. */
+static struct cgx_look look_at(size_t count)
+{
+    size_t stride = count / CGX_OP_WORDS;
+
+    if (stride < 2)
+        return (struct cgx_look){.stride = 1, .count = count < CGX_OP_WORDS ? count : CGX_OP_WORDS};
+    return (struct cgx_look){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
+}
+
+void cgx_offer_ask_op(struct cgx_offer *offer)
+{
+    const struct cgx_look look = look_at(offer->count);
+    enum cgx_op_class sum = CGX_OP_UNTOLD;
+    uint16_t words[CGX_OP_WORDS];
+
+    if (offer->refusal || !offer->op)
+        return;
+    if (cgx_input_copy(&offer->send, offer->input, sizeof words[0], &look, words))
+        sum = cgx_op_ask(offer->op, offer->datatype, words, look.count);
+    offer->op = NULL;
+    if (sum == CGX_OP_SUM_BFLOAT16)
+        offer->dtype = CGX_BFLOAT16;
+    else if (sum != CGX_OP_SUM_FLOAT16)
+        offer->refusal = CGX_REASON_UNKNOWN_SUM;
 }
 
 struct cgx_backend *cgx_offer_backend(const struct cgx_offer *offer)

@@ -183,8 +183,8 @@ static int make(struct cgx_comm *state)
 
 /* ---- steps ---- */
 
-/* The families of all ranks' plans follow what some rank has seen. */
-static int turn(struct cgx_comm *state)
+/* What may be rotated in all ranks' plans follows what some rank has seen. */
+static int allow(struct cgx_comm *state)
 {
     struct cgx_positions *layers = state->positions;
     int code = CGX_MPI_SUCCESS;
@@ -201,7 +201,7 @@ static int turn(struct cgx_comm *state)
             continue;
         look = cgx_look_at(layer->plan->count, layers->looks);
         if (cgx_look_judge(layer->plan, &look, layers->seen + layers->at[i].seen, layers->families))
-            cgx_adapt_turn(layers->adapt, layer, layers->families);
+            cgx_adapt_allow(layers->adapt, layer, layers->families);
     }
     memset(layers->seen, 0, layers->nseen * sizeof layers->seen[0]);
     layers->looks++;
@@ -216,7 +216,7 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
     int code = CGX_MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
-        code = turn(state);
+        code = allow(state);
     if (code == CGX_MPI_SUCCESS && due == CGX_ADAPT_MEASURED)
         code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
                            mpi->DOUBLE, mpi->SUM, 0, state->own);

@@ -53,19 +53,21 @@ CGX_DEVICE const struct cgx_samples *find_samples(const struct cgx_kernel_args &
     return &found;
 }
 
-/* What the thread's elements that are there add to the squares at BITS. */
-template <bool STOCHASTIC>
-CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_range range,
+enum cgx_square { CGX_SQUARE_NEAREST, CGX_SQUARE_STOCHASTIC, CGX_SQUARE_POWER };
+
+/* What the thread's elements that are there add to the squares of GRID, which has BITS. */
+template <enum cgx_square KIND>
+CGX_DEVICE uint32_t thread_squares(const struct cgx_place *place, struct cgx_grid grid,
                                    uint32_t bits, const cgx_values values)
 {
-    struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, STOCHASTIC);
     uint32_t squares = 0;
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
         float value = values[i / CGX_GROUP][i % CGX_GROUP];
-        uint32_t square =
-            STOCHASTIC ? cgx_square_stochastic(value, grid) : cgx_square_nearest(value, grid, bits);
+        uint32_t square = KIND == CGX_SQUARE_POWER        ? cgx_square_power(value, grid)
+                          : KIND == CGX_SQUARE_STOCHASTIC ? cgx_square_stochastic(value, grid)
+                                                          : cgx_square_nearest(value, grid, bits);
 
         squares += (uint32_t)(i % CGX_GROUP) < place->counts[i / CGX_GROUP] ? square : 0;
     }
@@ -82,28 +84,50 @@ CGX_DEVICE uint32_t lanes_sum(const struct cgx_place *place, uint32_t value)
     return value;
 }
 
+/* The sums of a sample, by width - 1 and, the last, its power. */
+enum { CGX_SAMPLE_SUMS = CGX_WIDTHS + 1 };
+
+CGX_DEVICE uint32_t *sum_in(struct cgx_sample *sample, uint32_t number)
+{
+    return number < CGX_WIDTHS ? &sample->squares[number] : &sample->power;
+}
+
+/* Adds the threads' VALUEs up to sum NUMBER of SAMPLE or, with more than a warp to a bucket, to
+ * that of the warp in WARPS. */
+CGX_DEVICE void take_sum(const struct cgx_place *place, uint32_t number, uint32_t value,
+                         uint32_t (*warps)[CGX_SAMPLE_SUMS], struct cgx_sample *sample)
+{
+    value = lanes_sum(place, value);
+    if (place->threads > 32 && threadIdx.x % 32 == 0)
+        warps[threadIdx.x / 32][number] = value;
+    else if (place->threads <= 32 && place->thread == 0 && place->count > 0)
+        *sum_in(sample, number) = value;
+}
+
 /* Writes SAMPLE of the bucket whose values the threads hold. All threads of the block call it. */
 template <bool STOCHASTIC>
 CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values values,
                              struct cgx_sample *sample)
 {
-    __shared__ uint32_t warps[CGX_KERNEL_THREADS / 32][CGX_WIDTHS];
+    const enum cgx_square kind = STOCHASTIC ? CGX_SQUARE_STOCHASTIC : CGX_SQUARE_NEAREST;
+    __shared__ uint32_t warps[CGX_KERNEL_THREADS / 32][CGX_SAMPLE_SUMS];
     struct cgx_range range = bucket_range(place, values);
     bool is_poisoned = !(range.max < 0x1p125f && range.min > -0x1p125f);
-    bool is_grid = place->count > 0 && !is_poisoned && range.min != range.max;
+    bool is_finite = place->count > 0 && !is_poisoned;
     uint32_t first = (threadIdx.x - place->thread) / 32; /* warp of the bucket */
+    uint32_t squares = 0;
 
+    if (is_finite)
+        squares = thread_squares<CGX_SQUARE_POWER>(place, cgx_sample_grid(range.min, range.max), 0,
+                                                   values);
+    take_sum(place, CGX_WIDTHS, squares, warps, sample);
 #pragma unroll 1
     for (uint32_t bits = 1; bits <= CGX_WIDTHS; bits++) {
-        uint32_t squares = 0;
-
-        if (is_grid && (!STOCHASTIC || bits > 1))
-            squares = thread_squares<STOCHASTIC>(place, range, bits, values);
-        squares = lanes_sum(place, squares);
-        if (place->threads > 32 && threadIdx.x % 32 == 0)
-            warps[threadIdx.x / 32][bits - 1] = squares;
-        else if (place->threads <= 32 && place->thread == 0 && place->count > 0)
-            sample->squares[bits - 1] = squares;
+        squares = 0;
+        if (is_finite && range.min != range.max && (!STOCHASTIC || bits > 1))
+            squares = thread_squares<kind>(
+                place, cgx_grid_over(range.min, range.max, bits, STOCHASTIC), bits, values);
+        take_sum(place, bits - 1, squares, warps, sample);
     }
     __syncthreads();
     if (place->thread != 0 || place->count == 0)
@@ -111,12 +135,12 @@ CGX_DEVICE void write_sample(const struct cgx_place *place, const cgx_values val
     sample->min = is_poisoned ? cgx_bits_float(CGX_NAN_FLOAT32) : range.min + 0.0f; /* no -0 */
     sample->max = is_poisoned ? cgx_bits_float(CGX_NAN_FLOAT32) : range.max + 0.0f;
     if (place->threads > 32)
-        for (uint32_t width = 0; width < CGX_WIDTHS; width++) {
-            uint32_t squares = 0;
+        for (uint32_t number = 0; number < CGX_SAMPLE_SUMS; number++) {
+            uint32_t sum = 0;
 
             for (uint32_t i = 0; i < place->threads / 32; i++)
-                squares += warps[first + i][width];
-            sample->squares[width] = squares;
+                sum += warps[first + i][number];
+            *sum_in(sample, number) = sum;
         }
 }
 

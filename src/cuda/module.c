@@ -45,8 +45,10 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
     static const char *const residuals[2][CGX_REDUCE + 1] = {
         {"cgx_encode_%s_residuals", "cgx_reduce_%s_residuals"},
         {"cgx_encode_rotated_%s_residuals", "cgx_reduce_rotated_%s_residuals"}};
-    static const char *const history[CGX_OPERATIONS] = {
-        [CGX_ENCODE] = "cgx_encode_%s_history", [CGX_DECODE] = "cgx_decode_%s_history"};
+    static const char *const history[] = {[CGX_ENCODE] = "cgx_encode_%s_history",
+                                          [CGX_REDUCE] = "cgx_reduce_%s_history",
+                                          [CGX_DECODE] = "cgx_decode_%s_history",
+                                          [CGX_MEASURE] = "cgx_measure_%s_history"};
     enum cgx_status status = CGX_OK;
 
     for (int type = 0; type <= CGX_BFLOAT16; type++) {

@@ -5,14 +5,21 @@
 #ifndef CGX_MPI_OP_PROBE_H
 #define CGX_MPI_OP_PROBE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "mpi/ops.h"
 #include "mpi/table.h"
 
-/* Calls SOURCE's function on pairs of 16-bit words, DATATYPE being what it is told of their type,
- * in runs of 1, 7, 8 and 33, since functions have vector paths. It is a sum if every result is the
- * sum to within one unit in the last place: it may round as it likes, overflow to infinity or to
- * the largest number, and take subnormal numbers for zeros. A function that writes outside its
- * result is none. Infinities and NaN are not tried. */
-enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatype datatype);
+/* Calls SOURCE's function on pairs of the COUNT WORDS, at most CGX_OP_WORDS, which are elements of
+ * the program's, and on no other words: DATATYPE is what it is told of their type. Runs have 1, 7,
+ * 8 and 33 pairs, since functions have vector paths. It is a sum if every result is the sum to
+ * within one unit in the last place: it may round as it likes, overflow to infinity or to the
+ * largest number, and take subnormal numbers for zeros. A function that writes outside its result
+ * is none. CGX_OP_UNTOLD: some other function would do the same with these words, as with zeros, or
+ * with words of one sign; then it is not called, or is no sum of the other halves. What a sum does
+ * with infinities, NaN and numbers that are not among the words stays unknown. */
+enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
+                             const uint16_t *words, size_t count);
 
 #endif

@@ -116,30 +116,34 @@ bool cgx_op_is_user(cgx_mpi_op op)
     return cgx_mpi()->looks_created(op);
 }
 
-enum cgx_op_class cgx_op_probe(cgx_mpi_op op, cgx_mpi_datatype datatype)
+/* Sets *SOURCE where the answer is CGX_OP_UNTOLD. */
+static enum cgx_op_class look_up(cgx_mpi_op op, cgx_mpi_datatype datatype,
+                                 struct cgx_op_source *source)
 {
-    enum cgx_op_class class = CGX_OP_UNKNOWN;
-    struct cgx_op_source source;
+    enum cgx_op_class class = CGX_OP_OTHER;
     struct record *record;
-    struct answer *answer = NULL, *room = NULL;
+    struct answer *answer;
 
     if (!cgx_op_is_user(op) || !datatype)
-        return CGX_OP_UNKNOWN;
+        return CGX_OP_OTHER;
     pthread_mutex_lock(&mutex);
     record = find_record(op);
-    if (record) {
-        source = record->source;
-        answer = find_answer(record, datatype);
-        room = find_answer(record, NULL);
-    }
-    if (answer)
+    answer = record ? find_answer(record, datatype) : NULL;
+    if (answer) {
         class = answer->class;
+    } else if (record && find_answer(record, NULL)) {
+        class = CGX_OP_UNTOLD;
+        *source = record->source;
+    }
     pthread_mutex_unlock(&mutex);
-    if (answer || !room)
-        return class;
+    return class;
+}
 
-    /* Not under the mutex: the function is the program's. */
-    class = cgx_op_try(&source, datatype);
+static void keep(cgx_mpi_op op, cgx_mpi_datatype datatype, enum cgx_op_class class)
+{
+    struct record *record;
+    struct answer *room;
+
     pthread_mutex_lock(&mutex);
     record = find_record(op);
     room = record ? find_answer(record, NULL) : NULL;
@@ -148,5 +152,26 @@ enum cgx_op_class cgx_op_probe(cgx_mpi_op op, cgx_mpi_datatype datatype)
         room->class = class;
     }
     pthread_mutex_unlock(&mutex);
+}
+
+enum cgx_op_class cgx_op_known(cgx_mpi_op op, cgx_mpi_datatype datatype)
+{
+    struct cgx_op_source source;
+
+    return look_up(op, datatype, &source);
+}
+
+enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uint16_t *words,
+                             size_t count)
+{
+    struct cgx_op_source source;
+    enum cgx_op_class class = look_up(op, datatype, &source);
+
+    if (class != CGX_OP_UNTOLD)
+        return class;
+    /* Not under the mutex: the function is the program's. */
+    class = cgx_op_try(&source, datatype, words, count);
+    if (class != CGX_OP_UNTOLD)
+        keep(op, datatype, class);
     return class;
 }

@@ -3,14 +3,22 @@
 
 /* Which of the program's own ops are sums of half-precision numbers. MPI-3 has no such type, so
  * frameworks bring an op that takes two opaque bytes (Horovod: float16_sum in common/half.cc). What
- * it does is found by trying it on numbers. */
+ * it does is found by trying it on elements of the call's own. */
 #ifndef CGX_MPI_OPS_H
 #define CGX_MPI_OPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "mpi/table.h"
-enum cgx_op_class { CGX_OP_UNKNOWN, CGX_OP_SUM_FLOAT16, CGX_OP_SUM_BFLOAT16 };
+
+enum cgx_op_class {
+    CGX_OP_OTHER,  /* not a sum of halves, or never to be called */
+    CGX_OP_UNTOLD, /* to be found out */
+    CGX_OP_SUM_FLOAT16,
+    CGX_OP_SUM_BFLOAT16
+};
 
 struct cgx_op_source {
     cgx_mpi_function *function;
@@ -20,7 +28,7 @@ struct cgx_op_source {
 };
 
 /* OP was just created. At most CGX_OPS_MAX ops that may be sums are remembered at a time; others
- * stay CGX_OP_UNKNOWN. */
+ * are CGX_OP_OTHER. */
 #define CGX_OPS_MAX 64
 void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source);
 
@@ -31,12 +39,17 @@ void cgx_op_type_freed(cgx_mpi_datatype datatype);
 /* By a comparison alone; the same on all ranks. */
 bool cgx_op_is_user(cgx_mpi_op op);
 
-/* What OP does with DATATYPE, which has two bytes. The first time its function is called on some
- * pairs of numbers, in buffers of our own, which it must not leave; later the answer is looked up.
- * Never called, and CGX_OP_UNKNOWN: ops that do not commute; ops of mpi4py, of MPI's C++ bindings
- * and of code that was generated at run time, since these run an interpreter or do not take C's
- * arguments; also whatever comes after four types for one op. The answer may differ between ranks
- * that do not run the same program. Thread-safe. */
-enum cgx_op_class cgx_op_probe(cgx_mpi_op op, cgx_mpi_datatype datatype);
+/* What is known of OP on DATATYPE, which has two bytes. CGX_OP_OTHER from the start: ops that do
+ * not commute; ops of mpi4py, of MPI's C++ bindings and of code that was generated at run time,
+ * since these run an interpreter or do not take C's arguments; also whatever comes after four types
+ * for one op. Thread-safe. */
+enum cgx_op_class cgx_op_known(cgx_mpi_op op, cgx_mpi_datatype datatype);
+
+/* The same; if it is untold, the op's function is called on COUNT WORDS, elements of the program's
+ * that the op is about to have, in buffers of our own. Once it is told the answer is looked up. It
+ * may differ between ranks: their elements do. Thread-safe. */
+#define CGX_OP_WORDS 4096 /* at most */
+enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uint16_t *words,
+                             size_t count);
 
 #endif

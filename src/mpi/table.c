@@ -185,6 +185,7 @@ static void resolve_raw(void *library)
     RESOLVE(Op_free);
     RESOLVE(Type_free);
     RESOLVE(Comm_set_info);
+    RESOLVE(Abort);
 #undef RESOLVE
 }
 

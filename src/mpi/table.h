@@ -72,6 +72,7 @@ struct cgx_mpi {
         int (*Op_free)(void *op);
         int (*Type_free)(void *datatype);
         int (*Comm_set_info)(uintptr_t comm, uintptr_t info);
+        int (*Abort)(uintptr_t comm, int code);
     } raw;
 
     /* A handle that was passed as a word, of which fewer bits may count. */

@@ -10,7 +10,7 @@
 #include "util/log.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int world_rank = -1;
+static int world_rank = -1, world_size;
 static atomic_bool ends, finalizing;
 static _Atomic(cgx_world_end *) at_end;
 
@@ -18,13 +18,11 @@ static _Atomic(cgx_world_end *) at_end;
 static void on_finalize(void *value)
 {
     cgx_world_end *function = atomic_load(&at_end);
-    int size = 0;
 
     (void)value;
     atomic_store(&finalizing, true);
-    cgx_mpi()->Comm_size(cgx_mpi()->COMM_WORLD, &size);
     if (function)
-        function(world_rank, size);
+        function(world_rank, world_size);
 }
 
 static void meet(void)
@@ -34,6 +32,7 @@ static void meet(void)
 
     if (mpi->Comm_rank(mpi->COMM_WORLD, &world_rank) == CGX_MPI_SUCCESS)
         cgx_log_set_rank(world_rank);
+    mpi->Comm_size(mpi->COMM_WORLD, &world_size);
     if (mpi->Comm_create_keyval(on_finalize, &keyval) == CGX_MPI_SUCCESS)
         atomic_store(&ends, mpi->Comm_set_attr(mpi->COMM_SELF, keyval, NULL) == CGX_MPI_SUCCESS);
 }
@@ -51,6 +50,11 @@ bool cgx_world_exists(void)
 int cgx_world_rank(void)
 {
     return world_rank;
+}
+
+int cgx_world_size(void)
+{
+    return world_size;
 }
 
 /* Needs no memory: a rank that is short of it must not be the only one that cannot tell. */

@@ -16,6 +16,9 @@ bool cgx_world_exists(void);
 /* This process's rank in it, -1 where there is none. */
 int cgx_world_rank(void);
 
+/* How many ranks it has; 0 where there is none. */
+int cgx_world_size(void);
+
 /* Sets RANKS, unless it is NULL, to those in it of the SIZE members of COMM or, where there is
  * none, in COMM. False: MPI cannot tell, or a member is outside. */
 bool cgx_world_ranks(cgx_mpi_comm comm, int size, int *ranks);

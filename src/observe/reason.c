@@ -43,9 +43,6 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
                               "let the program run for more steps"},
     [CGX_REASON_HELD] = {"held", "ranks contribute nearly the same",
                          "if these are gradients, set CGX_CONSENSUS=0"},
-    [CGX_REASON_UNKNOWN_SUM] = {"unknown_sum",
-                                "type and op of the program are not known to sum half precision",
-                                NULL},
     [CGX_REASON_NULL] = {"null", "a buffer is NULL", NULL},
     [CGX_REASON_OVERLAP] = {"overlap", "the buffers overlap", "use MPI_IN_PLACE"},
     [CGX_REASON_UNREACHABLE] = {"unreachable",
@@ -55,6 +52,9 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_DEVICE_MEMORY] = {"device_memory",
                                   "a buffer is in device memory (CGX_BUFFERS=host)",
                                   "set CGX_BUFFERS=all or device"},
+    [CGX_REASON_UNKNOWN_SUM] = {"unknown_sum",
+                                "type and op of the program are not known to sum half precision",
+                                NULL},
     [CGX_REASON_NODES] = {"nodes", "a rank is out of memory, or MPI cannot tell the nodes",
                           "set CGX_TOPOLOGY"},
     [CGX_REASON_ONE_NODE] = {"one_node", "all ranks are on one node, and CGX_INTRA_COMPRESS=0",
@@ -74,7 +74,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
 
 bool cgx_reason_is_of_call(enum cgx_reason reason)
 {
-    return reason >= CGX_REASON_UNKNOWN_SUM && reason <= CGX_REASON_DEVICE_MEMORY;
+    return reason >= CGX_REASON_NULL && reason <= CGX_REASON_UNKNOWN_SUM;
 }
 
 bool cgx_reason_is_unrecoverable(enum cgx_reason reason)

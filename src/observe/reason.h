@@ -41,13 +41,13 @@ enum cgx_reason {
     CGX_REASON_LOOKED_AT,
     CGX_REASON_HELD,
 
-    /* Of this rank, which declines: the call's op, type and buffers ... */
-    CGX_REASON_UNKNOWN_SUM,
+    /* Of this rank, which declines: the call's buffers, type and op ... */
     CGX_REASON_NULL,
     CGX_REASON_OVERLAP,
     CGX_REASON_UNREACHABLE,
     CGX_REASON_HOST_MEMORY,
     CGX_REASON_DEVICE_MEMORY,
+    CGX_REASON_UNKNOWN_SUM, /* or what its op does with two bytes is not told yet */
     /* ... and what else it takes. */
     CGX_REASON_NODES,
     CGX_REASON_ONE_NODE,

@@ -56,7 +56,8 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
                                       .type = cgx_recurrence_type(key.call),
                                       .error = NAN,
                                       .budget = NAN,
-                                      .noise = NAN};
+                                      .noise = NAN,
+                                      .over_noise = NAN};
     return found;
 }
 
@@ -128,14 +129,35 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
     }
 }
 
+/* Of a part of what may not be known, and is 0 then. */
+static double ratio_or_nan(double value, double to)
+{
+    return to > 0 ? value / to : NAN;
+}
+
+static void count_choice(struct cgx_stats *stats, const struct cgx_stats_choice *choice)
+{
+    uint64_t number = stats->plans++;
+
+    stats->guards += choice->cause == CGX_STATS_GUARD;
+    stats->over = choice->over;
+    if (!(stats->over <= stats->most_over))
+        stats->most_over = stats->over;
+    stats->choices[cgx_stats_place(number, stats->plans)] = *choice;
+}
+
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     const struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
-    enum cgx_stats_cause cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD : CGX_STATS_PERIOD;
+    struct cgx_stats_choice choice = {.step = adapt->steps,
+                                      .cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD
+                                                                       : CGX_STATS_PERIOD};
+    struct cgx_adapt_powers powers, all = {0, 0, 0};
     double error = 0, budget = 0;
 
     if (!stats)
         return;
+    pthread_mutex_lock(&stats->lock);
     for (size_t i = 0; i < adapt->nlayers; i++) {
         const struct cgx_adapt_layer *about = &adapt->layers[i];
         struct cgx_stats_layer *layer;
@@ -145,17 +167,20 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
         layer =
             layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
-        layer->noise = cgx_adapt_noise(about);
+        powers = cgx_adapt_powers(about);
+        layer->noise = ratio_or_nan(powers.noise, powers.power);
+        layer->over_noise = ratio_or_nan(powers.error, powers.noise);
         error += layer->error;
         budget += layer->budget;
+        all.error += powers.error;
+        all.noise += powers.noise;
         if (layer != &stats->other)
-            follow_plan(layer, about->plan, adapt->steps, cause);
+            follow_plan(layer, about->plan, choice.step, choice.cause);
     }
-    stats->plans++;
-    stats->guards += cause == CGX_STATS_GUARD;
-    stats->over = error > 0 ? error / budget : 0;
-    if (!(stats->over <= stats->most_over))
-        stats->most_over = stats->over;
+    choice.over = cgx_stats_ratio(error, budget);
+    choice.over_noise = ratio_or_nan(all.error, all.noise);
+    count_choice(stats, &choice);
+    pthread_mutex_unlock(&stats->lock);
 }
 
 /* ---- calls ---- */
@@ -193,17 +218,15 @@ static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checke
     }
 }
 
-void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
-                          const struct cgx_checked *checked)
+static void count_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+                             const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
+                             const struct cgx_checked *checked)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
     bool placed = key.position != CGX_POSITION_NONE;
     struct cgx_stats_layer *layer;
 
-    if (!stats)
-        return;
     if (!cgx_plan_is_placed(plan))
         key.position = CGX_POSITION_NONE;
     else if (placed)
@@ -233,36 +256,66 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     count_checked(layer, checked);
 }
 
+void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
+                          const struct cgx_checked *checked)
+{
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
+    count_compressed(stats, key, coll, outcome, seconds, checked);
+    pthread_mutex_unlock(&stats->lock);
+}
+
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key)
 {
     struct cgx_stats_layer *layer = NULL;
 
     if (!stats)
         return;
+    pthread_mutex_lock(&stats->lock);
     if (key.position != CGX_POSITION_NONE)
         layer = look_up(stats, (struct cgx_stats_key){key.position, key.call, 0});
     key.position = CGX_POSITION_NONE;
     if (!layer)
         layer = layer_of(stats, key);
     layer->exact++;
+    pthread_mutex_unlock(&stats->lock);
 }
 
 void cgx_stats_held(struct cgx_stats *stats)
 {
-    if (stats)
-        stats->held++;
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
+    stats->held++;
+    pthread_mutex_unlock(&stats->lock);
 }
 
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements)
 {
-    if (stats)
-        count_elements(&stats->exact[reason], elements);
-}
-
-void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence)
-{
     if (!stats)
         return;
+    pthread_mutex_lock(&stats->lock);
+    count_elements(&stats->exact[reason], elements);
+    pthread_mutex_unlock(&stats->lock);
+}
+
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
+                    bool begins_step)
+{
+    unsigned interval = cgx_config()->stats_interval;
+    bool begins, due;
+
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
+    begins = begins_step || stats->step == 0;
+    due = begins && interval > 0 && stats->steps > 0 && stats->steps % interval == 0;
+    stats->steps += begins;
+    pthread_mutex_unlock(&stats->lock);
+    if (due)
+        cgx_stats_write(CGX_STATS_RUNS);
 }

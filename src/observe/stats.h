@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* CGX_STATS: what was done with the calls of each communicator, layer by layer; cgx-stats(5) says
- * what each number means. Kept for as many layers as a step can have calls and written once, in
- * MPI_Finalize. Everywhere NULL stands for a communicator whose statistics are not kept: then
- * nothing is done. One thread uses a communicator at a time. */
+ * what each number means. Kept for as many layers as a step can have calls and written when the
+ * process ends, and with CGX_STATS_INTERVAL while it runs. Everywhere NULL stands for a
+ * communicator whose statistics are not kept: then nothing is done. One thread uses a communicator
+ * at a time; another may be writing meanwhile. */
 #ifndef CGX_OBSERVE_STATS_H
 #define CGX_OBSERVE_STATS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +22,8 @@
 #include "policy/adapt.h"
 #include "policy/recurrence.h"
 
-/* Width changes kept of each layer: the first so many and the last so many. */
+/* Changes of widths kept of each layer, and choices of each communicator: the first so many and the
+ * last so many. */
 #define CGX_STATS_CHANGES 32
 
 /* Layers of a communicator; what there is beyond is counted as one. */
@@ -64,12 +67,20 @@ struct cgx_stats_layer {
     double history;           /* likewise */
     double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
     double error, budget;     /* at the last plan, as in a change; NaN: none */
-    double noise;             /* cgx_adapt_noise, at the last plan; NaN: not known */
+    /* Of cgx_adapt_powers, at the last plan; NaN: not known. */
+    double noise;      /* over the power */
+    double over_noise; /* error over noise */
     uint64_t checked, beyond;
     double square, norm; /* squared errors and squared exact sums of the calls that were compared */
     uint64_t nchanges;
-    /* The first CGX_STATS_CHANGES and, behind them, the last ones: cgx_stats_change. */
-    struct cgx_stats_change *changes;
+    struct cgx_stats_change *changes; /* cgx_stats_place */
+};
+
+/* A choice of the widths of all layers. */
+struct cgx_stats_choice {
+    uint64_t step; /* as in a change */
+    enum cgx_stats_cause cause;
+    double over, over_noise; /* estimated error over budget, and over noise; NaN: not known */
 };
 
 struct cgx_stats_count {
@@ -78,7 +89,8 @@ struct cgx_stats_count {
 
 struct cgx_stats {
     struct cgx_stats *next;
-    bool ended; /* the communicator was freed */
+    pthread_mutex_t lock; /* of all that follows, but for what is set at creation */
+    bool ended;           /* the communicator was freed */
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     int rank, size;
     struct cgx_stats_count placed, unplaced; /* compressed calls, by whether they had a position */
@@ -86,25 +98,36 @@ struct cgx_stats {
     enum cgx_evidence evidence; /* that the communicator's sums are those of steps, ... */
     uint64_t established;       /* ... after so many large ones */
     size_t step;                /* positions of the step; 0: none is known */
+    uint64_t steps;             /* that have begun; while none is known, large calls */
     uint64_t held;              /* verdicts of a consensus */
     uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
+    struct cgx_stats_choice choices[2 * CGX_STATS_CHANGES]; /* cgx_stats_place */
     struct cgx_stats_layer other; /* the calls of all for which there is no room */
     size_t nlayers;
     uint32_t slots[CGX_STATS_SLOTS]; /* index of a layer + 1, by hash; 0: free */
     struct cgx_stats_layer layers[CGX_STATS_LAYERS];
 };
 
+/* Where the one with NUMBER, below COUNT, is kept: the first CGX_STATS_CHANGES and, behind them,
+ * the last ones. SIZE_MAX: it is not. */
+static inline size_t cgx_stats_place(uint64_t number, uint64_t count)
+{
+    if (number < CGX_STATS_CHANGES)
+        return (size_t)number;
+    if (number + CGX_STATS_CHANGES < count)
+        return SIZE_MAX;
+    return CGX_STATS_CHANGES + (size_t)(number % CGX_STATS_CHANGES);
+}
+
 /* The change with NUMBER, below nchanges, if it is kept. */
 static inline struct cgx_stats_change *cgx_stats_change(const struct cgx_stats_layer *layer,
                                                         uint64_t number)
 {
-    if (number < CGX_STATS_CHANGES)
-        return &layer->changes[number];
-    if (number + CGX_STATS_CHANGES < layer->nchanges)
-        return NULL;
-    return &layer->changes[CGX_STATS_CHANGES + number % CGX_STATS_CHANGES];
+    size_t place = cgx_stats_place(number, layer->nchanges);
+
+    return place == SIZE_MAX ? NULL : &layer->changes[place];
 }
 
 /* The last one; NULL: there was none. */
@@ -138,8 +161,10 @@ void cgx_stats_held(struct cgx_stats *stats);
 /* A call of so many ELEMENTS was exact. */
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
 
-/* What is known of the step, after a call. */
-void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence);
+/* What is known of the step when a call comes, which may be its first. Writes the statistics where
+ * CGX_STATS_INTERVAL says. */
+void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
+                    bool begins_step);
 
 /* Widths were chosen for the layers of the step. */
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
@@ -147,16 +172,30 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- writing it ---- */
 
-/* Where the program ends, on every rank of MPI_COMM_WORLD: those whose affair it is write where
- * CGX_STATS says. What cannot be written is an error line. */
-void cgx_stats_write(int rank, int size);
+/* In the first call of the process that is RANK of the SIZE of MPI_COMM_WORLD. Nothing is written
+ * before, nor by a process that is forked from this one. */
+void cgx_stats_begin(int rank, int size);
+
+/* What the process is doing when its statistics are written. */
+enum cgx_stats_when { CGX_STATS_RUNS, CGX_STATS_FINALIZES, CGX_STATS_ABORTS, CGX_STATS_EXITS };
+
+/* On every rank of MPI_COMM_WORLD: those whose affair it is write where CGX_STATS says, but a table
+ * only when the process ends. No MPI is called. What cannot be written is an error line. Once it
+ * ends nothing more is written; where it aborts or exits, nothing is either if a thread has been
+ * stopped in the middle of counting. */
+void cgx_stats_write(enum cgx_stats_when when);
 
 struct cgx_stats_world {
     int rank, size;
+    enum cgx_stats_when when;
     struct cgx_stats *communicators;
     size_t merged; /* communicators, and their calls */
     struct cgx_stats_layer rest;
 };
+
+/* stats_file.c: writes WORLD to the file at PATH, or to stderr for "-". A file is replaced once it
+ * is whole. False, with errno: it could not be written. */
+bool cgx_stats_put(const char *path, const struct cgx_stats_world *world);
 
 /* stats_json.c, stats_table.c: write WORLD to OUT. */
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);

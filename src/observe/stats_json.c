@@ -106,13 +106,17 @@ static size_t sequence(const unsigned char *text)
     return bytes;
 }
 
-/* Bytes that are no UTF-8 are taken for Latin-1. */
+/* Bytes that are no UTF-8 are taken for Latin-1; VALUE may be NULL. */
 static void put_string(struct json *json, const char *name, const char *value)
 {
     const unsigned char *text = (const unsigned char *)value;
     size_t bytes;
 
     begin_value(json, name);
+    if (!value) {
+        fputs("null", json->out);
+        return;
+    }
     fputc('"', json->out);
     for (; *text != '\0'; text += bytes ? bytes : 1) {
         bytes = sequence(text);
@@ -126,10 +130,10 @@ static void put_string(struct json *json, const char *name, const char *value)
     fputc('"', json->out);
 }
 
+static const char *const causes[] = {"base", "period", "guard"};
+
 static void put_change(struct json *json, const struct cgx_stats_change *change)
 {
-    static const char *const causes[] = {"base", "period", "guard"};
-
     json->line = true;
     open_list(json, NULL, '{');
     put_count(json, "step", change->step);
@@ -200,9 +204,29 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
     put_count(json, "segments", layer->segments);
     put_calls(json, layer);
     put_number(json, "estimated_over_budget", cgx_stats_ratio(layer->error, layer->budget));
+    put_number(json, "estimated_over_noise", layer->over_noise);
     put_number(json, "noise_scale", layer->noise);
     put_changes(json, layer);
     close_list(json, '}');
+}
+
+static void put_choices(struct json *json, const struct cgx_stats *stats)
+{
+    open_list(json, "choices", '[');
+    for (uint64_t i = 0; i < stats->plans; i++) {
+        size_t place = cgx_stats_place(i, stats->plans);
+
+        if (place == SIZE_MAX)
+            continue;
+        json->line = true;
+        open_list(json, NULL, '{');
+        put_count(json, "step", stats->choices[place].step);
+        put_string(json, "cause", causes[stats->choices[place].cause]);
+        put_number(json, "estimated_over_budget", stats->choices[place].over);
+        put_number(json, "estimated_over_noise", stats->choices[place].over_noise);
+        close_list(json, '}');
+    }
+    close_list(json, ']');
 }
 
 /* Calls, and what UNIT says there was of them; nothing where there were none. */
@@ -253,6 +277,7 @@ static void put_communicator(struct json *json, const struct cgx_stats *stats)
     put_count(json, "by_guard", stats->guards);
     put_number(json, "estimated_over_budget", stats->over);
     put_number(json, "most", stats->most_over);
+    put_choices(json, stats);
     close_list(json, '}');
     open_list(json, "layers", '[');
     for (size_t i = 0; i < stats->nlayers; i++)
@@ -298,6 +323,9 @@ static void put_process(struct json *json)
 
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
 {
+    static const char *const ends[] = {[CGX_STATS_FINALIZES] = "MPI_Finalize",
+                                       [CGX_STATS_ABORTS] = "MPI_Abort",
+                                       [CGX_STATS_EXITS] = "exit"};
     struct json json = {.out = out};
 
     open_list(&json, NULL, '{');
@@ -305,6 +333,7 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
     put_string(&json, "version", PACKAGE_VERSION);
     put_count(&json, "rank", (uint64_t)world->rank);
     put_count(&json, "ranks", (uint64_t)world->size);
+    put_string(&json, "end", ends[world->when]);
     put_process(&json);
     open_list(&json, "communicators", '[');
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)

@@ -93,8 +93,9 @@ void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
 {
     const struct cgx_totals totals = cgx_totals();
 
-    fprintf(out, "cgx: rank %d of %d sent %" PRIu64 " bytes in %" PRIu64 " compressed calls\n",
-            world->rank, world->size, totals.bytes_sent, totals.compressed_calls);
+    fprintf(out, "cgx: rank %d of %d sent %" PRIu64 " bytes in %" PRIu64 " compressed calls%s\n",
+            world->rank, world->size, totals.bytes_sent, totals.compressed_calls,
+            world->when == CGX_STATS_FINALIZES ? "" : ", and left without MPI_Finalize");
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
         if (totals.exact[i].calls > 0)
             fprintf(out, "  %" PRIu64 " calls of %.2f MiB were exact: %s\n", totals.exact[i].calls,

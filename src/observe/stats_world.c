@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The statistics of all communicators of the process, and where they go in the end. */
+/* The statistics of all communicators of the process, and when they are written. */
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi/config.h"
 #include "observe/stats.h"
@@ -18,7 +18,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cgx_stats_world world;
 static size_t ended;
-static bool written;
+static _Atomic pid_t process; /* whose statistics they are; 0: none has begun */
+static bool written;          /* for the last time */
+static bool refused;          /* the file could not be written while the process ran */
 
 /* ---- communicators ---- */
 
@@ -37,6 +39,7 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
     stats->rank = rank;
     stats->size = size;
     stats->over = stats->most_over = NAN;
+    pthread_mutex_init(&stats->lock, NULL);
     pthread_mutex_lock(&lock);
     stats->next = world.communicators;
     world.communicators = stats;
@@ -86,6 +89,7 @@ static void free_stats(struct cgx_stats *stats)
             free(layer->changes[j].widths);
         free(layer->changes);
     }
+    pthread_mutex_destroy(&stats->lock);
     free(stats);
 }
 
@@ -106,60 +110,65 @@ void cgx_stats_end(struct cgx_stats *stats)
         free_stats(stats);
 }
 
-/* ---- the end ---- */
+/* ---- writing ---- */
 
-static void write_file(const char *path)
+void cgx_stats_begin(int rank, int size)
 {
-    FILE *file = fopen(path, "we");
-    bool failed = !file;
-
-    if (file) {
-        cgx_stats_json(file, &world);
-        failed = ferror(file) != 0;
-        failed = fclose(file) != 0 || failed;
-    }
-    if (failed)
-        cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
-}
-
-/* In one piece: other ranks, and the program, may write to stderr too. */
-static void write_table(void)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *memory = open_memstream(&text, &length);
-
-    if (memory) {
-        cgx_stats_table(memory, &world);
-        if (fclose(memory) == 0)
-            fwrite(text, 1, length, stderr);
-    }
-    free(text);
-}
-
-/* Numbers are written with a point whatever the program's locale says. */
-void cgx_stats_write(int rank, int size)
-{
-    char path[CGX_CONFIG_PATH_BYTES];
-    locale_t plain, before = 0;
-
-    if (cgx_config()->stats_path[0] == '\0' ||
-        !cgx_config_name_file(cgx_config()->stats_path, rank, path))
-        return;
-    plain = newlocale(LC_ALL_MASK, "C", 0);
-    if (plain)
-        before = uselocale(plain);
     pthread_mutex_lock(&lock);
     world.rank = rank;
     world.size = size;
-    if (strcmp(path, "-") == 0)
-        write_table();
-    else
-        write_file(path);
-    written = true;
+    atomic_store(&process, getpid());
     pthread_mutex_unlock(&lock);
-    if (plain) {
-        uselocale(before);
-        freelocale(plain);
+}
+
+/* Unlocks the communicators before END. */
+static void unlock_before(const struct cgx_stats *end)
+{
+    for (struct cgx_stats *stats = world.communicators; stats != end; stats = stats->next)
+        pthread_mutex_unlock(&stats->lock);
+}
+
+/* Locks all communicators; false: one is in use, and WAITS is not set. */
+static bool lock_all(bool waits)
+{
+    for (struct cgx_stats *stats = world.communicators; stats; stats = stats->next) {
+        if (waits)
+            pthread_mutex_lock(&stats->lock);
+        else if (pthread_mutex_trylock(&stats->lock) != 0) {
+            unlock_before(stats);
+            return false;
+        }
     }
+    return true;
+}
+
+static void write_to(const char *path, enum cgx_stats_when when)
+{
+    world.when = when;
+    if (!cgx_stats_put(path, &world)) {
+        cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
+        refused = true;
+    }
+}
+
+/* Whoever exits may have stopped threads, and itself, anywhere: it waits for none of them. */
+void cgx_stats_write(enum cgx_stats_when when)
+{
+    bool runs = when == CGX_STATS_RUNS, waits = runs || when == CGX_STATS_FINALIZES;
+    char path[CGX_CONFIG_PATH_BYTES];
+
+    if (atomic_load(&process) != getpid() || cgx_config()->stats_path[0] == '\0' ||
+        !cgx_config_name_file(cgx_config()->stats_path, world.rank, path) ||
+        (runs && strcmp(path, "-") == 0))
+        return;
+    if (waits)
+        pthread_mutex_lock(&lock);
+    else if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    if (!written && !(runs && refused) && lock_all(waits)) {
+        write_to(path, when);
+        written = !runs;
+        unlock_before(NULL);
+    }
+    pthread_mutex_unlock(&lock);
 }

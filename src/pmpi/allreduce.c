@@ -160,6 +160,14 @@ static float watched_for(const struct cgx_comm *state, const struct cgx_recurrin
     return (float)threshold;
 }
 
+/* Of a rank in a call whose elements ranks take for DTYPE. */
+static enum cgx_standing standing_of(const struct cgx_offer *offer, enum cgx_dtype dtype)
+{
+    if (cgx_reason_is_unrecoverable(offer->refusal))
+        return CGX_UNRECOVERABLE;
+    return offer->refusal || offer->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
+}
+
 static int compress(const struct cgx_call *call, struct cgx_comm *state,
                     const struct cgx_recurring *recurring)
 {
@@ -196,12 +204,10 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
         offer.refusal = CGX_REASON_PEERS;
+    cgx_offer_ask_op(&offer);
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
-    if (cgx_reason_is_unrecoverable(offer.refusal))
-        coll.standing = CGX_UNRECOVERABLE;
-    else if (offer.refusal || offer.dtype != planned->plan->dtype)
-        coll.standing = CGX_DECLINED;
+    coll.standing = standing_of(&offer, planned->plan->dtype);
     if (cgx_positions_lend(state, recurring->position, &coll, &error_feedback) != CGX_MPI_SUCCESS) {
         state->broken = true;
         return cgx_errors_raise(call->comm, "MPI could not agree on residuals or history");
@@ -345,7 +351,7 @@ int cgx_allreduce(struct cgx_call *call)
     if (state->refusal)
         return cgx_exact(call, state->refusal);
     occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
-    cgx_stats_step(state->stats, state->recurrence);
+    cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);
     if (occurrence.begins_step && cgx_positions_step(state) != CGX_MPI_SUCCESS)

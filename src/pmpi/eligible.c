@@ -30,20 +30,6 @@ enum cgx_reason cgx_eligible(struct cgx_call *call)
                : reason;
 }
 
-enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *dtype)
-{
-    enum cgx_op_class sum = CGX_OP_UNKNOWN;
-
-    *dtype = cgx_type_dtype(call->type);
-    if (call->type != CGX_TYPE_OPAQUE16)
-        return CGX_REASON_NONE;
-    if (cgx_type_is_byte_pair(call->datatype))
-        sum = cgx_op_probe(call->op, call->datatype);
-    if (sum == CGX_OP_SUM_BFLOAT16)
-        *dtype = CGX_BFLOAT16;
-    return sum == CGX_OP_UNKNOWN ? CGX_REASON_UNKNOWN_SUM : CGX_REASON_NONE;
-}
-
 static bool overlap(const void *a, const void *b, size_t bytes)
 {
     uintptr_t low = (uintptr_t)a, high = (uintptr_t)b;
@@ -63,10 +49,11 @@ static enum cgx_reason refuse_kind(const struct cgx_pointer *buffer, enum cgx_bu
     return CGX_REASON_NONE;
 }
 
-enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                     enum cgx_buffers buffers)
+/* Why this rank cannot compress the call's buffers. */
+static enum cgx_reason refuse_buffers(const struct cgx_call *call)
 {
-    size_t bytes = (size_t)call->count * cgx_dtype_size(dtype);
+    size_t bytes = (size_t)call->count * cgx_dtype_size(cgx_type_dtype(call->type));
+    enum cgx_buffers buffers = cgx_config()->buffers;
     bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
     enum cgx_reason reason;
 
@@ -82,14 +69,34 @@ enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype
     return reason || in_place ? reason : refuse_kind(&call->send, buffers);
 }
 
+/* What the op of two-byte elements is known to do goes into OFFER, or that it is to be asked. */
+static void take_op(const struct cgx_call *call, struct cgx_offer *offer)
+{
+    enum cgx_op_class sum = cgx_type_is_byte_pair(call->datatype)
+                                ? cgx_op_known(call->op, call->datatype)
+                                : CGX_OP_OTHER;
+
+    if (sum == CGX_OP_OTHER)
+        offer->refusal = CGX_REASON_UNKNOWN_SUM;
+    if (sum == CGX_OP_SUM_BFLOAT16)
+        offer->dtype = CGX_BFLOAT16;
+    if (sum == CGX_OP_UNTOLD) {
+        offer->op = call->op;
+        offer->datatype = call->datatype;
+    }
+}
+
 struct cgx_offer cgx_eligible_offer(const struct cgx_call *call)
 {
-    struct cgx_offer offer = {.send = call->send,
+    struct cgx_offer offer = {.refusal = refuse_buffers(call),
+                              .dtype = cgx_type_dtype(call->type),
+                              .send = call->send,
                               .receive = call->receive,
-                              .in_place = call->sendbuf == cgx_mpi()->IN_PLACE};
+                              .in_place = call->sendbuf == cgx_mpi()->IN_PLACE,
+                              .input = cgx_call_input(call),
+                              .count = (size_t)call->count};
 
-    offer.refusal = cgx_eligible_dtype(call, &offer.dtype);
-    if (!offer.refusal)
-        offer.refusal = cgx_eligible_buffers(call, offer.dtype, cgx_config()->buffers);
+    if (!offer.refusal && call->type == CGX_TYPE_OPAQUE16)
+        take_op(call, &offer);
     return offer;
 }

@@ -20,15 +20,8 @@
  * set. */
 enum cgx_reason cgx_eligible(struct cgx_call *call);
 
-/* The type of elements that this rank finds the call to sum. Returns why this rank cannot take part
- * in compressing it. */
-enum cgx_reason cgx_eligible_dtype(const struct cgx_call *call, enum cgx_dtype *dtype);
-
-/* Why this rank cannot compress the call's buffers. */
-enum cgx_reason cgx_eligible_buffers(const struct cgx_call *call, enum cgx_dtype dtype,
-                                     enum cgx_buffers buffers);
-
-/* How this rank would serve the call, as far as its type and buffers say. */
+/* How this rank would serve the call, as far as its buffers and type say; the program's op may be
+ * left to be asked (cgx_offer_ask_op). */
 struct cgx_offer cgx_eligible_offer(const struct cgx_call *call);
 
 #endif

@@ -14,6 +14,7 @@
 #include "mpi/ops.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
+#include "pmpi/finalize.h"
 #include "util/log.h"
 
 #define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
@@ -31,6 +32,7 @@ int cgx_export_op_create_c(cgx_mpi_user_function_c *function, int commute, void 
 int cgx_export_op_free(void *op) EXPORT("MPI_Op_free");
 int cgx_export_type_free(void *datatype) EXPORT("MPI_Type_free");
 int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
+int cgx_export_abort(word comm, int code) EXPORT("MPI_Abort");
 
 /* The object that a function of this file was called from. */
 #define CALLER __builtin_return_address(0)
@@ -166,4 +168,16 @@ int cgx_export_comm_set_info(word comm, word info)
     if (error == CGX_MPI_SUCCESS && is_known(mpi))
         error = cgx_comm_hint((cgx_mpi_comm)mpi->handle(comm), (cgx_mpi_info)mpi->handle(info));
     return error;
+}
+
+/* ---- the end ---- */
+
+int cgx_export_abort(word comm, int code)
+{
+    const struct cgx_mpi *mpi = cgx_mpi_find(CALLER);
+
+    if (!mpi->raw.Abort)
+        return FAILED;
+    cgx_finalize_abort();
+    return mpi->raw.Abort(comm, code);
 }

@@ -15,7 +15,7 @@
 static void finish(int rank, int size)
 {
     cgx_totals_log(rank);
-    cgx_stats_write(rank, size);
+    cgx_stats_write(CGX_STATS_FINALIZES);
     cgx_timeline_write(rank, size);
     cgx_cuda_finalize();
 }
@@ -27,6 +27,17 @@ void cgx_finalize_prepare(void)
     if (atomic_load_explicit(&prepared, memory_order_acquire) || !cgx_world_exists())
         return;
     cgx_config();
+    cgx_stats_begin(cgx_world_rank(), cgx_world_size());
     cgx_world_at_end(finish);
     atomic_store_explicit(&prepared, true, memory_order_release);
+}
+
+void cgx_finalize_abort(void)
+{
+    cgx_stats_write(CGX_STATS_ABORTS);
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+    cgx_stats_write(CGX_STATS_EXITS);
 }

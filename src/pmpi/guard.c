@@ -96,13 +96,15 @@ static size_t at_least_one(size_t value)
 static bool begin(const struct cgx_call *call, uint32_t number, struct sample *sample)
 {
     size_t most, buckets, size = cgx_config()->bucket_size;
+    const struct cgx_offer offer = cgx_eligible_offer(call);
 
-    *sample = (struct sample){.elements = (size_t)call->count,
+    *sample = (struct sample){.dtype = offer.dtype,
+                              .elements = offer.count,
                               .bucket_size = size,
                               .number = number,
-                              .in_place = call->sendbuf == cgx_mpi()->IN_PLACE};
-    if (cgx_eligible_dtype(call, &sample->dtype) ||
-        cgx_eligible_buffers(call, sample->dtype, CGX_BUFFERS_ALL))
+                              .in_place = offer.in_place};
+    /* The op is not asked here: what else speaks against the call is not known yet. */
+    if (offer.refusal || offer.op)
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
                                                                  : CGX_GUARD_MOST_DEVICE;

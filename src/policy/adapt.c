@@ -82,7 +82,7 @@ static bool get_memory(struct cgx_adapt *adapt)
         !adapt->summed)
         return false;
     /* Behind all that must be aligned. */
-    adapt->widths = (uint8_t *)(adapt->summed + n);
+    adapt->encodings = (uint8_t *)(adapt->summed + n);
     return true;
 }
 
@@ -109,7 +109,7 @@ static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, si
         segment->about = &layer->plan->segments[s];
         forget(segment);
         layer->energies[s] = NAN;
-        adapt->widths[first + s] = segment->about->bits;
+        adapt->encodings[first + s] = (uint8_t)cgx_segment_encoding(segment->about);
     }
 }
 
@@ -188,7 +188,7 @@ static bool follow_energies(struct cgx_adapt_layer *layer)
 
         layer->energies[i] = NAN;
         was_in = was_in || isfinite(now);
-        if (!cgx_segment_is_variable(segment->about) || !isfinite(now))
+        if (!cgx_segment_is_chosen(segment->about) || !isfinite(now))
             continue;
         segment->latest = now;
         segment->scale = segment->reference > 0 ? now / segment->reference : now;
@@ -209,8 +209,9 @@ static void add_finding(struct cgx_finding *to, const struct cgx_finding *findin
 {
     to->quantised += finding->quantised;
     to->owned += finding->owned;
-    if (isfinite(finding->sampled) && are_finite(finding->errors, CGX_WIDTHS)) {
-        to->sampled += finding->sampled;
+    if (are_finite(finding->weights, CGX_FAMILIES) && are_finite(finding->errors, CGX_WIDTHS)) {
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            to->weights[f] += finding->weights[f];
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
             to->errors[w] += finding->errors[w];
     }
@@ -243,24 +244,6 @@ static void forget_found(struct cgx_adapt *adapt)
     }
 }
 
-/* What SUM over buckets of weight SEEN is for those of weight ALL. A sample of constant buckets
- * says nothing of others. */
-static double for_all(double sum, double seen, double all)
-{
-    if (!(all > 0))
-        return all; /* 0, or NaN */
-    return seen > 0 ? sum * (all / seen) : NAN;
-}
-
-/* The error of what this rank quantised at WIDTH; a rotated one is known without being measured. */
-static double error_found(const struct cgx_segment *about, const struct cgx_finding *found,
-                          unsigned width)
-{
-    if (about->family != CGX_FAMILY_ROTATED)
-        return for_all(found->errors[width - 1], found->sampled, found->quantised);
-    return width > CGX_ROTATED_WIDTHS ? 0 : found->quantised * cgx_rotated_error(width);
-}
-
 static void conclude(struct cgx_adapt *adapt)
 {
     for (size_t i = 0; i < adapt->nsegments; i++) {
@@ -268,9 +251,13 @@ static void conclude(struct cgx_adapt *adapt)
         double *row = adapt->measured[i];
 
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            row[w] = error_found(adapt->segments[i].about, found, w + 1);
+            row[w] = found->errors[w];
         for (int p = 0; p < CGX_POWERS; p++)
-            row[CGX_WIDTHS + p] = for_all(found->powers[p], found->seen[p], found->owned);
+            row[CGX_ADAPT_POWERS + p] =
+                cgx_model_for_all(found->powers[p], found->seen[p], found->owned);
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            row[CGX_ADAPT_WEIGHTS + f] = found->weights[f];
+        row[CGX_ADAPT_QUANTISED] = found->quantised;
     }
 }
 
@@ -312,14 +299,38 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
     return due;
 }
 
+/* ---- choices ---- */
+
+/* Energies of SEGMENT, which turns, will be those of the other family's headers. */
+static void turn(struct cgx_adapt_segment *segment)
+{
+    const double *weights = segment->known + CGX_ADAPT_WEIGHTS;
+    enum cgx_family family = (enum cgx_family)segment->about->family;
+    double ratio = weights[CGX_FAMILIES - 1 - family] / weights[family];
+
+    if (segment->reference > 0 && ratio > 0 && isfinite(ratio)) {
+        segment->reference *= ratio;
+        segment->latest *= ratio;
+    } else {
+        forget(segment);
+    }
+}
+
 bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
-    const uint8_t *widths = adapt->widths;
+    const uint8_t *encodings = adapt->encodings;
     bool changed = false;
     double over;
 
     if (due == CGX_ADAPT_MEASURED)
         cgx_model_take(adapt);
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &adapt->segments[i];
+
+        if (cgx_segment_turns(segment->about) &&
+            cgx_encoding_family(encodings[i]) != segment->about->family)
+            turn(segment);
+    }
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
         uint32_t hash;
@@ -327,13 +338,13 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
         if (!layer->plan)
             continue;
         hash = layer->plan->hash;
-        cgx_plan_set(layer->plan, widths);
-        widths += layer->nsegments;
+        cgx_plan_set(layer->plan, encodings);
+        encodings += layer->nsegments;
         changed = changed || layer->plan->hash != hash;
         /* Where it is cut is a matter of its widths. */
         layer->kept.compares = layer->kept.compares && layer->plan->hash == hash;
     }
-    /* With these widths all is measured anew. */
+    /* With these encodings all is measured anew. */
     forget_found(adapt);
     adapt->choices++;
     over = cgx_model_over(adapt);
@@ -341,23 +352,18 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     return changed;
 }
 
-void cgx_adapt_turn(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, const uint8_t *families)
+void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
+                     const uint8_t *families)
 {
-    uint8_t *widths = adapt->widths + (layer->segments - adapt->segments);
-    uint32_t hash = layer->plan->hash;
+    uint8_t *encodings = adapt->encodings + (layer->segments - adapt->segments);
 
     for (size_t i = 0; i < layer->nsegments; i++) {
         struct cgx_adapt_segment *segment = &layer->segments[i];
+        const struct cgx_segment *about = segment->about;
 
-        if (!cgx_segment_turns(segment->about) || segment->about->family == families[i])
-            continue;
-        forget(segment);
-        widths[i] = segment->about->turned.bits;
+        segment->rotates = families[i] == CGX_FAMILY_ROTATED;
+        /* If nothing is chosen for it now. */
+        if (cgx_segment_turns(about) && !segment->rotates)
+            encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
     }
-    cgx_plan_turn(layer->plan, families);
-    layer->kept.compares = layer->kept.compares && layer->plan->hash == hash;
-    /* What takes the place of what was measured is to be measured soon, but not over and over. */
-    if (layer->plan->hash != hash && adapt->choices == 0)
-        aim(adapt, CGX_ADAPT_FIRST, CGX_ADAPT_FIRST);
-    follow_sampling(adapt);
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Widths layer by layer (CGX, Middleware '22, section 4): the fewest bytes whose squared error is
- * within a budget. The errors of all widths are measured in the last steps of each period, and what
+ * within a budget; and, where CGX_CODEC leaves it open, the family with the least error at each
+ * width. The errors of all widths are measured in the last steps of each period, and what
  * all ranks found is added up at its end; between measurements it is scaled by what messages show
  * of the segments (struct cgx_feedback), and where that says that the budget is exceeded, widths
  * are chosen anew at once.
@@ -22,6 +23,10 @@
  *
  * Under either no width is chosen whose error exceeds CGX_ADAPT_CAP of the power of the segment's
  * sum, as long as a larger one is allowed.
+ *
+ * What is rotated has an error that is a known part of what is quantised (cgx_rotated_error), so
+ * that both families are known in either: a change of family must gain CGX_ADAPT_TURN. What must
+ * not be rotated, whatever the errors, families.h tells.
  *
  * Pure logic: others add the ranks' measurements up and pass the root's choice on. All that decides
  * whether they do is the same on all ranks. */
@@ -57,19 +62,30 @@
  * budget: widths do not flutter. */
 #define CGX_ADAPT_GAIN 0.98
 
-/* Of a segment, by width - 1 its squared error, and behind that, at CGX_WIDTHS + an enum cgx_power,
- * its powers. NaN: not known. */
-#define CGX_ADAPT_ROW (CGX_WIDTHS + CGX_POWERS)
+/* Error of another family over that of a segment's own, at most, where it turns: families do not
+ * flutter. */
+#define CGX_ADAPT_TURN 0.8
+
+/* Of a segment, by width - 1 its squared error if it is max-min quantised; from CGX_ADAPT_POWERS
+ * on, by enum cgx_power, its powers; from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h)
+ * of what the errors are of, which of CGX_FAMILY_ROTATED is its power; and the weight of all that
+ * is quantised. NaN: not known. */
+#define CGX_ADAPT_POWERS CGX_WIDTHS
+#define CGX_ADAPT_WEIGHTS (CGX_ADAPT_POWERS + CGX_POWERS)
+#define CGX_ADAPT_QUANTISED (CGX_ADAPT_WEIGHTS + CGX_FAMILIES)
+#define CGX_ADAPT_ROW (CGX_ADAPT_QUANTISED + 1)
 
 /* A segment of a recurring buffer. */
 struct cgx_adapt_segment {
     const struct cgx_plan *plan;     /* the layer's ... */
     const struct cgx_segment *about; /* ... and what it says of the segment */
+    bool rotates;                    /* what ranks have looked at may be rotated */
     struct cgx_finding found;        /* of all steps measured since the last choice, and ... */
     double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
     double times;  /* ... and how many had finite ones */
-    /* The mean of the steps when it was last finite; errors that are NaN: never. Without the
-     * payloads' own errors, and the noise N in the place of CGX_POWER_INPUTS. */
+    /* The mean of the steps when it was last finite, errors and weights those of all that is
+     * quantised; those of its own family that are NaN: never. Powers without the payloads' own
+     * errors, and the noise N in the place of CGX_POWER_INPUTS. */
     double known[CGX_ADAPT_ROW];
     double reference; /* the mean energy then */
     double latest;    /* the last energy that was finite, as those in PASSED */
@@ -104,9 +120,9 @@ struct cgx_adapt {
     double *energies;
     struct cgx_finding *findings;
     double (*measured)[CGX_ADAPT_ROW]; /* what this rank's FOUND come to */
-    /* What the root sends, in one block: the sums of the ranks' measurements, then widths. */
+    /* What the root sends, in one block: the sums of the ranks' measurements, then encodings. */
     double (*summed)[CGX_ADAPT_ROW];
-    uint8_t *widths;
+    uint8_t *encodings;
     size_t nlayers; /* positions of the step */
     struct cgx_adapt_layer layers[];
 };
@@ -136,16 +152,17 @@ enum cgx_adapt_due {
 };
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt);
 
-/* Before a choice from a measurement: turns segments of LAYER to FAMILIES. Nothing is known of
- * those that turn. */
-void cgx_adapt_turn(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
-                    const uint8_t *families);
+/* Before a choice from a measurement: segments of LAYER may be rotated where FAMILIES has
+ * CGX_FAMILY_ROTATED, and from the choice on are max-min quantised where it has not. */
+void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
+                     const uint8_t *families);
 
-/* On the root, which has SUMMED: sets WIDTHS. If memory is short the
- * present ones stay. */
+/* On the root, which has SUMMED: sets ENCODINGS. If memory is short the present ones stay, as far
+ * as they are allowed. */
 void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due);
 
-/* On all ranks, which have the root's block: sets the widths of the plans. True if any changed. */
+/* On all ranks, which have the root's block: sets the encodings of the plans. True if any changed.
+ */
 bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due);
 
 /* Bytes of the block from SUMMED on. */
@@ -155,6 +172,13 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt);
  * count for nothing. */
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget);
+
+/* Of the segments of LAYER whose noise is known: the estimated squared error, N, and the power of
+ * the sums. 0: it is known of none. */
+struct cgx_adapt_powers {
+    double error, noise, power;
+};
+struct cgx_adapt_powers cgx_adapt_powers(const struct cgx_adapt_layer *layer);
 
 /* N over the power of the sums of LAYER. Where it is small, times P and the batch of a
  * contribution, it is the noise scale of McCandlish et al. (2018), the batch beyond which larger

@@ -4,34 +4,42 @@
 #include "policy/adapt_model.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "codec/encoding.h"
-#include "policy/allocate.h"
 
-/* Whether anything is known of SEGMENT, whose width can change. */
-static bool is_known(const struct cgx_adapt_segment *segment)
+/* ---- what is known ---- */
+
+double cgx_model_for_all(double sum, double seen, double all)
 {
-    return cgx_segment_is_variable(segment->about) && !isnan(segment->scale);
+    if (!(all > 0))
+        return all; /* 0, or NaN */
+    return seen > 0 ? sum * (all / seen) : NAN;
 }
 
-/* The width of its family that the error of SEGMENT is compared with. */
-static unsigned base_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
+bool cgx_model_knows(const struct cgx_adapt_segment *segment)
 {
-    bool is_rotated = segment->about->family == CGX_FAMILY_ROTATED;
-
-    if (cgx_encoding_is_exact(adapt->base) || (is_rotated && adapt->base > CGX_ROTATED_WIDTHS))
-        return segment->about->most;
-    return adapt->base;
-}
-
-/* Whether something was measured that can be scaled. */
-static bool is_measured(const struct cgx_adapt_segment *segment)
-{
-    return !isnan(segment->known[0]) && segment->reference > 0;
+    return cgx_segment_is_chosen(segment->about) && !isnan(segment->scale);
 }
 
 /* ---- errors ---- */
+
+/* The error in ENCODING of what ROW says. */
+static double error_in(const double row[CGX_ADAPT_ROW], unsigned encoding)
+{
+    unsigned width = cgx_encoding_width(encoding);
+
+    if (!cgx_encoding_is_rotated(encoding))
+        return row[width - 1];
+    return row[CGX_ADAPT_WEIGHTS + CGX_FAMILY_ROTATED] * cgx_rotated_error(width);
+}
+
+/* Whether errors in SEGMENT's own family were measured that can be scaled. */
+static bool is_measured(const struct cgx_adapt_segment *segment)
+{
+    unsigned least = cgx_encoding_of((enum cgx_family)segment->about->family, 1);
+
+    return !isnan(error_in(segment->known, least)) && segment->reference > 0;
+}
 
 double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
 {
@@ -39,109 +47,169 @@ double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
            cgx_encoding_range(cgx_segment_encoding(segment->about), segment->plan->rounding);
 }
 
-/* The error of SEGMENT at BITS. Where nothing was measured that could be scaled, of elements spread
- * evenly between the levels: n u^2 / 12, or twice that. */
-static double error_of(const struct cgx_adapt_segment *segment, unsigned bits)
+/* Where nothing was measured that could be scaled, it is that of elements spread evenly between the
+ * levels: n u^2 / 12, or twice that. */
+double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding)
 {
     enum cgx_rounding rounding = segment->plan->rounding;
-    unsigned encoding = cgx_encoding_of((enum cgx_family)segment->about->family, bits);
 
     if (is_measured(segment))
-        return segment->known[bits - 1] * segment->scale;
+        return error_in(segment->known, encoding) * segment->scale;
+    if (cgx_encoding_family(encoding) != segment->about->family)
+        return NAN;
     return segment->scale / cgx_encoding_range(encoding, rounding) *
            cgx_encoding_variance(encoding, rounding);
 }
 
-/* ---- powers ---- */
+/* ---- families ---- */
 
-/* As in KNOWN; NaN: not known. */
-static double power_of(const struct cgx_adapt_segment *segment, enum cgx_power power)
+bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family)
 {
-    return is_measured(segment) ? segment->known[CGX_WIDTHS + power] * segment->scale : NAN;
+    const struct cgx_segment *about = segment->about;
+    struct cgx_widths maxmin, rotated;
+
+    if (!cgx_segment_turns(about))
+        return family == about->family;
+    if (family == CGX_FAMILY_ROTATED || !segment->rotates)
+        return (family == CGX_FAMILY_ROTATED) == segment->rotates;
+    maxmin = cgx_segment_widths(about, CGX_FAMILY_MAXMIN);
+    rotated = cgx_segment_widths(about, CGX_FAMILY_ROTATED);
+    return maxmin.least <= rotated.most && rotated.least <= maxmin.most;
 }
 
-/* The least width of SEGMENT that the cap allows. */
-static unsigned least_of(const struct cgx_adapt_segment *segment)
+/* What the error of SEGMENT in FAMILY counts for beside that in others. A bit more for each element
+ * would make it a fourth; few bits of header are worth as much in proportion. */
+static double worth(const struct cgx_adapt_segment *segment, enum cgx_family family)
 {
-    double allowed = CGX_ADAPT_CAP * power_of(segment, CGX_POWER_SUM);
-    unsigned bits = segment->about->least;
+    const double fourth = 1.386; /* ln 4 */
+    unsigned bucket = cgx_encoding_bucket(cgx_encoding_of(family, 1), segment->plan->bucket_size);
+    double headers = 1 + fourth * 8 * CGX_BUCKET_HEADER_BYTES / bucket;
 
-    /* A power that is not known forbids nothing. */
-    while (bits < segment->about->most && error_of(segment, bits) > allowed)
-        bits++;
-    return bits;
+    return family == segment->about->family ? headers : headers / CGX_ADAPT_TURN;
+}
+
+unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width)
+{
+    const struct cgx_segment *about = segment->about;
+    double least = INFINITY;
+    unsigned picked = 0;
+
+    if (!cgx_segment_turns(about))
+        return width >= about->least && width <= about->most
+                   ? cgx_encoding_of((enum cgx_family)about->family, width)
+                   : 0;
+    for (int f = 0; f < CGX_FAMILIES; f++) {
+        enum cgx_family family = (enum cgx_family)f;
+        struct cgx_widths widths = cgx_segment_widths(about, family);
+        double error;
+
+        if (!cgx_model_allows(segment, family) || width < widths.least || width > widths.most)
+            continue;
+        error = cgx_model_error(segment, cgx_encoding_of(family, width)) * worth(segment, family);
+        if (error < least) {
+            least = error;
+            picked = cgx_encoding_of(family, width);
+        }
+    }
+    return picked;
+}
+
+unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
+{
+    const struct cgx_segment *about = segment->about;
+    enum cgx_family family = (enum cgx_family)about->family;
+    bool beyond = cgx_encoding_is_exact(adapt->base) ||
+                  (family == CGX_FAMILY_ROTATED && adapt->base > CGX_ROTATED_WIDTHS);
+    unsigned picked = cgx_model_pick(segment, adapt->base);
+
+    return picked > 0 ? picked : cgx_encoding_of(family, beyond ? about->most : adapt->base);
+}
+
+/* ---- powers ---- */
+
+double cgx_model_power(const struct cgx_adapt_segment *segment, enum cgx_power power)
+{
+    return is_measured(segment) ? segment->known[CGX_ADAPT_POWERS + power] * segment->scale : NAN;
 }
 
 /* The change, or where that is not known the noise, so that it does not bound it. */
 static double change_of(const struct cgx_adapt_segment *segment)
 {
-    double change = power_of(segment, CGX_POWER_CHANGE);
+    double change = cgx_model_power(segment, CGX_POWER_CHANGE);
 
-    return isnan(change) ? power_of(segment, CGX_POWER_INPUTS) : change;
+    return isnan(change) ? cgx_model_power(segment, CGX_POWER_INPUTS) : change;
 }
 
 static bool knows_noise(const struct cgx_adapt_segment *segment)
 {
-    return is_known(segment) && isfinite(power_of(segment, CGX_POWER_INPUTS)) &&
-           isfinite(power_of(segment, CGX_POWER_SUM));
+    return cgx_model_knows(segment) && isfinite(cgx_model_power(segment, CGX_POWER_INPUTS)) &&
+           isfinite(cgx_model_power(segment, CGX_POWER_SUM));
 }
 
-/* Whether all layers' change is less than their noise. */
-static bool changes_less_than_noise(const struct cgx_adapt *adapt)
+bool cgx_model_changes_less(const struct cgx_adapt *adapt)
 {
     double noise = 0, change = 0;
 
     for (size_t i = 0; i < adapt->nsegments && adapt->kind == CGX_BUDGET_NOISE; i++) {
         if (!knows_noise(&adapt->segments[i]))
             continue;
-        noise += power_of(&adapt->segments[i], CGX_POWER_INPUTS);
+        noise += cgx_model_power(&adapt->segments[i], CGX_POWER_INPUTS);
         change += change_of(&adapt->segments[i]);
     }
     return change < noise;
 }
 
-double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
+struct cgx_adapt_powers cgx_adapt_powers(const struct cgx_adapt_layer *layer)
 {
-    double noise = 0, power = 0;
+    struct cgx_adapt_powers powers = {0, 0, 0};
 
     for (size_t i = 0; i < layer->nsegments; i++) {
-        if (!knows_noise(&layer->segments[i]))
+        const struct cgx_adapt_segment *segment = &layer->segments[i];
+
+        if (!knows_noise(segment))
             continue;
-        noise += power_of(&layer->segments[i], CGX_POWER_INPUTS);
-        power += power_of(&layer->segments[i], CGX_POWER_SUM);
+        powers.error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
+        powers.noise += cgx_model_power(segment, CGX_POWER_INPUTS);
+        powers.power += cgx_model_power(segment, CGX_POWER_SUM);
     }
-    return power > 0 ? noise / power : NAN;
+    return powers;
+}
+
+double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
+{
+    struct cgx_adapt_powers powers = cgx_adapt_powers(layer);
+
+    return powers.power > 0 ? powers.noise / powers.power : NAN;
 }
 
 /* ---- budgets ---- */
 
-/* What SEGMENT adds to the budget. */
-static double budget_of(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
                         bool changes_less)
 {
-    double error = error_of(segment, base_of(adapt, segment)), noise;
+    double error = cgx_model_error(segment, cgx_model_base(adapt, segment)), noise;
 
     if (adapt->kind == CGX_BUDGET_ERROR)
         return adapt->alpha * error;
     if (!knows_noise(segment))
         return error;
-    noise = changes_less ? change_of(segment) : power_of(segment, CGX_POWER_INPUTS);
-    return adapt->alpha * noise + CGX_ADAPT_FLOOR * power_of(segment, CGX_POWER_SUM);
+    noise = changes_less ? change_of(segment) : cgx_model_power(segment, CGX_POWER_INPUTS);
+    return adapt->alpha * noise + CGX_ADAPT_FLOOR * cgx_model_power(segment, CGX_POWER_SUM);
 }
 
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget)
 {
-    bool changes_less = changes_less_than_noise(adapt);
+    bool changes_less = cgx_model_changes_less(adapt);
 
     *error = *budget = 0;
     for (size_t i = 0; i < layer->nsegments; i++) {
         const struct cgx_adapt_segment *segment = &layer->segments[i];
 
-        if (!is_known(segment))
+        if (!cgx_model_knows(segment) || !cgx_segment_has_widths(segment->about))
             continue;
-        *error += error_of(segment, segment->about->bits);
-        *budget += budget_of(adapt, segment, changes_less);
+        *error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
+        *budget += cgx_model_budget(adapt, segment, changes_less);
     }
 }
 
@@ -181,17 +249,35 @@ static void clean(double powers[CGX_POWERS], double error, unsigned contribution
                                contributions / (contributions - 1);
 }
 
-/* Takes the powers in the ROW of all ranks, and the mean energy of its steps. What is not known now
- * is what it was. */
-static void take_powers(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+/* Sets MEAN to the mean of the steps that ROW is of, for all that was quantised in SEGMENT. */
+static void find_mean(const struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+                      double mean[CGX_ADAPT_ROW])
+{
+    double seen = row[CGX_ADAPT_WEIGHTS + segment->about->family], all = row[CGX_ADAPT_QUANTISED];
+
+    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++) {
+        double sum = row[i];
+
+        if (i < CGX_ADAPT_POWERS)
+            sum = cgx_model_for_all(sum, seen, all);
+        else if (i >= CGX_ADAPT_WEIGHTS && i < CGX_ADAPT_QUANTISED)
+            sum = all > 0 || sum == 0 ? cgx_model_for_all(sum, seen, all) : NAN; /* constants */
+        mean[i] = sum / segment->times;
+    }
+    mean[CGX_ADAPT_WEIGHTS + segment->about->family] = all / segment->times;
+}
+
+/* Takes the powers in MEAN, and REFERENCE, the mean energy of its steps. What is not known now is
+ * what it was. */
+static void take_powers(struct cgx_adapt_segment *segment, const double mean[CGX_ADAPT_ROW],
                         unsigned contributions, double reference)
 {
-    double *known = segment->known + CGX_WIDTHS, powers[CGX_POWERS];
+    double *known = segment->known + CGX_ADAPT_POWERS, powers[CGX_POWERS];
     double grown = segment->reference > 0 ? reference / segment->reference : NAN;
 
     for (int p = 0; p < CGX_POWERS; p++)
-        powers[p] = row[CGX_WIDTHS + p] / segment->times;
-    clean(powers, row[segment->about->bits - 1] / segment->times, contributions);
+        powers[p] = mean[CGX_ADAPT_POWERS + p];
+    clean(powers, error_in(mean, cgx_segment_encoding(segment->about)), contributions);
     for (int p = 0; p < CGX_POWERS; p++)
         known[p] = isfinite(powers[p]) ? powers[p] : known[p] * grown;
 }
@@ -199,16 +285,21 @@ static void take_powers(struct cgx_adapt_segment *segment, const double row[CGX_
 static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
                  unsigned contributions)
 {
-    double reference = segment->passed / segment->times;
+    enum cgx_family family = (enum cgx_family)segment->about->family;
+    double reference = segment->passed / segment->times, mean[CGX_ADAPT_ROW];
     bool finite = segment->times > 0;
 
-    for (unsigned w = 0; w < CGX_WIDTHS; w++)
-        finite = finite && isfinite(row[w]);
-    if (!cgx_segment_is_variable(segment->about) || !finite)
+    if (!cgx_segment_is_chosen(segment->about) || !finite)
         return;
-    take_powers(segment, row, contributions, reference);
-    for (unsigned w = 0; w < CGX_WIDTHS; w++)
-        segment->known[w] = row[w] / segment->times;
+    find_mean(segment, row, mean);
+    for (unsigned w = segment->about->least; w <= segment->about->most; w++)
+        finite = finite && isfinite(error_in(mean, cgx_encoding_of(family, w)));
+    if (!finite)
+        return;
+    take_powers(segment, mean, contributions, reference);
+    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
+        if (i < CGX_ADAPT_POWERS || i >= CGX_ADAPT_WEIGHTS)
+            segment->known[i] = mean[i];
     segment->reference = reference;
     segment->scale = reference > 0 ? 1 : 0;
 }
@@ -220,95 +311,4 @@ void cgx_model_take(struct cgx_adapt *adapt)
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
             take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].contributions);
-}
-
-/* ---- the choice ---- */
-
-struct choice {
-    struct cgx_share *shares;
-    double (*errors)[CGX_WIDTHS];
-    size_t nshares;
-    double budget; /* of all errors */
-    double error;  /* with the present widths */
-    double cost;   /* bits of the present widths */
-    bool changes_less;
-    bool forbidden; /* some present width is below the cap */
-};
-
-static void add_share(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
-                      struct choice *choice)
-{
-    const struct cgx_segment *about = segment->about;
-    unsigned least = least_of(segment);
-    double *errors = choice->errors[choice->nshares];
-
-    for (unsigned bits = about->least; bits <= about->most; bits++)
-        errors[bits - 1] = error_of(segment, bits);
-    choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
-                                                           .errors = errors,
-                                                           .least = least,
-                                                           .most = about->most,
-                                                           .base = base_of(adapt, segment)};
-    choice->budget += budget_of(adapt, segment, choice->changes_less);
-    choice->error += error_of(segment, about->bits);
-    choice->cost += (double)about->count * about->bits;
-    choice->forbidden = choice->forbidden || about->bits < least;
-}
-
-/* Where base widths cost less they are the choice: their error is the budget, of which the margin
- * leaves a part unspent. */
-static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
-{
-    double base = 0;
-
-    for (size_t i = 0; i < choice->nshares; i++) {
-        const struct cgx_share *share = &choice->shares[i];
-
-        if (share->base < share->least || share->base > share->most)
-            return;
-        base += share->cost * share->base;
-    }
-    if (adapt->kind != CGX_BUDGET_ERROR || adapt->alpha < 1 ||
-        base > cgx_allocate_cost(choice->shares, choice->nshares))
-        return;
-    for (size_t i = 0; i < choice->nshares; i++)
-        choice->shares[i].bits = choice->shares[i].base;
-}
-
-/* The chosen widths go to the block, in the order of add_share. */
-static void set_widths(struct cgx_adapt *adapt, const struct choice *choice)
-{
-    size_t share = 0;
-
-    for (size_t i = 0; i < adapt->nsegments; i++)
-        if (is_known(&adapt->segments[i]))
-            adapt->widths[i] = (uint8_t)choice->shares[share++].bits;
-}
-
-static void choose(struct cgx_adapt *adapt, struct choice *choice)
-{
-    choice->changes_less = changes_less_than_noise(adapt);
-    for (size_t i = 0; i < adapt->nsegments; i++)
-        if (is_known(&adapt->segments[i]))
-            add_share(adapt, &adapt->segments[i], choice);
-    if (!isfinite(choice->budget) ||
-        cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
-        return;
-    prefer_base(adapt, choice);
-    if (adapt->choices == 0 || choice->forbidden || choice->error > choice->budget ||
-        cgx_allocate_cost(choice->shares, choice->nshares) < CGX_ADAPT_GAIN * choice->cost)
-        set_widths(adapt, choice);
-}
-
-void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
-{
-    struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
-                            .errors = calloc(adapt->nsegments, sizeof(double[CGX_WIDTHS]))};
-
-    if (due == CGX_ADAPT_MEASURED)
-        cgx_model_take(adapt);
-    if (choice.shares && choice.errors)
-        choose(adapt, &choice);
-    free(choice.shares);
-    free(choice.errors);
 }

@@ -3,15 +3,18 @@
 
 /* What a rank finds in a segment of an adaptive plan by looking at some of its buckets, in one call
  * or several. All are sums over buckets, and with each goes its weight: the sum of n r^2 over the
- * same buckets, of n elements and a range r as their headers say. The weight of all buckets is
- * known; what stands for all of them is sum / weight * weight of all, so that a bucket which the
- * sample misses does not go unseen, and a call with large values counts as such. */
+ * same buckets, of n elements and a range r as their headers say, which is the root mean square of
+ * the elements where they are rotated (cgx_encoding_range). The weight of all buckets is known;
+ * what stands for all of them is sum / weight * weight of all, so that a bucket which the sample
+ * misses does not go unseen, and a call with large values counts as such. So does what cannot be
+ * looked at: sums of rotated payloads, whose elements nobody has. */
 #ifndef CGX_POLICY_FINDING_H
 #define CGX_POLICY_FINDING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "codec/encoding.h"
 #include "codec/measure.h"
 
 /* Squares of elements, of P contributions x_r and their sum s, as they come out of messages. */
@@ -23,11 +26,12 @@ enum cgx_power {
 };
 
 struct cgx_finding {
-    double errors[CGX_WIDTHS]; /* squared, of this rank's quantisations, by width - 1 */
-    double sampled;            /* the weight of these ... */
-    double quantised;          /* ... and of all that this rank quantises */
-    double powers[CGX_POWERS]; /* of what this rank owns */
-    double seen[CGX_POWERS];   /* the weights of these; 0: not known */
+    /* Squared, of this rank's quantisations, if they are max-min ones; by width - 1. */
+    double errors[CGX_WIDTHS];
+    double weights[CGX_FAMILIES]; /* of these, as the headers of each family would say ... */
+    double quantised;             /* ... and of all that this rank quantises, as its headers do */
+    double powers[CGX_POWERS];    /* of what this rank owns */
+    double seen[CGX_POWERS];      /* the weights of these; 0: not known */
     double owned;
 };
 

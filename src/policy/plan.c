@@ -51,8 +51,7 @@ static void finish(struct cgx_plan *plan)
         segment->before = plan->bytes;
         plan->bytes += units * cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment));
         plan->turns |= cgx_segment_turns(segment);
-        plan->adaptive |=
-            cgx_segment_is_variable(segment) || segment->turned.least < segment->turned.most;
+        plan->adaptive |= cgx_segment_is_chosen(segment);
     }
     plan->hash = hash_plan(plan);
 }
@@ -151,11 +150,6 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 
 /* ---- segments ---- */
 
-static bool is_fixed(const struct cgx_segment *segment)
-{
-    return !cgx_segment_is_variable(segment) && !cgx_segment_turns(segment);
-}
-
 /* Elements that a segment like WIDTHS has at most. */
 static size_t longest(const struct cgx_segment *widths)
 {
@@ -168,7 +162,7 @@ static void append_segment(struct cgx_plan *plan, struct cgx_segment segment)
 {
     struct cgx_segment *last = plan->nsegments > 0 ? &plan->segments[plan->nsegments - 1] : NULL;
 
-    if (last && is_fixed(last) && is_fixed(&segment) &&
+    if (last && !cgx_segment_is_chosen(last) && !cgx_segment_is_chosen(&segment) &&
         cgx_segment_encoding(last) == cgx_segment_encoding(&segment))
         last->count += segment.count;
     else
@@ -347,18 +341,15 @@ struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
     return widest;
 }
 
-void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths)
+void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
 {
-    for (size_t i = 0; i < plan->nsegments; i++)
-        plan->segments[i].bits = widths[i];
-    finish(plan);
-}
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        struct cgx_segment *segment = &plan->segments[i];
 
-void cgx_plan_turn(struct cgx_plan *plan, const uint8_t *families)
-{
-    for (size_t i = 0; i < plan->nsegments; i++)
-        if (cgx_segment_turns(&plan->segments[i]) && plan->segments[i].family != families[i])
-            turn(&plan->segments[i]);
+        if (cgx_segment_turns(segment) && cgx_encoding_family(encodings[i]) != segment->family)
+            turn(segment);
+        segment->bits = (uint8_t)cgx_encoding_width(encodings[i]);
+    }
     finish(plan);
 }
 

@@ -48,6 +48,27 @@ static inline bool cgx_segment_turns(const struct cgx_segment *segment)
     return segment->turned.bits > 0;
 }
 
+/* Whether its width is chosen, as it is or turned. */
+static inline bool cgx_segment_has_widths(const struct cgx_segment *segment)
+{
+    return cgx_segment_is_variable(segment) || segment->turned.least < segment->turned.most;
+}
+
+/* Whether anything of it is chosen. */
+static inline bool cgx_segment_is_chosen(const struct cgx_segment *segment)
+{
+    return cgx_segment_is_variable(segment) || cgx_segment_turns(segment);
+}
+
+/* Its widths in FAMILY; 0 bits: it cannot have that. */
+static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *segment,
+                                                   enum cgx_family family)
+{
+    return family == segment->family
+               ? (struct cgx_widths){segment->bits, segment->least, segment->most}
+               : segment->turned;
+}
+
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
 {
     return cgx_encoding_of((enum cgx_family)segment->family, segment->bits);
@@ -58,7 +79,7 @@ struct cgx_plan {
     unsigned bucket_size; /* of max-min quantisation */
     unsigned unit;        /* elements: whole buckets of every encoding that the plan may have */
     enum cgx_rounding rounding;
-    bool adaptive; /* some width may change: payloads carry what the policy watches */
+    bool adaptive; /* some encoding may change: payloads carry what the policy watches */
     bool turns;    /* some family may */
     bool feeds;    /* residuals are kept of what it quantises (codec.h), if there is memory */
     bool recalls;  /* history is kept of its sums (codec.h), likewise */
@@ -72,7 +93,7 @@ struct cgx_plan {
 /* Whether it has to know the call's position in the step: something is kept from call to call. */
 static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
 {
-    return plan->adaptive || plan->turns || plan->feeds || plan->recalls;
+    return plan->adaptive || plan->feeds || plan->recalls;
 }
 
 /* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), max-min
@@ -105,12 +126,8 @@ struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
 /* Bytes of a unit in ENCODING, with the headers of its buckets. */
 size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
 
-/* Gives the segments these widths, which they may have, and all that follows from them. */
-void cgx_plan_set(struct cgx_plan *plan, const uint8_t *widths);
-
-/* The same of FAMILIES, for segments whose family is chosen: one that turns has the widths that it
- * had when it turned last. */
-void cgx_plan_turn(struct cgx_plan *plan, const uint8_t *families);
+/* Gives the segments these encodings, which they may have, and all that follows from them. */
+void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 
 /* The segment that ELEMENT is in. */
 size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element);

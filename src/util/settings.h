@@ -70,8 +70,9 @@ struct cgx_settings {
     enum cgx_profile profile; /* its defaults are those of the other fields already */
     enum cgx_sync sync;
     bool check;
-    int log_level; /* enum cgx_log_level */
-    bool valid;    /* false: some value was refused; everything is exact */
+    unsigned stats_interval; /* steps; 0: statistics are written at the end alone */
+    int log_level;           /* enum cgx_log_level */
+    bool valid;              /* false: some value was refused; everything is exact */
 
     /* As they were written: relative ones are to the working directory. "": not set. */
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];

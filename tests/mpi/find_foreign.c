@@ -70,6 +70,14 @@ int type_free(void **datatype)
     return 0;
 }
 
+int abort_all(void *comm, int code) ENTRY(Abort);
+int abort_all(void *comm, int code)
+{
+    seen[0] = comm;
+    seen_count = code;
+    return 18;
+}
+
 /* What the program would call, had it been linked with an MPI library. */
 static void *exported(const char *name)
 {
@@ -145,9 +153,18 @@ static void test_ops(void)
        "MPI_Type_free arrives");
 }
 
+static void test_abort(void)
+{
+    int (*mpi_abort)(void *, int) = (__typeof__(mpi_abort))exported("MPI_Abort");
+
+    ok(mpi_abort(HANDLE(6), 7) == 18 && seen[0] == HANDLE(6) && seen_count == 7,
+       "MPI_Abort arrives word for word");
+}
+
 int main(void)
 {
     test_allreduce();
     test_ops();
+    test_abort();
     return done_testing();
 }

@@ -124,7 +124,7 @@ static bool say(MPI_Comm comm)
     int code;
 
     MPI_Info_create(&info);
-    MPI_Info_set(info, "cgx_bits", "5");
+    MPI_Info_set(info, "cgx_bits", "8");
     MPI_Info_set(info, "cgx_layers", "15000,5000");
     code = MPI_Comm_set_info(comm, info);
     MPI_Info_free(&info);

@@ -6,13 +6,19 @@
  *                       MPI_COMM_WORLD; then of one on a named communicator, which is freed
  *   "stats restless N"  N steps whose segments change places, so that every plan is another
  *   "stats many N"      N communicators, one after the other, of one buffer each
- *   "stats counts N"    N calls of different counts */
+ *   "stats counts N"    N calls of different counts
+ *   "stats exit N"      N steps, and then a child that is forked and the process itself exit
+ *   "stats killed N"    N steps, and then SIGKILL
+ *   "stats abort N"     N steps, and then MPI_Abort on rank 0, for which the others wait */
 
 #include <locale.h>
 #include <math.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/check.h"
 #include "lib/data.h"
@@ -63,6 +69,25 @@ static void make_many(unsigned communicators)
     }
 }
 
+/* Without MPI_Finalize; all ranks have made their calls then. */
+static void leave(const char *how)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(how, "exit") == 0) {
+        pid_t child = fork();
+
+        if (child == 0)
+            exit(0);
+        waitpid(child, NULL, 0);
+        exit(0);
+    }
+    if (strcmp(how, "killed") == 0)
+        kill(getpid(), SIGKILL);
+    if (check_rank == 0)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     unsigned times = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
@@ -79,6 +104,10 @@ int main(int argc, char **argv)
         reduce(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 2);
     for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
         reduce(MPI_COMM_WORLD, 1024 + i, i, 0);
+    if (strcmp(what, "exit") == 0 || strcmp(what, "killed") == 0 || strcmp(what, "abort") == 0) {
+        take_steps(times);
+        leave(what);
+    }
     check(all_succeed, "all calls succeed");
     return check_end();
 }

@@ -131,7 +131,7 @@ static void fill_block(struct player *player, size_t block)
 /* The largest block that has the fewest bits; blocks are segments. */
 static size_t find_block(const struct player *player)
 {
-    const uint8_t *widths = replay_adapt(player->adaptive)->widths;
+    const uint8_t *widths = replay_adapt(player->adaptive)->encodings;
     size_t found = 0;
 
     for (size_t b = 1; b < player->nblocks; b++) {

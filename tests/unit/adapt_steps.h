@@ -48,7 +48,7 @@ static inline double error_of(double range, unsigned bits)
 static inline struct cgx_finding finding_of(double range)
 {
     double weight = CGX_SEGMENT_ELEMENTS * range * range;
-    struct cgx_finding finding = {.sampled = weight, .quantised = weight, .owned = weight};
+    struct cgx_finding finding = {.weights = {weight}, .quantised = weight, .owned = weight};
 
     for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
         finding.errors[bits - 1] = error_of(range, bits);

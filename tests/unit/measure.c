@@ -87,6 +87,17 @@ static uint32_t square_of(enum cgx_rounding rounding, float x, float u, float le
     return (uint32_t)(t * (1024 - t));
 }
 
+/* t^2 of X in steps of the power of two that is 2 to 4 times the largest magnitude. */
+static uint32_t power_of(float x, float min, float max)
+{
+    int exponent;
+    long t;
+
+    frexpf(-min > max ? -min : max, &exponent);
+    t = lrint(ldexp((double)x, 10 - (exponent < -126 ? -126 : exponent) - 1));
+    return (uint32_t)(t * t);
+}
+
 /* What X, one bucket, is to be measured as: from the reference's encoding at every width. */
 static struct cgx_sample expected_sample(enum cgx_rounding rounding, const float *x, size_t count)
 {
@@ -107,6 +118,8 @@ static struct cgx_sample expected_sample(enum cgx_rounding rounding, const float
         sample.min = 0; /* not -0 */
     if (sample.max == 0)
         sample.max = 0;
+    for (size_t i = 0; i < count && !poisoned; i++)
+        sample.power += power_of(x[i], sample.min, sample.max);
     for (unsigned bits = data_least_width(rounding); bits <= 8; bits++) {
         const struct cgx_piece piece = {.count = count, .bits = bits};
         float u;

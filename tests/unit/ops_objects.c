@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "codec/quant.h"
 #include "mpi/ops.h"
 
 #define SHORT ((cgx_mpi_datatype)(uintptr_t)0x4c000203)
@@ -23,6 +24,7 @@ static void *symbol(const char *path)
 int main(int argc, char **argv)
 {
     struct cgx_op_source source = {.commute = true};
+    uint16_t words[1000];
 
     cgx_mpi_find((const void *)main);
     if (argc != 3)
@@ -34,6 +36,8 @@ int main(int argc, char **argv)
         return 2;
     }
     cgx_op_created(OP, &source);
-    puts(cgx_op_probe(OP, SHORT) == CGX_OP_SUM_FLOAT16 ? "sum" : "unknown");
+    for (unsigned i = 0; i < 1000; i++)
+        words[i] = cgx_to_float16((float)(i * 617 % 1000) / 250 - 2);
+    puts(cgx_op_ask(OP, SHORT, words, 1000) == CGX_OP_SUM_FLOAT16 ? "sum" : "unknown");
     return 0;
 }

@@ -192,7 +192,8 @@ static bool turns_to(const struct cgx_plan *plan, size_t index, unsigned bits, u
 
 static void test_chosen_families(void)
 {
-    static const uint8_t rotated[10] = {CGX_FAMILY_ROTATED};
+    static const uint8_t first[10] = {CGX_ROTATED + 3, 4, 4, 4, 4, 4, 4, 4, 4, 8};
+    static const uint8_t none[10] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
     struct cgx_settings any = settings;
     struct cgx_plan *plan, *plain, *widest;
     uint32_t hash;
@@ -204,18 +205,18 @@ static void test_chosen_families(void)
            plan->nsegments == 10 && segment_is(plan, 0, 16384, 4, 4, 8) &&
            turns_to(plan, 0, 4, 3, 5),
        "where families are chosen segments are short, and have widths in both");
-    cgx_plan_turn(plan, rotated);
-    ok(is_rotated(plan, 0, 4) && segment_is(plan, 0, 16384, 3, 4, 5) &&
-           turns_to(plan, 0, 4, 4, 8) && plan->hash != hash,
+    cgx_plan_set(plan, first);
+    ok(is_rotated(plan, 0, 3) && segment_is(plan, 0, 16384, 3, 3, 5) &&
+           turns_to(plan, 0, 4, 4, 8) && plan->segments[9].bits == 8 && plan->hash != hash,
        "one that turns has those of the other");
-    cgx_plan_turn(plan, rotated + 1);
+    cgx_plan_set(plan, none);
     ok(plan->hash == hash, "and turns back");
     cgx_plan_free(plan);
 
     any.adaptive = false;
     any.bits = 2;
     plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
-    ok(plan->turns && !plan->adaptive && segment_is(plan, 9, 150000 - 9 * 16384, 4, 4, 4) &&
+    ok(plan->turns && plan->adaptive && segment_is(plan, 9, 150000 - 9 * 16384, 4, 4, 4) &&
            turns_to(plan, 9, 2, 2, 2),
        "what is not rotated has 4 bits at least");
     cgx_plan_free(plan);

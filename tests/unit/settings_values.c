@@ -38,7 +38,7 @@ static const struct variable {
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
      {"1", "2", "3", "5", "6", "7", "8", "32"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
-    {"CGX_CODEC", {"rotated", "ROTATED", "auto"}, {"rotate", "maxmin,rotated", "max-min"}},
+    {"CGX_CODEC", {"rotated", "ROTATED", "maxmin"}, {"rotate", "maxmin,rotated", "max-min"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
      {"64", "128", "256", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
@@ -80,9 +80,11 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
     {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "on"}}, /* it has other defaults, as profiles do */
+    {"CGX_HISTORY", {NULL}, {"2", "on"}}, /* likewise */
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
+    {"CGX_STATS_INTERVAL", {"1", "1000000"}, {"-1", "1000001", "10s", "1.5"}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
     {"CGX_CHECK", {"1"}, {"2"}},
 };
@@ -141,7 +143,7 @@ static void test_defaults(void)
     struct cgx_settings s = parse("");
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
-    ok(s.enable && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN && s.bucket_size == 512 &&
+    ok(s.enable && s.bits == 4 && s.codec == CGX_FAMILY_AUTO && s.bucket_size == 512 &&
            s.minimal_size == 16384 && !s.skip_incomplete_buckets &&
            s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 && s.rounding == CGX_ROUNDING_NEAREST &&
            s.seed == 0 && s.fusion_buffer_bytes == (uint64_t)64 << 20 &&
@@ -167,11 +169,12 @@ static void test_profiles(void)
     struct cgx_settings plain = parse("");
 
     ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
-           s.intra_broadcast && s.minimal_size == 1024,
-       "bytegrad: 8 bits, not adaptive, leaders, from 1024 elements on");
+           s.codec == CGX_FAMILY_MAXMIN && s.intra_broadcast && s.minimal_size == 1024,
+       "bytegrad: 8 bits, max-min quantised, not adaptive, leaders, from 1024 elements on");
     ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
     s.profile = plain.profile;
     s.bits = plain.bits;
+    s.codec = plain.codec;
     s.adaptive = plain.adaptive;
     s.intra_broadcast = plain.intra_broadcast;
     s.minimal_size = plain.minimal_size;
@@ -193,6 +196,8 @@ static void test_profiles(void)
        "error feedback has 2 bits and rotates");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
+    s = parse("CGX_HISTORY=1");
+    ok(s.history && s.bits == 4 && s.bucket_size == 128, "CGX_HISTORY=1 has other defaults too");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
     ok(s.error_feedback && s.bits == 8, "a profile comes first");
     s = parse("CGX_PROFILE=bytegrads");

@@ -31,15 +31,19 @@ struct scheme scheme_from_environment(enum element type)
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
     const char *inside = getenv("CGX_INTRA_COMPRESS"), *codec = getenv("CGX_CODEC");
+    const char *history = getenv("CGX_HISTORY");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
-        .bucket = bucket ? (size_t)atoi(bucket) : 512,
+        .bucket = bucket                                 ? (size_t)atoi(bucket)
+                  : history && strcmp(history, "1") == 0 ? 128
+                                                         : 512,
         .stochastic = rounding && strcmp(rounding, "stochastic") == 0,
         .ring = reduction && strcmp(reduction, "RING") == 0,
         .per_node = per_node ? atoi(per_node + 1) : 0,
         .raw = inside && strcmp(inside, "0") == 0,
         .skip_incomplete = skip && strcmp(skip, "1") == 0,
+        .widest = history && strcmp(history, "1") == 0 ? 252 : 1,
     };
 
     if (codec && strcmp(codec, "rotated") == 0 && scheme.bits <= 5) {
@@ -76,7 +80,7 @@ static double share(const struct scheme *scheme)
 {
     if (scheme->rotated > 0)
         return 4;
-    return (scheme->stochastic ? 1 : 0.5) * (1 + 0x1p-8);
+    return scheme->widest * (scheme->stochastic ? 1 : 0.5) * (1 + 0x1p-8);
 }
 
 static double norm_of(const struct bucket *bucket, const double *values)

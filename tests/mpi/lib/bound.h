@@ -31,6 +31,9 @@ struct scheme {
     int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
     bool raw;     /* inside nodes elements are sent as they are, to be summed */
     bool skip_incomplete;
+    /* With history elements are divided before they are quantised, and what is lost is multiplied
+     * by so much at most. */
+    double widest;
 };
 
 struct scheme scheme_from_environment(enum element type);

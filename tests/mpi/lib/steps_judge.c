@@ -113,7 +113,7 @@ void judge_all(const struct judge *judge, int rank)
     for (size_t first = (size_t)rank * bucket; first < judge->call->count;
          first += bucket * (size_t)judge->ranks) {
         size_t end = first + bucket < judge->call->count ? first + bucket : judge->call->count;
-        double allowed = bucket_steps(judge, first, end) * (1 + 0x1p-8);
+        double allowed = judge->scheme.widest * bucket_steps(judge, first, end) * (1 + 0x1p-8);
         double rotated = rotated_error(judge, first);
 
         for (size_t i = first; i < end; i++) {

@@ -1,0 +1,299 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+"""The report as one page of HTML: nothing is loaded from elsewhere, and nothing is run."""
+
+import html
+
+from . import plots, times, units, words
+from .reasons import reason
+from .style import style
+from .trace import STAGES
+
+# Widths of the two drawings of each plot, for narrow and wide windows; the style sheet shows one.
+NARROW, WIDE = 360, 860
+
+
+def _p(text, kind=""):
+    style_of = f' class="{kind}"' if kind else ""
+    return f"<p{style_of}>{html.escape(text)}</p>"
+
+
+def _figure(name, draw, of, otherwise=""):
+    """The plot that DRAW makes, or a line on why there is none."""
+    drawings = [
+        (draw(of, width), style_of) for width, style_of in ((NARROW, "narrow"), (WIDE, "wide"))
+    ]
+    if drawings[0][0] is None:
+        return _p(otherwise, "note") if otherwise else ""
+    return (
+        f'<figure id="{name}">'
+        + "".join(drawing.markup(style_of) for drawing, style_of in drawings)
+        + "</figure>"
+    )
+
+
+def _legend(entries):
+    """ENTRIES: classes of a key, and what it stands for."""
+    return (
+        '<ul class="legend">'
+        + "".join(
+            f'<li><span class="key {kind}"></span>{html.escape(name)}</li>'
+            for kind, name in entries
+        )
+        + "</ul>"
+    )
+
+
+def _details(name, head, rows):
+    """A table that is folded away; columns but for the first are numbers."""
+
+    def cells(row, tag):
+        return "".join(
+            f'<{tag}{" class=number" if number else ""}>{html.escape(cell)}</{tag}>'
+            for number, cell in enumerate(row)
+        )
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return (
+        f'<details><summary>{html.escape(name)}</summary><div class="scroll"><table><thead>'
+        f"<tr>{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table></div></details>"
+    )
+
+
+# ---- statistics ----
+
+
+def _tiles(stats, trace):
+    tiles = []
+    if stats and stats.summed_bytes:
+        tiles.append(
+            (
+                units.percent(stats.compressed_bytes, stats.summed_bytes),
+                "of the bytes that were summed were compressed",
+            )
+        )
+    if stats and stats.bytes.sent and stats.bytes.plain:
+        tiles.append(
+            (f"{stats.bytes.plain / stats.bytes.sent:.1f} ×", "fewer bytes sent for these")
+        )
+        tiles.append((units.size(stats.bytes.plain - stats.bytes.sent), "saved by this rank"))
+    noise = next(
+        (
+            one.choices[-1].over_noise
+            for one in (stats.communicators if stats else [])
+            if one.choices and one.choices[-1].over_noise is not None
+        ),
+        None,
+    )
+    if noise is not None:
+        tiles.append((units.ratio(noise), "error over the gradient's own noise"))
+    if trace:
+        seconds = sum(rank.compressed.seconds for rank in trace.ranks) / max(1, len(trace.ranks))
+        tiles.append((units.seconds(seconds), "in compressed calls, on average of the ranks"))
+    return (
+        (
+            '<dl class="tiles">'
+            + "".join(
+                f"<div><dd>{html.escape(figure)}</dd><dt>{html.escape(what)}</dt></div>"
+                for figure, what in tiles
+            )
+            + "</dl>"
+        )
+        if tiles
+        else ""
+    )
+
+
+def _calls(stats):
+    parts = [
+        "<h2>What was compressed, and what was not</h2>",
+        _p(
+            "libcgxpmpi compresses the large sums that come back in every step, as gradients do, and "
+            "leaves all others exact. Each bar is a part of what went through MPI_Allreduce.",
+            "note",
+        ),
+        _figure("calls", plots.calls, stats, "No data was summed."),
+    ]
+    if stats.exact:
+        parts.append("<h2>Why calls were exact, and what to do</h2><dl class='reasons'>")
+    for one in stats.exact:
+        figures = (
+            f"{units.counted(one.calls, 'call')}, {units.size(one.units)}, "
+            f"{units.percent(one.units, stats.summed_bytes)} of all"
+        )
+        parts.append(
+            f"<dt><code>{html.escape(one.reason)}</code>: {html.escape(reason(one.reason).meaning)} "
+            f"<span>{figures}</span></dt><dd>{html.escape(reason(one.reason).advice)}</dd>"
+        )
+    if stats.exact:
+        parts.append("</dl>")
+    return parts
+
+
+def _bytes(stats):
+    if not stats.bytes.plain:
+        return []
+    return [
+        "<h2>Bytes</h2>",
+        _p("What this rank sent in compressed calls, beside what it would have sent.", "note"),
+        _legend(
+            (
+                ("compressed", "sent"),
+                ("plain", "uncompressed it would have been"),
+                ("upright", f"with {stats.base_bits} bits everywhere"),
+            )
+        ),
+        _figure("bytes", plots.bytes_sent, stats),
+    ]
+
+
+def _widths(stats):
+    parts = ["<h2>Widths over steps</h2>"]
+    figure = _figure("widths", plots.widths, stats, words.no_widths(stats))
+    if any(layer.changes for layer in stats.layers):
+        parts += [
+            _p(
+                "Bits to an element, layer by layer: the library gives more to layers that need them, "
+                "and fewer to others. The number is the mean of the layer's segments.",
+                "note",
+            ),
+            _legend([(f"w{bits}", f"{bits}") for bits in range(1, 9)] + [("w32", "32: exact")]),
+        ]
+    parts.append(figure)
+    parts += [
+        _p(f"{one.name}, {units.counted(one.ranks, 'rank')}: {words.step(one)}", "note")
+        for one in stats.communicators
+        if one.layers
+    ]
+    several = words.has_several(stats.layers)
+    if stats.layers:
+        parts.append(
+            _details(
+                "All layers in figures",
+                (
+                    "layer",
+                    "calls",
+                    "widths now",
+                    "changes",
+                    "sent",
+                    "uncompressed",
+                    "error / budget",
+                    "measured / budget",
+                    "error / noise",
+                    "seconds",
+                ),
+                [
+                    (
+                        words.layer(layer, several),
+                        units.count(layer.compressed),
+                        layer.changes[-1].widths if layer.changes else units.UNKNOWN,
+                        units.count(max(0, layer.all_changes - 1)),
+                        units.size(layer.bytes.sent),
+                        units.size(layer.bytes.plain),
+                        units.ratio(layer.over_budget),
+                        units.ratio(layer.measured_over_budget),
+                        units.ratio(layer.over_noise),
+                        f"{layer.seconds:.3g}",
+                    )
+                    for layer in stats.layers
+                ],
+            )
+        )
+    return parts
+
+
+def _errors(stats):
+    parts = ["<h2>Error, against its budget and the gradient's own noise</h2>"]
+    chosen = [one for one in stats.communicators if plots.has_errors(one)]
+    if not chosen:
+        return parts + [_p(words.no_errors(stats), "note")]
+    marks = (
+        ("mark budget", "squared error over the budget"),
+        ("diamond noise", "squared error over the gradient's noise"),
+        ("line limit", "1: as large as the budget, or as the noise"),
+    )
+    parts += [
+        _p(
+            words.budget(stats)
+            + " The noise is how far the ranks' gradients are from each other: an "
+            "error well below it is lost in what batches differ by anyway.",
+            "note",
+        ),
+        _legend(marks),
+    ]
+    for number, one in enumerate(chosen[:4]):
+        if len(chosen) > 1:
+            parts.append(f"<h3>{html.escape(one.name)}</h3>")
+        parts.append(_figure(f"errors-{number}", plots.errors, one))
+    parts += [
+        "<h3>Layer by layer, at the last choice</h3>",
+        _p("A single layer may be above its budget: the budget is one for all layers.", "note"),
+        _figure("layer-errors", plots.layer_errors, stats),
+    ]
+    checked = sum(layer.checked for layer in stats.layers)
+    if checked:
+        beyond = sum(layer.beyond for layer in stats.layers)
+        parts.append(
+            _p(
+                f"{units.counted(checked, 'call')} compared with exact sums (CGX_CHECK): "
+                f"{units.counted(beyond, 'element')} beyond the bound."
+            )
+        )
+    return parts
+
+
+# ---- the timeline ----
+
+
+def _times(trace):
+    parts = ["<h2>Time by stage and slice</h2>", _p(words.trace_source(trace), "note")]
+    there = trace.stages()
+    if not there:
+        return parts + [_p("There are no compressed calls in the timeline.", "note")]
+    parts += [
+        _p(
+            "Large calls go in slices, two at a time, so that stages may add up to more than the "
+            "calls. A long reduce-scatter on one rank waits for another rank; a long one on all ranks "
+            "is the network.",
+            "note",
+        ),
+        _legend([(STAGES[stage][1], STAGES[stage][0]) for stage in there]),
+        "<h3>All calls, rank by rank</h3>",
+        _figure("stages", times.stages, trace),
+        "<h3>A mean call, slice by slice</h3>",
+        _figure("slices", times.slices, trace),
+    ]
+    call = trace.example.call
+    if call:
+        parts += [
+            "<h3>One call</h3>",
+            _p(
+                f"{units.count(call.elements)} elements in {units.counted(call.slices, 'slice')}, "
+                "of median duration among the largest. Numbers are those of slices.",
+                "note",
+            ),
+            _figure("example", times.example, trace),
+        ]
+    return parts
+
+
+def page(stats, trace):
+    """Of what there is: either may be None."""
+    parts = ["<h1>What libcgxpmpi did in this run</h1>"]
+    if stats:
+        parts.append(_p(words.verdict(stats), "verdict"))
+        parts += [_p(line, "warning") for line in words.warnings(stats)]
+        parts.append(_p(words.source(stats), "source"))
+    parts.append(_tiles(stats, trace))
+    if stats:
+        parts += [*_calls(stats), *_bytes(stats), *_widths(stats), *_errors(stats)]
+    if trace:
+        parts += _times(trace)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>libcgxpmpi: report</title>\n<style>\n{style()}</style></head>\n<body><main>\n"
+        + "\n".join(parts)
+        + "\n</main></body></html>\n"
+    )

@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+"""Why calls were exact: for each name that cgx-stats(5) lists, what it means and what to do."""
+
+import collections
+
+Reason = collections.namedtuple("Reason", "meaning advice")
+
+_NOTHING = "Nothing to do: it is as you have set it."
+_ERROR_LINE = "The error line of rank 0 names the value: correct it."
+
+REASONS = {
+    name: Reason(meaning, advice)
+    for name, meaning, advice in (
+        (
+            "op",
+            "The operation is not MPI_SUM.",
+            "Nothing to do: maxima, minima and the program's own operations stay exact.",
+        ),
+        (
+            "type",
+            "The elements are not float32, float16 or bfloat16.",
+            "Nothing to do, unless these are gradients in double precision: sum those as float32.",
+        ),
+        (
+            "small",
+            "Too few elements (CGX_COMPRESSION_MINIMAL_SIZE).",
+            "Nothing to do where these are few bytes, as biases and losses are. Else fuse them into "
+            "larger sums, or lower CGX_COMPRESSION_MINIMAL_SIZE.",
+        ),
+        ("large", "More than 2^48 elements.", "Sum in several parts."),
+        (
+            "no_communicator",
+            "There is no communicator.",
+            "An error of the program: see what MPI says.",
+        ),
+        (
+            "intercommunicator",
+            "The communicator is an intercommunicator.",
+            "Sum on a communicator of one group.",
+        ),
+        (
+            "one_rank",
+            "The communicator has one rank: nothing is sent.",
+            "Start more ranks, and see that all are of one MPI job.",
+        ),
+        ("outside_world", "A member is outside MPI_COMM_WORLD.", "Start all ranks by one mpiexec."),
+        (
+            "differ",
+            "Ranks differ in settings, hints or versions.",
+            "Give all ranks the settings that the error line of rank 0 names.",
+        ),
+        ("setting_refused", "A setting has a value that is not allowed.", _ERROR_LINE),
+        ("enable", "CGX_ENABLE=0 is set.", _NOTHING),
+        ("profile", "CGX_PROFILE=exact is set.", _NOTHING),
+        (
+            "hint_refused",
+            "A hint of the communicator has a value that is not allowed.",
+            _ERROR_LINE,
+        ),
+        ("hint_enable", "The communicator has the hint cgx_enable.", _NOTHING),
+        (
+            "not_recurring",
+            "The sums do not recur, or had not yet shown that they do.",
+            "Nothing to do where these are the first steps of a long run. Else tell the step's "
+            "length (step=N in CGX_RULES), or set CGX_WARMUP=0 if all large sums are gradients.",
+        ),
+        (
+            "stray",
+            "The sum is no part of the program's step.",
+            "Nothing to do for metrics and evaluations. If it is a gradient, say recurs=always in "
+            "CGX_RULES.",
+        ),
+        ("rule", "A rule of CGX_RULES says so.", _NOTHING),
+        ("hint", "A hint of the communicator says so.", _NOTHING),
+        ("bits", "CGX_COMPRESSION_QUANTIZATION_BITS=32 is set.", _NOTHING),
+        (
+            "looked_at",
+            "Ranks look at the data once before they compress such sums.",
+            "Nothing to do: it is a call or two of each kind.",
+        ),
+        (
+            "held",
+            "Ranks contribute nearly the same values, as averaged weights are.",
+            "Nothing to do unless these are gradients: then set CGX_CONSENSUS=0, or say "
+            "consensus=off in CGX_RULES.",
+        ),
+        (
+            "unknown_sum",
+            "Type and operation are the program's own, and not known to sum half precision.",
+            "Use MPI_SUM on MPI's own types where the MPI has them.",
+        ),
+        ("null", "A buffer is NULL.", "An error of the program: see what MPI says."),
+        ("overlap", "The two buffers overlap.", "Use MPI_IN_PLACE."),
+        (
+            "unreachable",
+            "A buffer is shorter than the count says, or was freed.",
+            "An error of the program: look for where it frees its buffers.",
+        ),
+        ("host_memory", "The buffers are in host memory.", "Set CGX_BUFFERS=all or host."),
+        ("device_memory", "The buffers are in device memory.", "Set CGX_BUFFERS=all or device."),
+        (
+            "nodes",
+            "A rank is out of memory, or MPI cannot tell which ranks share a node.",
+            "Set CGX_TOPOLOGY.",
+        ),
+        (
+            "one_node",
+            "All ranks are on one node, and CGX_INTRA_COMPRESS=0 is set.",
+            "Set CGX_INTRA_COMPRESS=auto.",
+        ),
+        ("no_memory", "A rank is out of memory.", "Set CGX_FUSION_BUFFER_SIZE_MB lower."),
+        (
+            "communicators",
+            "Too many communicators have compressed calls.",
+            "Free communicators that are no longer used.",
+        ),
+        (
+            "device",
+            "The device of a buffer, or its memory, cannot be used.",
+            "The program's stderr says why; with CGX_LOG=info it says more.",
+        ),
+        (
+            "device_lost",
+            "The device of a buffer is lost.",
+            "Look at the device's and the driver's logs.",
+        ),
+        (
+            "peers",
+            "Ranks of the node cannot reach the memory that the buffers have come to lie in.",
+            "Set CGX_INNER_COMMUNICATOR_TYPE=SHM.",
+        ),
+        ("other_rank", "Another rank declines.", "Set CGX_LOG=debug: that rank says why."),
+    )
+}
+
+
+def reason(name):
+    """That of NAME; of another version of the library there is the name alone."""
+    return REASONS.get(
+        name, Reason(f"“{name}”.", "See cgx-stats(5) of the library that wrote the file.")
+    )

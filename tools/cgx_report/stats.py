@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+"""What statistics say (cgx-stats(5)): figures, with the names and units that people look for."""
+
+import collections
+import re
+
+from .files import Unreadable, items, known, number, read_statistics, text, whole
+
+VERSION = 2
+
+_RUN = re.compile(r"(\d{1,18})x(r?)(\d{1,2})$")
+
+# Calls that were exact: UNITS are bytes of the process, and elements of a communicator.
+Exact = collections.namedtuple("Exact", "reason calls units")
+Choice = collections.namedtuple("Choice", "step guard over_budget over_noise")
+
+
+class Change:
+    """Widths that were in force from a step on, which is counted from the first compressed one."""
+
+    def __init__(self, of, step):
+        self.step = step
+        self.call = whole(of["call"])
+        self.widths = text(of["widths"])
+        self.estimated = known(of["estimated_error"])
+        self.budget = known(of["budget"])
+        self.measured = known(of["measured_error"])
+        # Of all segments, as far as they are listed; None: they are not.
+        runs = [run for run in map(_RUN.match, self.widths.split(",")) if run]
+        segments = sum(int(run[1]) for run in runs)
+        self.bits = sum(int(run[1]) * int(run[3]) for run in runs) / segments if segments else None
+        self.rotated = any(run[2] for run in runs)
+
+
+def _changes(of):
+    """Where the layers of the step were found anew, their steps are counted on by calls."""
+    changes = []
+    for change in items(of, list):
+        step, call = whole(change["step"]), whole(change["call"])
+        if changes and changes[-1].step >= step:
+            step = changes[-1].step + max(1, call - changes[-1].call)
+        changes.append(Change(change, step))
+    if len(changes) > 1:
+        # The first widths were in force as long as there were calls.
+        first, second = changes[:2]
+        first.step = max(0, second.step - (second.call - first.call))
+    return changes
+
+
+class Bytes:
+    """What a rank sent, and what it would have sent: uncompressed, and at the base width."""
+
+    def __init__(self, of=None):
+        self.sent = number(of["sent"]) if of else 0
+        self.plain = number(of["uncompressed"]) if of else 0
+        self.base = number(of["base"]) if of else 0
+
+    def add(self, other):
+        self.sent += other.sent
+        self.plain += other.plain
+        self.base += other.base
+
+
+class Counts:
+    """Of a layer, or of all that have no layer of their own."""
+
+    def __init__(self, of):
+        calls = items(of["calls"], dict)
+        self.compressed = whole(calls["compressed"])
+        self.exact = whole(calls["exact"])
+        self.redone = whole(calls["redone"])
+        self.failed = whole(calls["failed"])
+        self.seconds = number(of["seconds"])
+        self.bytes = Bytes(items(of["bytes"], dict))
+        check = items(of["check"], dict)
+        self.checked = whole(check["calls"])
+        self.beyond = whole(check["beyond"])
+
+
+class Layer(Counts):
+    def __init__(self, of, communicator):
+        super().__init__(items(of, dict))
+        self.communicator = communicator
+        self.position = None if of["position"] is None else whole(of["position"])
+        self.rule = whole(of["rule"])
+        self.elements = whole(of["elements"])
+        self.datatype = text(of["datatype"])
+        self.segments = whole(of["segments"])
+        self.over_budget = known(of["estimated_over_budget"])
+        self.over_noise = known(of.get("estimated_over_noise"))
+        self.noise_scale = known(of["noise_scale"])
+        self.all_changes = whole(of["changes"])
+        self.changes = _changes(of["widths"])
+        # Its last step, on the same count as those of its changes.
+        last = self.changes[-1] if self.changes else None
+        self.end = last.step + max(1, self.compressed - last.call) if last else 0
+
+    def order(self):
+        return (self.position is None, self.position or 0, -self.bytes.plain)
+
+    @property
+    def measured_over_budget(self):
+        """The error that CGX_CHECK saw of the widths in force; None where it is not known."""
+        last = self.changes[-1] if self.changes else None
+        return last.measured / last.budget if last and last.measured and last.budget else None
+
+    @property
+    def bits(self):
+        """Of the widths in force."""
+        return self.changes[-1].bits if self.changes else None
+
+
+class Communicator:
+    def __init__(self, of):
+        items(of, dict)
+        self.name = text(of["name"]) or "(no name)"
+        self.ranks = whole(of["ranks"])
+        self.freed = bool(of["freed"])
+        step = items(of["step"], dict)
+        self.evidence = text(step["evidence"])
+        self.after = whole(step["after"])
+        self.positions = whole(step["calls"])
+        self.held_back = whole(of["held_back"])
+        plans = items(of["plans"], dict)
+        self.plans = whole(plans["made"])
+        self.guards = whole(plans["by_guard"])
+        self.choices = []
+        for choice in items(plans.get("choices", []), list):
+            step = whole(choice["step"])
+            if self.choices and self.choices[-1].step >= step:
+                step += self.choices[-1].step
+            self.choices.append(
+                Choice(
+                    step,
+                    choice["cause"] == "guard",
+                    known(choice["estimated_over_budget"]),
+                    known(choice["estimated_over_noise"]),
+                )
+            )
+        self.layers = [Layer(layer, self) for layer in items(of["layers"], list)]
+        self.other = Counts(items(of["other"], dict))
+
+
+class Stats:
+    """What the statistics in FILE say; raises Unreadable."""
+
+    def __init__(self, file):
+        of = read_statistics(file)
+        if of["cgx_stats"] != VERSION:
+            raise Unreadable(
+                f"has statistics of a version that is not {VERSION}: use the cgx-report of "
+                "the library that wrote it"
+            )
+        try:
+            self._fill(of)
+        except KeyError as error:
+            raise Unreadable(f"is damaged: it lacks {error}") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            raise Unreadable(f"is damaged: {error}") from None
+
+    def _fill(self, of):
+        self.version = text(of["version"])
+        self.rank = whole(of["rank"])
+        self.ranks = whole(of["ranks"])
+        self.end = text(of["end"]) if of.get("end", None) is not None else None
+        self.says_end = "end" in of
+        self._fill_settings(items(of["settings"], dict))
+        self.communicators = [Communicator(one) for one in items(of["communicators"], list)]
+        self.merged = Counts(items(of["merged"], dict))
+        self._fill_process(items(of["process"], dict))
+
+    def _fill_settings(self, of):
+        self.base_bits = whole(of["bits"])
+        self.adaptive = bool(of["adaptive"])
+        self.least = whole(of["least"])
+        self.most = whole(of["most"])
+        self.budget = number(of["budget"])
+        self.budget_of = text(of["budget_of"])
+        self.period = whole(of["period"])
+        self.check = bool(of["check"])
+
+    def _fill_process(self, of):
+        self.compressed_calls = whole(of["compressed_calls"])
+        self.exact_calls = whole(of["exact_calls"])
+        self.exact_bytes = number(of["exact_bytes"])
+        exact = [
+            Exact(name, whole(counts["calls"]), number(counts["bytes"]))
+            for name, counts in items(of["exact"], dict).items()
+        ]
+        self.exact = sorted(exact, key=lambda one: (-one.units, -one.calls, one.reason))
+        self.bytes = Bytes()
+        # Of the buffers in compressed calls.
+        self.compressed_bytes = 0
+        for communicator in self.communicators:
+            for counts in [*communicator.layers, communicator.other]:
+                self._add(counts, communicator.ranks)
+        self._add(self.merged, self.ranks)
+
+    def _add(self, counts, ranks):
+        self.bytes.add(counts.bytes)
+        if ranks > 1:
+            self.compressed_bytes += counts.bytes.plain * ranks / (2 * (ranks - 1))
+
+    @property
+    def summed_bytes(self):
+        return self.compressed_bytes + self.exact_bytes
+
+    @property
+    def exact_sent(self):
+        """What an uncompressed reduce-scatter and allgather sends of the exact calls."""
+        return self.exact_bytes * 2 * (self.ranks - 1) / max(1, self.ranks)
+
+    @property
+    def layers(self):
+        """All that were compressed, communicator by communicator in the order of the step."""
+        return [
+            layer
+            for one in self.communicators
+            for layer in sorted(one.layers, key=Layer.order)
+            if layer.compressed
+        ]
+
+
+def largest(layers, most):
+    """Those of LAYERS with the most bytes, in the order that they have."""
+    chosen = {id(one) for one in sorted(layers, key=lambda one: -one.bytes.plain)[:most]}
+    return [one for one in layers if id(one) in chosen]

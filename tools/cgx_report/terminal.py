@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+"""The summary in the terminal, of lines up to 100 characters."""
+
+import textwrap
+
+from . import units, words
+from .reasons import reason
+from .stats import largest
+from .trace import STAGES
+
+BAR = 30
+LAYERS = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def _bar(value, most, ascii_only):
+    """A bar of up to BAR characters; what is more than nothing is seen."""
+    if not most or value <= 0:
+        return ""
+    eighths = max(1, round(8 * BAR * min(1, value / most)))
+    if ascii_only:
+        return "#" * max(1, eighths // 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+class Terminal:
+    """Collects lines; ASCII_ONLY: for an encoding that has no more."""
+
+    def __init__(self, ascii_only=False):
+        self.lines = []
+        self.ascii_only = ascii_only
+
+    def line(self, text="", indent=0):
+        filled = textwrap.wrap(
+            text, 98, initial_indent=" " * indent, subsequent_indent=" " * indent
+        )
+        self.lines.extend(filled or [""])
+
+    def title(self, text):
+        self.lines += ["", text.upper()]
+
+    def bar(self, label, figures, value, most):
+        """A row: LABEL, FIGURES, a bar."""
+        if len(label) > 38:
+            label = label[:37] + "…"
+        self.lines.append(
+            f"  {label:38} {figures:>26}  {_bar(value, most, self.ascii_only)}".rstrip()
+        )
+
+    def text(self):
+        text = "\n".join(self.lines) + "\n"
+        if self.ascii_only:
+            for fancy, plain in (
+                ("×", "x"),
+                ("–", "-"),
+                ("−", "-"),
+                ("µ", "u"),
+                ("→", "->"),
+                ("…", "~"),
+                ("“", '"'),
+                ("”", '"'),
+            ):
+                text = text.replace(fancy, plain)
+            text = text.encode("ascii", "replace").decode("ascii")
+        return text
+
+
+# ---- statistics ----
+
+
+def _put_verdict(out, stats):
+    out.line(words.verdict(stats))
+    for line in words.warnings(stats):
+        out.line("! " + line)
+    out.line(words.source(stats))
+
+
+def _put_calls(out, stats):
+    out.title("What was summed, in bytes")
+    rows = [("compressed", stats.compressed_calls, stats.compressed_bytes)]
+    rows += [(f"exact: {one.reason}", one.calls, one.units) for one in stats.exact]
+    most = max(number for _, _, number in rows)
+    for label, calls, number in rows:
+        out.bar(label, f"{units.counted(calls, 'call'):>15} {units.size(number):>10}", number, most)
+    if stats.exact:
+        out.title("Why calls were exact, and what to do")
+    for one in stats.exact:
+        out.line(f"{one.reason}: {reason(one.reason).meaning}", 2)
+        out.line(reason(one.reason).advice, 6)
+
+
+def _put_bytes(out, stats):
+    if not stats.bytes.plain:
+        return
+    out.title("What the rank sent in compressed calls")
+    rows = (
+        ("uncompressed it would have been", stats.bytes.plain),
+        (f"with {stats.base_bits} bits everywhere", stats.bytes.base),
+        ("sent", stats.bytes.sent),
+    )
+    for label, number in rows:
+        out.bar(label, f"{units.size(number):>10}", number, max(row[1] for row in rows))
+    saved = stats.bytes.plain - stats.bytes.sent
+    out.line(f"Saved: {units.size(saved)}, {units.percent(saved, stats.bytes.plain)}.", 2)
+
+
+def _put_layer(out, layer):
+    out.bar(
+        words.layer(layer, False), f"{units.bits(layer.bits)} of 32", min(layer.bits or 0, 8), 8
+    )
+    if layer.changes:
+        out.line(
+            f"now {layer.changes[-1].widths}; "
+            f"{units.counted(max(0, layer.all_changes - 1), 'change')} in "
+            f"{units.counted(layer.compressed, 'call')}; "
+            f"sent {units.size(layer.bytes.sent)} of {units.size(layer.bytes.plain)}",
+            6,
+        )
+
+
+def _put_widths(out, stats):
+    out.title("Widths of layers, in bits")
+    shown = largest(stats.layers, LAYERS)
+    if not shown:
+        out.line(words.no_widths(stats), 2)
+    for communicator in stats.communicators:
+        own = [layer for layer in shown if layer.communicator is communicator]
+        if own:
+            ranks = units.counted(communicator.ranks, "rank")
+            out.line(f"{communicator.name}, {ranks}: {words.step(communicator)}", 2)
+        for layer in own:
+            _put_layer(out, layer)
+    if len(stats.layers) > LAYERS:
+        out.line(f"... and {len(stats.layers) - LAYERS} layers of fewer bytes.", 2)
+
+
+def _put_errors(out, stats):
+    out.title("Squared error")
+    chosen = [one for one in stats.communicators if one.choices]
+    out.line(words.budget(stats) if chosen else words.no_errors(stats), 2)
+    for one in chosen:
+        if len(chosen) > 1:
+            out.line(one.name, 2)
+        for what, values in (
+            ("over the budget", [choice.over_budget for choice in one.choices]),
+            ("over the gradient's own noise", [choice.over_noise for choice in one.choices]),
+        ):
+            value, most = values[-1], max((value or 0 for value in values), default=0)
+            if value is not None:
+                figures = f"{units.ratio(value)} (most {units.ratio(most)})"
+                out.bar(what, figures, value, max(1, most))
+    checked = sum(layer.checked for layer in stats.layers)
+    if checked:
+        beyond = sum(layer.beyond for layer in stats.layers)
+        out.line(
+            f"{units.counted(checked, 'call')} compared with the exact sums: "
+            f"{units.counted(beyond, 'element')} beyond the bound.",
+            2,
+        )
+
+
+# ---- the timeline ----
+
+
+def _put_times(out, trace):
+    out.title("Time by stage, on average of the ranks")
+    ranks = max(1, len(trace.ranks))
+    compressed = sum(rank.compressed.seconds for rank in trace.ranks) / ranks
+    exact = sum(rank.exact.seconds for rank in trace.ranks) / ranks
+    calls = sum(rank.compressed.events for rank in trace.ranks) // ranks
+    exacts = sum(rank.exact.events for rank in trace.ranks) // ranks
+    for label, number, seconds in (
+        ("compressed calls", calls, compressed),
+        ("exact calls", exacts, exact),
+    ):
+        out.bar(
+            label,
+            f"{units.counted(number, 'call'):>15} {units.seconds(seconds):>10}",
+            seconds,
+            max(compressed, exact),
+        )
+    stages = {
+        name: sum(rank.stages[name].seconds for rank in trace.ranks) / ranks
+        for name in trace.stages()
+    }
+    if stages:
+        out.line("Of the compressed calls:", 2)
+    for name, seconds in stages.items():
+        out.bar(STAGES[name][0], f"{units.seconds(seconds):>10}", seconds, max(stages.values()))
+    out.line(
+        "Two slices are worked on by turns, so that stages may add up to more than the calls.", 2
+    )
+    out.line(words.trace_source(trace), 2)
+
+
+def summary(stats, trace, ascii_only=False):
+    """Of what there is: either may be None."""
+    out = Terminal(ascii_only)
+    if stats:
+        for put in (_put_verdict, _put_calls, _put_bytes, _put_widths, _put_errors):
+            put(out, stats)
+    if trace:
+        _put_times(out, trace)
+    return out.text()

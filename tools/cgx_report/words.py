@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+"""What is said in the terminal and on the page alike: sentences, and names of things."""
+
+from . import units
+from .reasons import reason
+
+_ENDS = {
+    "MPI_Finalize": "to its end, in MPI_Finalize",
+    "MPI_Abort": "until it called MPI_Abort",
+    "exit": "until it exited without MPI_Finalize",
+}
+
+# Characters of a communicator's name before that of a layer.
+NAME = 20
+
+# Reasons for which nothing is to be done, however many bytes have them.
+_AS_MEANT = {
+    "op",
+    "type",
+    "enable",
+    "profile",
+    "hint_enable",
+    "rule",
+    "hint",
+    "bits",
+    "looked_at",
+    "stray",
+    "one_rank",
+}
+
+
+def source(stats):
+    """Whose figures they are, and of how much of the run."""
+    if not stats.says_end:
+        state = "until it ended"
+    elif stats.end is None:
+        state = "while it was still running"
+    else:
+        state = _ENDS.get(stats.end, stats.end)
+    return f"Rank {stats.rank} of {stats.ranks}, {state}; libcgxpmpi {stats.version}."
+
+
+def verdict(stats):
+    """The run in a sentence or two."""
+    if not stats.compressed_calls:
+        if not stats.exact_calls:
+            return "No call of MPI_Allreduce was made."
+        return (
+            f"Nothing was compressed: all {units.counted(stats.exact_calls, 'call')} of "
+            "MPI_Allreduce were exact."
+        )
+    plain, sent = stats.bytes.plain, stats.bytes.sent
+    sentence = (
+        f"{units.percent(stats.compressed_bytes, stats.summed_bytes)} of the bytes that were "
+        f"summed were compressed."
+    )
+    if not plain or not sent:
+        return sentence
+    if sent > plain:
+        return f"{sentence} That took more bytes than it would have taken without."
+    return (
+        f"{sentence} For these the rank sent {units.size(sent)} instead of {units.size(plain)}: "
+        f"{plain / sent:.1f} times less."
+    )
+
+
+def warnings(stats):
+    """Lines on what a user should know before all else."""
+    lines = []
+    failed = sum(layer.failed for layer in stats.layers)
+    redone = sum(layer.redone for layer in stats.layers)
+    beyond = sum(layer.beyond for layer in stats.layers)
+    if failed:
+        lines.append(f"{units.counted(failed, 'compressed call')} failed with an MPI error.")
+    if beyond:
+        lines.append(
+            f"{units.counted(beyond, 'element')} beyond the bound in CGX_CHECK: an error of the "
+            "library, which should be reported."
+        )
+    if redone:
+        lines.append(f"{units.counted(redone, 'call')} done twice, compressed and then exactly.")
+    for exact in stats.exact:
+        if exact.reason not in _AS_MEANT and exact.units > 0.2 * stats.summed_bytes:
+            lines.append(
+                f"{units.percent(exact.units, stats.summed_bytes)} of the bytes stayed exact: "
+                f"{exact.reason}. {reason(exact.reason).advice}"
+            )
+    return lines
+
+
+def layer(of, with_communicator):
+    """A layer's name: its place in the step, and what it is."""
+    place = "any place" if of.position is None else f"call {of.position} of the step"
+    if of.position is None and of.rule:
+        place = f"rule {of.rule}"
+    name = f"{place}, {units.short_count(of.elements)} × {of.datatype}"
+    communicator = of.communicator.name
+    if len(communicator) > NAME:
+        communicator = communicator[: NAME - 1] + "…"
+    return f"{communicator}: {name}" if with_communicator else name
+
+
+def has_several(layers):
+    return len({id(one.communicator) for one in layers}) > 1
+
+
+def budget(stats):
+    """What the error is held to."""
+    if not stats.adaptive:
+        return "Widths are fixed (CGX_ADAPTIVE=0), so errors are not estimated."
+    if stats.budget_of == "noise":
+        return (
+            f"The budget is {stats.budget:g} times the noise of the gradient (CGX_ADAPTIVE_BUDGET)."
+        )
+    times = "" if stats.budget == 1 else f"{stats.budget:g} times "
+    return f"The budget is {times}the squared error of {stats.base_bits} bits everywhere."
+
+
+def no_widths(stats):
+    """Why there are no widths over steps."""
+    if not stats.compressed_calls:
+        return "Nothing was compressed, so there are no widths."
+    return "No layer has a place in the step, so there are no widths of its own."
+
+
+def no_errors(stats):
+    if not stats.adaptive:
+        return budget(stats)
+    return (
+        "Widths have not been chosen yet: that takes compressed calls at known places of the step, "
+        "and three steps of them."
+    )
+
+
+def step(communicator):
+    """What is known of the step."""
+    if communicator.evidence == "nothing yet":
+        return "No sign yet that its calls recur in steps."
+    after = f"after {units.counted(communicator.after, 'large sum')}"
+    if communicator.positions:
+        return f"Its step has {units.counted(communicator.positions, 'large sum')}; known {after}."
+    evidence = f"told by {communicator.evidence}, {after}"
+    return f"Its calls recur ({evidence}), at no known place in the step."
+
+
+def trace_source(trace):
+    dropped = sum(rank.dropped for rank in trace.ranks)
+    line = f"{units.counted(trace.events, 'event')} of {units.counted(len(trace.ranks), 'rank')}"
+    if dropped:
+        line += f"; {units.counted(dropped, 'later event')} were dropped: this is how the run began"
+    error = max((rank.clock_error for rank in trace.ranks), default=0)
+    if error:
+        line += f"; clocks may be off by {units.seconds(error)}"
+    return line + "."
