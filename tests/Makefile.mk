@@ -140,7 +140,7 @@ EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/
 	tests/data/topo/dgx.xml tests/data/topo/dual8.xml
 
 # MPI's programs know nothing of the library, which is preloaded.
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h tests/mpi/lib/scheme.c \
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \

@@ -44,7 +44,7 @@ static float scale_at(size_t i)
 static unsigned code_of(float value, uint32_t random)
 {
     int exponent;
-    double mantissa = 64 * frexp(value, &exponent), part = mantissa - floor(mantissa);
+    double mantissa = 64 * frexp((double)value, &exponent), part = mantissa - floor(mantissa);
     double code = 32 * (exponent - 1) + floor(mantissa) - 32;
 
     if (floor(part * 262144) + (random >> 14) >= 262144)
