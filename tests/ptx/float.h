@@ -70,6 +70,11 @@ PTX uint32_t ptx_div_rn_f32(uint32_t x, uint32_t y)
     return ptx_number(ptx_float(x) / ptx_float(y));
 }
 
+PTX uint32_t ptx_rcp_rn_f32(uint32_t x)
+{
+    return ptx_number(1.0f / ptx_float(x));
+}
+
 PTX uint32_t ptx_sqrt_rn_f32(uint32_t x)
 {
     return ptx_number(sqrtf(ptx_float(x)));

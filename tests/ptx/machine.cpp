@@ -73,6 +73,7 @@ static void test_arithmetic()
     ok(ptx_fma_rn_f32(0x3F800001u, 0x3F800001u, 0xBF800002u) == 0x28800000u, "an FMA rounds once");
     ok(ptx_div_rn_f32(0x3F800000u, 0x40400000u) == 0x3EAAAAABu &&
            ptx_div_rn_f32(0x00800000u, 0x40000000u) == 0x00400000u && ptx_div_rn_f32(0, 0) == NOT &&
+           ptx_rcp_rn_f32(0x40400000u) == 0x3EAAAAABu && ptx_rcp_rn_f32(0) == INF &&
            ptx_sqrt_rn_f32(0x40000000u) == 0x3FB504F3u && ptx_sqrt_rn_f32(2) == 0x1A800000u &&
            ptx_sqrt_rn_f32(0xBF800000u) == NOT && ptx_abs_f32(0xFF800000u) == INF,
        "quotients and roots are rounded once, and subnormal numbers count");
