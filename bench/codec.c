@@ -3,10 +3,12 @@
 
 /* The host codec on one core, against memcpy of the same input:
  *
- *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [CSV]
+ *   codec [--bits LIST] [--dtype LIST] [--rounding NAME] [--kernels LIST] [--size MIB] [--history]
+ *         [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
- * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated, as in --bits 4,r4.
+ * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated, as in --bits 4,r4. --history: and
+ * max-min quantisation with the history of sums, in rows of their own.
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
@@ -16,7 +18,6 @@
  * is timed in turn with each operation; all figures are medians. The limits are those which the
  * fastest set is held to. */
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
+#include "codec_options.h"
 #include "times.h"
 
 #define REPEATS 21
@@ -41,12 +43,13 @@ struct bench {
     const struct cgx_codec *set;
     struct cgx_coding coding;
     struct cgx_piece piece;
-    size_t bytes;            /* of the input */
-    unsigned char *input;    /* elements */
-    unsigned char *output;   /* elements */
-    float *accumulators;     /* as many as elements */
-    unsigned char *payloads; /* SOURCES + 1, the result last */
-    size_t stride;           /* of payloads */
+    size_t bytes;               /* of the input */
+    unsigned char *input;       /* elements */
+    unsigned char *output;      /* elements */
+    float *accumulators;        /* as many as elements */
+    unsigned char *payloads;    /* SOURCES + 1, the result last */
+    size_t stride;              /* of payloads */
+    struct cgx_history history; /* scales of NULL: without */
     FILE *csv;
 };
 
@@ -85,6 +88,8 @@ static const char *rounding_name(const struct bench *bench)
 {
     if (cgx_encoding_is_rotated(bench->piece.bits))
         return "rotated";
+    if (bench->history.scales)
+        return "history";
     return bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
 }
 
@@ -135,11 +140,13 @@ static void operate(const struct bench *bench, enum operation operation)
     switch (operation) {
     case ENCODE:
         cgx_codec_run(codec, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
-                                                .in = bench->input, .out = bench->payloads});
+                                                .in = bench->input, .out = bench->payloads,
+                                                .history = bench->history});
         break;
     case DECODE:
         cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, &bench->coding, &bench->piece, 1,
-                                                .in = bench->payloads, .out = bench->output});
+                                                .in = bench->payloads, .out = bench->output,
+                                                .history = bench->history});
         break;
     case DECODE_ADD:
         add_payload(bench);
@@ -165,7 +172,8 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
         return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
     }
-    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST)
+    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST ||
+        bench->history.scales)
         return 0;
     if (operation == ENCODE)
         return headline ? 1.0 : 0.6;
@@ -209,6 +217,24 @@ static void measure(const struct bench *bench, enum operation operation)
                 held_to);
 }
 
+/* Encode and decode once more, with a history that calls have filled. */
+static void measure_history(struct bench *bench)
+{
+    void *memory = calloc(1, cgx_history_bytes(bench->piece.count, BUCKET_SIZE));
+
+    if (memory == NULL)
+        return;
+    bench->history = cgx_history_in(memory, bench->piece.count);
+    for (int call = 0; call < 4; call++) {
+        operate(bench, ENCODE);
+        operate(bench, DECODE);
+    }
+    measure(bench, ENCODE);
+    measure(bench, DECODE);
+    bench->history.scales = NULL;
+    free(memory);
+}
+
 /* One set, type and width. */
 static void measure_all(struct bench *bench)
 {
@@ -227,19 +253,6 @@ static void measure_all(struct bench *bench)
             measure(bench, (enum operation)operation);
 }
 
-/* Whether NAME is in the comma-separated LIST; NULL is the list of all. */
-static bool listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return list == NULL;
-}
-
 static void print_processor(void)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -254,66 +267,26 @@ static void print_processor(void)
         fclose(file);
 }
 
-struct options {
-    const char *bits, *dtypes, *kernels;
-    enum cgx_rounding rounding;
-    size_t mib;
-    const char *csv;
-};
-
-static int parse(int argc, char *argv[], struct options *options)
-{
-    static const struct option table[] = {
-        {"bits", required_argument, NULL, 'b'},     {"dtype", required_argument, NULL, 'd'},
-        {"rounding", required_argument, NULL, 'r'}, {"kernels", required_argument, NULL, 'k'},
-        {"size", required_argument, NULL, 's'},     {NULL, 0, NULL, 0}};
-    int c;
-
-    *options = (struct options){.mib = 64};
-    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1)
-        switch (c) {
-        case 'b':
-            options->bits = optarg;
-            break;
-        case 'd':
-            options->dtypes = optarg;
-            break;
-        case 'k':
-            options->kernels = optarg;
-            break;
-        case 'r':
-            if (strcmp(optarg, "stochastic") == 0)
-                options->rounding = CGX_ROUNDING_STOCHASTIC;
-            else if (strcmp(optarg, "nearest") != 0)
-                return 2;
-            break;
-        case 's':
-            options->mib = strtoul(optarg, NULL, 10);
-            break;
-        default:
-            return 2;
-        }
-    options->csv = argv[optind];
-    return options->mib == 0 ? 2 : 0;
-}
-
-static void run(struct bench *bench, const struct options *options)
+static void run(struct bench *bench, const struct codec_options *options)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++)
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
             bench->set = cgx_codec_host_named(sets[s]);
-            if (bench->set == NULL || !listed(options->kernels, sets[s]) ||
-                !listed(options->dtypes, dtype_names[dtype]))
+            if (bench->set == NULL || !codec_options_list(options->kernels, sets[s]) ||
+                !codec_options_list(options->dtypes, dtype_names[dtype]))
                 continue;
             bench->coding.dtype = (enum cgx_dtype)dtype;
             fill_input(bench);
             for (unsigned bits = 1; bits <= CGX_ROTATED + CGX_ROTATED_WIDTHS; bits++) {
                 bench->piece.bits = bits;
                 if ((bits <= CGX_WIDTHS || bits > CGX_ROTATED) &&
-                    listed(options->bits, encoding_name(bits)) &&
+                    codec_options_list(options->bits, encoding_name(bits)) &&
                     (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST))
                     measure_all(bench);
+                if (options->history && bits <= CGX_WIDTHS &&
+                    codec_options_list(options->bits, encoding_name(bits)))
+                    measure_history(bench);
             }
         }
 }
@@ -360,15 +333,15 @@ static int run_device(char *argv[])
 int main(int argc, char *argv[])
 {
     struct bench bench = {.coding = {.bucket_size = BUCKET_SIZE}};
-    struct options options;
+    struct codec_options options;
     int status = 1;
 
     if (argc > 1 && strcmp(argv[1], "--device") == 0)
         return run_device(argv);
-    if (parse(argc, argv, &options) != 0) {
+    if (codec_options_parse(argc, argv, &options) != 0) {
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] [--rounding nearest|stochastic] "
-                "[--kernels LIST] [--size MIB] [CSV]\n"
+                "[--kernels LIST] [--size MIB] [--history] [CSV]\n"
                 "widths: 1 to 8, and r1 to r5 of rotated quantisation\n",
                 argv[0]);
         return 2;

@@ -93,6 +93,7 @@ tests_lib_yield_la_SOURCES = tests/lib/yield.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_reference.c \
+	tests/unit/codec_reference_sums.c \
 	tests/unit/codec_reference.h tests/unit/distributions.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
 	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh \
@@ -139,7 +140,7 @@ EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/
 	tests/data/topo/dgx.xml tests/data/topo/dual8.xml
 
 # MPI's programs know nothing of the library, which is preloaded.
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h tests/mpi/lib/scheme.c \
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \

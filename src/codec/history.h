@@ -28,37 +28,37 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
-/* The root of the decaying mean, after RESULT. */
-CGX_QUANT float cgx_history_root(uint32_t code, float unit, float result)
+/* The decaying mean of the squares, after RESULT. */
+CGX_QUANT float cgx_history_mean(uint32_t code, float unit, float result)
 {
     float before = (cgx_history_scale(code) - 1.0f) * unit;
 
-    return sqrtf(0.99f * (before * before) + 0.01f * (result * result));
+    return 0.99f * (before * before) + 0.01f * (result * result);
 }
 
-/* Whether roots, of which SQUARES is the sum of squares over the bucket, may be stored. Not where
- * a sum was not finite: the bucket's history stays as it was. */
-CGX_QUANT int cgx_history_is_known(float squares)
+/* Whether means, of which SUM is that over the bucket, may be stored. Not where a result was not
+ * finite: the bucket's history stays as it was. */
+CGX_QUANT int cgx_history_is_known(float sum)
 {
-    return squares < 0x1p126f;
+    return sum < 0x1p126f;
 }
 
 /* The unit of a bucket of COUNT elements; 0: the bucket has no history. */
-CGX_QUANT float cgx_history_unit(float squares, float count)
+CGX_QUANT float cgx_history_unit(float sum, float count)
 {
-    return squares > 0x1p-100f ? sqrtf(squares / count) * 0.125f : 0.0f;
+    return sum > 0x1p-100f ? sqrtf(sum / count) * 0.125f : 0.0f;
 }
 
-/* Random bits of element INDEX of the buffer; KEY is cgx_rotated_key's. */
-CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint64_t index)
+/* Random bits of element INDEX of the buffer, modulo 2^32; KEY is cgx_rotated_key's. */
+CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
 {
-    return (uint32_t)index * 0x9E3779B9u + key;
+    return index * 0x9E3779B9u + key;
 }
 
-/* How ROOT is stored. INVERSE is 1/unit; 0: there is no history. */
-CGX_QUANT uint32_t cgx_history_code(float root, float inverse, uint32_t random)
+/* How MEAN is stored. INVERSE is 1/unit; 0: there is no history. */
+CGX_QUANT uint32_t cgx_history_code(float mean, float inverse, uint32_t random)
 {
-    uint32_t bits = cgx_float_bits(1.0f + root * inverse) - 0x3F800000u;
+    uint32_t bits = cgx_float_bits(1.0f + sqrtf(mean) * inverse) - 0x3F800000u;
     uint32_t code = (bits + (random >> 14)) >> 18;
 
     return code < 255 ? code : 255;

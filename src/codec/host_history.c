@@ -3,8 +3,6 @@
 
 #include "codec/host_history.h"
 
-#include <string.h>
-
 #include "codec/history.h"
 
 static uint8_t *scales_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
@@ -19,27 +17,24 @@ void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work
 }
 
 void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *work,
-                          const struct cgx_bucket *bucket, float *values)
+                          const struct cgx_bucket *bucket, cgx_float32 *values)
 {
     walk->kernels->multiply(scales_of(work, bucket), bucket->count, values);
 }
 
 void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
-                       const struct cgx_bucket *bucket, cgx_bucket_values values)
+                       const struct cgx_bucket *bucket, const cgx_float32 *results, float *room)
 {
     const struct cgx_host_kernels *kernels = walk->kernels;
     size_t size = walk->coding->bucket_size;
     float *unit = work->history.units + bucket->first / size;
     uint8_t *scales = scales_of(work, bucket);
-    float squares;
+    float sum = kernels->learn(scales, *unit, results, bucket->count, size, room);
 
-    kernels->roots(scales, *unit, bucket->count, values);
-    memset(values + bucket->count, 0, (size - bucket->count) * sizeof *values);
-    squares = kernels->norm(values, size);
-    if (!cgx_history_is_known(squares))
+    if (!cgx_history_is_known(sum))
         return;
-    *unit = cgx_history_unit(squares, (float)bucket->count);
-    kernels->store(values, *unit > 0 ? 1.0f / *unit : 0.0f, walk->key, bucket->first, bucket->count,
+    *unit = cgx_history_unit(sum, (float)bucket->count);
+    kernels->store(room, *unit > 0 ? 1.0f / *unit : 0.0f, walk->key, bucket->first, bucket->count,
                    scales);
 }
 

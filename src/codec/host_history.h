@@ -17,11 +17,11 @@ static inline bool cgx_has_history(const struct cgx_walk *walk, const struct cgx
 void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work,
                         const struct cgx_bucket *bucket, float *values);
 void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *work,
-                          const struct cgx_bucket *bucket, float *values);
+                          const struct cgx_bucket *bucket, cgx_float32 *values);
 
-/* Enters the sums VALUES, which become anything. */
+/* Enters RESULTS. ROOM: for as many as a bucket has. */
 void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
-                       const struct cgx_bucket *bucket, cgx_bucket_values values);
+                       const struct cgx_bucket *bucket, const cgx_float32 *results, float *room);
 
 /* Whether a last sum, VALUES, the steps of whose sources add up to STEPS, may be beyond the type
  * when it is multiplied. Without history it is not. ROOM: for as many values. */

@@ -53,12 +53,15 @@ struct cgx_host_kernels {
 
     /* Of history scaling: values times the inverse of their scales, or times these. */
     void (*divide)(const uint8_t *scales, size_t count, float *values);
-    void (*multiply)(const uint8_t *scales, size_t count, float *values);
+    void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
-    /* Sums become the roots of what is known of them, and these are stored; INDEX is that of the
-     * first element in the buffer. */
-    void (*roots)(const uint8_t *scales, float unit, size_t count, float *values);
-    void (*store)(const float *roots, float inverse, uint32_t key, size_t index, size_t count,
+    /* MEANS becomes what is known of the squares of RESULTS with these. Returns their sum, in the
+     * order of sums over a bucket of SIZE. */
+    float (*learn)(const uint8_t *scales, float unit, const cgx_float32 *results, size_t count,
+                   size_t size, float *means);
+
+    /* Stores MEANS; INDEX is that of the first element in the buffer. */
+    void (*store)(const float *means, float inverse, uint32_t key, size_t index, size_t count,
                   uint8_t *scales);
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);

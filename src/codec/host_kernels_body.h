@@ -65,19 +65,13 @@ static void add_scaled(const float *addends, float factor, size_t count, float *
         values[i] = cgx_fma(addends[i], factor, values[i]);
 }
 
-/* Of columns, four elements a quarter of the bucket apart, then of eight columns, then by pairs. */
-static float norm(const cgx_float32 *values, size_t size)
+/* Of the columns of a bucket, four elements a quarter of it apart: those of eight columns, then by
+ * pairs. */
+static float sum_columns(const float *columns, size_t size)
 {
-    float columns[CGX_BUCKET_SIZE_MAX / 4], lanes[CGX_BUCKET_SIZE_MAX / 32], sum = 0;
-    size_t quarter = size / 4, nlanes = size / 32, near = nlanes < 32 ? nlanes : 32;
+    float lanes[CGX_BUCKET_SIZE_MAX / 32], sum = 0;
+    size_t nlanes = size / 32, near = nlanes < 32 ? nlanes : 32;
 
-    for (size_t i = 0; i < quarter; i++) {
-        float a = cgx_fma(values[i], values[i], 0);
-
-        a = cgx_fma(values[quarter + i], values[quarter + i], a);
-        a = cgx_fma(values[2 * quarter + i], values[2 * quarter + i], a);
-        columns[i] = cgx_fma(values[3 * quarter + i], values[3 * quarter + i], a);
-    }
     for (size_t l = 0; l < nlanes; l++) {
         const float *c = columns + 8 * l;
 
@@ -92,6 +86,21 @@ static float norm(const cgx_float32 *values, size_t size)
     return sum;
 }
 
+static float norm(const cgx_float32 *values, size_t size)
+{
+    float columns[CGX_BUCKET_SIZE_MAX / 4];
+    size_t quarter = size / 4;
+
+    for (size_t i = 0; i < quarter; i++) {
+        float a = cgx_fma(values[i], values[i], 0);
+
+        a = cgx_fma(values[quarter + i], values[quarter + i], a);
+        a = cgx_fma(values[2 * quarter + i], values[2 * quarter + i], a);
+        columns[i] = cgx_fma(values[3 * quarter + i], values[3 * quarter + i], a);
+    }
+    return sum_columns(columns, size);
+}
+
 /* ---- history ---- */
 
 static void divide(const uint8_t *restrict scales, size_t count, float *restrict values)
@@ -100,24 +109,40 @@ static void divide(const uint8_t *restrict scales, size_t count, float *restrict
         values[i] *= cgx_history_inverse(scales[i]);
 }
 
-static void multiply(const uint8_t *restrict scales, size_t count, float *restrict values)
+static void multiply(const uint8_t *restrict scales, size_t count, cgx_float32 *restrict values)
 {
     for (size_t i = 0; i < count; i++)
         values[i] *= cgx_history_scale(scales[i]);
 }
 
-static void roots(const uint8_t *restrict scales, float unit, size_t count, float *restrict values)
+static float learn(const uint8_t *restrict scales, float unit, const cgx_float32 *restrict results,
+                   size_t count, size_t size, float *restrict means)
 {
-    for (size_t i = 0; i < count; i++)
-        values[i] = cgx_history_root(scales[i], unit, values[i]);
+    float columns[CGX_BUCKET_SIZE_MAX / 4];
+    size_t quarter = size / 4;
+
+    memset(columns, 0, quarter * sizeof *columns);
+    for (size_t first = 0; first < count; first += quarter) {
+        size_t n = count - first < quarter ? count - first : quarter;
+
+        for (size_t i = 0; i < n; i++) {
+            float mean = cgx_history_mean(scales[first + i], unit, results[first + i]);
+
+            means[first + i] = mean;
+            columns[i] += mean;
+        }
+    }
+    return sum_columns(columns, size);
 }
 
-static void store(const float *restrict roots, float inverse, uint32_t key, size_t index,
+static void store(const float *restrict means, float inverse, uint32_t key, size_t index,
                   size_t count, uint8_t *restrict scales)
 {
-    for (size_t i = 0; i < count; i++)
+    uint32_t first = (uint32_t)index, n = (uint32_t)count;
+
+    for (uint32_t i = 0; i < n; i++)
         scales[i] =
-            (uint8_t)cgx_history_code(roots[i], inverse, cgx_history_random(key, index + i));
+            (uint8_t)cgx_history_code(means[i], inverse, cgx_history_random(key, first + i));
 }
 
 /* ---- range ---- */
@@ -334,7 +359,7 @@ const struct cgx_codec CGX_HOST_SET = {
             .add_scaled = add_scaled,
             .divide = divide,
             .multiply = multiply,
-            .roots = roots,
+            .learn = learn,
             .store = store,
             .range = find_range,
             .encode = encode,

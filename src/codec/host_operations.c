@@ -126,6 +126,19 @@ static bool reaches_beyond_float16(const struct cgx_scale *scale, unsigned bits)
     return cgx_clamp_float16(least) != least || cgx_clamp_float16(greatest) != greatest;
 }
 
+/* A bucket that is not poisoned, where it belongs. */
+static void decode_float32(struct run *run, const struct cgx_bucket *bucket,
+                           const struct cgx_scale *scale, cgx_float32 *elements)
+{
+    const struct cgx_walk *walk = &run->walk;
+
+    cgx_walk_levels(walk, bucket, scale, run->work->in, false, elements);
+    if (!cgx_has_history(walk, run->work))
+        return;
+    cgx_history_multiply(walk, run->work, bucket, elements);
+    cgx_history_enter(walk, run->work, bucket, elements, run->addend);
+}
+
 static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *bucket)
 {
     const struct cgx_walk *walk = &run->walk;
@@ -138,8 +151,8 @@ static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *b
     cgx_walk_prefetch(elements, bucket->count * size);
     if (cgx_walk_scale(bucket, run->work->in, &scale) != CGX_OK)
         return CGX_ERR_FORMAT;
-    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON && !has_history) {
-        cgx_walk_levels(walk, bucket, &scale, run->work->in, false, (cgx_float32 *)elements);
+    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON) {
+        decode_float32(run, bucket, &scale, (cgx_float32 *)elements);
         return CGX_OK;
     }
     cgx_walk_levels(walk, bucket, &scale, run->work->in, false, run->values);
@@ -150,7 +163,7 @@ static enum cgx_status decode_bucket(struct run *run, const struct cgx_bucket *b
             run->values[i] = cgx_clamp_float16(run->values[i]);
     walk->kernels->narrow[dtype](run->values, bucket->count, elements);
     if (has_history)
-        cgx_history_enter(walk, run->work, bucket, run->values);
+        cgx_history_enter(walk, run->work, bucket, run->values, run->addend);
     return CGX_OK;
 }
 

@@ -61,7 +61,7 @@ int cgx_kept_history_get(struct cgx_comm *state, struct cgx_kept_history *kept,
         return code;
     coll->recalls = true;
     coll->age = kept->age;
-    if (backend && backend->ops->holds(backend, kept->holding))
+    if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
         coll->history = cgx_history_in(kept->holding->at, coll->schedule->plan->count);
     else if (coll->standing == CGX_ABLE)
         coll->standing = CGX_DECLINED;

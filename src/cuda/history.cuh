@@ -64,25 +64,37 @@ CGX_DEVICE void multiply_by_scales(const cgx_scales scales, cgx_values values)
             cgx_history_scale(scale_of(scales[i / CGX_GROUP], i % CGX_GROUP));
 }
 
-/* Stores the thread's ROOTS; 0 for elements that are not there. */
+/* Stores the thread's MEANS; 0 for elements that are not there. */
 CGX_DEVICE void store_scales(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                             const struct cgx_place *place, float inverse, const cgx_values roots)
+                             const struct cgx_place *place, float inverse, const cgx_values means)
 {
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
-        const uint64_t first = tile->first + place->at + i * place->stride;
+        const uint32_t first = (uint32_t)tile->first + place->at + i * place->stride;
         uint32_t words[2] = {0, 0};
 
 #pragma unroll
         for (int j = 0; j < CGX_GROUP; j++) {
             uint32_t code =
-                cgx_history_code(roots[i][j], inverse, cgx_history_random(args.key, first + j));
+                cgx_history_code(means[i][j], inverse, cgx_history_random(args.key, first + j));
 
             words[j / 4] |= ((uint32_t)j < place->counts[i] ? code : 0) << (8 * (j % 4));
         }
         if (place->counts[i] > 0)
             *scales_at(args, tile, place, i) = make_uint2(words[0], words[1]);
     }
+}
+
+/* Of the thread's means, as thread_norm adds up squares. */
+CGX_DEVICE float thread_sum(const cgx_values values)
+{
+    float a[CGX_GROUP];
+
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        a[i % CGX_GROUP] =
+            i < CGX_GROUP ? values[0][i] : a[i % CGX_GROUP] + values[i / CGX_GROUP][i % CGX_GROUP];
+    return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
 }
 
 /* Enters the sums VALUES, which become anything. All threads of the block call it, once. */
@@ -92,19 +104,19 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
 {
     float *const unit = args.units + (tile->first / args.bucket_size + place->bucket);
     const float before = place->count > 0 ? *unit : 0;
-    float squares, after;
+    float sum, after;
 
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
         float *value = &values[i / CGX_GROUP][i % CGX_GROUP];
 
-        *value = cgx_history_root(scale_of(scales[i / CGX_GROUP], i % CGX_GROUP), before, *value);
+        *value = cgx_history_mean(scale_of(scales[i / CGX_GROUP], i % CGX_GROUP), before, *value);
     }
     clear_missing(place, values);
-    squares = bucket_norms(place, {thread_norm(values), 0}).values;
-    if (place->count == 0 || !cgx_history_is_known(squares))
+    sum = bucket_norms(place, {thread_sum(values), 0}).values;
+    if (place->count == 0 || !cgx_history_is_known(sum))
         return;
-    after = cgx_history_unit(squares, (float)place->count);
+    after = cgx_history_unit(sum, (float)place->count);
     if (place->thread == 0)
         *unit = after;
     store_scales(args, tile, place, after > 0 ? 1.0f / after : 0.0f, values);

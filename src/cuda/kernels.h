@@ -106,9 +106,9 @@ struct cgx_kernel_args {
     };
     uint32_t nsources;
     uint32_t bucket_size;
-    uint32_t partial;             /* reduce: not 0: the sums will be added to others */
-    uint32_t key;                 /* of rotations and of history: cgx_rotated_key of SEED and CALL */
-    uint32_t least_squares;       /* rotated: not 0: steps make errors least */
+    uint32_t partial;       /* reduce: not 0: the sums will be added to others */
+    uint32_t key;           /* of rotations and of history: cgx_rotated_key of SEED and CALL */
+    uint32_t least_squares; /* rotated: not 0: steps make errors least */
     struct cgx_sampling sampling; /* measure */
 };
 

@@ -18,7 +18,7 @@ enum { COUNT = REPEAT_COUNT, STEPS = 40, ZERO = 5 /* of 7 */ };
 /* Every 16th is large. */
 static float magnitude(size_t i)
 {
-    return i % 7 == ZERO ? 0 : i % 16 == 0 ? 64 : 1;
+    return i % 7 == ZERO ? 0.0f : i % 16 == 0 ? 64.0f : 1.0f;
 }
 
 static void fill(void)

@@ -389,28 +389,3 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
     }
     free(sums);
 }
-
-float reference_square_sum(const float *x, size_t size)
-{
-    float lanes[128], next[128], sum = 0;
-    size_t count = size / 32, warp = count < 32 ? count : 32;
-
-    for (size_t l = 0; l < count; l++) {
-        float a[8] = {0};
-
-        for (size_t i = 0; i < 32; i++) {
-            float value = x[i / 8 * (size / 4) + 8 * l + i % 8];
-
-            a[i % 8] = fmaf(value, value, a[i % 8]);
-        }
-        lanes[l] = ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
-    }
-    for (size_t bit = 1; bit < warp; bit *= 2) {
-        for (size_t l = 0; l < count; l++)
-            next[l] = lanes[l] + lanes[l ^ bit];
-        memcpy(lanes, next, sizeof lanes);
-    }
-    for (size_t l = 0; l < count; l += warp)
-        sum = l == 0 ? lanes[l] : sum + lanes[l];
-    return sum;
-}

@@ -44,7 +44,7 @@ static float scale_at(size_t i)
 static unsigned code_of(float value, uint32_t random)
 {
     int exponent;
-    double mantissa = 64 * frexp(value, &exponent), part = mantissa - floor(mantissa);
+    double mantissa = 64 * frexp((double)value, &exponent), part = mantissa - floor(mantissa);
     double code = 32 * (exponent - 1) + floor(mantissa) - 32;
 
     if (floor(part * 262144) + (random >> 14) >= 262144)
@@ -55,20 +55,20 @@ static unsigned code_of(float value, uint32_t random)
 /* Enters SUM, the COUNT elements of a bucket from element FIRST on. */
 static void enter(const struct cgx_coding *coding, const float *sum, size_t first, size_t count)
 {
-    float roots[4096] = {0}, *unit = &kept[0].units[first / coding->bucket_size], squares;
+    float means[4096] = {0}, *unit = &kept[0].units[first / coding->bucket_size], total;
     uint32_t key = cgx_rotated_key(coding->seed, coding->call);
 
     for (size_t i = 0; i < count; i++) {
         float before = (scale_at(first + i) - 1) * *unit;
 
-        roots[i] = sqrtf(.99f * (before * before) + .01f * (sum[i] * sum[i]));
+        means[i] = .99f * (before * before) + .01f * (sum[i] * sum[i]);
     }
-    squares = reference_square_sum(roots, coding->bucket_size);
-    if (!(squares < 0x1p126f))
+    total = reference_bucket_sum(means, coding->bucket_size);
+    if (!(total < 0x1p126f))
         return;
-    *unit = squares > 0x1p-100f ? sqrtf(squares / (float)count) / 8 : 0;
+    *unit = total > 0x1p-100f ? sqrtf(total / (float)count) / 8 : 0;
     for (size_t i = 0; i < count; i++) {
-        float scale = *unit > 0 ? 1 + roots[i] * (1 / *unit) : 1;
+        float scale = *unit > 0 ? 1 + sqrtf(means[i]) * (1 / *unit) : 1;
 
         kept[0].scales[first + i] =
             (uint8_t)code_of(scale, (uint32_t)(first + i) * 0x9E3779B9u + key);

@@ -80,7 +80,7 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
     {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "on"}}, /* it has other defaults, as profiles do */
-    {"CGX_HISTORY", {NULL}, {"2", "on"}}, /* likewise */
+    {"CGX_HISTORY", {NULL}, {"2", "on"}},        /* likewise */
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},

@@ -21,39 +21,6 @@ struct bucket {
     double model;    /* expected squared error */
 };
 
-struct scheme scheme_from_environment(enum element type)
-{
-    const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
-    const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
-    const char *rounding = getenv("CGX_ROUNDING");
-    const char *reduction = getenv("CGX_INNER_REDUCTION_TYPE");
-    const char *skip = getenv("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS");
-    const char *nodes = getenv("CGX_TOPOLOGY");
-    const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
-    const char *inside = getenv("CGX_INTRA_COMPRESS"), *codec = getenv("CGX_CODEC");
-    const char *history = getenv("CGX_HISTORY");
-    struct scheme scheme = {
-        .type = type,
-        .bits = bits ? (unsigned)atoi(bits) : 4,
-        .bucket = bucket                                 ? (size_t)atoi(bucket)
-                  : history && strcmp(history, "1") == 0 ? 128
-                                                         : 512,
-        .stochastic = rounding && strcmp(rounding, "stochastic") == 0,
-        .ring = reduction && strcmp(reduction, "RING") == 0,
-        .per_node = per_node ? atoi(per_node + 1) : 0,
-        .raw = inside && strcmp(inside, "0") == 0,
-        .skip_incomplete = skip && strcmp(skip, "1") == 0,
-        .widest = history && strcmp(history, "1") == 0 ? 252 : 1,
-    };
-
-    if (codec && strcmp(codec, "rotated") == 0 && scheme.bits <= 5) {
-        scheme.rotated =
-            (const double[]){0.5708, 0.1331, 0.0358, 0.00963, 0.00252}[scheme.bits - 1];
-        scheme.bucket = 1024;
-    }
-    return scheme;
-}
-
 /* The smallest number of 8 significant bits that is not below VALUE, which float32 arithmetic may
  * have rounded up a little. */
 static double bf16_up(double value)
