@@ -87,8 +87,8 @@ command lintian lintian
 END
 }
 
-# install_missing LIST LOG: what LIST (to_build, to_check, to_check_all) names is there afterwards, as far as this
-# machine lets itself be changed; details are in LOG.
+# install_missing LIST LOG: what LIST (to_build, to_check, to_check_all) names is there afterwards, as
+# far as this machine lets itself be changed; details are in LOG.
 install_missing() {
     missing=$($1 | list_missing | awk '{ printf " %s", $3 }')
     [ -n "$missing" ] || return 0
