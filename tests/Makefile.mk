@@ -36,7 +36,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
-	tests/unit/report.test tests/unit/report_page.test \
+	tests/unit/packages.test tests/unit/report.test tests/unit/report_page.test \
 	tests/unit/streams.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
@@ -59,6 +59,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
+	tests/mpi/packages.test \
 	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \

@@ -69,15 +69,26 @@ command git git
 command ip iproute2
 command mandoc mandoc
 command mpicc.openmpi libopenmpi-dev
+command modulecmd environment-modules
 command mpiexec.openmpi openmpi-bin
+command pkg-config pkg-config
 command python3 python3
 command shellcheck shellcheck
 python-venv - python3-venv
 END
 }
 
-# install_missing LIST LOG: what LIST (to_build, to_check) names is there afterwards, as far as this
-# machine lets itself be changed; details are in LOG.
+to_check_all() {
+    to_check
+    cat <<'END'
+command dh debhelper
+command dpkg-buildpackage dpkg-dev
+command lintian lintian
+END
+}
+
+# install_missing LIST LOG: what LIST (to_build, to_check, to_check_all) names is there afterwards, as
+# far as this machine lets itself be changed; details are in LOG.
 install_missing() {
     missing=$($1 | list_missing | awk '{ printf " %s", $3 }')
     [ -n "$missing" ] || return 0

@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+# What other programs find an installation by, and packages of it.
+
+pkgconfigdir = $(libdir)/pkgconfig
+nodist_pkgconfig_DATA = packaging/libcgxpmpi.pc
+
+# A module file's name is the version.
+modulefiledir = $(pkgdatadir)/modulefiles/libcgxpmpi
+modulefile = packaging/modulefiles/$(PACKAGE_VERSION)
+nodist_modulefile_DATA = $(modulefile)
+$(modulefile): packaging/modulefile.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) packaging/modulefiles && sed -e 's|@bindir[@]|$(bindir)|' \
+		-e 's|@mandir[@]|$(mandir)|' -e 's|@pkgconfigdir[@]|$(pkgconfigdir)|' \
+		-e 's|@PACKAGE_VERSION[@]|$(PACKAGE_VERSION)|' $(srcdir)/packaging/modulefile.in >$@.tmp \
+		&& mv $@.tmp $@
+CLEANFILES += $(modulefile)
+EXTRA_DIST += packaging/modulefile.in
+
+# For the same MPI as this build.
+AM_DISTCHECK_CONFIGURE_FLAGS = MPICC='$(MPICC)' MPIEXEC='$(MPIEXEC)'
+
+# A wheel of what 'make install' installs, in the build directory.
+wheel: all
+	rm -rf packaging/root
+	$(MAKE) install-strip DESTDIR='$(abs_top_builddir)/packaging/root' >/dev/null
+	$(srcdir)/packaging/build-wheel packaging/root '$(prefix)' '$(PACKAGE_VERSION)' .
+	rm -rf packaging/root
+EXTRA_DIST += packaging/build-wheel packaging/wheel/__init__.py
+
+# Debian's source and binary packages of what 'make dist' packs, in packaging/deb.
+deb: dist
+	$(srcdir)/packaging/build-deb $(distdir).tar.gz packaging/deb
+EXTRA_DIST += packaging/build-deb packaging/debian/changelog packaging/debian/control \
+	packaging/debian/copyright packaging/debian/rules packaging/debian/source/format
+
+mostlyclean-local:
+	rm -rf packaging/deb packaging/root cgxpmpi-*.whl
+
+EXTRA_DIST += packaging/spack/spack_repo/cgxpmpi/repo.yaml \
+	packaging/spack/spack_repo/cgxpmpi/packages/libcgxpmpi/package.py
