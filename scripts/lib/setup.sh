@@ -58,6 +58,14 @@ header hwloc.h libhwloc-dev
 END
 }
 
+to_demo() {
+    to_build
+    cat <<'END'
+command ip iproute2
+command python3 python3
+END
+}
+
 to_check() {
     to_build
     cat <<'END'
@@ -76,7 +84,7 @@ python-venv - python3-venv
 END
 }
 
-# install_missing LIST LOG: what LIST (to_build, to_check) names is there afterwards, as far as this
+# install_missing LIST LOG: what LIST (to_build, to_demo, to_check) names is there afterwards, as far as this
 # machine lets itself be changed; details are in LOG.
 install_missing() {
     missing=$($1 | list_missing | awk '{ printf " %s", $3 }')
