@@ -55,9 +55,11 @@ static bool set_option(int option, struct options *options)
     case 'm':
         return options->ema = true;
     case 'q':
-        return options->quick = true;
+        return options->size.quick = true;
     case 'g':
         return options->device = true;
+    case 'l':
+        return options->leave = true;
     case 'h':
         return options->help = true;
     case 's':
@@ -66,6 +68,11 @@ static bool set_option(int option, struct options *options)
         return parse_number(optarg, 1, 1000000, &options->epochs);
     case 'b':
         return parse_number(optarg, 1, 1000000, &options->batch);
+    case 'u':
+        return parse_number(optarg, 64, 4096, &options->size.units) &&
+               options->size.units % 64 == 0;
+    case 'p':
+        return parse_number(optarg, 1, 1000000, &options->report_every);
     case 'f':
         return parse_number(optarg, 0, 1 << 30, &options->fuse);
     default:
@@ -76,15 +83,19 @@ static bool set_option(int option, struct options *options)
 void options_print_usage(FILE *file, const struct example *example)
 {
     fprintf(file,
-            "usage: %s [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick] [--device]\n"
+            "usage: %s [--data FILE] [--seed N] [--epochs N] [--batch N] [--quick%s] [--device]\n"
             "       [--optimiser sgd|adam|adamw] [--rate R] [--shards] [--fuse BYTES]\n"
-            "       [--average-every N | --ema] [--help]\n"
+            "       [--average-every N | --ema] [--report-every N] [--leave] [--help]\n"
             "--quick: a smaller network; --device: sums in GPU memory; --shards: each rank has\n"
             "samples of its own, sorted by label; --fuse: sums neighbouring gradients together up\n"
             "to so many bytes; --average-every: each rank descends by itself, and every N steps\n"
             "the ranks average their weights; --ema: an average of the weights over the steps is\n"
-            "kept too, averaged over the ranks every %d steps, and tested.\n",
-            example->name, EMA_EVERY);
+            "kept too, averaged over the ranks every %d steps, and tested; --report-every: a\n"
+            "line every N steps; --leave: ends without MPI_Finalize, in which MPICH may hang over "
+            "TCP.\n",
+            example->name, example->sized ? " | --units N" : "", EMA_EVERY);
+    if (example->sized)
+        fprintf(file, "--units: of the widest layers, a multiple of 64.\n");
 }
 
 bool options_read(int argc, char **argv, const struct example *example, bool loud,
@@ -102,7 +113,10 @@ bool options_read(int argc, char **argv, const struct example *example, bool lou
         {"average-every", required_argument, NULL, 'a'},
         {"ema", no_argument, NULL, 'm'},
         {"quick", no_argument, NULL, 'q'},
+        {"units", required_argument, NULL, 'u'},
+        {"report-every", required_argument, NULL, 'p'},
         {"device", no_argument, NULL, 'g'},
+        {"leave", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -122,8 +136,13 @@ bool options_read(int argc, char **argv, const struct example *example, bool lou
         if (loud)
             fprintf(stderr, "%s: --average-every and --ema do not go together\n", argv[0]);
     }
+    if (good && options->size.units && !example->sized) {
+        good = false;
+        if (loud)
+            fprintf(stderr, "%s: there is no --units\n", argv[0]);
+    }
     if (options->epochs == 0)
-        options->epochs = options->quick ? example->quick_epochs : example->epochs;
+        options->epochs = options->size.quick ? example->quick_epochs : example->epochs;
     if (options->rate == 0.0)
         options->rate = (double)example->rate[options->optimiser];
     return good && optind == argc;

@@ -12,8 +12,9 @@ struct options {
     const char *data;
     enum optimiser optimiser;
     double rate;
-    int seed, epochs, batch, fuse, average_every;
-    bool shards, ema, quick, device, help;
+    struct size size;
+    int seed, epochs, batch, fuse, average_every, report_every;
+    bool shards, ema, device, leave, help;
 };
 
 /* Averages of the weights over the steps are averaged over the ranks every so many steps. */

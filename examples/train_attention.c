@@ -273,7 +273,7 @@ static void set_weights(struct language *network, uint64_t *random)
     random_weights(network->output.weights, (size_t)WIDTH * SYMBOLS, 2 * WIDTH, random);
 }
 
-static struct model *create(bool quick, int samples, uint64_t *random)
+static struct model *create(struct size size, int samples, uint64_t *random)
 {
     size_t columns = (size_t)samples * WINDOW;
     size_t parameters = dense_size(WIDTH, SYMBOLS, true) + (size_t)WIDTH * (WINDOW + SYMBOLS) +
@@ -284,7 +284,7 @@ static struct model *create(bool quick, int samples, uint64_t *random)
     struct language *network =
         calloc(1, sizeof *network + (2 * parameters + values * columns) * sizeof(float));
 
-    (void)quick; /* there is one size */
+    (void)size; /* there is one size */
     if (network == NULL)
         return NULL;
     network->model = (struct model){.samples = samples,

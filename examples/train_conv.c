@@ -6,7 +6,7 @@
  * Wu and He, 2018, which needs no sums over the ranks).
  *
  *     mpicc -O3 -o train_conv train_conv.c training.c options.c \
- *          optimiser.c samples.c digits.c record.c sums.c -lm
+ *          optimiser.c progress.c samples.c digits.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_conv --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_conv --data ...
  *
@@ -318,7 +318,7 @@ static void count_elements(const struct residual *network, size_t *parameters, s
     }
 }
 
-static struct model *create(bool quick, int samples, uint64_t *random)
+static struct model *create(struct size size, int samples, uint64_t *random)
 {
     struct residual *network, shaped = {.model = {.places = 1,
                                                   .classes = CLASSES,
@@ -331,7 +331,7 @@ static struct model *create(bool quick, int samples, uint64_t *random)
     float *memory, *parameter, *gradient;
 
     model->samples = model->columns = (int)columns;
-    set_shapes(&shaped, quick);
+    set_shapes(&shaped, size.quick);
     count_elements(&shaped, &model->parameters, &patches, &values);
     snprintf(model->description, sizeof model->description, "%d-%d-%d-%d residual network",
              shaped.unit[0].shape.channels, shaped.unit[3].shape.channels,

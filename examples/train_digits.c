@@ -4,7 +4,7 @@
 /* Data-parallel training in plain MPI: a multi-layer perceptron learns 8x8 pictures of digits.
  *
  *     mpicc -O3 -o train_digits train_digits.c training.c options.c \
- *          optimiser.c samples.c dense.c digits.c record.c sums.c -lm
+ *          optimiser.c progress.c samples.c dense.c digits.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_digits --data data/digits.csv
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_digits --data ...
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so ./train_digits --device --data ...
@@ -95,11 +95,11 @@ static void share_memory(struct perceptron *network, const int *size, float *mem
     model->output_errors = network->errors[LAYERS];
 }
 
-static struct model *create(bool quick, int samples, uint64_t *random)
+static struct model *create(struct size chosen, int samples, uint64_t *random)
 {
-    static const int sizes[2][LAYERS + 1] = {{PIXELS, 1600, 1600, 832, CLASSES},
-                                             {PIXELS, 256, 256, 128, CLASSES}};
-    const int *size = sizes[quick];
+    int widest = chosen.units ? chosen.units : chosen.quick ? 256 : 1600;
+    /* The last hidden layer has half the units, in whole tiles and some more. */
+    const int size[LAYERS + 1] = {PIXELS, widest, widest, (widest / 2 + 63) / 64 * 64, CLASSES};
     size_t columns = (size_t)(samples + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     size_t parameters = 0, units = 0;
     struct perceptron *network;
@@ -138,6 +138,7 @@ int main(int argc, char **argv)
                                            .rate = {[SGD] = 0.02f, [ADAM] = 1e-3f, [ADAMW] = 1e-3f},
                                            .momentum = 0.9f,
                                            .decay = 1e-4f,
+                                           .sized = true,
                                            .load = digits_load,
                                            .create = create};
 

@@ -3,8 +3,8 @@
 
 /* Data-parallel training in plain MPI: the next character of a text is told from the last four.
  *
- *     mpicc -O3 -o train_embedding train_embedding.c training.c options.c optimiser.c samples.c \
- *          dense.c text.c record.c sums.c -lm
+ *     mpicc -O3 -o train_embedding train_embedding.c training.c options.c optimiser.c \
+ *          progress.c samples.c dense.c text.c record.c sums.c -lm
  *     mpiexec -n 4 ./train_embedding --data FILE
  *     mpiexec -n 4 env LD_PRELOAD=libcgxpmpi.so CGX_BUFFERS=host ./train_embedding --data ...
  *
@@ -171,7 +171,7 @@ static void share_memory(struct embedding *network, float *memory)
     network->table_gradients = carve(&gradient, table);
 }
 
-static struct model *create(bool quick, int samples, uint64_t *random)
+static struct model *create(struct size size, int samples, uint64_t *random)
 {
     size_t columns = (size_t)(samples + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     size_t table = (size_t)ROWS * WIDTH;
@@ -180,7 +180,7 @@ static struct model *create(bool quick, int samples, uint64_t *random)
     size_t values = columns * (2 * SYMBOLS + 2 * HIDDEN + 3 * GRAMS * WIDTH + 1 + GRAMS);
     struct embedding *network;
 
-    (void)quick; /* there is one size */
+    (void)size; /* there is one size */
     network = calloc(1, sizeof *network + (2 * parameters + table + values) * sizeof(float));
     if (network == NULL)
         return NULL;

@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "matrix.h"
 #include "options.h"
+#include "progress.h"
 #include "record.h"
 #include "sums.h"
 #include <inttypes.h>
@@ -123,13 +124,15 @@ static void follow(void)
         average(ema);
 }
 
-static void train_batch(const int *chosen, float rate)
+/* Returns the loss of this rank, summed over its samples. */
+static double train_batch(const int *chosen, float rate)
 {
+    double loss;
     int count = options.average_every ? share.size : options.batch;
 
     model->fill(model, chosen, share.size);
     model->forward(model);
-    cost.loss += model_loss();
+    loss = model_loss();
     tensors.number = 0;
     model->backward(model, gradient_is_ready);
     sums_end();
@@ -141,6 +144,7 @@ static void train_batch(const int *chosen, float rate)
         average(model->parameter);
     if (ema)
         follow();
+    return loss;
 }
 
 /* Goes once through the training samples in a new order; what fills no batch is left out. */
@@ -152,9 +156,12 @@ static void train_epoch(int epoch, uint64_t *random)
     samples_shuffle(share.order, share.count, random);
     for (int i = 0; i < share.batches; i++) {
         double progress = (epoch + (double)i / share.batches) / options.epochs;
+        double loss = train_batch(share.order + share.first + i * share.stride,
+                                  (float)options.rate * (float)(0.5 + 0.5 * cos(M_PI * progress)));
 
-        train_batch(share.order + share.first + i * share.stride,
-                    (float)options.rate * (float)(0.5 + 0.5 * cos(M_PI * progress)));
+        cost.loss += loss;
+        progress_step(loss / ((double)options.batch * model->places),
+                      cost.seconds + MPI_Wtime() - start);
     }
     cost.seconds += MPI_Wtime() - start;
 }
@@ -234,7 +241,7 @@ static void create(uint64_t *random)
 {
     bool good;
 
-    model = example->create(options.quick, (options.batch + ranks - 1) / ranks, random);
+    model = example->create(options.size, (options.batch + ranks - 1) / ranks, random);
     good = model && choose_measured() &&
            optimiser_start(options.optimiser, model->parameters, example->momentum, example->decay);
     if (good && options.ema) {
@@ -293,6 +300,7 @@ static bool run(void)
                model->description, model->parameters, samples.train, samples.test, options.batch,
                ranks);
     record_start(model->parameters);
+    progress_start(options.report_every, share.batches * options.epochs);
     tested = train(&random);
     record_end();
     trained = evaluate(measured.order, measured.count);
@@ -322,6 +330,10 @@ int training_main(int argc, char **argv, const struct example *trained)
         options_print_usage(stdout, example);
     if (good && !options.help)
         good = example->load(options.data, options.batch, &samples) && run();
+    if (good && options.leave && !options.help) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        exit(EXIT_SUCCESS);
+    }
     MPI_Finalize();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -40,16 +40,22 @@ struct model {
     void (*report)(const struct model *model);
 };
 
+/* How large a network is to be. */
+struct size {
+    bool quick; /* smaller than usual */
+    int units;  /* of its widest layers; 0: as usual */
+};
+
 struct example {
     const char *name, *data;         /* data: a file, by default */
     int batch, epochs, quick_epochs; /* by default */
     float rate[OPTIMISERS];          /* it falls to zero along a cosine */
     float momentum, decay;           /* of SGD */
+    bool sized;                      /* units can be chosen */
     /* Collective, and as digits_load. */
     bool (*load)(const char *file, int batch, struct samples *samples);
-    /* A model for at least SAMPLES at once, a smaller one if QUICK; NULL: no memory. free()
-     * frees it. */
-    struct model *(*create)(bool quick, int samples, uint64_t *random);
+    /* A model for at least SAMPLES at once; NULL: no memory. free() frees it. */
+    struct model *(*create)(struct size size, int samples, uint64_t *random);
 };
 
 /* All of main. Returns the exit status. */

@@ -36,7 +36,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
-	tests/unit/packages.test tests/unit/report.test tests/unit/report_page.test \
+	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test \
 	tests/unit/streams.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
@@ -54,7 +54,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/clients.test \
 	tests/mpi/codec_faults.test tests/mpi/communicators.test tests/mpi/consensus.test \
-	tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
+	tests/mpi/demo.test tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
@@ -73,8 +73,9 @@ check_PROGRAMS = $(unit_programs) tests/unit/ops_objects tests/unit/streams/repl
 	bench/allreduce bench/exact_call
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts)
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)
-# Tests may run beside others (make -j 2 check), but these two look at which hosts of a lab there are.
+# Tests may run beside others (make -j 2 check), but two of these look at which hosts of a lab there are.
 tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
+tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_LOGS))
 
 # What programs link, by their folder; those that say otherwise are below.
 LDADD = $($(subst /,_,$(@D))_libs)

@@ -58,6 +58,14 @@ header hwloc.h libhwloc-dev
 END
 }
 
+to_demo() {
+    to_build
+    cat <<'END'
+command ip iproute2
+command python3 python3
+END
+}
+
 to_check() {
     to_build
     cat <<'END'
@@ -87,7 +95,7 @@ command lintian lintian
 END
 }
 
-# install_missing LIST LOG: what LIST (to_build, to_check, to_check_all) names is there afterwards, as
+# install_missing LIST LOG: what LIST (to_build, to_demo, to_check, to_check_all) names is there afterwards, as
 # far as this machine lets itself be changed; details are in LOG.
 install_missing() {
     missing=$($1 | list_missing | awk '{ printf " %s", $3 }')

@@ -9,7 +9,7 @@ width.
 from . import units, words
 from .reasons import reason
 from .stats import largest
-from .svg import Drawing, LogScale, Scale, SizeScale, TEXT, axis_below, text_width
+from .svg import Drawing, LogScale, Scale, SizeScale, TEXT, axis_below, axis_left, text_width
 
 BAR = 14
 ROW = BAR + TEXT + 14
@@ -189,9 +189,7 @@ def errors(communicator, width):
         for tick in across.ticks(_count_width(across.most), whole=True)
     ]
     axis_below(drawing, across, ticks, TEXT + EDGE, TEXT + EDGE + _PLOT, "steps")
-    for value, label in up.ticks(8):
-        drawing.line(left, up(value), width - EDGE, up(value), "grid")
-        drawing.text(left - 6, up(value) + 4, label, "muted", "end")
+    axis_left(drawing, up, up.ticks(8), left, width - EDGE)
     drawing.line(left, up(1), width - EDGE, up(1), "limit")
     drawing.text(left, TEXT, "squared error, relative; logarithmic", "muted")
     for attribute, name, style in SERIES:

@@ -92,6 +92,16 @@ class Drawing:
             f'role="img" aria-label="{html.escape(self._label)}">{"".join(self._parts)}</svg>'
         )
 
+    def document(self, rules):
+        """A file of its own, with RULES as its style sheet."""
+        height = math.ceil(self.height + MARGIN)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{height}" '
+            f'viewBox="0 0 {self.width} {height}">\n<title>{html.escape(self._label)}</title>\n'
+            f"<style>{rules}</style>\n"
+            '<rect width="100%" height="100%" class="ground"/>\n' + "\n".join(self._parts) + "\n</svg>\n"
+        )
+
 
 # ---- axes ----
 
@@ -162,3 +172,11 @@ def axis_below(drawing, scale, ticks, top, bottom, name):
             anchor = "start"
         drawing.text(x, bottom + 14, label, "muted", anchor)
     drawing.text(scale.start + scale.length, bottom + 30, name, "muted", "end")
+
+
+def axis_left(drawing, scale, ticks, left, right):
+    """TICKS as for axis_below; grid lines from LEFT to RIGHT."""
+    for value, label in ticks:
+        y = scale(value)
+        drawing.line(left, y, right, y, "grid")
+        drawing.text(left - 6, y + 4, label, "muted", "end")
