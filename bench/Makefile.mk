@@ -25,7 +25,8 @@ check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold bench
 # Without a device they say so and exit with 77.
 BENCH_DEVICE = { bench/codec --device && $(MPIEXEC) -n 4 bench/allreduce_device; } || test $$? -eq 77
 device_benches = bench/codec_device bench/allreduce_device
-bench_codec_device_SOURCES = bench/codec_device.c bench/device.c bench/device.h bench/times.h \
+bench_codec_device_SOURCES = bench/codec_device.c bench/codec_options.c bench/codec_options.h \
+	bench/device.c bench/device.h bench/times.h \
 	bench/slots.c bench/slots.h bench/slots_check.c
 bench_codec_device_LDADD = libcgxcore.la
 bench_allreduce_device_SOURCES = bench/allreduce_device.c bench/device.c bench/device.h bench/times.h \

@@ -199,26 +199,13 @@ static void measure_width(struct bench *bench, unsigned bits)
         measure(bench, (enum operation)operation);
 }
 
-/* Whether NAME is in the comma-separated LIST; NULL is the list of all. */
-static bool listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return list == NULL;
-}
-
 static void run(struct bench *bench, const struct options *options)
 {
     char name[8];
 
     for (size_t mib = 1; mib <= LARGEST; mib *= 2) {
         snprintf(name, sizeof name, "%zu", mib);
-        if (!listed(options->sizes, name))
+        if (!codec_options_list(options->sizes, name))
             continue;
         bench->slots.bytes = mib * MIB;
         bench->slots.count = mib * LEAST_SLOTS < TRAFFIC ? (unsigned)(TRAFFIC / mib) : LEAST_SLOTS;
@@ -227,14 +214,14 @@ static void run(struct bench *bench, const struct options *options)
         if (bench->checked == 0)
             bench->checked = bench->slots.bytes;
         for (int dtype = CGX_FLOAT32; dtype <= CGX_BFLOAT16; dtype++) {
-            if (!listed(options->dtypes, dtype_names[dtype]))
+            if (!codec_options_list(options->dtypes, dtype_names[dtype]))
                 continue;
             bench->slots.coding.dtype = (enum cgx_dtype)dtype;
             slots_allocate(&bench->slots);
             bench->cold = true;
             for (unsigned bits = 1; bits <= 8; bits++) {
                 snprintf(name, sizeof name, "%u", bits);
-                if (listed(options->bits, name))
+                if (codec_options_list(options->bits, name))
                     measure_width(bench, bits);
             }
             slots_release(&bench->slots);

@@ -119,9 +119,11 @@ libcgxcore_la_SOURCES = \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/offer.c src/comm/offer.h \
-	src/comm/history.c src/comm/history.h src/comm/input.c src/comm/input.h \
+	src/comm/history.c src/comm/history.h \
+	src/comm/input.c src/comm/input.h \
 	src/comm/override.c src/comm/override.h \
 	src/comm/residuals.c src/comm/residuals.h \
+	src/comm/retained.c src/comm/retained.h \
 	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \

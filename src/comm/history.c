@@ -3,17 +3,6 @@
 
 #include "comm/history.h"
 
-#include "util/log.h"
-
-/* Calls after which ranks try again to have the memory. */
-#define NEXT_TRY 64
-
-static void drop(struct cgx_kept_history *kept)
-{
-    cgx_holding_drop(kept->holding);
-    kept->holding = NULL;
-}
-
 /* The backend of COLL that has the input and the output, or NULL. */
 static struct cgx_backend *backend_of(const struct cgx_coll *coll)
 {
@@ -21,48 +10,34 @@ static struct cgx_backend *backend_of(const struct cgx_coll *coll)
 }
 
 /* The history of all ranks is empty. */
-static int begin(struct cgx_comm *state, struct cgx_kept_history *kept, const struct cgx_coll *coll)
+static int begin(struct cgx_comm *state, struct cgx_kept_history *kept, const struct cgx_plan *plan,
+                 struct cgx_backend *backend)
 {
-    const struct cgx_plan *plan = coll->schedule->plan;
-    struct cgx_backend *backend = backend_of(coll);
-    int all, code;
-
-    drop(kept);
-    if (backend && backend->ops->keep(backend, cgx_history_bytes(plan->count, plan->bucket_size),
-                                      &kept->holding) != CGX_OK)
-        kept->holding = NULL;
-    all = kept->holding != NULL;
-    code = cgx_mpi_least(state->own, &all, 1);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    kept->agreed = all;
     kept->age = 0;
-    kept->wait = NEXT_TRY;
-    if (!all) {
-        drop(kept);
-        if (state->rank == 0)
-            cgx_log(CGX_LOG_DEBUG, "a rank has no memory for the history of %zu elements",
-                    plan->count);
-    }
-    return code;
+    cgx_retained_drop(&kept->memory);
+    if (backend)
+        cgx_retained_get(&kept->memory, backend, cgx_history_bytes(plan->count, plan->bucket_size));
+    return cgx_retained_agree(state, &kept->memory, "the history", plan->count);
 }
 
 int cgx_kept_history_get(struct cgx_comm *state, struct cgx_kept_history *kept,
                          struct cgx_coll *coll)
 {
+    const struct cgx_plan *plan = coll->schedule->plan;
+    const struct cgx_retained *memory = &kept->memory;
     struct cgx_backend *backend = backend_of(coll);
     int code = CGX_MPI_SUCCESS;
 
-    if (!kept->agreed && kept->wait > 0)
-        kept->wait--;
-    else if (!kept->agreed)
-        code = begin(state, kept, coll);
-    if (code != CGX_MPI_SUCCESS || !kept->agreed)
+    if (cgx_retained_waits(&kept->memory))
+        return code;
+    if (!memory->agreed)
+        code = begin(state, kept, plan, backend);
+    if (code != CGX_MPI_SUCCESS || !memory->agreed)
         return code;
     coll->recalls = true;
     coll->age = kept->age;
-    if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
-        coll->history = cgx_history_in(kept->holding->at, coll->schedule->plan->count);
+    if (backend && memory->holding && backend->ops->holds(backend, memory->holding))
+        coll->history = cgx_history_in(memory->holding->at, plan->count);
     else if (coll->standing == CGX_ABLE)
         coll->standing = CGX_DECLINED;
     return code;
@@ -70,11 +45,10 @@ int cgx_kept_history_get(struct cgx_comm *state, struct cgx_kept_history *kept,
 
 void cgx_kept_history_put(struct cgx_kept_history *kept, bool done)
 {
-    if (done && kept->agreed) {
-        kept->age++;
-    } else if (!done && kept->agreed) {
-        drop(kept);
-        kept->agreed = false;
-        kept->wait = 0;
-    }
+    kept->age++;
+    if (done)
+        return;
+    cgx_retained_drop(&kept->memory);
+    kept->memory.agreed = false;
+    kept->memory.wait = 0;
 }

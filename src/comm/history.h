@@ -6,16 +6,13 @@
 #ifndef CGX_COMM_HISTORY_H
 #define CGX_COMM_HISTORY_H
 
-#include "codec/backend.h"
 #include "coll/coll.h"
-#include "comm/state.h"
+#include "comm/retained.h"
 
-/* All zero: ranks have not asked each other yet. */
+/* All zero: there is none yet. */
 struct cgx_kept_history {
-    struct cgx_holding *holding; /* NULL: there is none */
-    uint32_t age;                /* sums that it is of */
-    bool agreed;                 /* all ranks had the memory */
-    unsigned wait;               /* calls until ranks that had not ask each other again */
+    struct cgx_retained memory;
+    uint32_t age; /* sums that it is of */
 };
 
 /* Gives the next call, COLL, which is complete but for this, its history, if it is able. A rank
@@ -24,7 +21,7 @@ struct cgx_kept_history {
 int cgx_kept_history_get(struct cgx_comm *state, struct cgx_kept_history *kept,
                          struct cgx_coll *coll);
 
-/* After the call, which has DONE what it should on all ranks or on none. */
+/* After a call that had it; DONE: it has gone as it should, on all ranks or on none. */
 void cgx_kept_history_put(struct cgx_kept_history *kept, bool done);
 
 #endif

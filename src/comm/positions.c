@@ -46,8 +46,8 @@ void cgx_positions_free(struct cgx_positions *layers)
     if (!layers)
         return;
     for (size_t i = 0; i < layers->count; i++) {
-        cgx_holding_drop(layers->at[i].residuals.holding);
-        cgx_holding_drop(layers->at[i].history.holding);
+        cgx_retained_drop(&layers->at[i].residuals.memory);
+        cgx_retained_drop(&layers->at[i].history.memory);
     }
     cgx_adapt_free(layers->adapt);
     free(layers->seen);

@@ -5,17 +5,14 @@
 #ifndef CGX_COMM_RESIDUALS_H
 #define CGX_COMM_RESIDUALS_H
 
-#include "codec/backend.h"
 #include "coll/coll.h"
-#include "comm/state.h"
+#include "comm/retained.h"
 
-/* All zero: ranks have not asked each other yet. */
+/* All zero: there are none yet. */
 struct cgx_kept_residuals {
-    struct cgx_holding *holding; /* NULL: there are none */
-    uint32_t plan;               /* hash of the plan that they are laid out for */
-    bool whole;                  /* what the last call has left of them may be used */
-    bool agreed;                 /* all ranks had the memory */
-    unsigned wait;               /* calls until ranks that had not ask each other again */
+    struct cgx_retained memory;
+    uint32_t plan; /* hash of the plan that they are laid out for */
+    bool whole;    /* what the last call has left of them may be used */
 };
 
 /* Those of the next call, which goes as SCHEDULE says and whose input ENCODER encodes (NULL: it

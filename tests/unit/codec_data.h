@@ -143,4 +143,28 @@ static inline uint64_t data_checksum(const void *data, size_t bytes)
     return hash;
 }
 
+/* Tests SET with elements of DTYPE in buckets of all sizes, at widths from LEAST on, of kinds in
+ * turn: all IS_SAME as specified. WHAT is. */
+static inline void
+data_test_widths(const struct cgx_codec *set, enum cgx_dtype dtype, unsigned least,
+                 bool (*is_same)(const struct cgx_codec *set, enum cgx_dtype dtype,
+                                 unsigned bucket_size, unsigned bits, enum data_kind kind),
+                 const char *what)
+{
+    static const enum data_kind kinds[] = {
+        DATA_GAUSSIAN, DATA_HEAVY_TAILED,       DATA_SPARSE, DATA_SUBNORMAL, DATA_CONSTANT,
+        DATA_INTEGERS, DATA_ZEROS_OF_BOTH_SIGNS};
+    bool same = true;
+
+    for (unsigned size = 64, kind = 0; size <= 4096; size *= 2)
+        for (unsigned bits = least; bits <= 8; bits++, kind++) {
+            if (is_same(set, dtype, size, bits, kinds[kind % 7]))
+                continue;
+            if (same)
+                diag("first at %u bits, buckets of %u, kind %u", bits, size, kinds[kind % 7]);
+            same = false;
+        }
+    ok(same, "%s: %s: the %s of the specification", set->name, data_dtypes[dtype], what);
+}
+
 #endif

@@ -196,25 +196,6 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
     return true;
 }
 
-static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype)
-{
-    static const enum data_kind kinds[] = {
-        DATA_GAUSSIAN, DATA_HEAVY_TAILED,       DATA_SPARSE, DATA_SUBNORMAL, DATA_CONSTANT,
-        DATA_INTEGERS, DATA_ZEROS_OF_BOTH_SIGNS};
-    bool same = true;
-
-    for (unsigned size = 64, kind = 0; size <= 4096; size *= 2)
-        for (unsigned bits = 1; bits <= 8; bits++, kind++) {
-            if (is_same(codec, dtype, size, bits, kinds[kind % 7]))
-                continue;
-            if (same)
-                diag("first at %u bits, buckets of %u, kind %u", bits, size, kinds[kind % 7]);
-            same = false;
-        }
-    ok(same, "%s: %s: the payloads, elements, scales and units of the specification", codec->name,
-       data_dtypes[dtype]);
-}
-
 /* ---- what it is for ---- */
 
 /* One call on the host, of VALUES alone at 4 bits: they are encoded, and decoded where they are. */
@@ -332,7 +313,8 @@ int main(void)
         const struct cgx_codec *codec = data_codec(set);
 
         for (int dtype = 0; codec != NULL && dtype < 3; dtype++)
-            test_set(codec, (enum cgx_dtype)dtype);
+            data_test_widths(codec, (enum cgx_dtype)dtype, 1, is_same,
+                             "payloads, elements, scales and units");
     }
     test_gain();
     test_zeros_and_nan();

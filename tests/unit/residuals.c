@@ -131,25 +131,6 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
     return same;
 }
 
-static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype)
-{
-    static const enum data_kind kinds[] = {
-        DATA_GAUSSIAN, DATA_HEAVY_TAILED,       DATA_SPARSE, DATA_SUBNORMAL, DATA_CONSTANT,
-        DATA_INTEGERS, DATA_ZEROS_OF_BOTH_SIGNS};
-    bool same = true;
-
-    for (unsigned size = 64, kind = 0; size <= 4096; size *= 2)
-        for (unsigned bits = CGX_RESIDUAL_BITS; bits <= 8; bits++, kind++) {
-            if (is_same(codec, dtype, size, bits, kinds[kind % 7]))
-                continue;
-            if (same)
-                diag("first at %u bits, buckets of %u, kind %u", bits, size, kinds[kind % 7]);
-            same = false;
-        }
-    ok(same, "%s: %s: the payloads and residuals of the specification", codec->name,
-       data_dtypes[dtype]);
-}
-
 /* Pieces of 1 bit, exact ones and what is rounded by chance have none. */
 static void test_none(unsigned bits, enum cgx_rounding rounding, const char *name)
 {
@@ -211,7 +192,8 @@ int main(void)
         const struct cgx_codec *codec = data_codec(set);
 
         for (int dtype = 0; codec != NULL && dtype < 3; dtype++)
-            test_set(codec, (enum cgx_dtype)dtype);
+            data_test_widths(codec, (enum cgx_dtype)dtype, CGX_RESIDUAL_BITS, is_same,
+                             "payloads and residuals");
     }
     test_none(1, CGX_ROUNDING_NEAREST, "1 bit");
     test_none(CGX_BITS_EXACT, CGX_ROUNDING_NEAREST, "not quantised");
