@@ -47,7 +47,7 @@ bench: all $(bench_programs) bench/exact_call $(device_benches)
 	$(BENCH_DEVICE)
 
 # What each call of scripts/gpu-check runs, so that it builds no more.
-gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/yield.la
+gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/supervise tests/lib/yield.la
 gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
 gpu-right: $(gpu_always) $(device_programs) $(device_mpi_programs) $(device_benches) \
 		examples/allreduce_gpu examples/train_digits

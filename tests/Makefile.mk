@@ -37,7 +37,7 @@ unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
 	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test \
-	tests/unit/streams.test tests/unit/train_table.test
+	tests/unit/streams.test tests/unit/supervise.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
@@ -69,7 +69,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
 	tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too.
-check_PROGRAMS = $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
+check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
 	bench/allreduce bench/exact_call
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts)
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)
@@ -92,13 +92,14 @@ $(check_PROGRAMS) $(EXTRA_PROGRAMS): \
 
 tests_lib_libtap_la_SOURCES = tests/lib/tap.c tests/lib/tap.h tests/lib/wrap.h
 tests_lib_yield_la_SOURCES = tests/lib/yield.c
+tests_lib_supervise_SOURCES = tests/lib/supervise.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
 tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_reference.c \
 	tests/unit/codec_reference_sums.c \
 	tests/unit/codec_reference.h tests/unit/distributions.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
 	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
-EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh \
+EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh tests/mpi/lib/together \
 	tests/mpi/abi_constants.c tests/mpi/client.py tests/mpi/lib/clients.sh \
 	tests/mpi/lib/watch-launcher tests/mpi/sums.py
 

@@ -15,7 +15,7 @@ data=$PWD/examples/data/digits.csv
 build_examples() {
     install_missing to_build "$logs/packages.log"
     build "$1" "$logs/build.log"
-    make -C "$1" tests/lib/yield.la >>"$logs/build.log" 2>&1
+    make -C "$1" tests/lib/supervise tests/lib/yield.la >>"$logs/build.log" 2>&1
 }
 
 # train "EXAMPLE ARGUMENTS" SEED RUN-MPI-ARGUMENTS...: leaves its output in $logs/out and $logs/err.

@@ -30,12 +30,28 @@ static void pause_for(long milliseconds)
     nanosleep(&pause, NULL);
 }
 
-/* Well within the call, which lasts a second and more. */
+/* Bytes that this host has sent. */
+static unsigned long long count_sent(void)
+{
+    FILE *file = fopen("/proc/net/dev", "r");
+    unsigned long long bytes = 0;
+    char line[512];
+
+    while (file && fgets(line, sizeof line, file))
+        sscanf(line, " eth0: %*u %*u %*u %*u %*u %*u %*u %*u %llu", &bytes);
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+/* Well within the call, which sends a megabyte and more. */
 static void *vanish(void *fault)
 {
+    unsigned long long before = count_sent();
     int code = 0;
 
-    pause_for(300);
+    while (count_sent() < before + 262144)
+        pause_for(10);
     fputs("fault\n", notes);
     if (strcmp(fault, "kill") == 0)
         raise(SIGKILL);
@@ -109,7 +125,7 @@ int main(int argc, char **argv)
     if (code != MPI_SUCCESS) {
         note_error(code);
         /* Launchers take the end of one rank for that of its host, or of the job. */
-        pause_for(10000);
+        pause_for(60000);
     }
     fputs("end\n", notes);
     _exit(code != MPI_SUCCESS);

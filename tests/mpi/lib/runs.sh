@@ -17,6 +17,7 @@
 {
     programs=$top_builddir/tests/mpi
     on_rank=$top_srcdir/tests/mpi/lib/on-rank
+    together=$top_srcdir/tests/mpi/lib/together
     bucket=CGX_COMPRESSION_BUCKET_SIZE
     ring=CGX_INNER_REDUCTION_TYPE=RING
     ring_between=CGX_CROSS_REDUCTION_TYPE=RING
