@@ -32,7 +32,12 @@
 #define __global__
 #define __device__
 #define __host__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* With a sanitizer's checks in all copies, kernels would take minutes to compile. */
+#define __forceinline__ inline
+#else
 #define __forceinline__ inline __attribute__((always_inline))
+#endif
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 
