@@ -72,11 +72,21 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
     static softcuda_kernel *const keeping[2][CGX_REDUCE + 1][CGX_BFLOAT16 + 1] = {
         {RESIDUALS(encode), RESIDUALS(reduce)},
         {RESIDUALS(encode_rotated), RESIDUALS(reduce_rotated)}};
+#define HISTORY(operation)                                                       \
+    {                                                                            \
+        SOFTCUDA_KERNEL(cgx_##operation##_float32_history, cgx_kernel_args),     \
+            SOFTCUDA_KERNEL(cgx_##operation##_float16_history, cgx_kernel_args), \
+            SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_history, cgx_kernel_args) \
+    }
+    static softcuda_kernel *const scaled[CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
+        HISTORY(encode), HISTORY(reduce), HISTORY(decode), HISTORY(measure)};
     static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
     if (job->residuals.at && (rotated || job->coding->rounding == CGX_ROUNDING_NEAREST))
         return keeping[rotated][job->operation][job->coding->dtype];
+    if (job->history.scales && !rotated && job->coding->rounding == CGX_ROUNDING_NEAREST)
+        return scaled[job->operation][job->coding->dtype];
     if (rotated)
         return rotations[job->operation][job->coding->dtype];
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];
@@ -120,6 +130,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.sources = sources;
     args.buffer = job->buffer;
     args.residuals = (void *)((uintptr_t)job->residuals.at - 2 * job->residuals.first);
+    args.scales = job->history.scales;
+    args.units = job->history.units;
     args.payload = job->payload;
     args.status = &status;
     args.seed = job->coding->seed;

@@ -78,9 +78,13 @@ static void make_raw(struct scene_plan *plan, unsigned i)
     plan->coding.raws = 1 + i % (1 + i % 6 - plan->coding.first_raw);
 }
 
+/* Of elements, beside a payload. */
+enum kept { NOTHING, RESIDUALS, HISTORY };
+
 static void test_kernel(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
-                        enum cgx_rounding rounding, bool raw, bool has_residuals)
+                        enum cgx_rounding rounding, bool raw, enum kept kept)
 {
+    static const char *const names[] = {"", "residuals, ", "history, "};
     static struct scene scene;
     bool same = true;
 
@@ -93,13 +97,14 @@ static void test_kernel(enum cgx_operation operation, const char *name, enum cgx
                 continue;
             if (raw)
                 make_raw(&plan, i);
-            plan.has_residuals = has_residuals;
+            plan.has_residuals = kept == RESIDUALS;
+            plan.has_history = kept == HISTORY;
             scene_make(&scene, &plan);
             same = scene_is_same(&scene, operation);
         }
     }
     ok(same, "%s, %s, %s: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
-       data_roundings[rounding], raw ? "raw sources, " : "", has_residuals ? "residuals, " : "");
+       data_roundings[rounding], raw ? "raw sources, " : "", names[kept]);
 }
 
 /* Pieces that are rotated, of all widths, alone or with two others among them. */
@@ -174,18 +179,22 @@ int main(int argc, char **argv)
 
         if (argc > 2 && strcmp(argv[2], data_dtypes[dtype]) != 0)
             continue;
-        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, false);
+        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, NOTHING);
         for (int i = 0; i < 2; i++) {
             enum cgx_rounding rounding = (enum cgx_rounding)i;
 
-            test_kernel(CGX_ENCODE, "encode", type, rounding, false, false);
-            test_kernel(CGX_REDUCE, "reduce", type, rounding, false, false);
-            test_kernel(CGX_MEASURE, "measure", type, rounding, false, false);
-            test_kernel(CGX_REDUCE, "reduce", type, rounding, true, false);
-            test_kernel(CGX_MEASURE, "measure", type, rounding, true, false);
+            test_kernel(CGX_ENCODE, "encode", type, rounding, false, NOTHING);
+            test_kernel(CGX_REDUCE, "reduce", type, rounding, false, NOTHING);
+            test_kernel(CGX_MEASURE, "measure", type, rounding, false, NOTHING);
+            test_kernel(CGX_REDUCE, "reduce", type, rounding, true, NOTHING);
+            test_kernel(CGX_MEASURE, "measure", type, rounding, true, NOTHING);
         }
-        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, true);
-        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, true);
+        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, RESIDUALS);
+        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, RESIDUALS);
+        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
+        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
+        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, HISTORY);
+        test_kernel(CGX_MEASURE, "measure", type, CGX_ROUNDING_NEAREST, true, HISTORY);
         test_rotated(CGX_ENCODE, "encode", type, false, false);
         test_rotated(CGX_ENCODE, "encode", type, false, true);
         test_rotated(CGX_DECODE, "decode", type, false, false);

@@ -108,6 +108,8 @@ static CUfunction kernel_of(const struct kernels_job *job, bool rotated)
 
     if (job->residuals.at != NULL && (rotated || coding->rounding == CGX_ROUNDING_NEAREST))
         return module.residuals[rotated][job->operation][coding->dtype];
+    if (job->history.scales != NULL && !rotated && coding->rounding == CGX_ROUNDING_NEAREST)
+        return module.history[job->operation][coding->dtype];
     return rotated ? module.rotated[job->operation][coding->dtype]
                    : module.kernels[job->operation][coding->rounding][coding->dtype];
 }
@@ -164,6 +166,11 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     if (job->residuals.at != NULL)
         args.residuals = device_memory + ((unsigned char *)job->residuals.at - memory) -
                          sizeof(uint16_t) * job->residuals.first;
+    if (job->history.scales != NULL) {
+        args.scales = device_memory + (job->history.scales - memory);
+        args.units =
+            (float *)(void *)(device_memory + ((unsigned char *)job->history.units - memory));
+    }
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);
     launch(job, false, &parts[0], args);

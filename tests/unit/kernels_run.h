@@ -19,6 +19,7 @@ struct kernels_job {
     const unsigned char *const *sources;
     size_t nsources;
     struct cgx_residuals residuals; /* of ENCODE and REDUCE */
+    struct cgx_history history;     /* in place of residuals */
     unsigned char *buffer;
     unsigned char *payload; /* of MEASURE: the samples */
 };

@@ -59,13 +59,23 @@ static struct cgx_residuals residuals_in(const struct scene *scene, unsigned cha
     return (struct cgx_residuals){(uint16_t *)(void *)at, scene->pieces[0].first};
 }
 
+/* In the place of residuals. */
+static struct cgx_history history_in(const struct scene *scene, unsigned char *memory)
+{
+    return cgx_history_in(residuals_in(scene, memory).at, scene->elements);
+}
+
 static size_t used_bytes(const struct scene *scene)
 {
     struct cgx_residuals residuals = residuals_in(scene, made);
-    size_t kept = scene->elements - residuals.first;
+    size_t kept = 0;
 
+    if (scene->plan.has_residuals)
+        kept = sizeof(uint16_t) * (scene->elements - residuals.first);
+    if (scene->plan.has_history)
+        kept = cgx_history_bytes(scene->elements, scene->plan.coding.bucket_size);
     return (size_t)((unsigned char *)residuals.at - made) +
-           (scene->plan.has_residuals ? (sizeof(uint16_t) * kept + 255) / 256 * 256 + GUARD : 0);
+           (kept > 0 ? (kept + 255) / 256 * 256 + GUARD : 0);
 }
 
 unsigned char *scene_payload(const struct scene *scene, size_t source)
@@ -173,6 +183,28 @@ static void make_residuals(const struct scene *scene, uint64_t *state)
     }
 }
 
+/* Of many sizes; some buckets have none yet. What lies behind the elements of a piece is zero, and
+ * becomes that. */
+static void make_history(const struct scene *scene, uint64_t *state)
+{
+    struct cgx_history history = history_in(scene, made);
+    size_t bucket_size = scene->plan.coding.bucket_size;
+
+    memset(history.scales, 0, cgx_history_bytes(scene->elements, (unsigned)bucket_size));
+    for (size_t i = 0; i < scene->plan.npieces; i++) {
+        const struct cgx_piece *piece = &scene->pieces[i];
+
+        for (size_t j = piece->first; j < piece->first + piece->count; j++) {
+            float *unit = &history.units[j / bucket_size];
+            uint64_t r = data_random(state);
+
+            if (j % bucket_size == 0 && r % 4 > 0)
+                *unit = cgx_bits_float(((uint32_t)(r >> 8) % 60 + 100) << 23);
+            history.scales[j] = *unit > 0 ? (uint8_t)(r >> 32) : 0;
+        }
+    }
+}
+
 static void make_raw(const struct scene *scene, unsigned char *source)
 {
     for (size_t i = 0; i < scene->plan.npieces; i++) {
@@ -218,6 +250,8 @@ void scene_make(struct scene *scene, const struct scene_plan *plan)
         make_elements(scene, &state);
     if (plan->has_residuals)
         make_residuals(scene, &state);
+    if (plan->has_history)
+        make_history(scene, &state);
 }
 
 /* ---- what the host codec does ---- */
@@ -229,7 +263,7 @@ static enum cgx_status run_on_host(const struct kernels_job *job)
     return cgx_codec_run(cgx_codec_host(),
                          &(struct cgx_work){job->operation, job->coding, job->pieces, job->npieces,
                                             job->sources, job->nsources,
-                                            .residuals = job->residuals,
+                                            .residuals = job->residuals, .history = job->history,
                                             .in = decodes ? job->payload : job->buffer,
                                             .out = decodes ? job->buffer : job->payload});
 }
@@ -311,6 +345,8 @@ static struct kernels_job job_in(const struct scene *scene, enum cgx_operation o
         job.payload = samples_in(memory);
     if (plan->has_residuals && (operation == CGX_ENCODE || operation == CGX_REDUCE))
         job.residuals = residuals_in(scene, memory);
+    if (plan->has_history)
+        job.history = history_in(scene, memory);
     return job;
 }
 

@@ -23,6 +23,7 @@ struct scene_plan {
     size_t buffer_source; /* which of the sources is the buffer, or SCENE_NO_SOURCE */
     size_t own_source;    /* which of them is overwritten with the sum, if it is not raw */
     bool has_residuals;   /* for encode and reduce */
+    bool has_history;     /* in place of residuals */
     uint64_t seed;        /* of the data */
 };
 
