@@ -114,6 +114,7 @@ CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct c
     }
     clear_missing(place, values);
     sum = bucket_norms(place, {thread_sum(values), 0}).values;
+    __syncwarp(); /* all have read the unit; shuffles do not order that */
     if (place->count == 0 || !cgx_history_is_known(sum))
         return;
     after = cgx_history_unit(sum, (float)place->count);
