@@ -57,8 +57,10 @@ static void read_file(int pid, const char *name, char *text, size_t length)
         got = fread(text, 1, length - 1, file);
         fclose(file);
     }
-    for (size_t i = 0; i < got; i++)
-        text[i] = text[i] == '\0' ? ' ' : text[i];
+    for (size_t i = 0; i < got; i++) {
+        if (text[i] == '\0')
+            text[i] = ' ';
+    }
     text[got] = '\0';
 }
 
