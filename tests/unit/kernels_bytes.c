@@ -191,10 +191,6 @@ int main(int argc, char **argv)
         }
         test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, RESIDUALS);
         test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, RESIDUALS);
-        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
-        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
-        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, HISTORY);
-        test_kernel(CGX_MEASURE, "measure", type, CGX_ROUNDING_NEAREST, true, HISTORY);
         test_rotated(CGX_ENCODE, "encode", type, false, false);
         test_rotated(CGX_ENCODE, "encode", type, false, true);
         test_rotated(CGX_DECODE, "decode", type, false, false);
@@ -203,6 +199,10 @@ int main(int argc, char **argv)
         test_rotated(CGX_REDUCE, "reduce", type, true, false);
         test_rotated(CGX_REDUCE, "reduce", type, true, true);
         test_rotated(CGX_MEASURE, "measure", type, false, false);
+        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
+        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
+        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, HISTORY);
+        test_kernel(CGX_MEASURE, "measure", type, CGX_ROUNDING_NEAREST, true, HISTORY);
     }
     test_many_pieces();
     return done_testing();
