@@ -7,7 +7,7 @@ lib_LTLIBRARIES = libcgxpmpi.la
 noinst_LTLIBRARIES = libcgxcore.la
 
 libcgxcore_la_LIBADD =
-libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
 	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \

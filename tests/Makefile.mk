@@ -12,8 +12,9 @@ AM_TEST_LOG_FLAGS = ASAN_OPTIONS=detect_leaks=0
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
 	CC='$(CC)' NM='$(NM_TOOL)' MPICC='$(MPICC)' MPIFORT='$(MPIFORT)' MPIEXEC='$(MPIEXEC)' \
-	LIBASAN='$(LIBASAN)' CXX='$(CXX)' NVCC='$(NVCC)' NVCC_FLAGS='$(NVCC_FLAGS)'; \
-	export top_srcdir top_builddir CC NM MPICC MPIFORT MPIEXEC LIBASAN CXX NVCC NVCC_FLAGS;
+	LIBASAN='$(LIBASAN)' CXX='$(CXX)' NVCC='$(NVCC)' NVCC_FLAGS='$(NVCC_FLAGS)' \
+	COVERAGE_CFLAGS='$(COVERAGE_CFLAGS)'; \
+	export top_srcdir top_builddir CC NM MPICC MPIFORT MPIEXEC LIBASAN CXX NVCC NVCC_FLAGS COVERAGE_CFLAGS;
 
 unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_families \
 	tests/unit/adapt_powers \
