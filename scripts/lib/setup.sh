@@ -36,11 +36,12 @@ has_python_venv() {
 list_missing() {
     while read -r kind name package; do
         case $kind in
-        command) command -v "$name" >/dev/null ;;
+        command) command -v "$name" ;;
         header) has_header "$name" ;;
-        mpi) [ -n "${MPICC:-}" ] || command -v "$name" >/dev/null ;;
+        mpi) [ -n "${MPICC:-}" ] || command -v "$name" ;;
         python-venv) has_python_venv ;;
-        esac || echo "$kind $name $package"
+        browser) command -v chromium || command -v chromium-browser || command -v "$name" ;;
+        esac >/dev/null || echo "$kind $name $package"
     done
 }
 
@@ -82,6 +83,7 @@ command mpiexec.openmpi openmpi-bin
 command pkg-config pkg-config
 command python3 python3
 command shellcheck shellcheck
+browser chromium-headless-shell chromium-headless-shell
 python-venv - python3-venv
 END
 }

@@ -42,7 +42,7 @@ compare() {
     plain=$(loss)
     expect "$compared, plain: learns" test "$status" -eq 0 -a -n "$plain"
     rm -f "$scratch/stats.json"
-    launch CGX_BUFFERS=host CGX_CONSENSUS=0.05 "$transport=AUTO" CGX_STATS="$scratch/stats.json" "$@"
+    launch --defaults CGX_BUFFERS=host "$transport=AUTO" CGX_STATS="$scratch/stats.json" "$@"
     expect "$compared: ends well" test "$status" -eq 0
     expect "$compared: nothing is said" test -z "$(grep '^cgx' "$scratch/err")"
     calls=$(of_statistics compressed_calls)

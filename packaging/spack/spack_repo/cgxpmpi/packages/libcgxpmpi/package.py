@@ -38,7 +38,7 @@ class Libcgxpmpi(AutotoolsPackage, CudaPackage):
     def configure_args(self):
         """The arguments of configure, for this spec."""
         spec = self.spec
-        args = [f"--with-mpi={spec['mpi'].prefix}"]
+        args = [f"MPICC={spec['mpi'].mpicc}"]
         args.append(f"--with-hwloc={spec['hwloc'].prefix}" if "+hwloc" in spec else "--without-hwloc")
         if "+cuda" not in spec:
             return args + ["--without-cuda"]
