@@ -46,8 +46,8 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
-	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress \
-	tests/mpi/reasons tests/mpi/session \
+	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress tests/mpi/rank_faults \
+	tests/mpi/reasons tests/mpi/session tests/mpi/signals \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
 	tests/mpi/types_classify tests/mpi/warmup
@@ -60,8 +60,8 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/lab_vanish.test tests/mpi/life.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
-	tests/mpi/packages.test \
-	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
+	tests/mpi/packages.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \
+	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
@@ -102,7 +102,7 @@ tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_re
 	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh tests/mpi/lib/together \
 	tests/mpi/abi_constants.c tests/mpi/client.py tests/mpi/lib/clients.sh \
-	tests/mpi/lib/watch-launcher tests/mpi/sums.py
+	tests/mpi/lib/watch-launcher tests/mpi/pmpi_tool.c tests/mpi/sums.py
 
 replay_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/replay.c tests/unit/replay.h
 tests_unit_adapt_SOURCES = tests/unit/adapt.c tests/unit/adapt_steps.h
