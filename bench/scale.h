@@ -33,7 +33,8 @@ struct scale_costs {
 struct scale_call {
     unsigned ranks, members; /* of the job, and of a node */
     unsigned run;            /* nodes whose ranks are run; 0: all */
-    enum cgx_reduction cross;
+    enum cgx_reduction inner, cross;
+    bool leaders;
     size_t elements;
     unsigned bits, bucket_size;
     size_t staging, fragment;
@@ -51,7 +52,7 @@ struct scale_result {
     uint64_t messages, empty; /* of the rank that sends most; without any payload */
     uint64_t fragments;       /* likewise */
     uint64_t bytes;           /* likewise */
-    uint64_t all_messages, all_bytes;
+    uint64_t all_fragments, all_bytes;
     uint64_t polls, polled; /* of the rank that polls most: Testsomes, and their requests */
 };
 

@@ -139,7 +139,10 @@ static bool make_schedule(const struct cgx_scheme *scheme)
 
 static bool open_world(const struct scale_call *call)
 {
-    struct cgx_scheme scheme = {.watched = call->watched, .cross = call->cross};
+    struct cgx_scheme scheme = {.watched = call->watched,
+                                .inner = call->inner,
+                                .cross = call->cross,
+                                .leaders = call->leaders};
     int *keys = calloc(call->ranks, sizeof *keys);
 
     scale_world = (struct scale_world){.call = call};
@@ -222,7 +225,7 @@ static bool gather(struct scale_result *result)
         most(&result->bytes, rank->counts.bytes);
         most(&result->polls, rank->counts.polls);
         most(&result->polled, rank->counts.polled);
-        result->all_messages += rank->counts.messages;
+        result->all_fragments += rank->counts.fragments;
         result->all_bytes += rank->counts.bytes;
     }
     return true;

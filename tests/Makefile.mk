@@ -43,7 +43,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress \
 	tests/mpi/reasons tests/mpi/session \
@@ -56,7 +56,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/codec_faults.test tests/mpi/communicators.test tests/mpi/consensus.test \
 	tests/mpi/demo.test tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
-	tests/mpi/lab_vanish.test tests/mpi/life.test \
+	tests/mpi/lab_vanish.test tests/mpi/life.test tests/mpi/many.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
 	tests/mpi/packages.test \
@@ -68,9 +68,9 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
 	tests/mpi/lib/libmpitest.la
-# What the lab and scripts/gpu-check run is for their tests too.
+# What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
 check_PROGRAMS = $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
-	bench/allreduce bench/exact_call
+	bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts)
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)
 # Tests may run beside others (make -j 2 check), but two of these look at which hosts of a lab there are.
