@@ -111,19 +111,9 @@ static struct cgx_network network_of(double gbit)
         .latency_ns = (uint32_t)(costs->latency * 1e9),
         .message_ns = (uint32_t)((costs->send + costs->receive) * 1e9),
         .operation_ns = (uint32_t)(costs->operation * 1e9),
-        .byte_ps = cgx_cost_byte_ps((uint64_t)(gbit * 1e9)),
+        .byte_ps = (uint32_t)(8e3 / gbit),
         .local_byte_ps = (uint32_t)(1e12 / costs->local_rate),
         .element_ps = (uint32_t)(4e12 / costs->encode + 8e12 / costs->sum + 4e12 / costs->decode)};
-}
-
-static struct cgx_volume volume_of(void)
-{
-    uint64_t buckets = (call.elements + call.bucket_size - 1) / call.bucket_size;
-
-    return (struct cgx_volume){.exact = 4 * call.elements,
-                               .encoded = call.elements * call.bits / 8 + 4 * buckets,
-                               .units = buckets,
-                               .elements = call.elements};
 }
 
 /* A ring of all ranks, in us. */
@@ -139,7 +129,8 @@ static double ring(const struct cgx_network *network, const struct cgx_volume *v
 static bool run(double gbit)
 {
     const struct cgx_network network = network_of(gbit);
-    const struct cgx_volume volume = volume_of();
+    const struct cgx_volume volume =
+        cgx_cost_volume(call.elements, sizeof(float), call.bits, call.bucket_size);
     unsigned nodes = call.ranks / call.members;
     struct scale_result result;
 

@@ -25,11 +25,36 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
     return bytes * byte_ps / 1000;
 }
 
-uint32_t cgx_cost_byte_ps(uint64_t bits_per_second)
-{
-    const uint64_t ps = UINT64_C(8000000000000) / larger(bits_per_second, 8000);
+/* ---- what is reckoned with ---- */
 
-    return (uint32_t)larger(ps, 1);
+/* The largest calls that are looked at, and the smallest that are compressed. */
+#define MOST_ELEMENTS (UINT64_C(1) << 36)
+#define LEAST_ELEMENTS 1024
+
+#define SLOW_BITS UINT64_C(10000000000)
+
+struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
+{
+    const bool slow = bits_per_second <= SLOW_BITS;
+    const uint64_t byte_ps = UINT64_C(8000000000000) / larger(bits_per_second, 8000);
+
+    return (struct cgx_network){.latency_ns = slow ? 50000 : 2000,
+                                .message_ns = slow ? 10000 : 700,
+                                .operation_ns = device ? 10000 : 1000,
+                                .byte_ps = (uint32_t)larger(byte_ps, 1),
+                                .local_byte_ps = device ? 10 : 200,
+                                .element_ps = device ? 32 : 1600};
+}
+
+struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
+                                  unsigned bucket_size)
+{
+    const uint64_t buckets = round_up_division(count, bucket_size);
+
+    return (struct cgx_volume){.exact = count * size,
+                               .encoded = count * bits / 8 + buckets * CGX_BUCKET_HEADER_BYTES,
+                               .units = buckets,
+                               .elements = count};
 }
 
 /* ---- exact ---- */
@@ -139,4 +164,23 @@ unsigned cgx_cost_columns(const struct cgx_network *network, const struct cgx_vo
         }
     }
     return best;
+}
+
+uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
+                        unsigned bucket_size, unsigned nodes, unsigned members, bool grid)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint64_t count = MOST_ELEMENTS; count >= LEAST_ELEMENTS; count /= 2) {
+        struct cgx_volume volume = cgx_cost_volume(count, size, bits, bucket_size);
+        struct cgx_arrangement arrangement = {nodes, members, nodes};
+
+        if (grid)
+            arrangement.columns = cgx_cost_columns(network, &volume, nodes, members);
+        if (cgx_cost_compressed(network, &volume, &arrangement) >=
+            cgx_cost_exact(network, &volume, nodes, members))
+            return least;
+        least = count;
+    }
+    return least;
 }

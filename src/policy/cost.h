@@ -8,7 +8,7 @@
 #ifndef CGX_POLICY_COST_H
 #define CGX_POLICY_COST_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cgx_network {
@@ -33,8 +33,13 @@ struct cgx_arrangement {
     unsigned nodes, members, columns;
 };
 
-/* A link of BITS per second as its byte_ps; at least 1. */
-uint32_t cgx_cost_byte_ps(uint64_t bits_per_second);
+/* A network of so many bits per second at each interface: above 10 Gbit/s one whose adapters send
+ * by themselves, below it TCP through the kernel; DEVICE: the codec is that of a GPU. */
+struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device);
+
+/* COUNT elements of SIZE bytes, as BITS of each in buckets. */
+struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
+                                  unsigned bucket_size);
 
 /* In ns: by the best of recursive doubling, Rabenseifner's algorithm and a ring. */
 uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -51,5 +56,11 @@ uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volu
 /* The columns with which a compressed call takes least; NODES: rows do not pay. */
 unsigned cgx_cost_columns(const struct cgx_network *network, const struct cgx_volume *volume,
                           unsigned nodes, unsigned members);
+
+/* The least power of two from which on all powers of two of elements, of SIZE bytes and as BITS of
+ * each in buckets, take less compressed than exact. UINT64_MAX: there is none. GRID: rows may be
+ * formed where they pay. */
+uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
+                        unsigned bucket_size, unsigned nodes, unsigned members, bool grid);
 
 #endif
