@@ -126,12 +126,11 @@ static double ring(const struct cgx_network *network, const struct cgx_volume *v
     return 2 * ((count - 1) * step + share * network->byte_ps / 1e6);
 }
 
-static bool run(double gbit)
+static bool run(double gbit, unsigned nodes)
 {
     const struct cgx_network network = network_of(gbit);
     const struct cgx_volume volume =
         cgx_cost_volume(call.elements, sizeof(float), call.bits, call.bucket_size);
-    unsigned nodes = call.ranks / call.members;
     struct scale_result result;
 
     call.costs.rate = payload * gbit * 1e9 / 8;
@@ -164,7 +163,10 @@ static bool run_all(void)
                     call.ranks = (unsigned)ranks.values[p];
                     call.members = (unsigned)members.values[l];
                     call.elements = (size_t)sizes.values[b] / 4;
-                    if (!run(rates.values[g]))
+                    if (call.members == 0 || call.ranks % call.members != 0 || call.ranks < 2 ||
+                        call.elements == 0)
+                        continue;
+                    if (!run(rates.values[g], call.ranks / call.members))
                         return false;
                 }
             }
