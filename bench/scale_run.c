@@ -32,7 +32,8 @@ static struct scale_rank *create_rank(unsigned number)
     const struct scale_call *call = scale_world.call;
     struct scale_rank *rank = calloc(1, sizeof *rank);
     struct cgx_needs needs = scale_world.schedule.needs;
-    size_t requests = needs.transfers * 8 + 64;
+    /* More than exchange.c has under way of a transfer. */
+    size_t requests = needs.transfers * 16;
 
     if (!rank)
         return NULL;
