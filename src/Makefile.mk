@@ -58,6 +58,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/adapt_choice.c src/policy/adapt_model.c src/policy/adapt_model.h \
 	src/policy/allocate.c src/policy/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
+	src/policy/cost.c src/policy/cost.h \
 	src/policy/disorder.c src/policy/disorder.h \
 	src/policy/families.c src/policy/families.h \
 	src/policy/finding.h \

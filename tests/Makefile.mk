@@ -22,7 +22,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
 	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
-	tests/unit/consensus tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
+	tests/unit/consensus tests/unit/cost tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
 	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
@@ -37,14 +37,14 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
-	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test \
+	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test tests/unit/scale.test \
 	tests/unit/streams.test tests/unit/supervise.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress tests/mpi/rank_faults \
 	tests/mpi/reasons tests/mpi/session tests/mpi/signals \
@@ -57,7 +57,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/codec_faults.test tests/mpi/communicators.test tests/mpi/consensus.test \
 	tests/mpi/demo.test tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
-	tests/mpi/lab_vanish.test tests/mpi/life.test \
+	tests/mpi/lab_vanish.test tests/mpi/life.test tests/mpi/many.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
 	tests/mpi/packages.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \
@@ -69,9 +69,9 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
 	tests/mpi/lib/libmpitest.la
-# What the lab and scripts/gpu-check run is for their tests too.
+# What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
 check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
-	bench/allreduce bench/exact_call
+	bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts)
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)
 # Tests may run beside others (make -j 2 check), but two of these look at which hosts of a lab there are.

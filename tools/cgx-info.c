@@ -15,6 +15,7 @@
 
 #include "info_link.h"
 #include "info_measure.h"
+#include "info_scale.h"
 #include "info_topology.h"
 
 #include "codec/codec.h"
@@ -38,18 +39,23 @@ extern char **environ;
 #define INTERFACES "/sys/class/net"
 #define EXIT_USAGE 2
 #define LATENCY_US 50 /* of a round of messages, as over Ethernet and TCP */
+#define MODEL_WORDS 3
 
-static const char usage[] = "usage: cgx-info [--settings | --topology | --help | --version]\n"
-                            "       cgx-info --measure [LINK] [--latency US]\n"
-                            "without an option: how the library was built and what it finds here\n"
-                            "  --settings  the CGX_ variables: values, defaults, and what is set\n"
-                            "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
-                            "              which stages calls are summed\n"
-                            "  --measure   how fast this machine compresses, what that makes of a\n"
-                            "              link (10gbit, 1.25GB; default: the fastest here) with\n"
-                            "              a latency of US microseconds, and settings for it\n"
-                            "  --help      this text\n"
-                            "  --version   the version\n";
+static const char usage[] =
+    "usage: cgx-info [--settings | --topology | --help | --version]\n"
+    "       cgx-info --measure [LINK] [--latency US]\n"
+    "       cgx-info --model P L LINK [--latency US]\n"
+    "without an option: how the library was built and what it finds here\n"
+    "  --settings  the CGX_ variables: values, defaults, and what is set\n"
+    "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
+    "              which stages calls are summed\n"
+    "  --measure   how fast this machine compresses, what that makes of a\n"
+    "              link (10gbit, 1.25GB; default: the fastest here) with\n"
+    "              a latency of US microseconds, and settings for it\n"
+    "  --model     what all-reduces of P ranks, L to a node, would take on\n"
+    "              links of LINK Gbit/s, compressed and exact, in a model\n"
+    "  --help      this text\n"
+    "  --version   the version\n";
 
 static void print_machine(void)
 {
@@ -145,22 +151,41 @@ static int print_measure(const char *link, double latency)
     return EXIT_SUCCESS;
 }
 
+/* WORDS: behind --model. The exit status. */
+static int print_model(char *const words[3], double latency)
+{
+    struct cgx_settings settings;
+    struct info_job job = {.latency_us = latency};
+    const char *why;
+
+    if (!info_scale_parse(words, &job, &why)) {
+        fprintf(stderr, "cgx-info: --model P L LINK: %s\n", why);
+        return EXIT_USAGE;
+    }
+    cgx_settings_parse(environ, ignore_problem, NULL, &settings);
+    if (!settings.valid) {
+        fprintf(stderr, "cgx-info: a setting is refused: see cgx-info --settings\n");
+        return EXIT_FAILURE;
+    }
+    info_scale(&settings, &job);
+    return EXIT_SUCCESS;
+}
+
 /* What the command line asks for: a letter, 0 for the build, or '?' for what is none of it. */
 struct request {
     int option;
     const char *link;
-    double latency; /* in us */
+    char **job;     /* of the model: three words */
+    double latency; /* in us; 0: not said */
 };
 
 static struct request read_arguments(int argc, char *argv[])
 {
-    static const struct option options[] = {{"settings", no_argument, NULL, 's'},
-                                            {"topology", no_argument, NULL, 't'},
-                                            {"measure", no_argument, NULL, 'm'},
-                                            {"latency", required_argument, NULL, 'l'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"settings", no_argument, NULL, 's'},      {"topology", no_argument, NULL, 't'},
+        {"measure", no_argument, NULL, 'm'},       {"model", no_argument, NULL, 'p'},
+        {"latency", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0}};
     struct request request = {.latency = 0};
     int option;
     bool sound = true;
@@ -175,10 +200,12 @@ static struct request read_arguments(int argc, char *argv[])
     }
     if (request.option == 'm' && optind < argc)
         request.link = argv[optind++];
-    if (!sound || optind != argc || (request.latency != 0 && request.option != 'm'))
+    request.job = argv + optind;
+    if (request.option == 'p')
+        optind += MODEL_WORDS;
+    if (!sound || optind != argc ||
+        (request.latency != 0 && request.option != 'm' && request.option != 'p'))
         request.option = '?';
-    if (request.latency == 0)
-        request.latency = LATENCY_US;
     return request;
 }
 
@@ -192,7 +219,9 @@ int main(int argc, char *argv[])
     case 't':
         return print_topology();
     case 'm':
-        return print_measure(request.link, request.latency);
+        return print_measure(request.link, request.latency > 0 ? request.latency : LATENCY_US);
+    case 'p':
+        return print_model(request.job, request.latency);
     case 'h':
         fputs(usage, stdout);
         return EXIT_SUCCESS;

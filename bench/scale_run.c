@@ -1,0 +1,250 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdlib.h>
+
+#include "coll/split.h"
+#include "scale_world.h"
+#include "util/settings.h"
+
+struct scale_world scale_world;
+struct scale_rank *scale_now;
+
+/* ---- who is run ---- */
+
+/* Whether RANK has a part of the first slice to sum. */
+static bool owns(unsigned rank)
+{
+    const struct cgx_schedule *schedule = &scale_world.schedule;
+    const struct cgx_nodes *nodes = schedule->nodes;
+    unsigned local = nodes->local[rank];
+    struct cgx_range range;
+
+    if (local >= schedule->shards)
+        return false;
+    range = cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule),
+                           local * nodes->nodes + nodes->node[rank], schedule->slices, 0);
+    return range.end > range.first;
+}
+
+static struct scale_rank *create_rank(unsigned number)
+{
+    const struct scale_call *call = scale_world.call;
+    struct scale_rank *rank = calloc(1, sizeof *rank);
+    struct cgx_needs needs = scale_world.schedule.needs;
+    /* More than exchange.c has under way of a transfer. */
+    size_t requests = needs.transfers * 16;
+
+    if (!rank)
+        return NULL;
+    rank->number = number;
+    rank->backend.ops = &scale_codec;
+    rank->feedback.energies = calloc(scale_world.plan->nsegments, sizeof *rank->feedback.energies);
+    rank->requests = calloc(requests, sizeof *rank->requests);
+    rank->spare = calloc(requests, sizeof *rank->spare);
+    rank->channels = calloc(call->ranks, sizeof *rank->channels);
+    /* Nothing is packed: payloads are zeros here. */
+    needs.packed = 1;
+    scale_world.ranks[number] = scale_world.run[scale_world.nrun++] = rank;
+    if (!rank->requests || !rank->spare || !rank->channels || !rank->feedback.energies ||
+        cgx_scratch_reserve(&rank->scratch, &needs) != CGX_OK)
+        return NULL;
+    for (size_t i = 0; i < requests; i++)
+        rank->spare[rank->nspare++] = (int)(requests - i);
+    for (unsigned peer = 0; peer < call->ranks; peer++) {
+        rank->channels[peer].last_message = &rank->channels[peer].messages;
+        rank->channels[peer].last_receive = &rank->channels[peer].receives;
+    }
+    rank->coll = (struct cgx_coll){.mpi = &scale_mpi,
+                                   .rank = number,
+                                   .pace = {.fragment = call->fragment},
+                                   .schedule = &scale_world.schedule,
+                                   .encoder = &rank->backend,
+                                   .decoder = &rank->backend,
+                                   .scratch = &rank->scratch,
+                                   .input = rank,
+                                   .output = rank,
+                                   .feedback = call->adaptive ? &rank->feedback : NULL,
+                                   .standing = CGX_ABLE};
+    return rank;
+}
+
+static void free_rank(struct scale_rank *rank)
+{
+    if (!rank)
+        return;
+    scale_mpi_release(rank);
+    cgx_scratch_release(&rank->scratch);
+    free(rank->feedback.energies);
+    free(rank->requests);
+    free(rank->spare);
+    free(rank->channels);
+    free(rank);
+}
+
+/* The first node, the last, and some in between. */
+static bool create_ranks(void)
+{
+    const struct scale_call *call = scale_world.call;
+    unsigned nodes = call->ranks / call->members;
+    unsigned run = call->run > 0 && call->run < nodes ? call->run : nodes;
+
+    for (unsigned i = 0; i < run; i++) {
+        unsigned node = run > 1 ? (unsigned)((size_t)i * (nodes - 1) / (run - 1)) : 0;
+
+        for (unsigned local = 0; local < call->members; local++) {
+            if (!create_rank(node * call->members + local))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A run rank of the same place in its node, if there is one that owns a part as GHOST does. */
+static unsigned model_of(unsigned ghost)
+{
+    unsigned members = scale_world.call->members, run = scale_world.nrun / members;
+    unsigned local = ghost % members, any = 0;
+
+    for (unsigned i = 0; i < run; i++) {
+        any = scale_world.run[(ghost / members + i) % run * members + local]->number;
+        if (owns(any) == owns(ghost))
+            return any;
+    }
+    return any;
+}
+
+/* ---- the call ---- */
+
+/* As for a call whose widths are chosen, before the first choice, or for one of a single width. */
+static bool make_schedule(const struct cgx_scheme *scheme)
+{
+    const struct scale_call *call = scale_world.call;
+    const struct cgx_settings settings = {.bits = (int)call->bits,
+                                          .codec =
+                                              call->adaptive ? CGX_FAMILY_AUTO : CGX_FAMILY_MAXMIN,
+                                          .bucket_size = call->bucket_size,
+                                          .adaptive = call->adaptive,
+                                          .adaptive_bits = 0};
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, call->elements);
+    struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
+
+    scale_world.plan = plan;
+    if (!widest)
+        return false;
+    scale_world.schedule = cgx_coll_schedule(widest, scheme, call->staging);
+    cgx_coll_follow(&scale_world.schedule, plan);
+    cgx_plan_free(widest);
+    return true;
+}
+
+static bool open_world(const struct scale_call *call)
+{
+    struct cgx_scheme scheme = {.watched = call->watched,
+                                .inner = call->inner,
+                                .cross = call->cross,
+                                .leaders = call->leaders};
+    int *keys = calloc(call->ranks, sizeof *keys);
+
+    scale_world = (struct scale_world){.call = call};
+    if (!keys)
+        return false;
+    for (unsigned i = 0; i < call->ranks; i++)
+        keys[i] = (int)(i / call->members);
+    scale_world.nodes = cgx_nodes_create(keys, call->ranks);
+    scale_world.flat = cgx_nodes_create(NULL, call->ranks);
+    scale_world.ranks = calloc(call->ranks, sizeof *scale_world.ranks);
+    scale_world.run = calloc(call->ranks, sizeof *scale_world.run);
+    scale_world.models = calloc(call->ranks, sizeof *scale_world.models);
+    free(keys);
+    if (!scale_world.nodes || !scale_world.flat || !scale_world.ranks || !scale_world.run ||
+        !scale_world.models || !scale_network_open())
+        return false;
+    scheme.nodes = scale_world.nodes;
+    scheme.flat = scale_world.flat;
+    if (!make_schedule(&scheme) || !create_ranks())
+        return false;
+    for (unsigned i = 0; i < call->ranks; i++)
+        scale_world.models[i] = scale_world.ranks[i] ? i : model_of(i);
+    return true;
+}
+
+static void close_world(void)
+{
+    for (unsigned i = 0; i < scale_world.nrun; i++)
+        free_rank(scale_world.run[i]);
+    scale_network_close();
+    free(scale_world.ranks);
+    free(scale_world.run);
+    free(scale_world.models);
+    cgx_plan_free(scale_world.plan);
+    cgx_nodes_free(scale_world.nodes);
+    cgx_nodes_free(scale_world.flat);
+}
+
+void scale_run_poll(double time, struct scale_rank *rank)
+{
+    enum cgx_outcome outcome;
+
+    rank->polls = false;
+    if (rank->complete)
+        return;
+    if (rank->clock < time)
+        rank->clock = time;
+    scale_now = rank;
+    rank->complete = cgx_coll_poll(&rank->coll, &outcome);
+    scale_mpi_flush(rank);
+    if (rank->complete && outcome != CGX_OUTCOME_DONE)
+        abort();
+    if (!rank->complete && (rank->ready > 0 || rank->pending == 0)) {
+        rank->polls = true;
+        scale_network_poll(rank->clock, rank);
+    }
+}
+
+static void most(uint64_t *value, uint64_t other)
+{
+    *value = *value > other ? *value : other;
+}
+
+/* False: some rank waits for ever. */
+static bool gather(struct scale_result *result)
+{
+    *result = (struct scale_result){.slices = scale_world.schedule.slices,
+                                    .staging = scale_world.schedule.needs.slots *
+                                               scale_world.schedule.needs.staging};
+    for (unsigned i = 0; i < scale_world.nrun; i++) {
+        const struct scale_rank *rank = scale_world.run[i];
+
+        if (!rank->complete)
+            return false;
+        if (result->seconds < rank->clock)
+            result->seconds = rank->clock;
+        most(&result->messages, rank->counts.messages);
+        most(&result->empty, rank->counts.empty);
+        most(&result->fragments, rank->counts.fragments);
+        most(&result->bytes, rank->counts.bytes);
+        most(&result->polls, rank->counts.polls);
+        most(&result->polled, rank->counts.polled);
+        result->all_fragments += rank->counts.fragments;
+        result->all_bytes += rank->counts.bytes;
+    }
+    return true;
+}
+
+bool scale_run(const struct scale_call *call, struct scale_result *result)
+{
+    bool run = open_world(call);
+
+    for (unsigned i = 0; run && i < scale_world.nrun; i++) {
+        scale_now = scale_world.run[i];
+        cgx_coll_begin(&scale_now->coll);
+        scale_now->polls = true;
+        scale_network_poll(scale_now->clock, scale_now);
+    }
+    while (run && scale_network_step()) {
+    }
+    run = run && gather(result);
+    close_world();
+    return run;
+}

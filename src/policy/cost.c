@@ -1,0 +1,186 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/cost.h"
+
+#include "codec/format.h"
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t round_up_division(uint64_t value, uint64_t divisor)
+{
+    return value / divisor + (value % divisor != 0);
+}
+
+static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
+{
+    return bytes * byte_ps / 1000;
+}
+
+/* ---- what is reckoned with ---- */
+
+/* The largest calls that are looked at, and the smallest that are compressed. */
+#define MOST_ELEMENTS (UINT64_C(1) << 36)
+#define LEAST_ELEMENTS 1024
+
+#define SLOW_BITS UINT64_C(10000000000)
+
+struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
+{
+    const bool slow = bits_per_second <= SLOW_BITS;
+    const uint64_t byte_ps = UINT64_C(8000000000000) / larger(bits_per_second, 8000);
+
+    return (struct cgx_network){.latency_ns = slow ? 50000 : 2000,
+                                .message_ns = slow ? 10000 : 700,
+                                .operation_ns = device ? 10000 : 1000,
+                                .byte_ps = (uint32_t)larger(byte_ps, 1),
+                                .local_byte_ps = device ? 10 : 200,
+                                .element_ps = device ? 32 : 1600};
+}
+
+struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
+                                  unsigned bucket_size)
+{
+    const uint64_t buckets = round_up_division(count, bucket_size);
+
+    return (struct cgx_volume){.exact = count * size,
+                               .encoded = count * bits / 8 + buckets * CGX_BUCKET_HEADER_BYTES,
+                               .units = buckets,
+                               .elements = count};
+}
+
+/* ---- exact ---- */
+
+static unsigned steps_of(unsigned members)
+{
+    unsigned steps = 0;
+
+    while (members > 1u << steps)
+        steps++;
+    return steps;
+}
+
+/* Of the bytes, what one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
+static uint64_t share(uint64_t bytes, uint64_t members)
+{
+    return bytes - bytes / members;
+}
+
+uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
+                        unsigned nodes, unsigned members)
+{
+    const uint64_t step = network->latency_ns + network->message_ns;
+    const uint64_t bytes = volume->exact;
+    uint64_t inside = members > 1 ? 2 * ns(share(bytes, members), network->local_byte_ps) +
+                                        2 * (uint64_t)steps_of(members) * network->message_ns
+                                  : 0;
+    uint64_t doubling = steps_of(nodes) * (step + ns(bytes, network->byte_ps));
+    uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
+
+    /* A ring moves the bytes of halving in more steps. */
+    return inside + smaller(doubling, halving);
+}
+
+/* ---- compressed ---- */
+
+/* What the members of a stage send through. */
+struct way {
+    uint32_t latency_ns, byte_ps;
+    unsigned shared; /* ranks that it is shared by */
+};
+
+/* A reduce-scatter and an allgather of UNITS in BYTES among MEMBERS. An owner has a message with
+ * each member, and where units are fewer than members, another member one with each owner. */
+static uint64_t stage(const struct cgx_network *network, const struct way *way, unsigned members,
+                      uint64_t bytes, uint64_t units)
+{
+    uint64_t owners = smaller(members, larger(units, 1));
+    uint64_t message = round_up_division(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
+    uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
+    uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
+
+    return members < 2 ? 0 : 2 * (way->latency_ns + larger(processor, wire));
+}
+
+uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
+                             const struct cgx_arrangement *arrangement)
+{
+    const unsigned nodes = arrangement->nodes, members = arrangement->members;
+    const unsigned columns = arrangement->columns;
+    const unsigned rows = (unsigned)round_up_division(nodes, columns);
+    const struct way inside = {0, network->local_byte_ps, 1};
+    const struct way between = {network->latency_ns, network->byte_ps, members};
+    uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
+    uint64_t time = volume->elements * network->element_ps / 1000;
+
+    if (members > 1) {
+        time += stage(network, &inside, members, bytes, units);
+        bytes = round_up_division(bytes, members);
+        units = round_up_division(units, members);
+        operations += nodes > 1;
+    }
+    time += stage(network, &between, columns, bytes, units);
+    if (rows > 1) {
+        time += stage(network, &between, rows, round_up_division(bytes, columns),
+                      round_up_division(units, columns));
+        operations++;
+    }
+    return time + operations * network->operation_ns;
+}
+
+uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
+                        unsigned nodes, unsigned members)
+{
+    uint64_t inside = members > 1 ? ns(share(volume->encoded, members), network->local_byte_ps) : 0;
+
+    return 2 * (inside + ns(share(volume->encoded, nodes), network->byte_ps));
+}
+
+unsigned cgx_cost_columns(const struct cgx_network *network, const struct cgx_volume *volume,
+                          unsigned nodes, unsigned members)
+{
+    struct cgx_arrangement arrangement = {nodes, members, nodes};
+    uint64_t least = cgx_cost_compressed(network, volume, &arrangement);
+    unsigned best = nodes;
+
+    for (unsigned columns = 2; columns <= nodes / 2; columns++) {
+        uint64_t time;
+
+        if (nodes % columns != 0)
+            continue;
+        arrangement.columns = columns;
+        time = cgx_cost_compressed(network, volume, &arrangement);
+        if (time < least) {
+            least = time;
+            best = columns;
+        }
+    }
+    return best;
+}
+
+uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
+                        unsigned bucket_size, unsigned nodes, unsigned members, bool grid)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint64_t count = MOST_ELEMENTS; count >= LEAST_ELEMENTS; count /= 2) {
+        struct cgx_volume volume = cgx_cost_volume(count, size, bits, bucket_size);
+        struct cgx_arrangement arrangement = {nodes, members, nodes};
+
+        if (grid)
+            arrangement.columns = cgx_cost_columns(network, &volume, nodes, members);
+        if (cgx_cost_compressed(network, &volume, &arrangement) >=
+            cgx_cost_exact(network, &volume, nodes, members))
+            return least;
+        least = count;
+    }
+    return least;
+}

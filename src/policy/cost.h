@@ -1,0 +1,66 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What an all-reduce takes on a network, compressed and exact, in closed form. Every rank has an
+ * interface or shares that of its node; a message takes a latency, and time of the processors that
+ * send and receive it; bytes wait for each other at the interface, while messages are made. All in
+ * integers, so that ranks that agree on the arguments agree on the result. */
+#ifndef CGX_POLICY_COST_H
+#define CGX_POLICY_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cgx_network {
+    uint32_t latency_ns;    /* of a message, on the way */
+    uint32_t message_ns;    /* of a processor, to send a message and to receive one */
+    uint32_t operation_ns;  /* of an operation of the codec, beside that of its bytes */
+    uint32_t byte_ps;       /* of a node's interface, in each direction */
+    uint32_t local_byte_ps; /* between two ranks of a node */
+    uint32_t element_ps;    /* of the codec, for each element of a buffer: encode, sum, decode */
+};
+
+/* A buffer of a call. */
+struct cgx_volume {
+    uint64_t exact, encoded; /* bytes */
+    uint64_t units;          /* that can have an owner each */
+    uint64_t elements;
+};
+
+/* NODES of MEMBERS ranks each. Between nodes a sum is formed by rows of COLUMNS nodes, and then
+ * between the rows; COLUMNS of NODES: at once. */
+struct cgx_arrangement {
+    unsigned nodes, members, columns;
+};
+
+/* A network of so many bits per second at each interface: above 10 Gbit/s one whose adapters send
+ * by themselves, below it TCP through the kernel; DEVICE: the codec is that of a GPU. */
+struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device);
+
+/* COUNT elements of SIZE bytes, as BITS of each in buckets. */
+struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
+                                  unsigned bucket_size);
+
+/* In ns: by the best of recursive doubling, Rabenseifner's algorithm and a ring. */
+uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
+                        unsigned nodes, unsigned members);
+
+/* In ns: reduce-scatter and allgather of what is encoded, with an owner for each unit at most. */
+uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
+                             const struct cgx_arrangement *arrangement);
+
+/* In ns: that of the encoded bytes at the busiest interface alone. */
+uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
+                        unsigned nodes, unsigned members);
+
+/* The columns with which a compressed call takes least; NODES: rows do not pay. */
+unsigned cgx_cost_columns(const struct cgx_network *network, const struct cgx_volume *volume,
+                          unsigned nodes, unsigned members);
+
+/* The least power of two from which on all powers of two of elements, of SIZE bytes and as BITS of
+ * each in buckets, take less compressed than exact. UINT64_MAX: there is none. GRID: rows may be
+ * formed where they pay. */
+uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
+                        unsigned bucket_size, unsigned nodes, unsigned members, bool grid);
+
+#endif

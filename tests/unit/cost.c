@@ -1,0 +1,128 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What all-reduces take in the library's model: figures worked out by hand, and what must hold of
+ * any network. A link of 8 Gbit/s carries a byte in a ns. */
+#include "policy/cost.h"
+
+#include <stddef.h>
+
+#include "lib/tap.h"
+
+static const struct cgx_network plain = {.latency_ns = 1000,
+                                         .message_ns = 100,
+                                         .operation_ns = 10,
+                                         .byte_ps = 1000,
+                                         .local_byte_ps = 100};
+
+static void test_volume(void)
+{
+    struct cgx_volume volume = cgx_cost_volume(1025, 4, 4, 512);
+
+    ok(volume.exact == 4100 && volume.encoded == 512 + 3 * 4 && volume.units == 3 &&
+           volume.elements == 1025,
+       "codes, and a header for each bucket, also for the last");
+}
+
+static void test_exact(void)
+{
+    const struct cgx_volume small = {.exact = 8}, large = {.exact = 800000};
+
+    ok(cgx_cost_exact(&plain, &small, 8, 1) == 3 * (1100 + 8),
+       "a few bytes take a step for each doubling");
+    ok(cgx_cost_exact(&plain, &large, 8, 1) == 2 * (3 * 1100 + 700000),
+       "many are halved: twice the steps, and each byte twice, but for the own share");
+    ok(cgx_cost_exact(&plain, &large, 8, 4) == 2 * (3 * 1100 + 700000) + 2 * 60000 + 2 * 2 * 100,
+       "inside nodes the same at the speed there");
+}
+
+static void test_compressed(void)
+{
+    const struct cgx_volume volume = {.encoded = 80000, .units = 80};
+    const struct cgx_volume few = {.encoded = 80, .units = 2};
+    const struct cgx_arrangement flat = {8, 1, 8}, grid = {8, 1, 4}, nodes = {8, 4, 8};
+
+    ok(cgx_cost_compressed(&plain, &volume, &flat) == 30 + 2 * (1000 + 7 * 10016),
+       "seven messages with a header each, there and back, and three operations");
+    ok(cgx_cost_compressed(&plain, &volume, &grid) ==
+           40 + 2 * (1000 + 3 * 20016) + 2 * (1000 + 10016),
+       "in a grid three and one, and one more operation");
+    ok(cgx_cost_compressed(&plain, &few, &flat) == 30 + 2 * (1000 + 7 * 100),
+       "small messages take the processor's time");
+    ok(cgx_cost_compressed(&plain, &volume, &nodes) ==
+           40 + 2 * (3 * 20016 / 10) + 2 * (1000 + 4 * 7 * 2516),
+       "the ranks of a node share its interface");
+    ok(cgx_cost_limit(&plain, &volume, 8, 1) == 140000, "the limit is that of the bytes alone");
+}
+
+/* Of nodes of MEMBERS on networks of GBIT. */
+static bool is_monotone(const struct cgx_network *network, unsigned nodes, unsigned members)
+{
+    uint64_t before = 0;
+
+    for (uint64_t count = 1024; count <= UINT64_C(1) << 30; count *= 2) {
+        struct cgx_volume volume = cgx_cost_volume(count, 4, 4, 512);
+        struct cgx_arrangement arrangement = {nodes, members, nodes};
+        uint64_t flat = cgx_cost_compressed(network, &volume, &arrangement), grid;
+
+        arrangement.columns = cgx_cost_columns(network, &volume, nodes, members);
+        grid = cgx_cost_compressed(network, &volume, &arrangement);
+        if (nodes % arrangement.columns != 0 || grid > flat || grid < before ||
+            grid < cgx_cost_limit(network, &volume, nodes, members))
+            return false;
+        before = grid;
+    }
+    return true;
+}
+
+/* From the least size on, and right below it not. */
+static bool is_least(const struct cgx_network *network, unsigned nodes, unsigned members)
+{
+    uint64_t least = cgx_cost_least(network, 4, 4, 512, nodes, members, true);
+
+    for (uint64_t count = 1024; count <= UINT64_C(1) << 30; count *= 2) {
+        struct cgx_volume volume = cgx_cost_volume(count, 4, 4, 512);
+        struct cgx_arrangement arrangement = {nodes, members,
+                                              cgx_cost_columns(network, &volume, nodes, members)};
+        bool faster = cgx_cost_compressed(network, &volume, &arrangement) <
+                      cgx_cost_exact(network, &volume, nodes, members);
+
+        if ((count >= least && !faster) || (2 * count == least && faster))
+            return false;
+    }
+    return true;
+}
+
+static void test_networks(void)
+{
+    static const unsigned jobs[][2] = {{2, 1},   {4, 1},   {7, 1},   {64, 8},
+                                       {512, 1}, {512, 8}, {4096, 1}};
+    static const unsigned rates[] = {1, 10, 25, 100, 400};
+    bool monotone = true, least = true, grows = true;
+
+    for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
+        struct cgx_network network = cgx_cost_network(rates[r] * UINT64_C(1000000000), true);
+
+        for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++) {
+            monotone = monotone && is_monotone(&network, jobs[j][0], jobs[j][1]);
+            least = least && is_least(&network, jobs[j][0], jobs[j][1]);
+        }
+        grows = grows && cgx_cost_least(&network, 4, 4, 512, 4096, 1, false) >
+                             cgx_cost_least(&network, 4, 4, 512, 64, 1, false);
+    }
+    ok(monotone, "more elements never take less, a grid is chosen only where it takes less, and "
+                 "nothing takes less than the limit");
+    ok(least, "the least size is where compressing begins to pay");
+    ok(grows, "it grows with the ranks");
+    ok(cgx_cost_network(UINT64_C(100000000000), true).byte_ps == 80, "100 Gbit/s are 80 ps a byte");
+    ok(cgx_cost_network(UINT64_MAX, true).byte_ps == 1, "no link takes no time");
+}
+
+int main(void)
+{
+    test_volume();
+    test_exact();
+    test_compressed();
+    test_networks();
+    return done_testing();
+}

@@ -1,0 +1,114 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "info_scale.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info_link.h"
+
+#include "policy/cost.h"
+#include "util/parse.h"
+
+#define MOST_RANKS (1 << 20)
+#define LEAST_BYTES (UINT64_C(64) << 10)
+#define MOST_BYTES (UINT64_C(256) << 20)
+
+/* ---- what is asked ---- */
+
+static bool parse_count(const char *word, unsigned *count)
+{
+    unsigned long value;
+
+    if (strspn(word, "0123456789") != strlen(word) || strlen(word) == 0 || strlen(word) > 8)
+        return false;
+    value = strtoul(word, NULL, 10);
+    *count = (unsigned)value;
+    return value >= 1 && value <= MOST_RANKS;
+}
+
+/* A number alone is of Gbit/s. */
+static bool parse_link(const char *word, double *bits_per_second)
+{
+    double gbit, bytes;
+
+    if (cgx_parse_positive(word, &gbit)) {
+        *bits_per_second = gbit * 1e9;
+        return gbit <= 1e5;
+    }
+    if (!info_link_parse(word, &bytes))
+        return false;
+    *bits_per_second = 8 * bytes;
+    return bytes <= 1e14;
+}
+
+bool info_scale_parse(char *const words[3], struct info_job *job, const char **why)
+{
+    if (!parse_count(words[0], &job->ranks) || job->ranks < 2)
+        *why = "P, the number of ranks, is from 2 to 1048576";
+    else if (!parse_count(words[1], &job->members) || job->ranks % job->members != 0)
+        *why = "L, the ranks of a node, is a number that divides P";
+    else if (!parse_link(words[2], &job->bits_per_second))
+        *why = "LINK is Gbit/s, as 100, or a speed, as 25gbit or 1.25GB";
+    else
+        return true;
+    return false;
+}
+
+/* ---- the table ---- */
+
+static void print_size(uint64_t bytes)
+{
+    if (bytes >= UINT64_C(1) << 20)
+        printf("%5" PRIu64 " MiB", bytes >> 20);
+    else
+        printf("%5" PRIu64 " KiB", bytes >> 10);
+}
+
+static void print_row(const struct cgx_settings *settings, const struct cgx_network *network,
+                      const struct info_job *job, uint64_t bytes, uint64_t least)
+{
+    const unsigned nodes = job->ranks / job->members;
+    const struct cgx_volume volume = cgx_cost_volume(
+        bytes / sizeof(float), sizeof(float), (unsigned)settings->bits, settings->bucket_size);
+    const struct cgx_arrangement arrangement = {
+        nodes, job->members, cgx_cost_columns(network, &volume, nodes, job->members)};
+    uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);
+    uint64_t compressed = cgx_cost_compressed(network, &volume, &arrangement);
+    uint64_t limit = cgx_cost_limit(network, &volume, nodes, job->members);
+    char how[32] = "SRA";
+
+    if (arrangement.columns < nodes)
+        snprintf(how, sizeof how, "grid %ux%u", nodes / arrangement.columns, arrangement.columns);
+    print_size(bytes);
+    printf("  %12.1f  %12.1f  %12.1f  %-12s  %6.2f  %s\n", (double)exact / 1e3,
+           (double)compressed / 1e3, (double)limit / 1e3, how, (double)exact / (double)compressed,
+           volume.elements >= least && volume.elements >= settings->minimal_size ? "compressed"
+                                                                                 : "exact");
+}
+
+void info_scale(const struct cgx_settings *settings, const struct info_job *job)
+{
+    const bool device = settings->buffers != CGX_BUFFERS_HOST;
+    struct cgx_network network = cgx_cost_network((uint64_t)job->bits_per_second, device);
+    uint64_t least;
+
+    if (job->latency_us > 0)
+        network.latency_ns = (uint32_t)(job->latency_us * 1e3);
+    least = cgx_cost_least(&network, sizeof(float), (unsigned)settings->bits, settings->bucket_size,
+                           job->ranks / job->members, job->members, true);
+    printf("# %u ranks, %u to a node, %g Gbit/s at each node, %g us a message on the way and %g us "
+           "of a processor\n",
+           job->ranks, job->members, job->bits_per_second / 1e9, network.latency_ns / 1e3,
+           network.message_ns / 1e3);
+    printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n",
+           (unsigned)settings->bits, settings->bucket_size,
+           device ? "in GPU memory" : "in host memory");
+    printf("%9s  %12s  %12s  %12s  %-12s  %6s  %s\n", "size", "exact", "compressed", "its limit",
+           "algorithm", "faster", "best");
+    for (uint64_t bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= 4)
+        print_row(settings, &network, job, bytes, least);
+}
