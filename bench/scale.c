@@ -84,7 +84,7 @@ static struct scale_call call = {.run = 3,
                                  .fragment = (size_t)1 << 20,
                                  .adaptive = true,
                                  .watched = true,
-                                 .absolute = true};
+                                 .absolute = false};
 static double payload = 1;
 
 static bool read_list(const char *text, struct list *list)
