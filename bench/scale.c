@@ -83,8 +83,7 @@ static struct scale_call call = {.run = 3,
                                  .staging = (size_t)64 << 20,
                                  .fragment = (size_t)1 << 20,
                                  .adaptive = true,
-                                 .watched = true,
-                                 .absolute = true};
+                                 .watched = true};
 static double payload = 1;
 
 static bool read_list(const char *text, struct list *list)

@@ -40,7 +40,6 @@ struct scale_call {
     size_t staging, fragment;
     bool adaptive; /* widths are chosen: there is room for all, and energies are sent */
     bool watched;
-    bool absolute; /* peers are sent to in the order of their numbers */
     struct scale_costs costs;
 };
 

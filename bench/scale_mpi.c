@@ -61,8 +61,6 @@ static unsigned distance(unsigned from, unsigned to)
 {
     unsigned ranks = scale_world.call->ranks;
 
-    if (scale_world.call->absolute)
-        return to + 1;
     return (to + ranks - from) % ranks;
 }
 
@@ -137,32 +135,12 @@ static void mirror_to(double time, struct scale_rank *to, unsigned from,
     }
 }
 
-static void mirror_absolute(double time, const struct scale_message *message)
-{
-    unsigned ranks = scale_world.call->ranks;
-
-    for (unsigned r = 0; scale_world.nrun < ranks && r < scale_world.nrun; r++) {
-        unsigned to = scale_world.run[r]->number;
-
-        if (to + 1 <= message->after || to + 1 > message->key)
-            continue;
-        for (unsigned from = 0; from < ranks; from++) {
-            if (!scale_world.ranks[from] && scale_world.models[from] == message->from)
-                mirror_to(time, scale_world.run[r], from, message);
-        }
-    }
-}
-
 void scale_mpi_mirror(double time, const struct scale_message *message)
 {
     unsigned ranks = scale_world.call->ranks;
 
-    if (scale_world.call->absolute) {
-        mirror_absolute(time, message);
-        return;
-    }
     for (unsigned r = 0; scale_world.nrun < ranks && r < scale_world.nrun; r++) {
-        for (unsigned key = message->after + 1; key <= message->key && key < ranks; key++) {
+        for (unsigned key = message->after + 1; key <= message->key; key++) {
             unsigned from = (scale_world.run[r]->number + ranks - key) % ranks;
 
             if (!scale_world.ranks[from] && scale_world.models[from] == message->from)
@@ -182,7 +160,7 @@ void scale_mpi_flush(struct scale_rank *rank)
     *mark = (struct scale_message){.from = rank->number,
                                    .seq = rank->seq,
                                    .after = rank->key,
-                                   .key = scale_world.call->ranks,
+                                   .key = scale_world.call->ranks - 1,
                                    .bytes = CGX_MESSAGE_HEADER_BYTES};
     scale_network_mark(rank->clock, mark);
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* SRA: every member sends its part of each block to the block's owner, who has them all to sum at
- * once, and then sends the sum to all. */
+ * once, and then sends the sum to all. Some block has an owner, who hears of all members and is
+ * heard by all, so that what ranks say reaches everyone without messages of empty blocks. */
 #include "coll/stage.h"
 
 /* The foreign blocks, which lie together. */
@@ -34,22 +35,28 @@ static const struct cgx_block *own_of(const struct cgx_stage *stage)
     return stage->self < stage->nblocks ? &stage->blocks[stage->self] : NULL;
 }
 
+/* Nobody has anything of it: no message with it is sent. */
+static bool is_empty(const struct cgx_block *block)
+{
+    return block->npieces == 0;
+}
+
+/* Of all members, peers are taken from the next one on, so that no two begin with the same. */
 static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
     const struct cgx_block *own = own_of(stage);
     size_t at = stage->incoming;
 
     (void)round;
-    for (unsigned member = 0; member < stage->size; member++) {
+    for (unsigned i = 1; i < stage->size; i++) {
+        unsigned member = (stage->self + i) % stage->size;
         unsigned peer = cgx_stage_rank(slice, stage, member);
 
-        if (member == stage->self)
-            continue;
-        if (own) {
-            cgx_slice_receive(slice, peer, own, at);
-            at += CGX_MESSAGE_HEADER_BYTES + own->bytes;
-        }
-        if (member < stage->nblocks)
+        if (own && !is_empty(own))
+            cgx_slice_receive(slice, peer, own,
+                              at + (member - (member > stage->self)) *
+                                       (CGX_MESSAGE_HEADER_BYTES + own->bytes));
+        if (member < stage->nblocks && !is_empty(&stage->blocks[member]))
             cgx_slice_send(slice, peer, &stage->blocks[member]);
     }
 }
@@ -60,7 +67,7 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
     size_t extent;
 
     (void)round;
-    if (!own)
+    if (!own || is_empty(own))
         return;
     extent = CGX_MESSAGE_HEADER_BYTES + own->bytes;
     cgx_stage_store(slice, stage, stage->incoming, (stage->size - 1) * extent);
@@ -71,15 +78,16 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
 
 static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
+    const struct cgx_block *own = own_of(stage);
+
     (void)round;
-    for (unsigned member = 0; member < stage->size; member++) {
+    for (unsigned i = 1; i < stage->size; i++) {
+        unsigned member = (stage->self + i) % stage->size;
         unsigned peer = cgx_stage_rank(slice, stage, member);
 
-        if (member == stage->self)
-            continue;
-        if (member < stage->nblocks)
+        if (member < stage->nblocks && !is_empty(&stage->blocks[member]))
             cgx_slice_receive(slice, peer, &stage->blocks[member], stage->blocks[member].message);
-        if (own_of(stage))
+        if (own && !is_empty(own))
             cgx_slice_send(slice, peer, own_of(stage));
     }
 }
