@@ -115,6 +115,15 @@ enum cgx_operation {
     CGX_OPERATIONS
 };
 
+/* What the host codec does from time to time while it is at work, so that messages move on: after
+ * every CGX_MEANWHILE_ELEMENTS elements or somewhat more, with the caller's floating-point modes.
+ * It must leave alone what the work reads and writes. */
+struct cgx_meanwhile {
+    void (*poll)(void *state);
+    void *state;
+};
+#define CGX_MEANWHILE_ELEMENTS 32768
+
 /* One operation. Elements may be misaligned; payloads, raw sources and samples are aligned to 16
  * bytes. No operation reads or writes outside the pieces it is given; none keeps a pointer. */
 struct cgx_work {
@@ -128,8 +137,9 @@ struct cgx_work {
     void *out;
     const struct cgx_shown *ranges; /* show */
     size_t nranges;
-    struct cgx_residuals residuals; /* encode, reduce */
-    struct cgx_history history;     /* encode, reduce, measure, decode; not with residuals */
+    struct cgx_residuals residuals;        /* encode, reduce */
+    struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */
+    const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices do nothing meanwhile */
 };
 
 /* The host codec with one set of kernels (host_kernels.h). */

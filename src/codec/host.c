@@ -18,7 +18,7 @@ enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_wo
     union cgx_float_state caller;
 
     cgx_float_enter(&caller);
-    status = cgx_host_run(&codec->kernels, work);
+    status = cgx_host_run(&codec->kernels, work, &caller);
     cgx_float_leave(&caller);
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "codec/codec.h"
 #include "codec/quant.h"
+#include "util/float_state.h"
 
 /* In the caller's buffer, which may be misaligned, and codes taken several at a time. */
 typedef float cgx_float32 __attribute__((aligned(1), may_alias));
@@ -116,7 +117,9 @@ static inline struct cgx_extremes cgx_extremes_with(struct cgx_extremes extremes
     return extremes;
 }
 
-/* Carries out WORK with KERNELS, as cgx_codec_run but for the floating-point modes. */
-enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work);
+/* Carries out WORK with KERNELS, as cgx_codec_run but for the floating-point modes, which have been
+ * entered; what is done meanwhile has those of CALLER. */
+enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
+                             union cgx_float_state *caller);
 
 #endif

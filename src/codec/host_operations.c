@@ -332,13 +332,14 @@ static void pad(const struct run *run)
     memset(at + end, 0, layout->bytes - end);
 }
 
-static enum cgx_status run_rotated(const struct run *run, const struct operation *operation)
+static enum cgx_status run_rotated(struct run *run, const struct operation *operation)
 {
     for (size_t i = 0; operation->rotated && i < run->walk.layout.buckets; i++) {
         struct cgx_bucket bucket = cgx_walk_bucket(&run->walk, i);
 
         if (operation->rotated(&run->walk, run->work, &bucket) != CGX_OK)
             return CGX_ERR_FORMAT;
+        cgx_walk_pass(&run->walk, run->work, bucket.count);
     }
     return CGX_OK;
 }
@@ -351,6 +352,7 @@ static enum cgx_status run_piece(struct run *run, const struct operation *operat
     if (cgx_encoding_is_exact(run->walk.piece->bits)) {
         if (operation->exact)
             operation->exact(run);
+        cgx_walk_pass(&run->walk, run->work, run->walk.piece->count);
         return CGX_OK;
     }
     if (cgx_encoding_is_rotated(run->walk.piece->bits))
@@ -363,18 +365,20 @@ static enum cgx_status run_piece(struct run *run, const struct operation *operat
 
         if (operation->bucket(run, &bucket) != CGX_OK)
             return CGX_ERR_FORMAT;
+        cgx_walk_pass(&run->walk, run->work, bucket.count);
     }
     return CGX_OK;
 }
 
-enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work)
+enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
+                             union cgx_float_state *caller)
 {
     const struct operation *operation = &operations[work->operation];
     struct run run;
 
     if (!operation->bucket)
         return CGX_ERR_INVALID;
-    run.walk = (struct cgx_walk){.kernels = kernels, .coding = work->coding};
+    run.walk = (struct cgx_walk){.kernels = kernels, .coding = work->coding, .caller = caller};
     run.work = work;
     run.samples = 0;
     for (size_t i = 0; i < work->npieces; i++) {

@@ -32,6 +32,19 @@ struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
     return bucket;
 }
 
+void cgx_walk_pass(struct cgx_walk *walk, const struct cgx_work *work, size_t count)
+{
+    const struct cgx_meanwhile *meanwhile = work->meanwhile;
+
+    walk->passed += count;
+    if (!meanwhile || walk->passed < CGX_MEANWHILE_ELEMENTS)
+        return;
+    walk->passed = 0;
+    cgx_float_leave(walk->caller);
+    meanwhile->poll(meanwhile->state);
+    cgx_float_enter(walk->caller);
+}
+
 const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
                                           size_t p, size_t first)
 {

@@ -15,6 +15,8 @@ struct cgx_walk {
     const struct cgx_piece *piece;
     struct cgx_layout layout;
     uint32_t key; /* of the signs of rotated encodings */
+    union cgx_float_state *caller;
+    size_t passed; /* elements, since WORK's meanwhile was called last */
 };
 
 /* One bucket of the piece; the places are bytes from the start of the payload area. */
@@ -41,6 +43,9 @@ void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece);
 
 /* Bucket INDEX of the piece, which is not exact. */
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index);
+
+/* COUNT more elements are done: it may be time for WORK's meanwhile. */
+void cgx_walk_pass(struct cgx_walk *walk, const struct cgx_work *work, size_t count);
 
 /* Where element INDEX of the caller's buffer is. */
 static inline const unsigned char *cgx_walk_element(const struct cgx_walk *walk, const void *buffer,

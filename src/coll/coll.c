@@ -48,8 +48,6 @@ static void start(const struct cgx_coll *coll, unsigned number)
     struct cgx_slice *slice = slice_of(coll, number);
     int64_t begun = cgx_trace_now();
 
-    if (number >= coll->schedule->slices)
-        return;
     cgx_slice_begin(coll, number, slice);
     slice->begun = begun;
     /* The slot's last slice may still be decoded from what is about to be overwritten; a backend
@@ -61,6 +59,52 @@ static void start(const struct cgx_coll *coll, unsigned number)
     }
     cgx_stages_start(slice);
 }
+
+/* ---- work that may be put off ---- */
+
+static bool is_by_host(const struct cgx_coll *coll)
+{
+    return coll->standing == CGX_ABLE && coll->encoder == cgx_backend_host() &&
+           coll->decoder == coll->encoder;
+}
+
+/* Moves the messages of the slice that is under way, and nothing else. */
+static void move_on(void *state)
+{
+    struct cgx_coll *coll = state;
+    bool complete;
+
+    if (!coll->state.failed)
+        coll->state.failed = cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK;
+}
+
+/* Does what is next of the work around the slice that is under way: decodes the slice before it,
+ * then starts the one after it, in the same slot. False: nothing is left. */
+static bool catch_up(struct cgx_coll *coll)
+{
+    const struct cgx_meanwhile meanwhile = {move_on, coll};
+    struct cgx_slice *undecoded = coll->state.undecoded;
+
+    if (!undecoded && (coll->state.started >= coll->schedule->slices ||
+                       coll->state.started > coll->state.slice + 1))
+        return false;
+    coll->state.meanwhile = slice_of(coll, coll->state.slice)->posted ? &meanwhile : NULL;
+    coll->state.undecoded = NULL;
+    if (!undecoded)
+        start(coll, coll->state.started++);
+    else if (cgx_slice_decode(undecoded) != CGX_OK)
+        coll->state.lost = true;
+    coll->state.meanwhile = NULL;
+    return true;
+}
+
+static void catch_up_all(struct cgx_coll *coll)
+{
+    while (catch_up(coll))
+        ;
+}
+
+/* ---- what comes of slices ---- */
 
 /* Whether the first slice shows that the call must not be compressed. */
 static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
@@ -99,7 +143,10 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
     if (coll->state.consensus)
         return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
-    coll->state.lost = slice->lost || cgx_slice_decode(slice) != CGX_OK;
+    if (slice->lost)
+        coll->state.lost = true;
+    else
+        coll->state.undecoded = slice;
     return CGX_OUTCOME_DONE;
 }
 
@@ -128,13 +175,17 @@ static void trace(const struct cgx_slice *slice)
                                                   .row = (uint8_t)(1 + slice->slot_number)});
 }
 
-/* Slice NUMBER is under way; the one after it is started. */
+/* Slice NUMBER is under way; the one after it is started, and the one before it decoded. */
 static void take_up(struct cgx_coll *coll, unsigned number)
 {
     struct cgx_slice *slice = slice_of(coll, number);
 
+    /* What the last slice is to tell others must be known before its messages are sent. */
+    if (number > 0 && (!coll->state.puts_off || number + 1 == coll->schedule->slices))
+        catch_up_all(coll);
     coll->state.slice = number;
-    start(coll, number + 1);
+    if (!coll->state.puts_off)
+        catch_up_all(coll);
     /* What not all ranks know becomes known to them in the next slice. */
     if (coll->state.lost || coll->state.consensus)
         cgx_slice_decline(slice, CGX_DECLINED);
@@ -145,7 +196,9 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
 {
     int64_t ended;
 
-    if (outcome != CGX_OUTCOME_DONE)
+    if (outcome == CGX_OUTCOME_DONE)
+        catch_up_all(coll);
+    else
         cgx_feedback_void(coll);
     ended = cgx_trace_now();
     if (coll->state.backends > 0 && drain(coll) != CGX_OK)
@@ -174,7 +227,8 @@ void cgx_coll_begin(struct cgx_coll *coll)
     coll->state.hash = hash_of(coll);
     cgx_feedback_begin(coll);
     begin_backends(coll);
-    start(coll, 0);
+    coll->state.puts_off = is_by_host(coll);
+    start(coll, coll->state.started++);
     take_up(coll, 0);
 }
 
@@ -184,9 +238,14 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     bool complete;
 
     *outcome = CGX_OUTCOME_BROKEN;
-    if (cgx_stages_poll(slice, &complete) == CGX_OK) {
-        if (!complete)
+    if (!coll->state.failed && cgx_stages_poll(slice, &complete) == CGX_OK) {
+        if (!complete) {
+            /* Decoding goes with the reduce-scatter, encoding with the allgather. */
+            if (coll->state.undecoded || slice->number == 0 || !cgx_slice_is_early(slice))
+                catch_up(coll);
             return false;
+        }
+        catch_up_all(coll);
         *outcome = conclude(coll, slice);
     }
     coll->sent += slice->sent;

@@ -4,8 +4,9 @@
 /* The compressed all-reduce of one recurring buffer over a private communicator: which algorithm,
  * in how many slices, and what is done when a rank cannot serve.
  *
- * While one slice is on the wire the next is encoded and the last decoded, as far as the backends
- * queue their work.
+ * While one slice is on the wire the next is encoded and the last decoded: backends of devices
+ * queue that work, and the host does it while the messages of an exchange are under way, and polls
+ * them now and then.
  *
  * No rank ever leaves the schedule: one that cannot serve sends headers only, with a flag that
  * every stage passes on. */
@@ -94,6 +95,11 @@ struct cgx_coll {
         uint32_t hash;     /* of the plan and the history's age, in every message */
         unsigned backends; /* that have begun */
         unsigned slice;    /* number of the one that is under way */
+        bool puts_off;     /* work is done by the host, and so while messages are under way */
+        unsigned started;  /* slices, in order */
+        struct cgx_slice *undecoded;           /* the last that is over, if it is to be decoded */
+        const struct cgx_meanwhile *meanwhile; /* while messages are under way */
+        bool failed;                           /* MPI has, in what was done meanwhile */
         /* Why the next slice is declined, if it is. */
         bool lost;      /* this rank has no result, and not all ranks know */
         bool consensus; /* the call must not be compressed, and not all ranks may know */

@@ -212,8 +212,8 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     coll->scratch->sources[0] = NULL;
     if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &coding, pieces, block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
-                                              .residuals = residuals, .history = coll->history}) ==
-            CGX_OK &&
+                                              .residuals = residuals, .history = coll->history,
+                                              .meanwhile = coll->state.meanwhile}) == CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
         measure(slice, &coding, block, 0, 1);
     else
@@ -300,7 +300,8 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     status = decoder->ops->run(decoder, slice->slot_number,
                                &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
                                                   slice->pieces, .in = staging, .out = coll->output,
-                                                  .history = coll->history});
+                                                  .history = coll->history,
+                                                  .meanwhile = coll->state.meanwhile});
     cgx_trace_span(CGX_TRACE_DECODE, begun, slice->number, slice->slot_number);
     return status;
 }

@@ -123,8 +123,51 @@ static void test(const struct cgx_codec *codec, enum cgx_dtype dtype, enum cgx_r
        data_roundings[rounding]);
 }
 
+/* ---- what is done while the codec is at work ---- */
+
+struct seen {
+    unsigned times, modes;
+    bool kept;
+};
+
+static void look(void *state)
+{
+    struct seen *seen = state;
+
+    seen->times++;
+    seen->kept = seen->kept && mode_get() == seen->modes;
+}
+
+static void test_meanwhile(void)
+{
+    enum { MANY = 4 * CGX_MEANWHILE_ELEMENTS };
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32, .bucket_size = 512};
+    const struct cgx_piece piece = {.count = MANY, .bits = 4};
+    unsigned char *alone = calloc(MANY, 1), *polled = calloc(MANY, 1);
+    float *values = calloc(MANY, sizeof *values);
+    struct seen seen = {0, mode_set(3), true};
+    const struct cgx_meanwhile meanwhile = {look, &seen};
+    struct cgx_work work = {CGX_ENCODE, &coding, &piece, 1, .in = values, .out = alone};
+
+    mode_reset();
+    data_fill(DATA_GAUSSIAN, 1, values, MANY);
+    cgx_codec_run(cgx_codec_host(), &work);
+    work.out = polled;
+    work.meanwhile = &meanwhile;
+    mode_set(3);
+    cgx_codec_run(cgx_codec_host(), &work);
+    mode_reset();
+    ok(seen.times == 4, "%d elements: messages move on 4 times (%u)", MANY, seen.times);
+    ok(seen.kept, "which is done with the caller's modes");
+    ok(memcmp(alone, polled, MANY) == 0, "and changes no byte");
+    free(alone);
+    free(polled);
+    free(values);
+}
+
 int main(void)
 {
     data_test_all(test);
+    test_meanwhile();
     return done_testing();
 }
