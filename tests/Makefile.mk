@@ -32,7 +32,8 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
-	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
+	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
+	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
 	tests/unit/topo tests/unit/topo_machine tests/unit/watch
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
@@ -128,6 +129,7 @@ tests_unit_pull_SOURCES = tests/unit/pull.c tests/unit/loopback.c tests/unit/loo
 tests_unit_exchange_SOURCES = tests/unit/exchange.c tests/unit/loopback.c tests/unit/loopback.h
 tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
 tests_unit_stages_SOURCES = tests/unit/stages.c $(scene_sources)
+tests_unit_stages_empty_SOURCES = tests/unit/stages_empty.c $(scene_sources)
 tests_unit_stages_faults_SOURCES = tests/unit/stages_faults.c $(scene_sources)
 tests_unit_stages_rotated_SOURCES = tests/unit/stages_rotated.c $(scene_sources)
 tests_unit_stages_sparse_SOURCES = tests/unit/stages_sparse.c $(scene_sources)

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* SRA: every member sends its part of each block to the block's owner, who has them all to sum at
- * once, and then sends the sum to all. Some block has an owner, who hears of all members and is
- * heard by all, so that what ranks say reaches everyone without messages of empty blocks. */
+ * once, and then sends the sum to all. Of an empty block there are no messages: a block that is not
+ * empty has an owner who hears of all members and is heard by all, so that their flags reach
+ * everyone. */
 #include "coll/stage.h"
 
 /* The foreign blocks, which lie together. */
@@ -30,44 +31,48 @@ static unsigned rounds(const struct cgx_stage *stage)
     return 1;
 }
 
-static const struct cgx_block *own_of(const struct cgx_stage *stage)
+/* The block of MEMBER that messages are sent of; NULL: there are none. Of a slice without a single
+ * piece headers are sent, since they may have flags. */
+static const struct cgx_block *block_of(const struct cgx_slice *slice,
+                                        const struct cgx_stage *stage, unsigned member)
 {
-    return stage->self < stage->nblocks ? &stage->blocks[stage->self] : NULL;
-}
+    const struct cgx_block *block = &stage->blocks[member];
 
-/* Nobody has anything of it: no message with it is sent. */
-static bool is_empty(const struct cgx_block *block)
-{
-    return block->npieces == 0;
+    return member < stage->nblocks && (block->npieces > 0 || slice->pieces == 0) ? block : NULL;
 }
 
 /* Of all members, peers are taken from the next one on, so that no two begin with the same. */
+static unsigned peer_at(const struct cgx_stage *stage, unsigned turn)
+{
+    return (stage->self + turn) % stage->size;
+}
+
 static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = own_of(stage);
-    size_t at = stage->incoming;
+    const struct cgx_block *own = block_of(slice, stage, stage->self);
+    size_t extent = own ? CGX_MESSAGE_HEADER_BYTES + own->bytes : 0;
 
     (void)round;
-    for (unsigned i = 1; i < stage->size; i++) {
-        unsigned member = (stage->self + i) % stage->size;
+    for (unsigned turn = 1; turn < stage->size; turn++) {
+        unsigned member = peer_at(stage, turn);
         unsigned peer = cgx_stage_rank(slice, stage, member);
+        unsigned place = member - (member > stage->self); /* in the order of members */
+        const struct cgx_block *block = block_of(slice, stage, member);
 
-        if (own && !is_empty(own))
-            cgx_slice_receive(slice, peer, own,
-                              at + (member - (member > stage->self)) *
-                                       (CGX_MESSAGE_HEADER_BYTES + own->bytes));
-        if (member < stage->nblocks && !is_empty(&stage->blocks[member]))
-            cgx_slice_send(slice, peer, &stage->blocks[member]);
+        if (own)
+            cgx_slice_receive(slice, peer, own, stage->incoming + place * extent);
+        if (block)
+            cgx_slice_send(slice, peer, block);
     }
 }
 
 static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = own_of(stage);
+    const struct cgx_block *own = block_of(slice, stage, stage->self);
     size_t extent;
 
     (void)round;
-    if (!own || is_empty(own))
+    if (!own)
         return;
     extent = CGX_MESSAGE_HEADER_BYTES + own->bytes;
     cgx_stage_store(slice, stage, stage->incoming, (stage->size - 1) * extent);
@@ -78,17 +83,18 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
 
 static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = own_of(stage);
+    const struct cgx_block *own = block_of(slice, stage, stage->self);
 
     (void)round;
-    for (unsigned i = 1; i < stage->size; i++) {
-        unsigned member = (stage->self + i) % stage->size;
+    for (unsigned turn = 1; turn < stage->size; turn++) {
+        unsigned member = peer_at(stage, turn);
         unsigned peer = cgx_stage_rank(slice, stage, member);
+        const struct cgx_block *block = block_of(slice, stage, member);
 
-        if (member < stage->nblocks && !is_empty(&stage->blocks[member]))
-            cgx_slice_receive(slice, peer, &stage->blocks[member], stage->blocks[member].message);
-        if (own && !is_empty(own))
-            cgx_slice_send(slice, peer, own_of(stage));
+        if (block)
+            cgx_slice_receive(slice, peer, block, block->message);
+        if (own)
+            cgx_slice_send(slice, peer, own);
     }
 }
 
