@@ -316,15 +316,9 @@ static int iprobe(int from, int tag, cgx_mpi_comm comm, int *flag)
     return CGX_MPI_SUCCESS;
 }
 
-static void clear_requests(void *requests, size_t given)
-{
-    memset(requests, 0, given * sizeof(int));
-}
-
 const struct cgx_mpi scale_mpi = {.UNDEFINED = NONE_LEFT,
                                   .request_bytes = sizeof(int),
                                   .status_bytes = sizeof(int),
-                                  .clear_requests = clear_requests,
                                   .Iprobe = iprobe,
                                   .Isend = send,
                                   .Irecv = receive,

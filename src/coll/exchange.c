@@ -11,7 +11,10 @@
 
 #include "coll/shm.h"
 
-#define WINDOW 8 /* fragments of one transfer that are under way */
+/* The most fragments of one transfer that are under way, and of all of many, which have one each at
+ * the least. */
+#define WINDOW 8
+#define SLOTS 2048
 
 /* Polls without progress before the processor is given away, and before the rank sleeps if it
  * shares one. */
@@ -19,31 +22,38 @@
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
 
-/* Slot t * WINDOW + i is the ith of transfer t. */
 struct cgx_exchange {
-    size_t most;                        /* transfers */
-    unsigned char *requests, *statuses; /* the MPI's own */
-    int *indices;
+    size_t most;   /* transfers */
+    size_t window; /* fragments of each */
+    /* By slot: the request of a fragment, the MPI's own, and whose it is. */
+    unsigned char *requests;
+    struct cgx_transfer **owners;
+    unsigned char *statuses; /* of those that are complete, the MPI's own, and ... */
+    int *indices;            /* ... their slots */
     /* What is under way. */
     struct cgx_transports transports;
     struct cgx_transfer *transfers;
     size_t ntransfers;
-    bool fragments; /* some may be */
-    unsigned idle;  /* polls without progress, since the last */
+    size_t nfragments; /* in the first so many slots */
+    unsigned idle;     /* polls without progress, since the last */
 };
 
 struct cgx_exchange *cgx_exchange_create(size_t transfers)
 {
     struct cgx_exchange *exchange = calloc(1, sizeof *exchange);
-    size_t slots = transfers * WINDOW;
+    size_t window = transfers * WINDOW > SLOTS ? SLOTS / transfers : WINDOW;
+    size_t slots;
 
     if (!exchange)
         return NULL;
     exchange->most = transfers;
+    exchange->window = window > 0 ? window : 1;
+    slots = transfers * exchange->window;
     exchange->requests = calloc(slots, CGX_MPI_REQUEST_MOST);
+    exchange->owners = calloc(slots, sizeof *exchange->owners);
     exchange->statuses = calloc(slots, CGX_MPI_STATUS_MOST);
     exchange->indices = calloc(slots, sizeof *exchange->indices);
-    if (!exchange->requests || !exchange->statuses || !exchange->indices) {
+    if (!exchange->requests || !exchange->owners || !exchange->statuses || !exchange->indices) {
         cgx_exchange_free(exchange);
         return NULL;
     }
@@ -55,6 +65,7 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
     if (!exchange)
         return;
     free(exchange->requests);
+    free(exchange->owners);
     free(exchange->statuses);
     free(exchange->indices);
     free(exchange);
@@ -62,14 +73,20 @@ void cgx_exchange_free(struct cgx_exchange *exchange)
 
 /* ---- fragments ---- */
 
-/* The next fragment of TRANSFER goes into slot INDEX. */
-static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t index)
+static unsigned char *request_of(const struct cgx_exchange *exchange, size_t slot)
+{
+    return exchange->requests + slot * exchange->transports.mpi->request_bytes;
+}
+
+/* The next fragment of TRANSFER goes into SLOT. */
+static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *transfer, size_t slot)
 {
     const struct cgx_transports *by = &exchange->transports;
-    void *request = exchange->requests + index * by->mpi->request_bytes;
+    void *request = request_of(exchange, slot);
     size_t begin = transfer->posted, left = transfer->bytes - begin;
     size_t end = begin + (left < by->pace.fragment ? left : by->pace.fragment);
 
+    exchange->owners[slot] = transfer;
     transfer->posted = end;
     if (transfer->direction == CGX_TRANSFER_RECEIVE)
         return by->mpi->Irecv(transfer->data + begin, (int)(end - begin), by->mpi->BYTE,
@@ -89,21 +106,23 @@ static int post_first(struct cgx_exchange *exchange, int direction)
 
         if ((int)transfer->direction != direction || transfer->pending)
             continue;
-        for (size_t i = 0; i < WINDOW && transfer->posted < transfer->bytes; i++) {
-            int code = post_fragment(exchange, transfer, t * WINDOW + i);
+        for (size_t i = 0; i < exchange->window && transfer->posted < transfer->bytes; i++) {
+            int code = post_fragment(exchange, transfer, exchange->nfragments);
 
             if (code != CGX_MPI_SUCCESS)
                 return code;
+            exchange->nfragments++;
         }
     }
     return CGX_MPI_SUCCESS;
 }
 
-/* Takes note of the completed slot INDEX and posts the next fragment into it. */
-static int advance(struct cgx_exchange *exchange, int index, const void *status)
+/* Takes note of the completed fragment of SLOT and posts the transfer's next into it, or leaves it
+ * without an owner. */
+static int advance(struct cgx_exchange *exchange, size_t slot, const void *status)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
-    struct cgx_transfer *transfer = &exchange->transfers[index / WINDOW];
+    struct cgx_transfer *transfer = exchange->owners[slot];
     int count, code;
 
     if (transfer->direction == CGX_TRANSFER_RECEIVE) {
@@ -112,26 +131,43 @@ static int advance(struct cgx_exchange *exchange, int index, const void *status)
             return code;
         transfer->filled += (size_t)count;
     }
-    return transfer->posted < transfer->bytes ? post_fragment(exchange, transfer, (size_t)index)
-                                              : CGX_MPI_SUCCESS;
+    if (transfer->posted < transfer->bytes)
+        return post_fragment(exchange, transfer, slot);
+    exchange->owners[slot] = NULL;
+    return CGX_MPI_SUCCESS;
+}
+
+/* Moves the last fragments into slots that have none, since a poll takes time for every slot. */
+static void close_gaps(struct cgx_exchange *exchange)
+{
+    size_t slot = 0;
+
+    while (slot < exchange->nfragments) {
+        size_t last = exchange->nfragments - 1;
+
+        if (exchange->owners[slot]) {
+            slot++;
+            continue;
+        }
+        exchange->owners[slot] = exchange->owners[last];
+        memmove(request_of(exchange, slot), request_of(exchange, last),
+                exchange->transports.mpi->request_bytes);
+        exchange->nfragments--;
+    }
 }
 
 /* Completes what has come of the fragments; *DONE: how many. */
 static int advance_fragments(struct cgx_exchange *exchange, int *done)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
-    int code = mpi->Testsome((int)(exchange->ntransfers * WINDOW), exchange->requests, done,
-                             exchange->indices, exchange->statuses);
+    int code = mpi->Testsome((int)exchange->nfragments, exchange->requests, done, exchange->indices,
+                             exchange->statuses);
 
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    if (*done == mpi->UNDEFINED) { /* there are no more */
-        exchange->fragments = false;
-        *done = 0;
-    }
     for (int i = 0; code == CGX_MPI_SUCCESS && i < *done; i++)
-        code = advance(exchange, exchange->indices[i],
+        code = advance(exchange, (size_t)exchange->indices[i],
                        exchange->statuses + (size_t)i * mpi->status_bytes);
+    if (*done > 0)
+        close_gaps(exchange);
     return code;
 }
 
@@ -240,9 +276,8 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
     exchange->transports = *transports;
     exchange->transfers = transfers;
     exchange->ntransfers = ntransfers;
-    exchange->fragments = true;
+    exchange->nfragments = 0;
     exchange->idle = 0;
-    transports->mpi->clear_requests(exchange->requests, ntransfers * WINDOW);
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
@@ -261,14 +296,14 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
     size_t left, shared = advance_shared(exchange, &left);
     int done = 0, code = CGX_MPI_SUCCESS, flag;
 
-    if (exchange->fragments)
+    if (exchange->nfragments > 0)
         code = advance_fragments(exchange, &done);
     else if (left > 0 && shared == 0)
         /* With no request of ours Testsome may not poll, nor may a probe that finds a message, such
          * as one of the next stage. */
         code = by->mpi->Iprobe(by->mpi->ANY_SOURCE, by->tag + CGX_TAG_NEVER, by->comm, &flag);
     exchange->idle = shared > 0 || done > 0 ? 0 : exchange->idle + 1;
-    *complete = !exchange->fragments && left == 0;
+    *complete = exchange->nfragments == 0 && left == 0;
     return status_of(exchange, code);
 }
 

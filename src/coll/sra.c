@@ -41,10 +41,16 @@ static const struct cgx_block *block_of(const struct cgx_slice *slice,
     return member < stage->nblocks && (block->npieces > 0 || slice->pieces == 0) ? block : NULL;
 }
 
-/* Of all members, peers are taken from the next one on, so that no two begin with the same. */
-static unsigned peer_at(const struct cgx_stage *stage, unsigned turn)
+/* The members that this one sends to and hears from in TURN of an exchange: no two begin with the
+ * same, and messages come about in the order that they are waited for. */
+static unsigned receiver(const struct cgx_stage *stage, unsigned turn)
 {
     return (stage->self + turn) % stage->size;
+}
+
+static unsigned sender(const struct cgx_stage *stage, unsigned turn)
+{
+    return (stage->self + stage->size - turn) % stage->size;
 }
 
 static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
@@ -54,15 +60,15 @@ static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsi
 
     (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
-        unsigned member = peer_at(stage, turn);
-        unsigned peer = cgx_stage_rank(slice, stage, member);
-        unsigned place = member - (member > stage->self); /* in the order of members */
-        const struct cgx_block *block = block_of(slice, stage, member);
+        unsigned to = receiver(stage, turn), from = sender(stage, turn);
+        unsigned place = from - (from > stage->self); /* in the order of members */
+        const struct cgx_block *block = block_of(slice, stage, to);
 
         if (own)
-            cgx_slice_receive(slice, peer, own, stage->incoming + place * extent);
+            cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), own,
+                              stage->incoming + place * extent);
         if (block)
-            cgx_slice_send(slice, peer, block);
+            cgx_slice_send(slice, cgx_stage_rank(slice, stage, to), block);
     }
 }
 
@@ -87,14 +93,13 @@ static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsig
 
     (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
-        unsigned member = peer_at(stage, turn);
-        unsigned peer = cgx_stage_rank(slice, stage, member);
-        const struct cgx_block *block = block_of(slice, stage, member);
+        unsigned to = receiver(stage, turn), from = sender(stage, turn);
+        const struct cgx_block *block = block_of(slice, stage, from);
 
         if (block)
-            cgx_slice_receive(slice, peer, block, block->message);
+            cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), block, block->message);
         if (own)
-            cgx_slice_send(slice, peer, own);
+            cgx_slice_send(slice, cgx_stage_rank(slice, stage, to), own);
     }
 }
 

@@ -210,14 +210,6 @@ static uintptr_t handle_at(const void *address)
     return (uintptr_t)(intptr_t)native;
 }
 
-static HANDLE null_request;
-
-static void clear_requests(void *requests, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        memcpy((char *)requests + i * sizeof null_request, &null_request, sizeof null_request);
-}
-
 /* ---- the table ---- */
 
 static const char *translate(struct cgx_mpi *table, void *library)
@@ -241,7 +233,6 @@ static const char *translate(struct cgx_mpi *table, void *library)
     table->call_op = call_op;
     table->handle = handle;
     table->handle_at = handle_at;
-    table->clear_requests = clear_requests;
     table->request_bytes = sizeof(HANDLE);
     table->status_bytes = STATUS_BYTES;
     table->GPU_query_support =

@@ -60,7 +60,6 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->SUM = OP(0x58000003);
     table->INFO_NULL = WORD(cgx_mpi_info, 0x1c000000);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x54000001);
-    null_request = 0x2c000000;
     table->IN_PLACE = (void *)(intptr_t)-1;
     table->ANY_SOURCE = -2;
     table->UNDEFINED = -32766;

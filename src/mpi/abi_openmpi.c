@@ -74,7 +74,6 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->BOR = find(library, "ompi_mpi_op_bor", &missing);
     table->INFO_NULL = find(library, "ompi_mpi_info_null", &missing);
     table->ERRORS_RETURN = find(library, "ompi_mpi_errors_return", &missing);
-    null_request = find(library, "ompi_request_null", &missing);
     set_constants(table);
     table->COMM_TYPE_SHARED = 0;
     table->COMBINER_NAMED = 0;

@@ -49,7 +49,6 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->BOR = OP(0x29);
     table->INFO_NULL = WORD(cgx_mpi_info, 0x130);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);
-    null_request = (void *)0x180;
     set_constants(table);
     table->COMM_TYPE_SHARED = 221;
     table->COMBINER_NAMED = 101;

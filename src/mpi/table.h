@@ -115,9 +115,7 @@ struct cgx_mpi {
                   cgx_mpi_op op, int root, cgx_mpi_comm comm);
 
     /* Arrays of requests and of statuses are the library's own: as many times request_bytes and
-     * status_bytes. The first makes COUNT requests MPI_REQUEST_NULL; the last finds nothing out but
-     * lets MPI move on. */
-    void (*clear_requests)(void *requests, size_t count);
+     * status_bytes. The last finds nothing out but lets MPI move on. */
     int (*Isend)(const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag,
                  cgx_mpi_comm comm, void *request);
     int (*Irecv)(void *buf, int count, cgx_mpi_datatype datatype, int source, int tag,

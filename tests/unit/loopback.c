@@ -205,15 +205,9 @@ static int loopback_iprobe(int from, int tag, cgx_mpi_comm comm, int *flag)
     return CGX_MPI_SUCCESS;
 }
 
-static void loopback_clear_requests(void *requests, size_t count)
-{
-    memset(requests, 0, count * sizeof(int));
-}
-
 const struct cgx_mpi loopback_mpi = {.UNDEFINED = NONE_LEFT,
                                      .request_bytes = sizeof(int),
                                      .status_bytes = sizeof(int),
-                                     .clear_requests = loopback_clear_requests,
                                      .Iprobe = loopback_iprobe,
                                      .Isend = loopback_send,
                                      .Irecv = loopback_receive,
