@@ -60,6 +60,17 @@ static void start(const struct cgx_coll *coll, unsigned number)
     cgx_stages_start(slice);
 }
 
+/* Of SLICE, whose work is over. */
+static void trace(const struct cgx_slice *slice)
+{
+    if (slice->begun != 0)
+        cgx_trace_record((struct cgx_trace_event){.begin = slice->begun,
+                                                  .bytes = slice->sent,
+                                                  .slice = slice->number,
+                                                  .kind = CGX_TRACE_SLICE,
+                                                  .row = (uint8_t)(1 + slice->slot_number)});
+}
+
 /* ---- work that may be put off ---- */
 
 static bool is_by_host(const struct cgx_coll *coll)
@@ -90,10 +101,12 @@ static bool catch_up(struct cgx_coll *coll)
         return false;
     coll->state.meanwhile = slice_of(coll, coll->state.slice)->posted ? &meanwhile : NULL;
     coll->state.undecoded = NULL;
-    if (!undecoded)
+    if (!undecoded) {
         start(coll, coll->state.started++);
-    else if (cgx_slice_decode(undecoded) != CGX_OK)
-        coll->state.lost = true;
+    } else {
+        coll->state.lost |= cgx_slice_decode(undecoded) != CGX_OK;
+        trace(undecoded);
+    }
     coll->state.meanwhile = NULL;
     return true;
 }
@@ -163,16 +176,6 @@ static enum cgx_status drain(const struct cgx_coll *coll)
             status = CGX_ERR_DEVICE;
     }
     return status;
-}
-
-static void trace(const struct cgx_slice *slice)
-{
-    if (slice->begun != 0)
-        cgx_trace_record((struct cgx_trace_event){.begin = slice->begun,
-                                                  .bytes = slice->sent,
-                                                  .slice = slice->number,
-                                                  .kind = CGX_TRACE_SLICE,
-                                                  .row = (uint8_t)(1 + slice->slot_number)});
 }
 
 /* Slice NUMBER is under way; the one after it is started, and the one before it decoded. */
@@ -249,7 +252,8 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
         *outcome = conclude(coll, slice);
     }
     coll->sent += slice->sent;
-    trace(slice);
+    if (coll->state.undecoded != slice)
+        trace(slice);
     if (*outcome == CGX_OUTCOME_DONE && slice->number + 1 < coll->schedule->slices) {
         take_up(coll, slice->number + 1);
         return false;
