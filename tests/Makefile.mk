@@ -47,7 +47,8 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
-	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress tests/mpi/rank_faults \
+	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/pass_messages tests/mpi/pass_objects \
+	tests/mpi/progress tests/mpi/rank_faults \
 	tests/mpi/reasons tests/mpi/session tests/mpi/signals \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
@@ -61,7 +62,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/lab_vanish.test tests/mpi/life.test tests/mpi/many.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
-	tests/mpi/packages.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \
+	tests/mpi/packages.test tests/mpi/pass_through.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \
 	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
@@ -150,6 +151,7 @@ tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \
+	tests/mpi/lib/families.c tests/mpi/lib/families.h \
 	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/repeat.c \
 	tests/mpi/lib/repeat.h tests/mpi/lib/sum.c \
 	tests/mpi/lib/sum.h tests/mpi/lib/traffic.c tests/mpi/lib/traffic.h
