@@ -26,7 +26,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
-	tests/unit/recurrence_positions tests/unit/residuals tests/unit/room \
+	tests/unit/recurrence_positions tests/unit/residuals tests/unit/residuals_room tests/unit/room \
 	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
 	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
