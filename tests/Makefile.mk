@@ -27,7 +27,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
-	tests/unit/recurrence_positions tests/unit/residuals tests/unit/room \
+	tests/unit/recurrence_positions tests/unit/residuals tests/unit/residuals_room tests/unit/room \
 	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
 	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
@@ -53,6 +53,8 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
 	tests/mpi/types_classify tests/mpi/warmup
+storm_programs = tests/storm/storm
+storm_scripts = tests/storm/storm.test
 mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rules.test \
 	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/clients.test \
@@ -73,8 +75,8 @@ check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreferen
 	tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
 check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
-	bench/allreduce bench/exact_call bench/scale
-dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts)
+	$(storm_programs) bench/allreduce bench/exact_call bench/scale
+dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts) $(storm_scripts)
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)
 # Tests may run beside others (make -j 2 check), but two of these look at which hosts of a lab there are.
 tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
@@ -88,6 +90,7 @@ tests_unit_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la tests/unit/lib
 tests_unit_streams_libs = $(tests_unit_libs)
 bench_libs = $(tests_unit_libs)
 tests_mpi_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
+tests_storm_libs = $(tests_mpi_libs)
 tests_softcuda_libs = $(tests_unit_libs)
 tests_ptx_libs = $(tests_unit_libs)
 $(check_PROGRAMS) $(EXTRA_PROGRAMS): \
@@ -181,6 +184,11 @@ tests_mpi_find_private_LDADD =
 
 # Not in a library, where MPI_Allreduce would be the MPI's own.
 tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi/lib/player.h
+
+tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/draw.h \
+	tests/storm/episode.c tests/storm/episode.h tests/storm/hint.c tests/storm/hint.h \
+	tests/storm/make.c tests/storm/make.h tests/storm/oracle.c tests/storm/oracle.h \
+	tests/storm/quantisations.c tests/storm/quantisations.h
 
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h tests/mpi/lib/steps.c \

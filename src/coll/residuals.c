@@ -25,9 +25,11 @@ static struct span chunks_span(const struct cgx_schedule *schedule, unsigned fir
     unsigned chunks = cgx_schedule_chunks(schedule);
     struct cgx_range from = cgx_split_part(plan, chunks, first, 1, 0);
     struct cgx_range to = cgx_split_part(plan, chunks, last, 1, 0);
-    size_t end = to.end * plan->unit;
+    size_t begin = from.first * plan->unit, end = to.end * plan->unit;
 
-    return (struct span){from.first * plan->unit, end < plan->count ? end : plan->count};
+    /* Empty chunks may begin behind the buffer, where its last unit ends. */
+    return (struct span){begin < plan->count ? begin : plan->count,
+                         end < plan->count ? end : plan->count};
 }
 
 /* What a rank quantises. */

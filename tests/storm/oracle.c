@@ -1,0 +1,265 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/lib/check.h"
+#include "quantisations.h"
+
+enum { UNIT = 4096 }; /* whole buckets of any size */
+
+/* A part of the buffer: the inputs of all ranks and what is known of their sum. */
+struct unit {
+    const struct oracle *oracle;
+    size_t count;
+    double *inputs; /* of rank p: [p * UNIT, ...) */
+    double *sum;
+    double *magnitude; /* of all inputs to an element, together */
+    double *result;
+};
+
+/* What an element may be off that was rounded and not quantised. */
+static double rounding(const struct unit *unit, size_t i, double error)
+{
+    const struct oracle *oracle = unit->oracle;
+    enum element type = oracle->scheme.type;
+    double magnitude = unit->magnitude[i] + error, allowed = oracle->ranks * 0x1p-23 * magnitude;
+
+    /* Partial sums that are sent as they are, or that an op has formed, are of the type. */
+    if (type != ELEMENT_FLOAT32)
+        allowed += oracle->ranks * element_half_ulp(type, magnitude);
+    return allowed + element_half_ulp(type, fabs(unit->sum[i]) + allowed + error);
+}
+
+/* Whether the library may take elements FIRST to END - 1 for a bucket that is not finite, with
+ * quantised sums ERROR off at most. */
+static bool is_fragile(const struct unit *unit, size_t first, size_t end, double error)
+{
+    const struct oracle *oracle = unit->oracle;
+    double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
+    bool flat = (oracle->nodes == 1 && !oracle->scheme.ring) ||
+                (oracle->nodes == oracle->ranks && !oracle->cross_ring);
+
+    for (size_t i = first; i < end; i++) {
+        double reached = unit->magnitude[i];
+
+        if (flat && !oracle->feedback && !oracle->own_op) {
+            reached = fabs(unit->sum[i]);
+            for (int p = 0; p < oracle->ranks; p++)
+                reached = fmax(reached, fabs(unit->inputs[(size_t)p * UNIT + i]));
+        }
+        if (!(unit->magnitude[i] < INFINITY) || !(reached + 4 * error < limit * (1 - 0x1p-7)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the exact sum is not finite, and by so much that no rounding makes it finite. */
+static bool overflows(const struct unit *unit, size_t i, double error)
+{
+    double sum = unit->sum[i];
+
+    if (!isfinite(sum))
+        return true;
+    sum = copysign(fmax(fabs(sum) - rounding(unit, i, 0) - error, 0), sum);
+    return !isfinite(element_round(unit->oracle->scheme.type, sum));
+}
+
+/* Elements FIRST to END - 1 of the unit, whose sum was quantised with ERROR at most: that of each
+ * element or, ROTATED, the root of the sum of their squares. */
+static void judge_bucket(const struct unit *unit, size_t first, size_t end, double error,
+                         bool rotated, struct oracle_verdict *verdict)
+{
+    bool fragile = is_fragile(unit, first, end, error);
+    double squares = 0, slack = 0, most = -1;
+    struct oracle_verdict worst = {.right = true};
+
+    for (size_t i = first; i < end; i++) {
+        double result = unit->result[i], exact = unit->sum[i], off = fabs(result - exact);
+        double allowed = rounding(unit, i, error);
+        struct oracle_verdict wrong = {false, true, i, result, exact, allowed + error};
+        bool bad = isfinite(result) ? overflows(unit, i, rotated ? error : 0) ||
+                                          (!rotated && off > allowed + error)
+                                    : !fragile;
+
+        if (bad) {
+            *verdict = wrong;
+            return;
+        }
+        if (!rotated || !isfinite(result))
+            continue;
+        squares += off * off;
+        slack += allowed * allowed;
+        if (off > most) {
+            most = off;
+            worst = wrong;
+        }
+    }
+    if (sqrt(squares) > error + sqrt(slack))
+        *verdict = worst;
+}
+
+/* The whole unit, in buckets of one family. */
+static struct oracle_verdict judge_family(const struct unit *unit, bool rotated)
+{
+    struct scheme scheme = unit->oracle->scheme;
+    struct oracle_verdict verdict = {.right = true};
+    size_t bucket = rotated ? 1024 : scheme.bucket;
+
+    if (!rotated)
+        scheme.rotated = 0;
+    for (size_t first = 0; first < unit->count && verdict.right; first += bucket) {
+        size_t end = first + bucket < unit->count ? first + bucket : unit->count;
+        bool skipped =
+            scheme.skip_incomplete && end - first < bucket && unit->oracle->maxmin == !rotated;
+        double error = 0;
+
+        if (scheme.bits < 32 && unit->oracle->ranks > 1 && !skipped)
+            error =
+                quantisations_error(unit->oracle, &scheme, unit->inputs + first, UNIT, end - first);
+        judge_bucket(unit, first, end, error, rotated, &verdict);
+    }
+    return verdict;
+}
+
+/* Sums of a part of the ranks may be beyond the type where the sum of all is not. */
+static bool is_exact(const struct unit *unit, size_t i)
+{
+    double off = fabs(unit->result[i] - unit->sum[i]);
+
+    if (!isfinite(unit->result[i]))
+        return !isfinite(
+            element_round(unit->oracle->scheme.type, unit->magnitude[i] * (1 + 0x1p-20)));
+    return !overflows(unit, i, 0) && off <= rounding(unit, i, 0);
+}
+
+static struct oracle_verdict judge_unit(const struct unit *unit)
+{
+    const struct oracle *oracle = unit->oracle;
+    struct oracle_verdict verdict = {.right = true};
+    bool exact = true;
+
+    for (size_t i = 0; i < unit->count && exact; i++)
+        exact = is_exact(unit, i);
+    if (exact)
+        return verdict;
+    if (oracle->maxmin)
+        verdict = judge_family(unit, false);
+    if (oracle->scheme.rotated > 0 && (!oracle->maxmin || !verdict.right)) {
+        struct oracle_verdict other = judge_family(unit, true);
+
+        if (other.right || !oracle->maxmin)
+            verdict = other;
+    }
+    verdict.compressed = true;
+    return verdict;
+}
+
+static void fill(struct unit *unit, const struct placed *sum, size_t first, const void *result)
+{
+    for (size_t i = 0; i < unit->count; i++) {
+        unit->sum[i] = unit->magnitude[i] = 0;
+        for (int p = 0; p < unit->oracle->ranks; p++) {
+            double input = data_value(sum->kind, sum->type, sum->seed, p, first + i);
+
+            unit->inputs[(size_t)p * UNIT + i] = input;
+            unit->sum[i] += input;
+            unit->magnitude[i] += fabs(input);
+        }
+        unit->result[i] = element_load(sum->type, result, first + i);
+    }
+}
+
+struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct placed *sum, int rank,
+                                   const void *result)
+{
+    struct oracle_verdict verdict = {.right = true};
+    double *memory = check_memory((size_t)(oracle->ranks + 3) * UNIT * sizeof(double));
+    struct unit unit = {.oracle = oracle,
+                        .inputs = memory + (size_t)3 * UNIT,
+                        .sum = memory,
+                        .magnitude = memory + UNIT,
+                        .result = memory + (size_t)2 * UNIT};
+
+    for (size_t k = (size_t)rank; k * UNIT < sum->count && verdict.right;
+         k += (size_t)oracle->ranks) {
+        struct oracle_verdict here;
+
+        unit.count = sum->count - k * UNIT < UNIT ? sum->count - k * UNIT : UNIT;
+        fill(&unit, sum, k * UNIT, result);
+        here = judge_unit(&unit);
+        here.compressed |= verdict.compressed;
+        here.element += k * UNIT;
+        verdict = here;
+    }
+    free(memory);
+    return verdict;
+}
+
+/* ---- settings ---- */
+
+static bool is_set(const char *name, const char *value)
+{
+    const char *text = getenv(name);
+
+    return text && strcmp(text, value) == 0;
+}
+
+void oracle_set(struct oracle *oracle, unsigned bits, const char *codec)
+{
+    static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
+    bool adaptive = is_set("CGX_ADAPTIVE", "1");
+
+    oracle->scheme.bits = bits;
+    oracle->scheme.rotated = 0;
+    oracle->maxmin = true;
+    if (strcmp(codec, "maxmin") == 0 || bits > 5 || oracle->history)
+        return;
+    oracle->scheme.rotated = errors[bits - 1];
+    oracle->maxmin = strcmp(codec, "auto") == 0 || adaptive;
+}
+
+/* Nodes of COMM, by the ranks that its members have in the world: PER_NODE there; 0: one node. */
+static void find_nodes(struct oracle *oracle, int per_node, MPI_Comm comm)
+{
+    int ranks[ORACLE_RANKS], world[ORACLE_RANKS];
+    MPI_Group all, group;
+
+    PMPI_Comm_group(MPI_COMM_WORLD, &all);
+    PMPI_Comm_group(comm, &group);
+    for (int i = 0; i < oracle->ranks; i++)
+        ranks[i] = i;
+    PMPI_Group_translate_ranks(group, oracle->ranks, ranks, all, world);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&all);
+    for (int i = 0; i < oracle->ranks; i++) {
+        int like = 0;
+
+        while (like < i && (per_node == 0 ? 0 : world[like] / per_node) !=
+                               (per_node == 0 ? 0 : world[i] / per_node))
+            like++;
+        oracle->node[i] = like < i ? oracle->node[like] : oracle->nodes++;
+    }
+}
+
+struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
+{
+    struct oracle oracle = {.scheme = scheme_from_environment(type),
+                            .feedback = is_set("CGX_ERROR_FEEDBACK", "1"),
+                            .history = is_set("CGX_HISTORY", "1"),
+                            .cross_ring = is_set("CGX_CROSS_REDUCTION_TYPE", "RING")};
+    const char *codec = getenv("CGX_CODEC"), *widths = getenv("CGX_ADAPTIVE_BITS");
+    const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
+    bool adaptive = is_set("CGX_ADAPTIVE", "1");
+
+    PMPI_Comm_size(comm, &oracle.ranks);
+    find_nodes(&oracle, is_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
+    oracle.scheme.bucket = bucket ? (size_t)atoi(bucket) : 512;
+    oracle_set(&oracle, adaptive && widths ? (unsigned)atoi(widths) : oracle.scheme.bits,
+               codec ? codec : "auto");
+    return oracle;
+}

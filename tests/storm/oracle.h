@@ -1,0 +1,51 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What a sum may be, whatever the library did to form it: worked out in float64 from its manual and
+ * from the data, and sharing nothing with it. A compressed sum is within the error that all
+ * quantisations on its way allow, those with residuals or a history of sums included; where the
+ * exact sum is not finite the result is not finite; and it is not finite elsewhere only in a bucket
+ * that has or nearly has such an element. */
+#ifndef TESTS_STORM_ORACLE_H
+#define TESTS_STORM_ORACLE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mpi/lib/bound.h"
+#include "mpi/lib/placed.h"
+
+enum { ORACLE_RANKS = 8 };
+
+/* How a sum may have been formed. */
+struct oracle {
+    struct scheme scheme; /* bits: the least width that a segment may have; rotated: its error */
+    bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
+    bool feedback, history;
+    bool cross_ring;
+    bool own_op; /* an op of the program's, which rounds to the type after each addition */
+    int ranks;
+    int node[ORACLE_RANKS]; /* by rank, numbered from 0 */
+    int nodes;
+};
+
+/* What is known of the job's settings from the environment. NODE of ORACLE is COMM's. */
+struct oracle oracle_from_environment(enum element type, MPI_Comm comm);
+
+/* Sets the least width and the families that there are with it: CODEC is as in CGX_CODEC. */
+void oracle_set(struct oracle *oracle, unsigned bits, const char *codec);
+
+struct oracle_verdict {
+    bool right;
+    bool compressed; /* some element differs from the exact sum by more than rounding, or is NaN */
+    /* Where it is not right: */
+    size_t element;
+    double result, exact, allowed;
+};
+
+/* RESULT of SUM, of which this rank of the communicator judges a share. */
+struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct placed *sum, int rank,
+                                   const void *result);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "quantisations.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of a bucket what one rank, or one node, brings, and how far that may be off already. */
+struct operand {
+    const double *values;
+    double error;
+};
+
+struct bucket {
+    const struct oracle *oracle;
+    const struct scheme *scheme;
+    size_t count;
+};
+
+static double norm_of(const double *values, size_t count)
+{
+    double squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        squares += values[i] * values[i];
+    return sqrt(squares);
+}
+
+/* By how much more a quantisation makes OPERAND be off. With error feedback what was lost before is
+ * added first, but no more of it, in norm, than there is of the bucket. */
+static double rotated_loss(const struct bucket *bucket, struct operand operand)
+{
+    double norm = norm_of(operand.values, bucket->count) + operand.error;
+    double added = bucket->oracle->feedback ? norm : 0;
+
+    norm += added;
+    return added + 4 * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
+}
+
+static double maxmin_loss(const struct bucket *bucket, struct operand operand)
+{
+    const struct oracle *oracle = bucket->oracle;
+    double min = operand.values[0], max = min, error = operand.error, added = 0, widest = 1;
+    double share = (bucket->scheme->stochastic ? 1 : 0.5) * (1 + 0x1p-8);
+
+    for (size_t i = 1; i < bucket->count; i++) {
+        min = operand.values[i] < min ? operand.values[i] : min;
+        max = operand.values[i] > max ? operand.values[i] : max;
+    }
+    if (oracle->feedback)
+        added = norm_of(operand.values, bucket->count) + error * sqrt((double)bucket->count);
+    /* Elements are divided by up to as much as they are multiplied by again. */
+    if (oracle->history) {
+        widest = fmin(252, 1.05 * (1 + 8 * sqrt((double)bucket->scheme->bucket)));
+        min = fmin(min, 0);
+        max = fmax(max, 0);
+    }
+    error += added;
+    if (max > min || error > 0)
+        error += oracle->ranks * 0x1p-23 * fmax(fabs(min), fabs(max));
+    return added + share * widest * bound_step(bucket->scheme, min - error, max + error);
+}
+
+static double loss(const struct bucket *bucket, struct operand operand)
+{
+    return bucket->scheme->rotated > 0 ? rotated_loss(bucket, operand)
+                                       : maxmin_loss(bucket, operand);
+}
+
+/* Scatter-reduce-allgather: all operands but the owner's, whoever that is, are quantised. */
+static double scattered(const struct bucket *bucket, const struct operand *operands, int n,
+                        bool raw)
+{
+    double error = 0, least = INFINITY;
+
+    for (int i = 0; i < n; i++) {
+        double lost = raw ? 0 : loss(bucket, operands[i]);
+
+        error += operands[i].error + lost;
+        least = fmin(least, lost);
+    }
+    return error - least;
+}
+
+static void add(double *sum, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sum[i] += values[i];
+}
+
+/* The worst ring, wherever it begins and whichever way it turns: each partial sum is quantised. */
+static double ring(const struct bucket *bucket, const struct operand *operands, int n, bool raw)
+{
+    double partial[4096], worst = 0;
+
+    for (int k = 0; k < 2 * n; k++) {
+        struct operand sum = {partial, 0};
+        int at = k / 2;
+
+        memset(partial, 0, bucket->count * sizeof partial[0]);
+        for (int hop = 0; hop < n; hop++) {
+            add(partial, operands[at].values, bucket->count);
+            sum.error += operands[at].error;
+            if (!raw && hop < n - 1)
+                sum.error += loss(bucket, sum);
+            at = (at + (k % 2 ? 1 : n - 1)) % n;
+        }
+        worst = fmax(worst, sum.error);
+    }
+    return worst;
+}
+
+/* The sum of N operands, which goes to TOTAL. */
+static struct operand stage(const struct bucket *bucket, const struct operand *operands, int n,
+                            bool is_ring, bool raw, double *total)
+{
+    struct operand sum = {total, operands[0].error};
+
+    memset(total, 0, bucket->count * sizeof *total);
+    for (int i = 0; i < n; i++)
+        add(total, operands[i].values, bucket->count);
+    if (n > 1)
+        sum.error = (is_ring ? ring : scattered)(bucket, operands, n, raw);
+    return sum;
+}
+
+double quantisations_error(const struct oracle *oracle, const struct scheme *scheme,
+                           const double *inputs, size_t stride, size_t count)
+{
+    static double partials[ORACLE_RANKS][4096], total[4096];
+    const struct bucket bucket = {oracle, scheme, count};
+    bool raw = scheme->raw && oracle->nodes > 1 && oracle->nodes < oracle->ranks;
+    struct operand sums[ORACLE_RANKS], sum;
+
+    for (int node = 0; node < oracle->nodes; node++) {
+        struct operand members[ORACLE_RANKS];
+        int n = 0;
+
+        for (int p = 0; p < oracle->ranks; p++)
+            if (oracle->node[p] == node)
+                members[n++] = (struct operand){inputs + (size_t)p * stride, 0};
+        sums[node] = stage(&bucket, members, n, scheme->ring, raw, partials[node]);
+    }
+    sum = stage(&bucket, sums, oracle->nodes, oracle->cross_ring, false, total);
+    return sum.error + loss(&bucket, sum);
+}

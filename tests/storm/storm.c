@@ -1,0 +1,91 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Random calls, each held to what its result may be: "storm SEED CALLS MOST [EPISODE]", of MOST
+ * elements at the most, with the settings that the environment has; with device buffers if
+ * STORM_DEVICES is set. EPISODE: only that one of the episodes that the calls are made in. The
+ * first call that is not right ends the job. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "episode.h"
+#include "mpi/lib/check.h"
+
+enum { ALIVE = 3 };
+
+/* A storm so far. */
+struct storm {
+    struct draw draw;
+    struct storm_limits limits;
+    const char *only; /* the number of an episode, or NULL: all */
+    uint64_t begun;
+    struct episode *alive[ALIVE];
+    struct episode_tally tally;
+};
+
+static bool is_wanted(const struct storm *storm, uint64_t episode)
+{
+    return storm->only == NULL || strtoull(storm->only, NULL, 10) == episode;
+}
+
+/* One call of an episode that is on, or of a new one. */
+static void take_call(struct storm *storm)
+{
+    struct episode **slot = &storm->alive[draw_below(&storm->draw, ALIVE)];
+
+    if (*slot == NULL) {
+        *slot = episode_begin(storm->draw.seed, storm->begun, &storm->limits,
+                              is_wanted(storm, storm->begun));
+        storm->begun++;
+    }
+    if (!episode_call(*slot, &storm->tally)) {
+        episode_end(*slot);
+        *slot = NULL;
+    }
+}
+
+static void report(const struct storm *storm)
+{
+    const struct episode_tally *tally = &storm->tally;
+    uint64_t digest = tally->digest;
+
+    /* Of communicators that make a call together all results; counts are those of rank 0. */
+    PMPI_Allreduce(MPI_IN_PLACE, &digest, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    check(tally->calls > 0, "every call is right");
+    check_note("calls=%" PRIu64 " episodes=%" PRIu64 " compressed=%" PRIu64 " compared=%" PRIu64
+               " exact=%" PRIu64 " elements=%" PRIu64,
+               tally->calls, storm->begun, tally->compressed, tally->compared, tally->exact,
+               tally->elements);
+    check_note("digest=%016" PRIx64, digest);
+}
+
+int main(int argc, char **argv)
+{
+    const char *least = getenv("CGX_COMPRESSION_MINIMAL_SIZE");
+    struct storm storm = {.limits.devices = getenv("STORM_DEVICES") != NULL};
+    uint64_t calls;
+
+    check_begin(&argc, &argv);
+    if (argc < 4) {
+        fprintf(stderr, "usage: storm SEED CALLS MOST [EPISODE]\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    storm.draw = (struct draw){strtoull(argv[1], NULL, 10), 1, 0};
+    calls = strtoull(argv[2], NULL, 10);
+    storm.limits.most = strtoull(argv[3], NULL, 10);
+    storm.limits.minimal = least ? strtoull(least, NULL, 10) : 16384;
+    storm.only = argc > 4 ? argv[4] : NULL;
+    if (storm.limits.devices && !place_begin("device buffers", false))
+        return check_end();
+    for (uint64_t i = 0; i < calls; i++)
+        take_call(&storm);
+    for (int i = 0; i < ALIVE; i++)
+        if (storm.alive[i])
+            episode_end(storm.alive[i]);
+    report(&storm);
+    make_end();
+    return check_end();
+}
