@@ -4,7 +4,6 @@
 #include "observe/timeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include "mpi/errors.h"
 #include "mpi/world.h"
 #include "util/log.h"
+#include "util/output.h"
 
 /* Round trips to each rank: the shortest tells its clock. */
 #define ROUNDS 8
@@ -92,7 +92,7 @@ static void begin(void)
     int file;
 
     if (cgx_config_name_file(cgx_config()->trace_path, cgx_world_rank(), path)) {
-        file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        file = cgx_output_open(path);
         refused = file < 0;
         if (refused)
             cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s cannot be written: %s; there will be no timeline",
@@ -266,7 +266,7 @@ static bool write_file(const char *path, int size, const struct own *own, bool w
 {
     struct cgx_timeline_rank *ranks = calloc((size_t)size, sizeof *ranks);
     struct cgx_trace_event *room = calloc(CGX_TRACE_EVENTS, sizeof *room);
-    FILE *file = ranks && room && !refused ? fopen(path, "we") : NULL;
+    FILE *file = ranks && room && !refused ? cgx_output_stream(path) : NULL;
     int able = file != NULL, saved = errno, code = CGX_MPI_SUCCESS;
     bool written = refused;
 
