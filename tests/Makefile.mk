@@ -46,7 +46,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/progress \
-	tests/mpi/reasons tests/mpi/session \
+	tests/mpi/reasons tests/mpi/security tests/mpi/session \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
 	tests/mpi/types_classify tests/mpi/warmup
@@ -60,7 +60,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
 	tests/mpi/packages.test \
-	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
+	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/security.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
@@ -161,6 +161,9 @@ tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
 	-Wl,--wrap=cgx_topo_speed_here
 tests_mpi_trace_memory_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_trace_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_mpi_security_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_security_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+	-Wl,--wrap=cgx_trace_end
 tests_mpi_shared_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
 	-Wl,--wrap=memfd_create,--wrap=fchmod,--wrap=ftruncate \

@@ -220,6 +220,9 @@ static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
         ranks[i] = (struct cgx_timeline_rank){.rank = i};
         if (code == CGX_MPI_SUCCESS)
             code = move(RECEIVE, &ranks[i], sizeof ranks[i], i);
+        ranks[i].rank = i;
+        if (ranks[i].kept > CGX_TRACE_EVENTS)
+            ranks[i].kept = CGX_TRACE_EVENTS;
         if (code == CGX_MPI_SUCCESS)
             code = compare_clocks(&ranks[i]);
         if (ranks[i].kept > 0 && ranks[i].first + ranks[i].shift < start)
@@ -228,6 +231,15 @@ static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
     for (int i = 0; i < size; i++)
         ranks[i].shift -= start == INT64_MAX ? 0 : start;
     return code;
+}
+
+/* What of the COUNT EVENTS that came is no event becomes an empty one. */
+static void check_events(struct cgx_trace_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind >= CGX_TRACE_KINDS || events[i].type > CGX_TYPE_OPAQUE16 ||
+            events[i].outcome > CGX_OUTCOME_BROKEN)
+            events[i] = (struct cgx_trace_event){.kind = CGX_TRACE_DRAIN};
 }
 
 /* Each rank's events are there one after the other, in ROOM. */
@@ -243,6 +255,7 @@ static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *r
     for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
         if (ranks[i].kept > 0)
             code = move(RECEIVE, room, ranks[i].kept * sizeof *room, i);
+        check_events(room, ranks[i].kept);
         if (code == CGX_MPI_SUCCESS)
             cgx_timeline_put_rank(file, &ranks[i], room, false);
     }
