@@ -15,6 +15,7 @@ libcgxcore_la_SOURCES = \
 	src/util/log.c src/util/log.h \
 	src/util/lru.c src/util/lru.h \
 	src/util/names.c src/util/names.h \
+	src/util/output.c src/util/output.h \
 	src/util/pages.c src/util/pages.h \
 	src/util/parse.c src/util/parse.h \
 	src/util/settings.c src/util/settings.h \

@@ -25,13 +25,13 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/consensus tests/unit/cost tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
 	tests/unit/history tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
-	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/packing tests/unit/pages \
+	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/output tests/unit/packing tests/unit/pages \
 	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
 	tests/unit/recurrence_positions tests/unit/residuals tests/unit/residuals_room tests/unit/room \
 	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
 	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
-	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values \
+	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values tests/unit/shared_hostile \
 	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
 	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
 	tests/unit/topo tests/unit/topo_machine tests/unit/watch
@@ -49,7 +49,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/pass_messages tests/mpi/pass_objects \
 	tests/mpi/progress tests/mpi/rank_faults \
-	tests/mpi/reasons tests/mpi/session tests/mpi/signals \
+	tests/mpi/reasons tests/mpi/security tests/mpi/session tests/mpi/signals \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
 	tests/mpi/streams tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
 	tests/mpi/types_classify tests/mpi/warmup
@@ -65,7 +65,8 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
 	tests/mpi/packages.test tests/mpi/pass_through.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \
-	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
+	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/security.test \
+	tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
 	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
@@ -170,6 +171,9 @@ tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
 	-Wl,--wrap=cgx_topo_speed_here
 tests_mpi_trace_memory_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_trace_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_mpi_security_LDADD = libcgxcore.la $(tests_mpi_libs)
+tests_mpi_security_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+	-Wl,--wrap=cgx_trace_end
 tests_mpi_shared_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
 	-Wl,--wrap=memfd_create,--wrap=fchmod,--wrap=ftruncate \

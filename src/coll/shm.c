@@ -25,7 +25,7 @@
  * has cache lines of its own, those that are fetched in pairs included. */
 struct box {
     _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
-    uint64_t offset, bytes;
+    _Atomic uint64_t offset, bytes;       /* atomic, so that they are read once */
     _Alignas(
         128) _Atomic uint64_t taken; /* number of the message that was taken from the local peer */
 };
@@ -33,8 +33,8 @@ struct box {
 /* In front of a segment. */
 struct front {
     uint64_t cookie;
-    uint64_t staging;   /* offset of the staging memory */
-    struct box boxes[]; /* by local peer */
+    _Atomic uint64_t staging; /* offset of the staging memory */
+    struct box boxes[];       /* by local peer */
 };
 
 /* ---- segments ---- */
@@ -42,6 +42,11 @@ struct front {
 static size_t whole_pages(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static size_t front_bytes(unsigned local_peers)
+{
+    return whole_pages(sizeof(struct front) + local_peers * sizeof(struct box));
 }
 
 /* Whether a file may have BYTES: beyond the limit the system would send SIGXFSZ. */
@@ -54,17 +59,18 @@ static bool is_within_limit(size_t bytes)
 
 enum cgx_status cgx_shared_create(unsigned local_peers, size_t bytes, struct cgx_shared *segment)
 {
-    struct cgx_shared made = {
-        .front = whole_pages(sizeof(struct front) + local_peers * sizeof(struct box))};
+    struct cgx_shared made = {.front = front_bytes(local_peers)};
 
     made.bytes = made.front + whole_pages(bytes);
     if (!is_within_limit(made.bytes))
         return CGX_ERR_NOMEM;
-    made.file = memfd_create(NAME, MFD_CLOEXEC);
+    made.file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made.file < 0)
         return CGX_ERR_NOMEM;
     if (fchmod(made.file, S_IRUSR | S_IWUSR) != 0 || ftruncate(made.file, (off_t)made.bytes) != 0)
         goto close_file;
+    /* Whoever reads beyond its end is sent SIGBUS: it stays as it is. */
+    (void)fcntl(made.file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     made.memory = cgx_pages_map(made.bytes, made.file);
     if (!made.memory)
         goto close_file;
@@ -107,6 +113,7 @@ struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment)
 struct peer {
     const struct front *front; /* of its segment; NULL: not attached */
     size_t bytes;
+    size_t staging; /* where its staging memory begins, as it was when this rank attached */
     uint64_t cookie;
     uint64_t sent, received; /* messages */
 };
@@ -170,12 +177,16 @@ static int open_offer(const struct cgx_shared_offer *offer)
     return file;
 }
 
-static enum cgx_status attach(struct peer *peer, const struct cgx_shared_offer *offer)
+/* NPEERS: of the node. */
+static enum cgx_status attach(struct peer *peer, const struct cgx_shared_offer *offer,
+                              unsigned npeers)
 {
     void *memory;
     int file;
 
     detach(peer);
+    if (offer->bytes < front_bytes(npeers))
+        return CGX_ERR_INVALID;
     file = open_offer(offer);
     if (file < 0)
         return CGX_ERR_INVALID;
@@ -186,7 +197,11 @@ static enum cgx_status attach(struct peer *peer, const struct cgx_shared_offer *
     peer->front = memory;
     peer->bytes = offer->bytes;
     peer->cookie = offer->cookie;
-    return peer->front->cookie == offer->cookie ? CGX_OK : CGX_ERR_INVALID;
+    peer->staging = peer->front->staging;
+    return peer->front->cookie == offer->cookie && peer->staging >= front_bytes(npeers) &&
+                   peer->staging <= peer->bytes && peer->staging % PAGE == 0
+               ? CGX_OK
+               : CGX_ERR_INVALID;
 }
 
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
@@ -201,7 +216,7 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
 
         if (i == shm->self || (peer->front && peer->cookie == offer->cookie))
             continue;
-        if (offer->bytes == 0 || attach(peer, offer) != CGX_OK)
+        if (offer->bytes == 0 || attach(peer, offer, shm->npeers) != CGX_OK)
             return CGX_ERR_INVALID;
     }
     return shm->own ? CGX_OK : CGX_ERR_INVALID;
@@ -215,7 +230,7 @@ struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
         return (struct cgx_shm_segment){0};
     return (struct cgx_shm_segment){.memory = (const unsigned char *)found->front,
                                     .bytes = found->bytes,
-                                    .front = found->front->staging,
+                                    .front = found->staging,
                                     .cookie = found->cookie};
 }
 
@@ -231,8 +246,10 @@ void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t b
     unsigned number = shm->nodes->local[rank];
     struct box *box = &shm->own->boxes[number];
 
-    box->offset = (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->own);
-    box->bytes = bytes;
+    atomic_store_explicit(&box->offset,
+                          (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->own),
+                          memory_order_relaxed);
+    atomic_store_explicit(&box->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&box->ready, ++shm->local_peers[number].sent, memory_order_release);
 }
 
@@ -252,13 +269,13 @@ bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_messa
 
     if (atomic_load_explicit(&box->ready, memory_order_acquire) != peer->received + 1)
         return false;
-    offset = box->offset;
-    bytes = box->bytes;
-    if (offset < peer->front->staging || offset > peer->bytes || bytes > peer->bytes - offset)
-        offset = peer->front->staging, bytes = 0;
+    offset = atomic_load_explicit(&box->offset, memory_order_relaxed);
+    bytes = atomic_load_explicit(&box->bytes, memory_order_relaxed);
+    if (offset < peer->staging || offset > peer->bytes || bytes > peer->bytes - offset)
+        offset = peer->staging, bytes = 0;
     *message = (struct cgx_shm_message){.data = (const unsigned char *)peer->front + offset,
                                         .bytes = (size_t)bytes,
-                                        .offset = (size_t)(offset - peer->front->staging)};
+                                        .offset = (size_t)(offset - peer->staging)};
     return true;
 }
 

@@ -29,16 +29,16 @@ const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigne
     return source;
 }
 
-/* MESSAGE, which belongs to AT, is to be summed. What was there before has been. */
-static void note(struct cgx_slice *slice, const unsigned char *at,
+/* What TRANSFER has of MESSAGE is to be summed. What was there before has been. */
+static void note(struct cgx_slice *slice, const struct cgx_transfer *transfer,
                  const struct cgx_shm_message *message)
 {
     size_t i = 0;
 
-    while (i < slice->npulled && slice->slot->pulled[i].at != at)
+    while (i < slice->npulled && slice->slot->pulled[i].at != transfer->data)
         i++;
     slice->slot->pulled[i] =
-        (struct cgx_pulled){.at = at, .bytes = message->bytes, .seen = message->data};
+        (struct cgx_pulled){.at = transfer->data, .bytes = transfer->filled, .seen = message->data};
     if (i == slice->npulled)
         slice->npulled++;
 }
@@ -71,9 +71,9 @@ static void pull(void *state, const struct cgx_transfer *transfer,
         transfer->filled == header)
         return;
     if (transfer->data >= slice->slot->staging + slice->inner_incoming) {
-        note(slice, transfer->data, message);
+        note(slice, transfer, message);
         if (encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
-                                 message->bytes))
+                                 transfer->filled))
             return;
     } else {
         copy_tails(slice, transfer->block, message->data, transfer->data);

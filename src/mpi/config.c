@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "mpi/table.h"
 #include "mpi/world.h"
@@ -82,11 +83,21 @@ static void read_rules(void)
                 cgx_printable(settings.rules_path, path), error.line, error.column, error.message);
 }
 
+/* Whether the program has rights that who started it has not, as one that is set-uid: then the
+ * environment must not tell it what to read, nor where to write. */
+static bool is_secure(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 static void read_settings(void)
 {
     cgx_world_exists();
-    cgx_settings_parse(environ, report, NULL, &settings);
+    cgx_settings_parse(is_secure() ? NULL : environ, report, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
+    if (is_secure() && cgx_world_rank() <= 0)
+        cgx_log(CGX_LOG_INFO, "the program has other rights than who started it: settings are not "
+                              "read from the environment");
     if (cgx_world_rank() <= 0)
         cgx_log(CGX_LOG_DEBUG, "the program's MPI is %s, its ABI that of %s", cgx_mpi()->name,
                 cgx_mpi()->abi_name);

@@ -7,54 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "mpi/config.h"
 #include "observe/stats.h"
+#include "util/output.h"
 
-#define BESIDE ".new"
-
-static bool write_file(FILE *file, const struct cgx_stats_world *world)
+static void write_json(FILE *file, const void *world)
 {
-    bool written;
-
     cgx_stats_json(file, world);
-    written = ferror(file) == 0;
-    return fclose(file) == 0 && written;
-}
-
-/* A pipe, a device or a link stays what it is. */
-static bool is_replaceable(const char *path)
-{
-    struct stat about;
-
-    return lstat(path, &about) != 0 || S_ISREG(about.st_mode);
-}
-
-/* Where the folder takes no new file, what is there is overwritten. */
-static bool put_file(const char *path, const struct cgx_stats_world *world)
-{
-    char beside[CGX_CONFIG_PATH_BYTES + sizeof BESIDE];
-    FILE *file = NULL;
-    bool written;
-    int saved;
-
-    snprintf(beside, sizeof beside, "%s" BESIDE, path);
-    if (is_replaceable(path)) {
-        unlink(beside);
-        file = fopen(beside, "wxe");
-    }
-    if (!file) {
-        file = fopen(path, "we");
-        return file && write_file(file, world);
-    }
-    written = write_file(file, world) && rename(beside, path) == 0;
-    saved = errno;
-    if (!written)
-        unlink(beside);
-    errno = saved;
-    return written;
 }
 
 /* In one piece: other ranks, and the program, may write to stderr too. */
@@ -82,7 +41,8 @@ bool cgx_stats_put(const char *path, const struct cgx_stats_world *world)
 
     if (plain)
         before = uselocale(plain);
-    written = strcmp(path, "-") == 0 ? put_table(world) : put_file(path, world);
+    written =
+        strcmp(path, "-") == 0 ? put_table(world) : cgx_output_replace(path, write_json, world);
     saved = errno;
     if (plain) {
         uselocale(before);

@@ -4,7 +4,6 @@
 #include "observe/timeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include "mpi/errors.h"
 #include "mpi/world.h"
 #include "util/log.h"
+#include "util/output.h"
 
 /* Round trips to each rank: the shortest tells its clock. */
 #define ROUNDS 8
@@ -92,7 +92,7 @@ static void begin(void)
     int file;
 
     if (cgx_config_name_file(cgx_config()->trace_path, cgx_world_rank(), path)) {
-        file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        file = cgx_output_open(path);
         refused = file < 0;
         if (refused)
             cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s cannot be written: %s; there will be no timeline",
@@ -220,6 +220,9 @@ static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
         ranks[i] = (struct cgx_timeline_rank){.rank = i};
         if (code == CGX_MPI_SUCCESS)
             code = move(RECEIVE, &ranks[i], sizeof ranks[i], i);
+        ranks[i].rank = i;
+        if (ranks[i].kept > CGX_TRACE_EVENTS)
+            ranks[i].kept = CGX_TRACE_EVENTS;
         if (code == CGX_MPI_SUCCESS)
             code = compare_clocks(&ranks[i]);
         if (ranks[i].kept > 0 && ranks[i].first + ranks[i].shift < start)
@@ -228,6 +231,15 @@ static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
     for (int i = 0; i < size; i++)
         ranks[i].shift -= start == INT64_MAX ? 0 : start;
     return code;
+}
+
+/* What of the COUNT EVENTS that came is no event becomes an empty one. */
+static void check_events(struct cgx_trace_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind >= CGX_TRACE_KINDS || events[i].type > CGX_TYPE_OPAQUE16 ||
+            events[i].outcome > CGX_OUTCOME_BROKEN)
+            events[i] = (struct cgx_trace_event){.kind = CGX_TRACE_DRAIN};
 }
 
 /* Each rank's events are there one after the other, in ROOM. */
@@ -243,6 +255,7 @@ static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *r
     for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
         if (ranks[i].kept > 0)
             code = move(RECEIVE, room, ranks[i].kept * sizeof *room, i);
+        check_events(room, ranks[i].kept);
         if (code == CGX_MPI_SUCCESS)
             cgx_timeline_put_rank(file, &ranks[i], room, false);
     }
@@ -266,7 +279,7 @@ static bool write_file(const char *path, int size, const struct own *own, bool w
 {
     struct cgx_timeline_rank *ranks = calloc((size_t)size, sizeof *ranks);
     struct cgx_trace_event *room = calloc(CGX_TRACE_EVENTS, sizeof *room);
-    FILE *file = ranks && room && !refused ? fopen(path, "we") : NULL;
+    FILE *file = ranks && room && !refused ? cgx_output_stream(path) : NULL;
     int able = file != NULL, saved = errno, code = CGX_MPI_SUCCESS;
     bool written = refused;
 

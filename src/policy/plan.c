@@ -345,10 +345,13 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
 {
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
+        uint8_t width;
 
         if (cgx_segment_turns(segment) && cgx_encoding_family(encodings[i]) != segment->family)
             turn(segment);
-        segment->bits = (uint8_t)cgx_encoding_width(encodings[i]);
+        width = (uint8_t)cgx_encoding_width(encodings[i]);
+        if (width >= segment->least && width <= segment->most)
+            segment->bits = width;
     }
     finish(plan);
 }

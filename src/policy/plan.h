@@ -126,7 +126,8 @@ struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan);
 /* Bytes of a unit in ENCODING, with the headers of its buckets. */
 size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
 
-/* Gives the segments these encodings, which they may have, and all that follows from them. */
+/* Gives the segments these encodings, and all that follows from them. They come from another rank:
+ * a segment keeps its own width where it may not have the one that is there. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 
 /* The segment that ELEMENT is in. */

@@ -244,12 +244,16 @@ static void test_change(void)
 {
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
     struct cgx_plan *copy = cgx_plan_copy(plan), *widest = cgx_plan_widest(plan);
-    const uint8_t widths[] = {3, 8, 5};
+    const uint8_t widths[] = {3, 8, 5}, others[] = {2, 0, 255};
+    uint32_t hash;
 
     ok(copy->hash == plan->hash, "a copy has the hash of its plan");
     cgx_plan_set(copy, widths);
     ok(copy->hash != plan->hash && segment_is(copy, 1, 65536, 3, 8, 8),
        "with other widths another");
+    hash = copy->hash;
+    cgx_plan_set(copy, others);
+    ok(copy->hash == hash && copy->segments[2].bits == 5, "what none may have changes nothing");
     ok(widest->segments[0].bits == 8 && widest->segments[2].bits == 8, "the widest has the most");
     ok(cgx_plan_segment(plan, 0) == 0 && cgx_plan_segment(plan, 65535) == 0 &&
            cgx_plan_segment(plan, 65536) == 1 && cgx_plan_segment(plan, 149999) == 2,

@@ -1,0 +1,45 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Four sums of a program that has the library inside, so that it has it as one that is set-uid too:
+ * "security sum" says whether the system takes it for such. With "security odd" ranks other than 0
+ * end with events that no trace has, and with "security many" with more of them than there can be.
+ * Linked with the library's objects, in which cgx_trace_end is wrapped. */
+#include <mpi.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "../lib/wrap.h"
+#include "lib/check.h"
+#include "util/trace.h"
+
+static const char *what = "sum";
+
+WRAPPED(const struct cgx_trace_event *, cgx_trace_end, size_t *kept, uint64_t *dropped)
+{
+    static struct cgx_trace_event events[CGX_TRACE_EVENTS + 1];
+    const struct cgx_trace_event *own = __real_cgx_trace_end(kept, dropped);
+
+    if (check_rank == 0 || strcmp(what, "sum") == 0)
+        return own;
+    *kept = strcmp(what, "many") == 0 ? CGX_TRACE_EVENTS + 1 : 16;
+    for (size_t i = 0; i < CGX_TRACE_EVENTS + 1; i++)
+        events[i] = (struct cgx_trace_event){.kind = 0xFE, .type = 0xFE, .outcome = 0xFE};
+    return events;
+}
+
+int main(int argc, char **argv)
+{
+    enum { COUNT = 65536 };
+    static float buffer[COUNT];
+    bool all_succeed = true;
+
+    check_begin(&argc, &argv);
+    what = argc > 1 ? argv[1] : what;
+    for (int i = 0; i < 4; i++)
+        all_succeed = MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM,
+                                    MPI_COMM_WORLD) == MPI_SUCCESS &&
+                      all_succeed;
+    check(all_succeed, "all calls succeed, %s", getauxval(AT_SECURE) ? "secure" : "usual");
+    return check_end();
+}

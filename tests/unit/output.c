@@ -1,0 +1,159 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Files that the library writes: what of somebody else's is left alone. As root, who alone can make
+ * what belongs to another user. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/tap.h"
+#include "util/output.h"
+
+#define STRANGER 65534
+#define KEPT "what the user keeps"
+
+static char folder[] = "/tmp/cgx-output-XXXXXX";
+static char path[PATH_MAX], target[PATH_MAX];
+
+static void put(const char *at, const char *text)
+{
+    FILE *file = fopen(at, "w");
+
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        bail_out("%s cannot be written", at);
+}
+
+static bool has(const char *at, const char *text)
+{
+    char found[64] = "";
+    FILE *file = fopen(at, "r");
+
+    if (file) {
+        found[fread(found, 1, sizeof found - 1, file)] = '\0';
+        fclose(file);
+    }
+    return file && strcmp(found, text) == 0;
+}
+
+static void write_text(FILE *file, const void *state)
+{
+    fputs(state, file);
+}
+
+static bool replace(const char *text)
+{
+    return cgx_output_replace(path, write_text, text);
+}
+
+static bool write_stream(const char *text)
+{
+    FILE *file = cgx_output_stream(path);
+
+    return file && fputs(text, file) >= 0 && fclose(file) == 0;
+}
+
+/* Where PATH is again to be nothing. */
+static void clear(void)
+{
+    unlink(path);
+    unlink(target);
+}
+
+static mode_t mode_of(const char *at)
+{
+    struct stat about;
+
+    return lstat(at, &about) == 0 ? about.st_mode & 07777 : 0;
+}
+
+static void test_own(void)
+{
+    int file;
+
+    umask(027);
+    file = cgx_output_open(path);
+    ok(file >= 0 && mode_of(path) == 0640, "a new file has the permissions that umask leaves");
+    ok(file >= 0 && fcntl(file, F_GETFD) & FD_CLOEXEC, "programs that are started do not have it");
+    close(file);
+    umask(022);
+    ok(write_stream(KEPT) && write_stream("new") && has(path, "new"), "a file is overwritten");
+    close(cgx_output_open(path));
+    ok(has(path, "new"), "a file that is opened stays what it is");
+    ok(replace("newer") && has(path, "newer"), "a file is replaced");
+    clear();
+    ok(symlink(target, path) == 0 && replace("first") && has(target, "first") &&
+           write_stream("second") && has(target, "second") && readlink(path, (char[1]){0}, 1) == 1,
+       "a link of the user's is followed, and stays");
+    clear();
+}
+
+static void test_beside(void)
+{
+    char command[PATH_MAX + 64];
+
+    ok(replace("a") && replace("b"), "a file is replaced twice");
+    snprintf(command, sizeof command, "test \"$(ls %s | wc -l)\" = 1", folder);
+    ok(system(command) == 0, "nothing is left beside it");
+    clear();
+}
+
+/* What is at the path, which is WHAT, is not opened. */
+static void refuses(const char *what)
+{
+    bool refused;
+
+    errno = 0;
+    refused = cgx_output_open(path) < 0 && errno == EACCES;
+    errno = 0;
+    ok(refused && !write_stream("overwritten") && errno == EACCES,
+       "another user's %s is not opened", what);
+}
+
+static void test_strangers(void)
+{
+    put(target, KEPT);
+    if (symlink(target, path) != 0 || lchown(path, STRANGER, STRANGER) != 0)
+        bail_out("no link");
+    refuses("link");
+    ok(!replace("overwritten") && errno == EACCES && has(target, KEPT),
+       "what another user's link points to is not replaced");
+    clear();
+    if (symlink(target, path) != 0 || lchown(path, STRANGER, STRANGER) != 0)
+        bail_out("no link");
+    refuses("link to nothing");
+    ok(access(target, F_OK) != 0, "nothing is made where it points to");
+    clear();
+    if (mkfifo(path, 0666) != 0 || chown(path, STRANGER, STRANGER) != 0)
+        bail_out("no FIFO");
+    refuses("FIFO");
+    ok(!replace("overwritten") && errno == EACCES, "nothing is written into it");
+    clear();
+    put(path, KEPT);
+    if (chown(path, STRANGER, STRANGER) != 0)
+        bail_out("no file");
+    refuses("file");
+    ok(has(path, KEPT), "it is as it was");
+    clear();
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        bail_out("no folder");
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(target, sizeof target, "%s-target", folder);
+    test_own();
+    test_beside();
+    if (geteuid() == 0)
+        test_strangers();
+    else
+        skip("what belongs to another user is left alone", "not root");
+    rmdir(folder);
+    return done_testing();
+}
