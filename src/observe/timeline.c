@@ -279,21 +279,21 @@ static bool write_file(const char *path, int size, const struct own *own, bool w
 {
     struct cgx_timeline_rank *ranks = calloc((size_t)size, sizeof *ranks);
     struct cgx_trace_event *room = calloc(CGX_TRACE_EVENTS, sizeof *room);
-    FILE *file = ranks && room && !refused ? cgx_output_stream(path) : NULL;
-    int able = file != NULL, saved = errno, code = CGX_MPI_SUCCESS;
+    struct cgx_output output;
+    int able = ranks && room && !refused && cgx_output_begin(&output, path);
+    int is_open = able, saved = errno, code = CGX_MPI_SUCCESS;
     bool written = refused;
 
     if (with_others)
         code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
-    if (with_others && code == CGX_MPI_SUCCESS && able && file)
-        code = gather(file, own, ranks, size, room);
-    else if (file)
-        put_alone(file, own);
+    if (with_others && code == CGX_MPI_SUCCESS && able && is_open)
+        code = gather(output.stream, own, ranks, size, room);
+    else if (is_open)
+        put_alone(output.stream, own);
     if (code != CGX_MPI_SUCCESS)
         cgx_mpi_log_error(cgx_mpi(), "CGX_TRACE: the ranks' events could not be gathered", code);
-    if (file) {
-        written = ferror(file) == 0;
-        written = fclose(file) == 0 && written;
+    if (is_open) {
+        written = cgx_output_end(&output);
         saved = errno;
     }
     free(ranks);

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/cookie.h"
@@ -57,17 +59,48 @@ int cgx_output_open(const char *path)
     return open_there(path, &about);
 }
 
-/* FILE, which is closed where that fails. */
-static FILE *stream_of(int file)
-{
-    FILE *stream = file >= 0 ? fdopen(file, "w") : NULL;
+/* ---- streams ---- */
 
-    if (file >= 0 && !stream)
-        close(file);
-    return stream;
+static sigset_t the_signal(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    return signals;
 }
 
-FILE *cgx_output_stream(const char *path)
+static void hold_signal(struct cgx_output *output)
+{
+    sigset_t signals = the_signal(), pending;
+
+    output->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &signals, &output->mask);
+}
+
+/* What came of the writing goes with it. */
+static void release_signal(const struct cgx_output *output)
+{
+    static const struct timespec at_once = {0, 0};
+    sigset_t signals = the_signal();
+
+    if (!output->was_pending)
+        sigtimedwait(&signals, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &output->mask, NULL);
+}
+
+/* FILE, below 0 if there is none, is closed where that fails. */
+static bool begin(struct cgx_output *output, int file)
+{
+    output->stream = file >= 0 ? fdopen(file, "w") : NULL;
+    if (output->stream)
+        hold_signal(output);
+    else if (file >= 0)
+        close(file);
+    return output->stream != NULL;
+}
+
+bool cgx_output_begin(struct cgx_output *output, const char *path)
 {
     int file = cgx_output_open(path);
     struct stat about;
@@ -75,9 +108,20 @@ FILE *cgx_output_stream(const char *path)
     if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
         ftruncate(file, 0) != 0) {
         close(file);
-        return NULL;
+        file = -1;
     }
-    return stream_of(file);
+    return begin(output, file);
+}
+
+bool cgx_output_end(struct cgx_output *output)
+{
+    bool failed = ferror(output->stream) != 0;
+    bool closed = fclose(output->stream) == 0;
+    int saved = errno;
+
+    release_signal(output);
+    errno = saved;
+    return !failed && closed;
 }
 
 /* ---- replacing ---- */
@@ -89,43 +133,39 @@ static bool is_replaceable(const char *path)
     return lstat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
 
-static bool write_to(FILE *file, cgx_output_writer *write, const void *state)
-{
-    bool written;
-
-    write(file, state);
-    written = ferror(file) == 0;
-    return fclose(file) == 0 && written;
-}
-
-/* A new file beside that at PATH, whose name nobody can guess, nor have taken; NAME is to be freed
- * in any case. */
-static FILE *open_beside(const char *path, char **name)
+/* Begins a new file beside that at PATH, whose name nobody can guess, nor have taken; NAME is to be
+ * freed in any case. */
+static bool begin_beside(struct cgx_output *output, const char *path, char **name)
 {
     size_t bytes = strlen(path) + sizeof ".0123456789abcdef";
 
     *name = malloc(bytes);
     if (!*name)
-        return NULL;
+        return false;
     snprintf(*name, bytes, "%s.%016" PRIx64, path, cgx_cookie());
-    return stream_of(open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
+    return begin(output, open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PERMISSIONS));
+}
+
+static bool write_to(struct cgx_output *output, cgx_output_writer *write, const void *state)
+{
+    write(output->stream, state);
+    return cgx_output_end(output);
 }
 
 bool cgx_output_replace(const char *path, cgx_output_writer *write, const void *state)
 {
+    struct cgx_output output;
     char *beside = NULL;
-    FILE *file = is_replaceable(path) ? open_beside(path, &beside) : NULL;
     bool written;
     int saved;
 
-    if (file) {
-        written = write_to(file, write, state) && rename(beside, path) == 0;
+    if (is_replaceable(path) && begin_beside(&output, path, &beside)) {
+        written = write_to(&output, write, state) && rename(beside, path) == 0;
         saved = errno;
         if (!written)
             unlink(beside);
     } else {
-        file = cgx_output_stream(path);
-        written = file && write_to(file, write, state);
+        written = cgx_output_begin(&output, path) && write_to(&output, write, state);
         saved = errno;
     }
     free(beside);

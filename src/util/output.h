@@ -7,6 +7,7 @@
 #ifndef CGX_UTIL_OUTPUT_H
 #define CGX_UTIL_OUTPUT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -15,8 +16,19 @@
  * is in the file stays. A link is followed, and a device or FIFO is opened as it is. */
 int cgx_output_open(const char *path);
 
-/* The same as a stream, and what was in the file is gone; NULL with errno. */
-FILE *cgx_output_stream(const char *path);
+/* A file that is written from its beginning by one thread. At the user's limit on the size of files
+ * it ends with an error, EFBIG, and without the signal that would end the program. */
+struct cgx_output {
+    FILE *stream;
+    sigset_t mask; /* the thread's, but for that signal */
+    bool was_pending;
+};
+
+/* Opens the file like cgx_output_open; what was in it is gone. False with errno. */
+bool cgx_output_begin(struct cgx_output *output, const char *path);
+
+/* Closes it. Whether all was written; false with errno. */
+bool cgx_output_end(struct cgx_output *output);
 
 /* Has WRITE, given STATE, write a file that takes the place of that at PATH once it is whole.
  * Devices, FIFOs and links stay what they are, and are written to, as is a file in a folder that

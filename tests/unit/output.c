@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,9 +56,10 @@ static bool replace(const char *text)
 
 static bool write_stream(const char *text)
 {
-    FILE *file = cgx_output_stream(path);
+    struct cgx_output output;
 
-    return file && fputs(text, file) >= 0 && fclose(file) == 0;
+    return cgx_output_begin(&output, path) && fputs(text, output.stream) >= 0 &&
+           cgx_output_end(&output);
 }
 
 /* Where PATH is again to be nothing. */
@@ -100,6 +104,29 @@ static void test_beside(void)
     ok(replace("a") && replace("b"), "a file is replaced twice");
     snprintf(command, sizeof command, "test \"$(ls %s | wc -l)\" = 1", folder);
     ok(system(command) == 0, "nothing is left beside it");
+    clear();
+}
+
+/* The limit would end the program with SIGXFSZ. */
+static void test_limit(void)
+{
+    struct rlimit before, limit;
+    sigset_t mask;
+    bool written, replaced;
+
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 4;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    errno = 0;
+    written = write_stream("more than four") || errno != EFBIG;
+    errno = 0;
+    replaced = replace("more than four") || errno != EFBIG;
+    setrlimit(RLIMIT_FSIZE, &before); /* for stdout too */
+    ok(!written, "a file beyond the limit is an error");
+    ok(!replaced, "so is one that is replaced");
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    ok(sigismember(&mask, SIGXFSZ) == 0, "the signal is not held back any more");
     clear();
 }
 
@@ -150,6 +177,7 @@ int main(void)
     snprintf(target, sizeof target, "%s-target", folder);
     test_own();
     test_beside();
+    test_limit();
     if (geteuid() == 0)
         test_strangers();
     else
