@@ -16,8 +16,8 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];
 
-    part->message = slice->end;
-    part->first_piece = slice->pieces;
+    /* Another call may have had raw shards here. */
+    *part = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
     part->first_bucket = range.first * (plan->unit / plan->bucket_size);
     part->npieces =
         cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &part->energies);

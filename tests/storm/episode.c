@@ -83,7 +83,7 @@ static bool must_be_exact(const struct episode *episode, const struct storm_call
 
     return call->what >= STORM_SUMS || oracle->ranks == 1 || oracle->scheme.bits == 32 ||
            call->count < episode->limits.minimal || episode->hint.exact ||
-           (enable && strcmp(enable, "0") == 0) ||
+           (oracle->scheme.raw && oracle->nodes == 1) || (enable && strcmp(enable, "0") == 0) ||
            (on_host && buffers && strcmp(buffers, "device") == 0);
 }
 

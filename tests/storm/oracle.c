@@ -103,6 +103,23 @@ static void judge_bucket(const struct unit *unit, size_t first, size_t end, doub
         *verdict = worst;
 }
 
+/* Of a bucket's quantisations. A buffer of 16 bits with elements that are sent as they are may be
+ * summed in one stage, for these would be rounded in each. */
+static double error_of(const struct oracle *oracle, const struct scheme *scheme,
+                       const double *inputs, size_t count)
+{
+    double error = quantisations_error(oracle, scheme, inputs, UNIT, count);
+    struct oracle flat = *oracle;
+
+    if (scheme->type == ELEMENT_FLOAT32 || !scheme->skip_incomplete)
+        return error;
+    flat.nodes = flat.ranks;
+    flat.cross_ring = false;
+    for (int p = 0; p < flat.ranks; p++)
+        flat.node[p] = p;
+    return fmax(error, quantisations_error(&flat, scheme, inputs, UNIT, count));
+}
+
 /* The whole unit, in buckets of one family. */
 static struct oracle_verdict judge_family(const struct unit *unit, bool rotated)
 {
@@ -119,8 +136,7 @@ static struct oracle_verdict judge_family(const struct unit *unit, bool rotated)
         double error = 0;
 
         if (scheme.bits < 32 && unit->oracle->ranks > 1 && !skipped)
-            error =
-                quantisations_error(unit->oracle, &scheme, unit->inputs + first, UNIT, end - first);
+            error = error_of(unit->oracle, &scheme, unit->inputs + first, end - first);
         judge_bucket(unit, first, end, error, rotated, &verdict);
     }
     return verdict;
