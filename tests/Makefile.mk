@@ -83,6 +83,8 @@ TESTS = $(unit_programs) $(dist_check_SCRIPTS)
 tests/mpi/lab_vanish.log: $(filter tests/mpi/lab.log,$(TEST_LOGS))
 tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_LOGS))
 
+include tests/fuzz/Makefile.mk
+
 # What programs link, by their folder; those that say otherwise are below.
 LDADD = $($(subst /,_,$(@D))_libs)
 examples_libs = $(MPI_LIBS) $(LIBM)

@@ -32,6 +32,12 @@ has_python_venv() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1
 }
 
+# A package of its own, for this version of clang.
+has_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer -x c - -o /dev/null >/dev/null 2>&1
+}
+
 # Prints a line for each thing that is missing: how it is recognised, and its Debian package.
 list_missing() {
     while read -r kind name package; do
@@ -41,6 +47,7 @@ list_missing() {
         mpi) [ -n "${MPICC:-}" ] || command -v "$name" ;;
         python-venv) has_python_venv ;;
         browser) command -v chromium || command -v chromium-browser || command -v "$name" ;;
+        fuzzer) has_fuzzer ;;
         esac >/dev/null || echo "$kind $name $package"
     done
 }
@@ -88,6 +95,14 @@ python-venv - python3-venv
 END
 }
 
+to_fuzz() {
+    to_build
+    cat <<'END'
+command clang clang
+fuzzer - libclang-rt-dev
+END
+}
+
 to_check_all() {
     to_check
     cat <<'END'
@@ -97,7 +112,7 @@ command lintian lintian
 END
 }
 
-# install_missing LIST LOG: what LIST (to_build, to_demo, to_check, to_check_all) names is there afterwards, as
+# install_missing LIST LOG: what LIST (to_build, to_demo, to_check, to_check_all, to_fuzz) names is there afterwards, as
 # far as this machine lets itself be changed; details are in LOG.
 install_missing() {
     missing=$($1 | list_missing | awk '{ printf " %s", $3 }')

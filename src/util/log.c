@@ -63,10 +63,13 @@ static size_t put_message(char line[LINE_BYTES], size_t used, const char *format
         used += (size_t)length;
         line[used++] = '\n';
     }
-    /* Names of communicators and files come from the program: a message stays one line. */
+    /* Names of communicators and files come from the program: a message stays one line, and does
+     * nothing to a terminal. */
     for (size_t i = 0; i + 1 < used; i++)
         if (line[i] == '\n' || line[i] == '\r')
             line[i] = ' ';
+        else if ((unsigned char)line[i] < ' ' || line[i] == 0x7F)
+            line[i] = '?';
     return used;
 }
 

@@ -86,7 +86,7 @@ static bool equal(const char *name, size_t length, const char *known)
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size)
 {
     size_t length = strcspn(entry, "=");
-    int shown = (int)least(length, NAME_BYTES);
+    char name[NAME_BYTES + 1], shown[CGX_PRINTABLE_BYTES];
     const struct cgx_setting *setting;
     const char *meant;
 
@@ -101,11 +101,12 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
             return true;
         }
     }
+    snprintf(name, sizeof name, "%.*s", (int)least(length, NAME_BYTES), entry);
+    cgx_printable(name, shown);
     meant = nearest(entry, length, known);
     if (meant)
-        snprintf(message, size, "%.*s is not a variable of this library; is %s meant?", shown,
-                 entry, meant);
+        snprintf(message, size, "%s is not a variable of this library; is %s meant?", shown, meant);
     else
-        snprintf(message, size, "%.*s is not a variable of this library", shown, entry);
+        snprintf(message, size, "%s is not a variable of this library", shown);
     return true;
 }

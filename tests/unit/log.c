@@ -111,6 +111,9 @@ static void test_lengths(void)
     cgx_log(CGX_LOG_ERROR, "%s", "one\ntwo\r\nthree");
     ok(strcmp(next_write(), "cgx[12]: error: one two  three\n") == 0,
        "line ends within a message become blanks");
+    cgx_log(CGX_LOG_ERROR, "%s", "one\033[2J\177");
+    ok(strcmp(next_write(), "cgx[12]: error: one?[2J?\n") == 0,
+       "control characters in a message reach no terminal");
     cgx_log(CGX_LOG_ERROR, "%s", "");
     ok(strcmp(next_write(), "cgx[12]: error: \n") == 0, "an empty message is a line");
 }

@@ -1,0 +1,141 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Any payload of either family: all kernels decode and reduce it alike or refuse it alike, as
+ * peeking into its buckets does; what a reduction encodes is accepted; and nothing outside is
+ * touched. */
+#include "codec/bucket.h"
+#include "codec/encoding.h"
+#include "codec/host_kernels.h"
+#include "codec/peek.h"
+#include "fuzz/fuzz.h"
+
+#define MOST 5000
+
+struct scene {
+    struct cgx_coding coding;
+    struct cgx_piece piece;
+    size_t buckets, bytes, elements; /* the last two: bytes of a payload and of its elements */
+    unsigned char *payload, *values;
+};
+
+static struct scene take_scene(struct fuzz_input *input)
+{
+    unsigned encoding = fuzz_encoding(input);
+    struct scene scene = {.coding = {.dtype = (enum cgx_dtype)fuzz_take(input, 3),
+                                     .bucket_size = CGX_BUCKET_SIZE_MIN << fuzz_take(input, 7),
+                                     .rounding = encoding == 1
+                                                     ? CGX_ROUNDING_NEAREST
+                                                     : (enum cgx_rounding)fuzz_take(input, 2),
+                                     .least_squares = fuzz_take(input, 2),
+                                     .partial = fuzz_take(input, 2),
+                                     .seed = fuzz_take(input, 256)},
+                          .piece = {.bits = encoding}};
+    unsigned high = fuzz_take(input, 256);
+
+    scene.piece.count = 1 + (high * 256 + fuzz_take(input, 256)) % MOST;
+    scene.buckets = cgx_piece_buckets(&scene.piece, scene.coding.bucket_size);
+    scene.bytes =
+        cgx_piece_layout(scene.piece.count, encoding, scene.coding.bucket_size, scene.coding.dtype)
+            .bytes;
+    scene.elements = scene.piece.count * cgx_dtype_size(scene.coding.dtype);
+    scene.payload = fuzz_block(input, scene.bytes);
+    scene.values = fuzz_block(input, scene.elements);
+    return scene;
+}
+
+static enum cgx_status decode(const struct scene *scene, const struct cgx_codec *codec,
+                              const unsigned char *payload, unsigned char *elements)
+{
+    return cgx_codec_run(codec, &(struct cgx_work){.operation = CGX_DECODE,
+                                                   .coding = &scene->coding,
+                                                   .pieces = &scene->piece,
+                                                   .npieces = 1,
+                                                   .in = payload,
+                                                   .out = elements});
+}
+
+/* Of the payload twice, and of elements. */
+static enum cgx_status reduce(const struct scene *scene, const struct cgx_codec *codec,
+                              unsigned char *sum)
+{
+    const unsigned char *sources[] = {scene->payload, NULL, scene->payload};
+
+    return cgx_codec_run(codec, &(struct cgx_work){.operation = CGX_REDUCE,
+                                                   .coding = &scene->coding,
+                                                   .pieces = &scene->piece,
+                                                   .npieces = 1,
+                                                   .sources = sources,
+                                                   .nsources = 3,
+                                                   .in = scene->values,
+                                                   .out = sum});
+}
+
+/* By the portable kernels, and in RESULTS what they made of it, and by those of CODEC. */
+static void compare(const struct scene *scene, const struct cgx_codec *codec,
+                    enum cgx_status status, const unsigned char *elements, const unsigned char *sum)
+{
+    unsigned char *elements_too = malloc(scene->elements);
+    unsigned char *sum_too = aligned_alloc(16, scene->bytes);
+
+    fuzz_require(elements_too && sum_too, "there is memory");
+    fuzz_require(decode(scene, codec, scene->payload, elements_too) == status,
+                 "all kernels decode or refuse alike");
+    fuzz_require(reduce(scene, codec, sum_too) == status, "all kernels reduce what they decode");
+    if (status == CGX_OK) {
+        fuzz_require(memcmp(elements, elements_too, scene->elements) == 0,
+                     "all kernels decode to the same bytes");
+        fuzz_require(memcmp(sum, sum_too, scene->bytes) == 0,
+                     "all kernels reduce to the same bytes");
+        fuzz_require(decode(scene, codec, sum, elements_too) == CGX_OK, "a sum is accepted");
+    }
+    free(elements_too);
+    free(sum_too);
+}
+
+/* Whether every bucket says something, looked into one by one. */
+static bool peek(const struct scene *scene)
+{
+    static float values[CGX_BUCKET_SIZE_MAX];
+    struct cgx_shown runs[CGX_PLANES];
+    bool all = true;
+    float scale;
+
+    for (size_t i = 0; i < scene->buckets; i++) {
+        all = cgx_peek_bucket(&scene->coding, &scene->piece, i, scene->payload, values, &scale) ==
+                  CGX_OK &&
+              all;
+        for (size_t n = cgx_peek_codes(&scene->coding, &scene->piece, i, runs); n > 0; n--)
+            fuzz_require(runs[n - 1].offset + runs[n - 1].bytes <= scene->bytes,
+                         "codes are in the payload");
+    }
+    cgx_bucket_energy(&scene->piece, scene->coding.bucket_size, scene->payload);
+    for (size_t i = 0; i < scene->buckets; i++)
+        cgx_bucket_poison(&scene->coding, &scene->piece, i, 1, 1, scene->payload);
+    return all;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"avx2", "avx512"};
+    const struct cgx_codec *portable = cgx_codec_host_named("portable");
+    struct fuzz_input input = {data, size};
+    struct scene scene = take_scene(&input);
+    unsigned char *elements = malloc(scene.elements);
+    unsigned char *sum = aligned_alloc(16, scene.bytes);
+    enum cgx_status status;
+
+    fuzz_require(elements && sum, "there is memory");
+    status = decode(&scene, portable, scene.payload, elements);
+    fuzz_require(status == CGX_OK || status == CGX_ERR_FORMAT, "a payload is decoded or refused");
+    fuzz_require(reduce(&scene, portable, sum) == status, "what is decoded is reduced");
+    for (int i = 0; i < 2; i++)
+        if (cgx_codec_host_named(names[i]))
+            compare(&scene, cgx_codec_host_named(names[i]), status, elements, sum);
+    fuzz_require(peek(&scene) == (status == CGX_OK), "what is decoded can be looked into");
+    free(sum);
+    free(elements);
+    free(scene.values);
+    free(scene.payload);
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What fuzzing programs have in common. Each has one function, which is given any bytes, takes
+ * apart what it needs of them, and ends the process where what it holds does not. Linked with
+ * libFuzzer it is called with bytes that reach more and more of the code, and with replay.c with
+ * those of a corpus. Blocks are as large as they must be, so that AddressSanitizer sees every step
+ * outside. */
+#ifndef CGX_TESTS_FUZZ_H
+#define CGX_TESTS_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void fuzz_require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "not so: %s\n", what);
+    abort();
+}
+
+/* What is left of the bytes. */
+struct fuzz_input {
+    const uint8_t *at;
+    size_t left;
+};
+
+/* The next byte, modulo BELOW; 0 at the end. */
+static inline unsigned fuzz_take(struct fuzz_input *input, unsigned below)
+{
+    if (input->left == 0)
+        return 0;
+    input->left--;
+    return *input->at++ % below;
+}
+
+/* A block of BYTES, not 0, aligned to 16, with what is left of the bytes, over and over; zeros if
+ * nothing is. To be freed. */
+static inline void *fuzz_block(const struct fuzz_input *input, size_t bytes)
+{
+    unsigned char *block = aligned_alloc(16, (bytes + 15) / 16 * 16);
+
+    fuzz_require(block != NULL, "there is memory");
+    for (size_t i = 0; i < bytes; i++)
+        block[i] = input->left > 0 ? input->at[i % input->left] : 0;
+    return block;
+}
+
+/* An encoding of either family. */
+unsigned fuzz_encoding(struct fuzz_input *input);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Any environment, a variable a line: settings are complete and within their ranges or refused with
+ * a message, which has no control characters in it, and the same each time. */
+#include "util/settings.h"
+#include "fuzz/fuzz.h"
+#include "util/log.h"
+
+#define VARIABLES 64
+
+struct heard {
+    unsigned errors, warnings;
+};
+
+static void hear(void *context, int level, const char *message)
+{
+    struct heard *heard = context;
+
+    heard->errors += level == CGX_LOG_ERROR;
+    heard->warnings += level == CGX_LOG_WARN;
+    for (; *message != '\0'; message++)
+        fuzz_require((unsigned char)*message >= ' ' && *message != 0x7F,
+                     "messages have no control characters");
+}
+
+/* TEXT becomes lines. A file that is named is not to be read here. */
+static void split(char *text, char *environment[VARIABLES + 1])
+{
+    size_t count = 0;
+    char *rest = text;
+
+    for (char *line; count < VARIABLES && (line = strsep(&rest, "\n")) != NULL;)
+        if (strncmp(line, "CGX_RULES=", strlen("CGX_RULES=")) != 0)
+            environment[count++] = line;
+    environment[count] = NULL;
+}
+
+static void check(const struct cgx_settings *settings)
+{
+    fuzz_require((settings->bits >= 1 && settings->bits <= 8) || settings->bits == CGX_BITS_EXACT,
+                 "the width is one");
+    fuzz_require(settings->bucket_size >= 64 && settings->bucket_size <= 4096 &&
+                     (settings->bucket_size & (settings->bucket_size - 1)) == 0,
+                 "the bucket is one");
+    fuzz_require(cgx_settings_least(settings) >= 1 && cgx_settings_most(settings) <= 8,
+                 "widths to choose from are such");
+    fuzz_require(memchr(settings->stats_path, 0, sizeof settings->stats_path) &&
+                     memchr(settings->trace_path, 0, sizeof settings->trace_path),
+                 "paths end");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1), *environment[VARIABLES + 1];
+    struct cgx_settings settings, again;
+    uint32_t words[CGX_SETTINGS_WORDS];
+    struct heard heard = {0}, once_more = {0};
+
+    fuzz_require(text != NULL, "there is memory");
+    memcpy(text, data, size);
+    text[size] = '\0';
+    split(text, environment);
+    cgx_settings_parse(environment, hear, &heard, &settings);
+    cgx_settings_parse(environment, hear, &once_more, &again);
+    fuzz_require(memcmp(&settings, &again, sizeof settings) == 0 &&
+                     memcmp(&heard, &once_more, sizeof heard) == 0,
+                 "the same is said of the same");
+    fuzz_require(settings.valid == (heard.errors == 0), "what is refused has a message");
+    check(&settings);
+    cgx_settings_words(&settings, words);
+    fuzz_require(words[0] == !settings.valid, "ranks compare whether all is accepted");
+    free(text);
+    return 0;
+}
