@@ -43,7 +43,9 @@ static size_t draw_count(struct draw *draw, const struct storm_limits *limits)
 
     if (dice < 80)
         return draw_below(draw, least);
-    /* Large ones are seldom, that there may be many. */
+    /* Large ones are seldom, that there may be many, but in a storm of large ones truly large. */
+    if (dice >= 998 && most > 1 << 20)
+        return between(draw, most / 32, most + 1);
     reach = dice < 750 ? 4 : dice < 960 ? 32 : dice < 998 ? 256 : most / least;
     return between(draw, least, least * reach < most ? least * reach : most + 1);
 }
