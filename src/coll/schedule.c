@@ -14,28 +14,33 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* A message with a part of a slice: what it has at the most, whatever the widths come to be. */
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A message with a part of a slice: what it has at the most. */
 struct part {
     size_t units, buckets, pieces;
     size_t bytes; /* its header included */
     size_t raw_bytes;
 };
 
-/* When the chunks are cut into SLICES. Parts are alike in the bytes of their units, to one of
- * these; narrow ones have more of them. Each slice of codes of a piece is rounded up. */
-static struct part largest_part(const struct cgx_schedule *schedule, size_t slices)
+/* When the chunks are cut into SLICES, with the plan's widths as they are or, EVER, whatever they
+ * come to be. Parts are alike in the bytes of their units, to one of these; narrow ones have more
+ * of them. Each slice of codes of a piece is rounded up. */
+static struct part largest_part(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
     enum { ROUNDING = 64 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
     size_t buckets = plan->unit / plan->bucket_size;
-    size_t widest = cgx_plan_unit_bytes(plan, CGX_BITS_EXACT) + buckets * CGX_BUCKET_HEADER_BYTES;
-    struct part part = {.units = share / cgx_split_least_unit(plan) + 2};
+    struct part part = {.units = share / cgx_split_least_unit(plan, ever) + 2};
 
     part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
-    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + widest + part.pieces * ROUNDING +
-                 cgx_split_energies(plan, part.pieces);
+    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + cgx_split_widest_unit(plan) +
+                 part.pieces * ROUNDING + cgx_split_energies(plan, part.pieces);
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
                      part.units * plan->unit * cgx_dtype_size(plan->dtype);
     if (schedule->bounded)
@@ -45,14 +50,14 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     return part;
 }
 
-/* Of the largest slices when the chunks are cut into SLICES, of which two are under way at a time.
- */
-static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices)
+/* Of the largest slices when the chunks are cut into SLICES, of which two are under way at a time;
+ * EVER as in largest_part. */
+static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
     size_t nodes = schedule->nodes->nodes, most = schedule->nodes->most;
     size_t chunks = cgx_schedule_chunks(schedule), samples;
     size_t pieces = schedule->plan->nsegments + chunks;
-    struct part part = largest_part(schedule, slices);
+    struct part part = largest_part(schedule, slices, ever);
     /* Twice: a sum lists the pieces of its blocks again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
@@ -78,31 +83,58 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
  * the last decoding take longer, while nothing is on the wire, and so does what goes on inside a
  * node; with less than some MiB, waiting for each other takes longer than all that
  * (bench/results/lab.md). */
-static size_t pipelined(const struct cgx_schedule *schedule)
+static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
 {
     bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
     const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
     const size_t rank = (size_t)(two_stages ? 512 : 128) << 10;
 
-    return larger(needs_of(schedule, 1).staging / 4, larger(least, schedule->ranks * rank));
+    return larger(needs_of(schedule, 1, ever).staging / 4, larger(least, schedule->ranks * rank));
 }
 
-/* The fewest slices that fit STAGING, or somewhat more. */
-static void choose_slices(struct cgx_schedule *schedule, size_t staging)
+/* Slices of which parts have the bytes of UNITS of the widest units: with one none is empty. */
+static size_t most_slices(const struct cgx_schedule *schedule, size_t units)
 {
-    size_t units = schedule->plan->count / schedule->plan->unit;
-    size_t most = units / larger(cgx_schedule_chunks(schedule), 1) + 1;
+    const struct cgx_plan *plan = schedule->plan;
+    size_t bytes = cgx_schedule_chunks(schedule) * units * cgx_split_widest_unit(plan);
+
+    return larger(plan->bytes / larger(bytes, 1), 1);
+}
+
+/* Sets the slices of a plan at its widest, and what they need: the fewest that fit STAGING, or
+ * somewhat more. Two units: of another plan, in at most as many slices as have one, parts are no
+ * larger. */
+static void reserve(struct cgx_schedule *schedule, size_t staging)
+{
+    const size_t most = most_slices(schedule, 2);
 
     for (size_t slices = 1;;) {
         schedule->slices = (unsigned)slices;
-        schedule->needs = needs_of(schedule, slices);
+        schedule->needs = needs_of(schedule, slices, true);
         if (schedule->needs.slots * schedule->needs.staging <= staging || slices >= most)
             return;
         slices = slices == 1 ? CGX_SLOTS * schedule->needs.staging / staging + 1
                              : slices + slices / 8 + 1;
-        if (slices > most)
-            slices = most;
+        slices = smaller(slices, most);
     }
+}
+
+/* Sets the slices of a plan as it is, to as few as what was reserved has room for and keep links
+ * busy, or somewhat more. */
+static void fill(struct cgx_schedule *schedule)
+{
+    const struct cgx_needs *reserved = &schedule->needs;
+    const size_t most = most_slices(schedule, 1);
+    const size_t staging = smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
+
+    for (size_t slices = 1; slices < most; slices += slices / 8 + 1) {
+        const struct cgx_needs needs = needs_of(schedule, slices, false);
+
+        schedule->slices = (unsigned)slices;
+        if (needs.slots * needs.staging <= staging && cgx_needs_fit(&needs, reserved))
+            return;
+    }
+    schedule->slices = (unsigned)most;
 }
 
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
@@ -135,7 +167,6 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
                                     .ranks = scheme->nodes->ranks,
                                     .inner = scheme->inner,
                                     .cross = scheme->cross};
-    size_t busiest;
 
     if (rounds_twice(plan)) {
         schedule.nodes = scheme->flat;
@@ -148,8 +179,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
     schedule.bounded = cgx_overflow_needed(&schedule);
     schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
-    busiest = pipelined(&schedule);
-    choose_slices(&schedule, staging < busiest ? staging : busiest);
+    reserve(&schedule, smaller(staging, pipelined(&schedule, true)));
     schedule.hash = hash_schedule(&schedule);
     return schedule;
 }
@@ -157,5 +187,6 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
 void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan)
 {
     schedule->plan = plan;
+    fill(schedule);
     schedule->hash = hash_schedule(schedule);
 }

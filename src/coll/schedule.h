@@ -20,8 +20,8 @@ struct cgx_scheme {
     enum cgx_reduction cross;     /* between nodes */
 };
 
-/* What is the same in every call with one plan on one communicator, and but for plan and hash with
- * all that the plan may become.
+/* What is the same in every call with one plan on one communicator, and but for plan, slices and
+ * hash with all that the plan may become.
  *
  * The buffer is cut into shards, one for each of the first members of every node, as many as the
  * smallest node has or, with leaders, one. A shard is cut into chunks, one for each node: chunk
@@ -60,7 +60,8 @@ static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t memb
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
                                       size_t staging);
 
-/* Takes SCHEDULE to a plan that differs in widths, or to that plan after they have changed. */
+/* Takes SCHEDULE to a plan that differs in widths, or to that plan after they have changed: its
+ * slices are as few as it needs in the memory of the widest. */
 void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan);
 
 #endif

@@ -17,6 +17,25 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b)
+{
+    return (struct cgx_needs){.slots = larger(a->slots, b->slots),
+                              .staging = larger(a->staging, b->staging),
+                              .pieces = larger(a->pieces, b->pieces),
+                              .blocks = larger(a->blocks, b->blocks),
+                              .shown = larger(a->shown, b->shown),
+                              .sources = larger(a->sources, b->sources),
+                              .packed = larger(a->packed, b->packed),
+                              .transfers = larger(a->transfers, b->transfers)};
+}
+
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
+{
+    const struct cgx_needs most = cgx_needs_most(needs, held);
+
+    return memcmp(&most, held, sizeof most) == 0;
+}
+
 /* Of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
@@ -75,19 +94,11 @@ static bool get_slot(struct cgx_slot *slot, const struct cgx_needs *needs)
 
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
 {
-    const struct cgx_needs *holds = &scratch->holds;
     struct cgx_scratch grown = {.local_peers = scratch->local_peers,
-                                .holds = {.slots = larger(holds->slots, needs->slots),
-                                          .staging = larger(holds->staging, needs->staging),
-                                          .pieces = larger(holds->pieces, needs->pieces),
-                                          .blocks = larger(holds->blocks, needs->blocks),
-                                          .shown = larger(holds->shown, needs->shown),
-                                          .sources = larger(holds->sources, needs->sources),
-                                          .packed = larger(holds->packed, needs->packed),
-                                          .transfers = larger(holds->transfers, needs->transfers)}};
+                                .holds = cgx_needs_most(needs, &scratch->holds)};
     bool had;
 
-    if (memcmp(&grown.holds, holds, sizeof *holds) == 0)
+    if (cgx_needs_fit(needs, &scratch->holds))
         return CGX_OK;
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.holds.slots; i++)

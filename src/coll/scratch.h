@@ -22,6 +22,12 @@ struct cgx_needs {
     size_t transfers;
 };
 
+/* As much as either. */
+struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b);
+
+/* Whether what HELD is there for has room for NEEDS. */
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held);
+
 /* Pieces that lie one after the other in the staging memory, with a place for a message's header in
  * front: a chunk's part of a slice, or several of them, each with its own such place. */
 struct cgx_block {

@@ -84,7 +84,13 @@ size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range)
     return aligned((range.end - range.first) * (plan->unit / plan->bucket_size) * CGX_BOUND_BYTES);
 }
 
-size_t cgx_split_least_unit(const struct cgx_plan *plan)
+size_t cgx_split_widest_unit(const struct cgx_plan *plan)
+{
+    return cgx_plan_unit_bytes(plan, CGX_BITS_EXACT) +
+           plan->unit / plan->bucket_size * CGX_BUCKET_HEADER_BYTES;
+}
+
+size_t cgx_split_least_unit(const struct cgx_plan *plan, bool ever)
 {
     size_t least = cgx_plan_unit_bytes(plan, CGX_BITS_EXACT);
 
@@ -92,7 +98,7 @@ size_t cgx_split_least_unit(const struct cgx_plan *plan)
         struct cgx_segment segment = plan->segments[i];
         size_t bytes;
 
-        if (segment.least < segment.bits)
+        if (ever && segment.least < segment.bits)
             segment.bits = segment.least;
         bytes = cgx_plan_unit_bytes(plan, cgx_segment_encoding(&segment));
         least = bytes < least ? bytes : least;

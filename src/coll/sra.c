@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* SRA: every member sends its part of each block to the block's owner, who has them all to sum at
- * once, and then sends the sum to all. Of an empty block there are no messages: a block that is not
- * empty has an owner who hears of all members and is heard by all, so that their flags reach
- * everyone. */
+ * once, and then sends the sum to all. Of an empty block there are no messages. In each slice there
+ * is a block that is not empty, whose owner hears of all members and is heard by all, so that their
+ * flags reach everyone. */
 #include "coll/stage.h"
 
 /* The foreign blocks, which lie together. */
@@ -31,14 +31,12 @@ static unsigned rounds(const struct cgx_stage *stage)
     return 1;
 }
 
-/* The block of MEMBER that messages are sent of; NULL: there are none. Of a slice without a single
- * piece headers are sent, since they may have flags. */
-static const struct cgx_block *block_of(const struct cgx_slice *slice,
-                                        const struct cgx_stage *stage, unsigned member)
+/* The block of MEMBER that messages are sent of; NULL: there are none. */
+static const struct cgx_block *block_of(const struct cgx_stage *stage, unsigned member)
 {
     const struct cgx_block *block = &stage->blocks[member];
 
-    return member < stage->nblocks && (block->npieces > 0 || slice->pieces == 0) ? block : NULL;
+    return member < stage->nblocks && block->npieces > 0 ? block : NULL;
 }
 
 /* The members that this one sends to and hears from in TURN of an exchange: no two begin with the
@@ -55,14 +53,14 @@ static unsigned sender(const struct cgx_stage *stage, unsigned turn)
 
 static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = block_of(slice, stage, stage->self);
+    const struct cgx_block *own = block_of(stage, stage->self);
     size_t extent = own ? CGX_MESSAGE_HEADER_BYTES + own->bytes : 0;
 
     (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
         unsigned to = receiver(stage, turn), from = sender(stage, turn);
         unsigned place = from - (from > stage->self); /* in the order of members */
-        const struct cgx_block *block = block_of(slice, stage, to);
+        const struct cgx_block *block = block_of(stage, to);
 
         if (own)
             cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), own,
@@ -74,7 +72,7 @@ static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsi
 
 static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = block_of(slice, stage, stage->self);
+    const struct cgx_block *own = block_of(stage, stage->self);
     size_t extent;
 
     (void)round;
@@ -89,12 +87,12 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
 
 static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = block_of(slice, stage, stage->self);
+    const struct cgx_block *own = block_of(stage, stage->self);
 
     (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
         unsigned to = receiver(stage, turn), from = sender(stage, turn);
-        const struct cgx_block *block = block_of(slice, stage, from);
+        const struct cgx_block *block = block_of(stage, from);
 
         if (block)
             cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), block, block->message);

@@ -25,25 +25,6 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static struct cgx_needs most_of(const struct cgx_needs *a, const struct cgx_needs *b)
-{
-    return (struct cgx_needs){.slots = larger(a->slots, b->slots),
-                              .staging = larger(a->staging, b->staging),
-                              .pieces = larger(a->pieces, b->pieces),
-                              .blocks = larger(a->blocks, b->blocks),
-                              .shown = larger(a->shown, b->shown),
-                              .sources = larger(a->sources, b->sources),
-                              .packed = larger(a->packed, b->packed),
-                              .transfers = larger(a->transfers, b->transfers)};
-}
-
-static bool fits(const struct cgx_needs *needs, const struct cgx_needs *held)
-{
-    const struct cgx_needs most = most_of(needs, held);
-
-    return memcmp(&most, held, sizeof most) == 0;
-}
-
 /* Whether calls of KIND, which did go from device to device, may again. */
 static bool is_apart_for_long(const struct cgx_kind *kind)
 {
@@ -59,7 +40,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
         cgx_plan_most_bytes(&recurring->override, count) > state->held.plan)
         return false;
     planned = cgx_planned_find(state, recurring);
-    return planned && fits(&planned->schedule.needs, &state->held.needs);
+    return planned && cgx_needs_fit(&planned->schedule.needs, &state->held.needs);
 }
 
 bool cgx_decide_guards(const struct cgx_override *override)
@@ -84,12 +65,12 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
         return false;
     wanted->plan =
         larger(state->held.plan, cgx_plan_most_bytes(&recurring->override, (size_t)most));
-    wanted->needs = most_of(&planned->schedule.needs, &state->held.needs);
-    if (state->held.needs.slots == 0 || fits(&wanted->needs, &state->held.needs))
+    wanted->needs = cgx_needs_most(&planned->schedule.needs, &state->held.needs);
+    if (state->held.needs.slots == 0 || cgx_needs_fit(&wanted->needs, &state->held.needs))
         return true;
     if (!cgx_planned_make(state, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
         return false;
-    wanted->needs = most_of(&wanted->needs, &larger_one.schedule.needs);
+    wanted->needs = cgx_needs_most(&wanted->needs, &larger_one.schedule.needs);
     cgx_plan_free(larger_one.plan);
     return true;
 }

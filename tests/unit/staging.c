@@ -152,8 +152,9 @@ static size_t most_samples(const struct cgx_slice *slice)
     return most;
 }
 
-/* Raises NEEDS to what all slices of RANK need. */
-static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct cgx_needs *needs)
+/* Raises NEEDS to what all slices of RANK need; none is empty where *FULL remains. */
+static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct cgx_needs *needs,
+                      bool *full)
 {
     static struct cgx_block blocks[2 * RANKS];
     static struct cgx_piece pieces[PIECES];
@@ -170,6 +171,7 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
             staging += most_samples(&slice) * sizeof(struct cgx_sample);
         for (unsigned i = 0; i < cgx_schedule_chunks(schedule) + schedule->shards; i++)
             again = blocks[i].npieces > again ? blocks[i].npieces : again;
+        *full = *full && slice.pieces > 0;
         needs->staging = staging > needs->staging ? staging : needs->staging;
         needs->pieces = slice.pieces + again > needs->pieces ? slice.pieces + again : needs->pieces;
         needs->shown = slice.pieces > needs->shown ? slice.pieces : needs->shown;
@@ -177,7 +179,7 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
 }
 
 struct verdict {
-    bool staged, listed;
+    bool staged, listed, full;
     double worst; /* needed over had */
     size_t schedules;
 };
@@ -203,9 +205,9 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
 
         choose(plan, choice);
         cgx_coll_follow(&schedule, plan);
-        add_needs(&schedule, 0, &needs);
-        add_needs(&schedule, ranks / 2, &needs);
-        add_needs(&schedule, ranks - 1, &needs);
+        add_needs(&schedule, 0, &needs, &verdict->full);
+        add_needs(&schedule, ranks / 2, &needs, &verdict->full);
+        add_needs(&schedule, ranks - 1, &needs, &verdict->full);
         if (needs.staging > schedule.needs.staging && verdict->staged)
             diag("%u ranks, %u to a node, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu",
                  ranks, per_node, reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging,
@@ -225,7 +227,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
 static void test_buffer(const struct cgx_settings *settings, size_t buffer)
 {
     static const size_t stagings[] = {64u << 20, 1u << 20, 256u << 10};
-    struct verdict verdict = {true, true, 0, 0};
+    struct verdict verdict = {true, true, true, 0, 0};
     struct cgx_plan *plan = make_plan(settings, buffer);
 
     for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
@@ -242,6 +244,7 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
        settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
        cgx_settings_least(settings));
     ok(verdict.listed, "nor are lists of pieces");
+    ok(verdict.full, "nor is a slice empty");
     diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);
     cgx_plan_free(plan);
 }
