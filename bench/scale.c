@@ -11,6 +11,7 @@
 
 #include "policy/cost.h"
 #include "scale.h"
+#include "util/parse.h"
 
 static const char usage[] =
     "usage: bench/scale [OPTION ...]\n"
@@ -23,7 +24,8 @@ static const char usage[] =
     "  --fragment BYTES       CGX_FRAGMENT_BYTES (1048576)\n"
     "  --staging BYTES        CGX_FUSION_BUFFER_SIZE_MB, in bytes (67108864)\n"
     "  --oversubscribed X     the core carries 1/X of what leaves 32 nodes (1)\n"
-    "  --ring-between, --ring-inside, --leaders   other algorithms\n"
+    "  --between NAME         CGX_CROSS_REDUCTION_TYPE (AUTO)\n"
+    "  --ring-inside, --leaders   other algorithms\n"
     "  --one-width            CGX_ADAPTIVE=0, CGX_CODEC=maxmin and CGX_CONSENSUS=0\n"
     "  --lab                  hosts of bench/lab instead of GPUs on a fast network; before "
     "others\n";
@@ -78,6 +80,7 @@ static const struct scale_costs lab = {.latency = 50e-6,
 #define LAB_PAYLOAD (1448.0 / 1514)
 
 static struct scale_call call = {.run = 3,
+                                 .cross = CGX_REDUCTION_AUTO,
                                  .bits = 4,
                                  .bucket_size = 512,
                                  .staging = (size_t)64 << 20,
@@ -125,6 +128,17 @@ static double ring(const struct cgx_network *network, const struct cgx_volume *v
     return 2 * ((count - 1) * step + share * network->byte_ps / 1e6);
 }
 
+/* What the call came to be. */
+static const char *name_of(const struct scale_result *result)
+{
+    static char name[64];
+
+    snprintf(name, sizeof name, "%s", call.members > 1 ? "hierarchical" : "flat");
+    if (result->rows > 1)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "-grid-%u", result->rows);
+    return name;
+}
+
 static bool run(double gbit, unsigned nodes)
 {
     const struct cgx_network network = network_of(gbit);
@@ -133,11 +147,12 @@ static bool run(double gbit, unsigned nodes)
     struct scale_result result;
 
     call.costs.rate = payload * gbit * 1e9 / 8;
+    call.network = cgx_cost_network((uint64_t)(gbit * 1e9), call.costs.queued);
     if (!scale_run(&call, &result))
         return false;
     printf("%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu\n",
-           call.members > 1 ? "hierarchical" : "flat", call.ranks, call.members, gbit,
-           4 * call.elements, result.seconds * 1e6,
+           name_of(&result), call.ranks, call.members, gbit, 4 * call.elements,
+           result.seconds * 1e6,
            (double)cgx_cost_exact(&network, &volume, nodes, call.members) / 1e3,
            ring(&network, &volume, call.ranks),
            (double)cgx_cost_limit(&network, &volume, nodes, call.members) / 1e3,
@@ -181,6 +196,16 @@ static void read_lab(void)
     call.fragment = 16384;
 }
 
+static bool read_reduction(const char *name)
+{
+    uint64_t value;
+
+    if (!cgx_parse_choice(name, "SRA, RING, GRID, AUTO", &value))
+        return false;
+    call.cross = (enum cgx_reduction)value;
+    return true;
+}
+
 /* False: it is none of the options. */
 static bool read_option(int option)
 {
@@ -208,8 +233,7 @@ static bool read_option(int option)
         call.costs.oversubscription = read_list(optarg, &one) ? one.values[0] : 0;
         return call.costs.oversubscription >= 1;
     case 'x':
-        call.cross = CGX_REDUCTION_RING;
-        return true;
+        return read_reduction(optarg);
     case 'i':
         call.inner = CGX_REDUCTION_RING;
         return true;
@@ -234,7 +258,7 @@ int main(int argc, char *argv[])
         {"gbit", required_argument, NULL, 'g'},    {"bytes", required_argument, NULL, 'b'},
         {"run", required_argument, NULL, 'r'},     {"fragment", required_argument, NULL, 'f'},
         {"staging", required_argument, NULL, 's'}, {"oversubscribed", required_argument, NULL, 'o'},
-        {"ring-between", no_argument, NULL, 'x'},  {"ring-inside", no_argument, NULL, 'i'},
+        {"between", required_argument, NULL, 'x'}, {"ring-inside", no_argument, NULL, 'i'},
         {"leaders", no_argument, NULL, 'd'},       {"one-width", no_argument, NULL, '1'},
         {"lab", no_argument, NULL, 'k'},           {NULL, 0, NULL, 0}};
     int option;

@@ -34,6 +34,7 @@ struct scale_call {
     unsigned ranks, members; /* of the job, and of a node */
     unsigned run;            /* nodes whose ranks are run; 0: all */
     enum cgx_reduction inner, cross;
+    struct cgx_network network; /* as the library takes it to be */
     bool leaders;
     size_t elements;
     unsigned bits, bucket_size;
@@ -47,7 +48,7 @@ struct scale_call {
 struct scale_result {
     double seconds;           /* until the last is done */
     size_t staging;           /* bytes of a rank */
-    unsigned slices;          /* of the call */
+    unsigned slices, rows;    /* of the call */
     uint64_t messages, empty; /* of the rank that sends most; without any payload */
     uint64_t fragments;       /* likewise */
     uint64_t bytes;           /* likewise */

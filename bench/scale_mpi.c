@@ -54,15 +54,54 @@ void scale_mpi_left(double time, struct scale_rank *rank, int handle)
     complete(time, rank, handle, 0);
 }
 
-/* ---- what comes ---- */
+/* ---- who sends to whom in an exchange between nodes ---- */
+
+static const struct cgx_node_grid *grid(void)
+{
+    return &scale_world.schedule.grid;
+}
+
+static enum cgx_level level_of(unsigned from, unsigned to)
+{
+    unsigned node = scale_node(from), other = scale_node(to);
+
+    if (node == other)
+        return CGX_LEVEL_NODE;
+    return cgx_node_grid_row(grid(), node) == cgx_node_grid_row(grid(), other) ? CGX_LEVEL_ROW
+                                                                               : CGX_LEVEL_COLUMN;
+}
+
+/* Of the members of a stage at LEVEL: how many there are with RANK, and which it is. */
+static unsigned members_of(unsigned rank, enum cgx_level level, unsigned *self)
+{
+    unsigned row = cgx_node_grid_row(grid(), scale_node(rank));
+
+    *self = level == CGX_LEVEL_ROW ? scale_node(rank) - cgx_node_grid_first(grid(), row) : row;
+    return level == CGX_LEVEL_ROW ? cgx_node_grid_length(grid(), row) : grid()->rows;
+}
 
 /* The distance by which ghosts send as their models do. */
-static unsigned distance(unsigned from, unsigned to)
+static unsigned distance(unsigned from, unsigned to, enum cgx_level level)
 {
-    unsigned ranks = scale_world.call->ranks;
+    unsigned self, other, members = members_of(to, level, &self);
 
-    return (to + ranks - from) % ranks;
+    members_of(from, level, &other);
+    return level == CGX_LEVEL_NODE ? 0 : (self + members - other) % members;
 }
+
+/* The rank that sends over distance KEY, less than there are members, to TO. */
+static unsigned sender(unsigned to, unsigned key, enum cgx_level level)
+{
+    unsigned self, members = members_of(to, level, &self), from = (self + members - key) % members;
+    unsigned row = cgx_node_grid_row(grid(), scale_node(to));
+    unsigned node = level == CGX_LEVEL_ROW ? cgx_node_grid_first(grid(), row) + from
+                                           : cgx_node_grid_first(grid(), from) + scale_node(to) -
+                                                 cgx_node_grid_first(grid(), row);
+
+    return node * scale_world.call->members + to % scale_world.call->members;
+}
+
+/* ---- what comes ---- */
 
 static void take(double time, struct scale_rank *rank, struct scale_channel *channel,
                  const struct scale_message *message)
@@ -137,13 +176,19 @@ static void mirror_to(double time, struct scale_rank *to, unsigned from,
 
 void scale_mpi_mirror(double time, const struct scale_message *message)
 {
-    unsigned ranks = scale_world.call->ranks;
+    unsigned ranks = scale_world.call->ranks, self;
+    enum cgx_level level = message->level;
 
+    if (level == CGX_LEVEL_NODE)
+        return;
     for (unsigned r = 0; scale_world.nrun < ranks && r < scale_world.nrun; r++) {
-        for (unsigned key = message->after + 1; key <= message->key; key++) {
-            unsigned from = (scale_world.run[r]->number + ranks - key) % ranks;
+        unsigned to = scale_world.run[r]->number, members = members_of(to, level, &self);
 
-            if (!scale_world.ranks[from] && scale_world.models[from] == message->from)
+        for (unsigned key = message->after + 1; key <= message->key && key < members; key++) {
+            unsigned from = sender(to, key, level);
+
+            if (from < ranks && !scale_world.ranks[from] &&
+                scale_world.models[from] == message->from)
                 mirror_to(time, scale_world.run[r], from, message);
         }
     }
@@ -160,6 +205,7 @@ void scale_mpi_flush(struct scale_rank *rank)
     *mark = (struct scale_message){.from = rank->number,
                                    .seq = rank->seq,
                                    .after = rank->key,
+                                   .level = rank->level,
                                    .key = scale_world.call->ranks - 1,
                                    .bytes = CGX_MESSAGE_HEADER_BYTES};
     scale_network_mark(rank->clock, mark);
@@ -178,19 +224,21 @@ static void count(struct scale_rank *rank, struct scale_message *message)
     if (rank->seq != message->seq) {
         rank->seq = message->seq;
         rank->key = 0;
+        rank->level = level_of(message->from, message->to);
     }
     if (channel->sent_seq != message->seq) {
         channel->sent_seq = message->seq;
         channel->sent_parts = 0;
         channel->after = rank->key;
-        rank->key = distance(message->from, message->to);
+        rank->key = distance(message->from, message->to, rank->level);
         rank->counts.messages++;
         if (cgx_message_read(message->header, &header) == CGX_OK && header.bytes == 0)
             rank->counts.empty++;
     }
     message->part = channel->sent_parts++;
     message->after = channel->after;
-    message->key = distance(message->from, message->to);
+    message->key = distance(message->from, message->to, rank->level);
+    message->level = rank->level;
 }
 
 /* Exchanges are numbered from 1 on here, so that 0 is none. */

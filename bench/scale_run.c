@@ -12,19 +12,29 @@ struct scale_rank *scale_now;
 
 /* ---- who is run ---- */
 
-/* Whether RANK has a part of the first slice to sum. */
-static bool owns(unsigned rank)
+static bool has_units(unsigned chunk)
 {
     const struct cgx_schedule *schedule = &scale_world.schedule;
-    const struct cgx_nodes *nodes = schedule->nodes;
-    unsigned local = nodes->local[rank];
-    struct cgx_range range;
+    struct cgx_range range =
+        cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, 0);
 
-    if (local >= schedule->shards)
-        return false;
-    range = cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule),
-                           local * nodes->nodes + nodes->node[rank], schedule->slices, 0);
     return range.end > range.first;
+}
+
+/* How RANK takes part in the first slice: what it has to sum. */
+static unsigned char part_of(unsigned rank)
+{
+    enum { CHUNK = 1, UNITS = 2, COLUMN_UNITS = 4 };
+    unsigned chunk = cgx_schedule_owned(&scale_world.schedule, rank);
+    unsigned rows = scale_world.schedule.grid.rows;
+    unsigned char part = CHUNK;
+
+    if (chunk == CGX_NO_CHUNK)
+        return 0;
+    part |= has_units(chunk) ? UNITS : 0;
+    for (unsigned row = 0; row < rows && !(part & COLUMN_UNITS); row++)
+        part |= has_units(chunk / rows * rows + row) ? COLUMN_UNITS : 0;
+    return part;
 }
 
 static struct scale_rank *create_rank(unsigned number)
@@ -82,7 +92,34 @@ static void free_rank(struct scale_rank *rank)
     free(rank);
 }
 
-/* The first node, the last, and some in between. */
+static bool create_node(unsigned node)
+{
+    unsigned members = scale_world.call->members;
+
+    for (unsigned rank = node * members; rank < (node + 1) * members; rank++) {
+        if (!scale_world.ranks[rank] && !create_rank(rank))
+            return false;
+    }
+    return true;
+}
+
+/* The run rank that GHOST does as: of the same place in its node, with the same part. One of
+ * several by its number. NULL: there is none. */
+static const struct scale_rank *model_of(unsigned ghost)
+{
+    unsigned members = scale_world.call->members, run = scale_world.nrun / members;
+
+    for (unsigned i = 0; i < run; i++) {
+        const struct scale_rank *rank =
+            scale_world.run[(ghost / members + i) % run * members + ghost % members];
+
+        if (scale_world.parts[rank->number] == scale_world.parts[ghost])
+            return rank;
+    }
+    return NULL;
+}
+
+/* The first node, the last, some in between, and one for each part that a rank may have. */
 static bool create_ranks(void)
 {
     const struct scale_call *call = scale_world.call;
@@ -90,28 +127,14 @@ static bool create_ranks(void)
     unsigned run = call->run > 0 && call->run < nodes ? call->run : nodes;
 
     for (unsigned i = 0; i < run; i++) {
-        unsigned node = run > 1 ? (unsigned)((size_t)i * (nodes - 1) / (run - 1)) : 0;
-
-        for (unsigned local = 0; local < call->members; local++) {
-            if (!create_rank(node * call->members + local))
-                return false;
-        }
+        if (!create_node(run > 1 ? (unsigned)((size_t)i * (nodes - 1) / (run - 1)) : 0))
+            return false;
+    }
+    for (unsigned rank = 0; rank < call->ranks; rank++) {
+        if (!model_of(rank) && !create_node(rank / call->members))
+            return false;
     }
     return true;
-}
-
-/* A run rank of the same place in its node, if there is one that owns a part as GHOST does. */
-static unsigned model_of(unsigned ghost)
-{
-    unsigned members = scale_world.call->members, run = scale_world.nrun / members;
-    unsigned local = ghost % members, any = 0;
-
-    for (unsigned i = 0; i < run; i++) {
-        any = scale_world.run[(ghost / members + i) % run * members + local]->number;
-        if (owns(any) == owns(ghost))
-            return any;
-    }
-    return any;
 }
 
 /* ---- the call ---- */
@@ -132,8 +155,7 @@ static bool make_schedule(const struct cgx_scheme *scheme)
     scale_world.plan = plan;
     if (!widest)
         return false;
-    scale_world.schedule = cgx_coll_schedule(widest, scheme, call->staging);
-    cgx_coll_follow(&scale_world.schedule, plan);
+    scale_world.schedule = cgx_coll_schedule(plan, widest, scheme, call->staging);
     cgx_plan_free(widest);
     return true;
 }
@@ -143,6 +165,7 @@ static bool open_world(const struct scale_call *call)
     struct cgx_scheme scheme = {.watched = call->watched,
                                 .inner = call->inner,
                                 .cross = call->cross,
+                                .network = call->network,
                                 .leaders = call->leaders};
     int *keys = calloc(call->ranks, sizeof *keys);
 
@@ -156,16 +179,21 @@ static bool open_world(const struct scale_call *call)
     scale_world.ranks = calloc(call->ranks, sizeof *scale_world.ranks);
     scale_world.run = calloc(call->ranks, sizeof *scale_world.run);
     scale_world.models = calloc(call->ranks, sizeof *scale_world.models);
+    scale_world.parts = calloc(call->ranks, sizeof *scale_world.parts);
     free(keys);
     if (!scale_world.nodes || !scale_world.flat || !scale_world.ranks || !scale_world.run ||
-        !scale_world.models || !scale_network_open())
+        !scale_world.models || !scale_world.parts || !scale_network_open())
         return false;
     scheme.nodes = scale_world.nodes;
     scheme.flat = scale_world.flat;
-    if (!make_schedule(&scheme) || !create_ranks())
+    if (!make_schedule(&scheme))
         return false;
     for (unsigned i = 0; i < call->ranks; i++)
-        scale_world.models[i] = scale_world.ranks[i] ? i : model_of(i);
+        scale_world.parts[i] = part_of(i);
+    if (!create_ranks())
+        return false;
+    for (unsigned i = 0; i < call->ranks; i++)
+        scale_world.models[i] = scale_world.ranks[i] ? i : model_of(i)->number;
     return true;
 }
 
@@ -177,6 +205,7 @@ static void close_world(void)
     free(scale_world.ranks);
     free(scale_world.run);
     free(scale_world.models);
+    free(scale_world.parts);
     cgx_plan_free(scale_world.plan);
     cgx_nodes_free(scale_world.nodes);
     cgx_nodes_free(scale_world.flat);
@@ -211,6 +240,7 @@ static void most(uint64_t *value, uint64_t other)
 static bool gather(struct scale_result *result)
 {
     *result = (struct scale_result){.slices = scale_world.schedule.slices,
+                                    .rows = scale_world.schedule.grid.rows,
                                     .staging = scale_world.schedule.needs.slots *
                                                scale_world.schedule.needs.staging};
     for (unsigned i = 0; i < scale_world.nrun; i++) {

@@ -5,17 +5,20 @@
 #ifndef CGX_BENCH_SCALE_WORLD_H
 #define CGX_BENCH_SCALE_WORLD_H
 
+#include "coll/slice.h"
 #include "scale.h"
 
-/* A fragment of a message. KEY is the distance from its sender to its receiver, AFTER that of the
- * message before it in the exchange, 0 for the first: ghosts send what is in between. */
+/* A fragment of a message. KEY is the distance from its sender to its receiver among the members of
+ * their stage, AFTER that of the message before it in the exchange, 0 for the first: ghosts send
+ * what is in between. */
 struct scale_message {
     struct scale_message *next;
     unsigned from, to;
     unsigned seq;  /* of the exchange, as in headers */
     unsigned part; /* which fragment */
     unsigned key, after;
-    int request; /* of its sender, which waits for it to leave; -1: it does not */
+    enum cgx_level level; /* of the stage */
+    int request;          /* of its sender, which waits for it to leave; -1: it does not */
     size_t bytes;
     unsigned char header[CGX_MESSAGE_HEADER_BYTES];
 };
@@ -64,6 +67,7 @@ struct scale_rank {
     size_t nspare;
     struct scale_channel *channels; /* by peer */
     unsigned seq, key;              /* of the last message sent */
+    enum cgx_level level;           /* likewise */
     unsigned flushed;               /* the exchange whose sends are over, and 1 */
     struct scale_result counts;
 };
@@ -76,7 +80,8 @@ struct scale_world {
     struct scale_rank **ranks; /* by number; NULL: a ghost */
     struct scale_rank **run;   /* those that are run */
     unsigned nrun;
-    unsigned *models; /* by number: the rank that a ghost does as */
+    unsigned *models;     /* by number: the rank that a ghost does as */
+    unsigned char *parts; /* by number: how it takes part */
 };
 
 /* Of the run that is under way. */

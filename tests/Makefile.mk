@@ -135,7 +135,8 @@ tests_unit_settings_values_SOURCES = tests/unit/settings_values.c tests/unit/set
 tests_unit_pull_SOURCES = tests/unit/pull.c tests/unit/loopback.c tests/unit/loopback.h
 tests_unit_exchange_SOURCES = tests/unit/exchange.c tests/unit/loopback.c tests/unit/loopback.h
 tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
-tests_unit_stages_SOURCES = tests/unit/stages.c $(scene_sources)
+tests_unit_stages_SOURCES = tests/unit/stages.c tests/unit/stages_reference.c \
+	tests/unit/stages_reference.h $(scene_sources)
 tests_unit_stages_empty_SOURCES = tests/unit/stages_empty.c $(scene_sources)
 tests_unit_stages_faults_SOURCES = tests/unit/stages_faults.c $(scene_sources)
 tests_unit_stages_rotated_SOURCES = tests/unit/stages_rotated.c $(scene_sources)
@@ -153,7 +154,8 @@ EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/
 	tests/data/topo/dgx.xml tests/data/topo/dual8.xml
 
 # MPI's programs know nothing of the library, which is preloaded.
-tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h tests/mpi/lib/scheme.c \
+tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.h \
+	tests/mpi/lib/bound_study.c tests/mpi/lib/bound_study.h tests/mpi/lib/scheme.c \
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \
@@ -351,7 +353,8 @@ device_sum = tests/mpi/lib/device_sum.c tests/mpi/lib/device_sum.h
 tests_mpi_device_input_SOURCES = tests/mpi/device_input.c $(device_sum)
 tests_mpi_device_faults_SOURCES = tests/mpi/device_faults.c $(device_sum)
 tests_mpi_device_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_device_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_coll_schedule,--wrap=cgx_cuda \
+tests_mpi_device_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_coll_schedule,--wrap=cgx_coll_follow \
+	-Wl,--wrap=cgx_cuda \
 	-Wl,--wrap=cgx_slice_decode,--wrap=cgx_slice_post \
 	-Wl,--wrap=malloc,--wrap=calloc,--wrap=cgx_pages_map
 

@@ -75,14 +75,14 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
     const struct cgx_volume volume = cgx_cost_volume(
         bytes / sizeof(float), sizeof(float), (unsigned)settings->bits, settings->bucket_size);
     const struct cgx_arrangement arrangement = {
-        nodes, job->members, cgx_cost_columns(network, &volume, nodes, job->members)};
+        nodes, job->members, cgx_cost_rows(network, &volume, nodes, job->members, false)};
     uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);
     uint64_t compressed = cgx_cost_compressed(network, &volume, &arrangement);
     uint64_t limit = cgx_cost_limit(network, &volume, nodes, job->members);
     char how[32] = "SRA";
 
-    if (arrangement.columns < nodes)
-        snprintf(how, sizeof how, "grid %ux%u", nodes / arrangement.columns, arrangement.columns);
+    if (arrangement.rows > 1)
+        snprintf(how, sizeof how, "GRID %ux%u", arrangement.rows, nodes / arrangement.rows);
     print_size(bytes);
     printf("  %12.1f  %12.1f  %12.1f  %-12s  %6.2f  %s\n", (double)exact / 1e3,
            (double)compressed / 1e3, (double)limit / 1e3, how, (double)exact / (double)compressed,

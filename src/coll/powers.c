@@ -20,6 +20,8 @@ struct inputs {
 
 unsigned cgx_powers_contributions(const struct cgx_schedule *schedule)
 {
+    if (schedule->grid.rows > 1)
+        return schedule->grid.rows;
     return schedule->nodes->nodes > 1 ? schedule->nodes->nodes : schedule->ranks;
 }
 
@@ -34,8 +36,10 @@ static struct inputs inputs_of(const struct cgx_slice *slice, const struct cgx_p
     const struct cgx_schedule *schedule = slice->coll->schedule;
     bool is_cross = schedule->nodes->nodes > 1;
     const unsigned char *staging = slice->slot->staging;
+    const size_t *incoming = slice->incoming;
+    enum cgx_level last = schedule->grid.rows > 1 ? CGX_LEVEL_COLUMN : CGX_LEVEL_ROW;
     struct inputs inputs = {.from = from,
-                            .begin = is_cross ? staging + slice->cross_incoming : NULL,
+                            .begin = is_cross ? staging + incoming[last] : NULL,
                             .end = is_cross ? staging + slice->samples : NULL,
                             .contributions = cgx_powers_contributions(schedule)};
     unsigned others = 0;

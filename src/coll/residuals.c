@@ -32,7 +32,7 @@ static struct span chunks_span(const struct cgx_schedule *schedule, unsigned fir
                          end < plan->count ? end : plan->count};
 }
 
-/* What a rank quantises. */
+/* What a rank quantises; of the shard only its column, where it forms partial sums of no more. */
 struct spans {
     struct span input, shard, chunk;
 };
@@ -40,14 +40,18 @@ struct spans {
 static struct spans spans_of(const struct cgx_schedule *schedule, unsigned rank)
 {
     const struct cgx_nodes *nodes = schedule->nodes;
-    unsigned local = nodes->local[rank], first = local * nodes->nodes;
+    unsigned rows = schedule->grid.rows;
+    unsigned in_shard = cgx_schedule_chunks(schedule) / schedule->shards;
+    unsigned first = nodes->local[rank] * in_shard, chunk = cgx_schedule_owned(schedule, rank);
     struct spans spans = {.input = {0, schedule->plan->count}};
 
-    if (local >= schedule->shards)
-        return spans;
-    spans.chunk = chunks_span(schedule, first + nodes->node[rank], first + nodes->node[rank]);
-    if (nodes->nodes > 1)
-        spans.shard = chunks_span(schedule, first, first + nodes->nodes - 1);
+    if (nodes->local[rank] < schedule->shards && nodes->nodes > 1 &&
+        (nodes->most > 1 || schedule->cross == CGX_REDUCTION_RING))
+        spans.shard = chunks_span(schedule, first, first + in_shard - 1);
+    else if (chunk != CGX_NO_CHUNK && rows > 1)
+        spans.shard = chunks_span(schedule, chunk / rows * rows, chunk / rows * rows + rows - 1);
+    if (chunk != CGX_NO_CHUNK)
+        spans.chunk = chunks_span(schedule, chunk, chunk);
     return spans;
 }
 

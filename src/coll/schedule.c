@@ -54,25 +54,29 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
  * EVER as in largest_part. */
 static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
-    size_t nodes = schedule->nodes->nodes, most = schedule->nodes->most;
+    const struct cgx_node_grid *grid = &schedule->grid;
+    size_t longest = cgx_node_grid_longest(grid), most = schedule->nodes->most;
     size_t chunks = cgx_schedule_chunks(schedule), samples;
+    size_t in_shard = chunks / schedule->shards;
     size_t pieces = schedule->plan->nsegments + chunks;
     struct part part = largest_part(schedule, slices, ever);
     /* Twice: a sum lists the pieces of its blocks again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
                               .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
-                              .blocks = chunks + 2 * schedule->shards,
-                              .sources = nodes + most,
+                              .blocks = chunks + 2 * schedule->shards + cgx_node_grid_columns(grid),
+                              .sources = longest + grid->rows + most,
                               .packed = part.bytes * chunks,
-                              .transfers = 2 * larger(nodes, most)};
+                              .transfers = 2 * larger(larger(longest, grid->rows), most)};
 
-    needs.staging = part.bytes * (chunks + cgx_schedule_kept(schedule->cross, nodes));
+    needs.staging =
+        part.bytes * (chunks + cgx_schedule_kept(schedule->cross, longest) * grid->rows +
+                      cgx_schedule_kept(CGX_REDUCTION_SRA, grid->rows));
     if (schedule->raw)
         needs.staging +=
-            part.raw_bytes * (chunks + cgx_schedule_kept(schedule->inner, most) * nodes);
+            part.raw_bytes * (chunks + cgx_schedule_kept(schedule->inner, most) * in_shard);
     else
-        needs.staging += part.bytes * cgx_schedule_kept(schedule->inner, most) * nodes;
+        needs.staging += part.bytes * cgx_schedule_kept(schedule->inner, most) * in_shard;
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample);
@@ -88,8 +92,12 @@ static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
     bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
     const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
     const size_t rank = (size_t)(two_stages ? 512 : 128) << 10;
+    const struct cgx_node_grid *grid = &schedule->grid;
+    size_t peers = grid->rows == 1
+                       ? schedule->ranks
+                       : (cgx_node_grid_longest(grid) + grid->rows) * schedule->nodes->most;
 
-    return larger(needs_of(schedule, 1, ever).staging / 4, larger(least, schedule->ranks * rank));
+    return larger(needs_of(schedule, 1, ever).staging / 4, larger(least, peers * rank));
 }
 
 /* Slices of which parts have the bytes of UNITS of the widest units: with one none is empty. */
@@ -140,9 +148,9 @@ static void fill(struct cgx_schedule *schedule)
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
     const uint64_t words[] = {schedule->plan->hash, schedule->nodes->hash, schedule->ranks,
-                              schedule->shards,     schedule->inner,       schedule->cross,
-                              schedule->raw,        schedule->bounded,     schedule->watched,
-                              schedule->slices};
+                              schedule->shards,     schedule->grid.rows,   schedule->inner,
+                              schedule->cross,      schedule->raw,         schedule->bounded,
+                              schedule->watched,    schedule->slices};
 
     return cgx_hash(CGX_HASH_START, words, sizeof words);
 }
@@ -159,16 +167,35 @@ static bool rounds_twice(const struct cgx_plan *plan)
     return false;
 }
 
-struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
-                                      size_t staging)
+/* In how many rows the nodes of SCHEDULE stand for calls with PLAN, whose slices have the messages
+ * of all and at most a quarter of STAGING: in each of two slots, what is sent and what arrives. */
+static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_plan *plan,
+                         const struct cgx_scheme *scheme, size_t staging)
 {
-    struct cgx_schedule schedule = {.plan = plan,
-                                    .nodes = scheme->nodes,
-                                    .ranks = scheme->nodes->ranks,
-                                    .inner = scheme->inner,
-                                    .cross = scheme->cross};
+    const size_t slices = larger(plan->bytes / larger(staging / 4, 1), 1);
+    const struct cgx_volume volume = {.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
+                                      .encoded = plan->bytes / slices,
+                                      .units = plan->count / slices / plan->unit + 1,
+                                      .elements = plan->count / slices};
 
-    if (rounds_twice(plan)) {
+    if (scheme->cross != CGX_REDUCTION_AUTO && scheme->cross != CGX_REDUCTION_GRID)
+        return 1;
+    return cgx_cost_rows(&scheme->network, &volume, schedule->nodes->nodes, schedule->shards,
+                         scheme->cross == CGX_REDUCTION_GRID);
+}
+
+struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
+                                      const struct cgx_scheme *scheme, size_t staging)
+{
+    struct cgx_schedule schedule = {
+        .plan = widest,
+        .nodes = scheme->nodes,
+        .ranks = scheme->nodes->ranks,
+        .inner = scheme->inner,
+        .cross = scheme->cross == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
+    bool at_once = rounds_twice(widest);
+
+    if (at_once) {
         schedule.nodes = scheme->flat;
         schedule.inner = schedule.cross = CGX_REDUCTION_SRA;
     }
@@ -177,10 +204,12 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     if (schedule.raw)
         schedule.inner = CGX_REDUCTION_SRA;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
+    schedule.grid = (struct cgx_node_grid){
+        schedule.nodes->nodes, at_once ? 1 : rows_for(&schedule, plan, scheme, staging)};
     schedule.bounded = cgx_overflow_needed(&schedule);
     schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
     reserve(&schedule, smaller(staging, pipelined(&schedule, true)));
-    schedule.hash = hash_schedule(&schedule);
+    cgx_coll_follow(&schedule, plan);
     return schedule;
 }
 
@@ -189,4 +218,15 @@ void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan)
     schedule->plan = plan;
     fill(schedule);
     schedule->hash = hash_schedule(schedule);
+}
+
+unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank)
+{
+    const struct cgx_nodes *nodes = schedule->nodes;
+    unsigned row = cgx_node_grid_row(&schedule->grid, nodes->node[rank]);
+    unsigned column = nodes->node[rank] - cgx_node_grid_first(&schedule->grid, row);
+
+    if (nodes->local[rank] >= schedule->shards || column >= cgx_schedule_columns(schedule))
+        return CGX_NO_CHUNK;
+    return cgx_schedule_chunk(schedule, nodes->local[rank], column, row);
 }

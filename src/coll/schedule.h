@@ -5,7 +5,11 @@
 #ifndef CGX_COLL_SCHEDULE_H
 #define CGX_COLL_SCHEDULE_H
 
+#include <limits.h>
+
+#include "coll/node_grid.h"
 #include "coll/scratch.h"
+#include "policy/cost.h"
 #include "policy/plan.h"
 #include "topo/nodes.h"
 
@@ -16,34 +20,52 @@ struct cgx_scheme {
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
     bool raw;                     /* ranks of a node, where there are several, get elements as is */
     bool watched;                 /* owners say how far the ranks' contributions are apart */
-    enum cgx_reduction inner;     /* inside a node */
+    enum cgx_reduction inner;     /* inside a node: SRA or RING */
     enum cgx_reduction cross;     /* between nodes */
+    struct cgx_network network;   /* where CROSS is AUTO or GRID: between nodes */
 };
 
 /* What is the same in every call with one plan on one communicator, and but for plan, slices and
  * hash with all that the plan may become.
  *
  * The buffer is cut into shards, one for each of the first members of every node, as many as the
- * smallest node has or, with leaders, one. A shard is cut into chunks, one for each node: chunk
- * l * nodes + n belongs to member l of node n. */
+ * smallest node has or, with leaders, one. A shard is cut into columns, those of the grid that
+ * nodes stand in, and a column into chunks, one for each row. Without a grid there is one row, and
+ * a column for each node. */
 struct cgx_schedule {
     const struct cgx_plan *plan;
     const struct cgx_nodes *nodes;
     unsigned ranks;
     unsigned shards;
-    enum cgx_reduction inner, cross;
-    bool raw;     /* members of a node get elements as they are, to sum them */
-    bool bounded; /* payloads have overflow bounds (overflow.h) */
+    struct cgx_node_grid grid;       /* of the nodes */
+    enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
+    bool raw;                        /* members of a node get elements as they are, to sum them */
+    bool bounded;                    /* payloads have overflow bounds (overflow.h) */
     bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
     unsigned slices;
     uint32_t hash; /* of all of this: in every message */
     struct cgx_needs needs;
 };
 
+static inline unsigned cgx_schedule_columns(const struct cgx_schedule *schedule)
+{
+    return cgx_node_grid_columns(&schedule->grid);
+}
+
 static inline unsigned cgx_schedule_chunks(const struct cgx_schedule *schedule)
 {
-    return schedule->shards * schedule->nodes->nodes;
+    return schedule->shards * cgx_schedule_columns(schedule) * schedule->grid.rows;
 }
+
+static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, unsigned shard,
+                                          unsigned column, unsigned row)
+{
+    return (shard * cgx_schedule_columns(schedule) + column) * schedule->grid.rows + row;
+}
+
+/* The chunk that RANK owns; CGX_NO_CHUNK: none. */
+#define CGX_NO_CHUNK UINT_MAX
+unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank);
 
 /* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
  * summed. */
@@ -52,13 +74,14 @@ static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t memb
     return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
 }
 
-/* STAGING: the most bytes of staging memory, on the host, that a call may use; a device backend has
- * as much on the device. Less is used where that keeps links busier. Where even slices of one
- * bucket need more, they are used all the same. Falls back to flat SRA if a sum of several stages
- * could exceed the error bound. SCHEME's nodes must outlive the schedule. For an adaptive plan:
- * that of cgx_plan_widest, and then cgx_coll_follow. */
-struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_scheme *scheme,
-                                      size_t staging);
+/* Of calls with PLAN, with needs for all that it may become: WIDEST is that of cgx_plan_widest, or
+ * of a plan that is not adaptive the same, and not needed any more. STAGING: the most bytes of
+ * staging memory, on the host, that a call may use; a device backend has as much on the device.
+ * Less is used where that keeps links busier. Where even slices of two units need more, they are
+ * used all the same. Falls back to flat SRA if a sum of several stages could exceed the error
+ * bound. SCHEME's nodes must outlive the schedule. */
+struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
+                                      const struct cgx_scheme *scheme, size_t staging);
 
 /* Takes SCHEDULE to a plan that differs in widths, or to that plan after they have changed: its
  * slices are as few as it needs in the memory of the widest. */

@@ -54,7 +54,7 @@ struct cgx_pulled {
 struct cgx_slot {
     unsigned char *staging; /* whole pages */
     struct cgx_piece *pieces;
-    struct cgx_block *blocks;  /* parts by chunk, then shards, then raw ones */
+    struct cgx_block *blocks;  /* parts by chunk, then shards, raw ones, and columns */
     struct cgx_pulled *pulled; /* as many as sources */
 };
 

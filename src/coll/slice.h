@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* One slice of a compressed all-reduce: what the stages share. The staging memory holds a message
- * for every chunk's part. Those of a shard lie together, that of the rank's own node last; the
- * rank's own shard is the last of the shards, so that its own part is at the very end. Then comes
- * what arrives to be summed, and what is measured. slice_layout.c lays that out, slice_messages.c
- * sends and receives, slice_work.c has what the backends do, slice_pull.c what the device copies
- * from local peers. A slice keeps where it is between exchanges, so that it can be left and taken
- * up again.
+ * for every chunk's part. Those of a column lie together, that of the row of the rank's node last;
+ * the columns of a shard likewise, and that of the node last; the rank's own shard is the last of
+ * the shards, so that its own part is at the very end. Then comes what arrives to be summed, and
+ * what is measured. slice_layout.c lays that out, slice_messages.c sends and receives, slice_work.c
+ * has what the backends do, slice_pull.c what the device copies from local peers. A slice keeps
+ * where it is between exchanges, so that it can be left and taken up again.
  */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
@@ -55,16 +55,22 @@ struct cgx_packed {
 /* What a slice goes through, in order. */
 enum cgx_phase {
     CGX_PHASE_ENCODE,
-    CGX_PHASE_SCATTER_INSIDE, /* reduce-scatter, inside a node and between nodes */
-    CGX_PHASE_SCATTER_BETWEEN,
-    CGX_PHASE_GATHER_BETWEEN, /* allgather */
+    CGX_PHASE_SCATTER_INSIDE, /* reduce-scatter, stage by stage */
+    CGX_PHASE_SCATTER_ROW,
+    CGX_PHASE_SCATTER_COLUMN,
+    CGX_PHASE_GATHER_COLUMN, /* allgather, the other way */
+    CGX_PHASE_GATHER_ROW,
     CGX_PHASE_GATHER_INSIDE,
     CGX_PHASES
 };
 
-/* A stage of an all-reduce (stages.h): what the members of a node do, or those between nodes. */
+/* Who takes part in a stage: the ranks of a node, or a rank of each node in a row of the grid, or
+ * in a column of it. */
+enum cgx_level { CGX_LEVEL_NODE, CGX_LEVEL_ROW, CGX_LEVEL_COLUMN, CGX_LEVELS };
+
+/* A stage of an all-reduce (stages.h). */
 struct cgx_stage {
-    bool is_cross;       /* between nodes */
+    enum cgx_level level;
     bool is_first;       /* what this rank brings are elements, which the start has encoded */
     unsigned size, self; /* members, and which one this rank is; 0 of them: it has no part in it */
     unsigned nblocks;    /* of the first so many members */
@@ -75,22 +81,24 @@ struct cgx_stage {
 struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned node, local;       /* of this rank */
+    unsigned row, column;       /* of its node */
     enum cgx_standing standing; /* set by the stages: of all ranks, as far as this one knows; by
                                  * the end all do */
-    bool owns;                  /* this rank owns a shard, and a chunk of it */
+    bool owns_shard;            /* this rank owns one ... */
+    bool owns;                  /* ... and a chunk of it */
     enum cgx_pull pull;         /* NONE where there are no local peers */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;
+    const struct cgx_block *columns; /* of the own shard */
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
     size_t end;    /* of the parts' messages in the staging memory */
     struct cgx_measuring measuring;
-    struct cgx_stage inner, cross;
-    /* Where in the staging memory arrives what is to be summed inside the node, and between nodes,
-     * and where samples come to. */
-    size_t inner_incoming, cross_incoming, samples;
+    struct cgx_stage stages[CGX_LEVELS];
+    size_t incoming[CGX_LEVELS]; /* where what is to be summed arrives in the staging memory ... */
+    size_t samples;              /* ... and where samples come to */
     struct cgx_operands operands;
     size_t npulled; /* messages that were pulled to be summed */
     /* Where it is: how many exchanges of the phase are over, of how many, and which is under way.
@@ -114,7 +122,8 @@ struct cgx_slice {
 /* The own part; the slice's rank owns one. */
 static inline const struct cgx_block *cgx_slice_own(const struct cgx_slice *slice)
 {
-    return &slice->parts[slice->local * slice->coll->schedule->nodes->nodes + slice->node];
+    return &slice->parts[cgx_schedule_chunk(slice->coll->schedule, slice->local, slice->column,
+                                            slice->row)];
 }
 
 static inline struct cgx_piece *cgx_slice_pieces(const struct cgx_slice *slice,
@@ -133,7 +142,7 @@ static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx
 /* Whether all ranks will still come to know of what this one says in its messages. */
 static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
 {
-    return slice->phase < CGX_PHASE_GATHER_BETWEEN;
+    return slice->phase < CGX_PHASE_GATHER_COLUMN;
 }
 
 /* Lays the parts of slice NUMBER out. */

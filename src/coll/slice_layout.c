@@ -30,21 +30,49 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     slice->pieces += part->npieces;
 }
 
-/* All ranks of a node lay a shard out alike. */
+static struct cgx_block begin_block(const struct cgx_slice *slice)
+{
+    return (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
+}
+
+static void end_block(const struct cgx_slice *slice, struct cgx_block *block)
+{
+    block->npieces = slice->pieces - block->first_piece;
+    block->bytes = slice->end - block->message - CGX_MESSAGE_HEADER_BYTES;
+}
+
+/* All nodes of a row lay a column out alike. */
+static struct cgx_block lay_column(struct cgx_slice *slice, unsigned shard, unsigned column)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    struct cgx_block whole = begin_block(slice);
+
+    for (unsigned row = 0; row < schedule->grid.rows; row++) {
+        if (row != slice->row)
+            lay_part(slice, cgx_schedule_chunk(schedule, shard, column, row));
+    }
+    lay_part(slice, cgx_schedule_chunk(schedule, shard, column, slice->row));
+    end_block(slice, &whole);
+    return whole;
+}
+
+/* All ranks of a node lay a shard out alike. Those of its columns are left in the slot, of the own
+ * shard, which comes last, for good. */
 static void lay_shard(struct cgx_slice *slice, unsigned shard)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    unsigned nodes = schedule->nodes->nodes;
-    struct cgx_block *whole = &slice->slot->blocks[cgx_schedule_chunks(schedule) + shard];
+    unsigned chunks = cgx_schedule_chunks(schedule), count = cgx_schedule_columns(schedule);
+    struct cgx_block *columns = slice->slot->blocks + chunks + (size_t)2 * schedule->shards;
+    struct cgx_block whole = begin_block(slice);
 
-    *whole = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
-    for (unsigned node = 0; node < nodes; node++) {
-        if (node != slice->node)
-            lay_part(slice, shard * nodes + node);
+    for (unsigned column = 0; column < count; column++) {
+        if (column != slice->column)
+            columns[column] = lay_column(slice, shard, column);
     }
-    lay_part(slice, shard * nodes + slice->node);
-    whole->npieces = slice->pieces - whole->first_piece;
-    whole->bytes = slice->end - whole->message - CGX_MESSAGE_HEADER_BYTES;
+    if (slice->column < count)
+        columns[slice->column] = lay_column(slice, shard, slice->column);
+    end_block(slice, &whole);
+    slice->slot->blocks[chunks + shard] = whole;
 }
 
 /* The most bytes of a message with one of COUNT BLOCKS. */
@@ -63,17 +91,23 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     const struct cgx_schedule *schedule = slice->coll->schedule;
     const struct cgx_nodes *nodes = schedule->nodes;
     size_t members = nodes->first[slice->node + 1] - nodes->first[slice->node];
+    unsigned first = cgx_schedule_chunk(schedule, slice->local, slice->column, 0);
 
-    slice->inner_incoming = slice->cross_incoming = slice->samples = at;
+    slice->incoming[CGX_LEVEL_NODE] = at;
     /* In a ring parts of other blocks arrive too. */
-    if (slice->owns || schedule->inner == CGX_REDUCTION_RING)
-        slice->cross_incoming +=
-            cgx_schedule_kept(schedule->inner, members) *
-            longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
-    slice->samples = slice->cross_incoming;
+    if (slice->owns_shard || schedule->inner == CGX_REDUCTION_RING)
+        at += cgx_schedule_kept(schedule->inner, members) *
+              longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
+    slice->incoming[CGX_LEVEL_ROW] = at;
     if (slice->owns)
-        slice->samples += cgx_schedule_kept(schedule->cross, nodes->nodes) *
-                          longest(slice->parts + (size_t)slice->local * nodes->nodes, nodes->nodes);
+        at +=
+            cgx_schedule_kept(schedule->cross, cgx_node_grid_length(&schedule->grid, slice->row)) *
+            longest(slice->columns, cgx_schedule_columns(schedule));
+    slice->incoming[CGX_LEVEL_COLUMN] = at;
+    if (slice->owns)
+        at += cgx_schedule_kept(CGX_REDUCTION_SRA, schedule->grid.rows) *
+              longest(slice->parts + first, schedule->grid.rows);
+    slice->samples = at;
 }
 
 /* ---- where local peers get elements as they are ----
@@ -152,12 +186,18 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     unsigned local = schedule->nodes->local[coll->rank];
     unsigned members = schedule->nodes->first[node + 1] - schedule->nodes->first[node];
     unsigned chunks = cgx_schedule_chunks(schedule);
+    unsigned row = cgx_node_grid_row(&schedule->grid, node);
+    unsigned column = node - cgx_node_grid_first(&schedule->grid, row);
 
     *slice = (struct cgx_slice){.coll = coll,
                                 .node = node,
                                 .local = local,
+                                .row = row,
+                                .column = column,
                                 .standing = coll->standing,
-                                .owns = local < schedule->shards,
+                                .owns_shard = local < schedule->shards,
+                                .owns = local < schedule->shards &&
+                                        column < cgx_schedule_columns(schedule),
                                 .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
                                 .number = number,
                                 .slot_number = number % CGX_SLOTS,
@@ -165,6 +205,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .parts = slot->blocks,
                                 .shards = slot->blocks + chunks,
                                 .raw_shards = slot->blocks + chunks + schedule->shards,
+                                .columns = slot->blocks + chunks + (size_t)2 * schedule->shards,
                                 .coding = {.dtype = plan->dtype,
                                            .bucket_size = plan->bucket_size,
                                            .rounding = plan->rounding,
@@ -177,7 +218,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
         if (shard != slice->local)
             lay_shard(slice, shard);
     }
-    if (slice->owns)
+    if (slice->owns_shard)
         lay_shard(slice, slice->local);
     lay_incoming(slice, schedule->raw ? lay_raw(slice) : slice->end);
 }

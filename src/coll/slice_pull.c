@@ -70,7 +70,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     if (slice->standing != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
         return;
-    if (transfer->data >= slice->slot->staging + slice->inner_incoming) {
+    if (transfer->data >= slice->slot->staging + slice->incoming[CGX_LEVEL_NODE]) {
         note(slice, transfer, message);
         if (encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
                                  transfer->filled))
@@ -102,11 +102,12 @@ struct cgx_puller cgx_slice_puller(struct cgx_slice *slice)
 void cgx_slice_publish(struct cgx_slice *slice)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
-    const struct cgx_block *own = cgx_slice_own(slice);
     const struct cgx_block *shard = &slice->shards[slice->local];
     unsigned char *staging = slice->slot->staging;
-    size_t end =
-        slice->changed ? own->message + CGX_MESSAGE_HEADER_BYTES + own->bytes : own->message;
+    /* The own part, at the end, was made there. */
+    size_t end = slice->owns && !slice->changed
+                     ? cgx_slice_own(slice)->message
+                     : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
 
     if (slice->pull == CGX_PULL_NONE || slice->standing != CGX_ABLE || slice->lost ||
         end == shard->message)

@@ -8,67 +8,104 @@
 
 /* ---- which stages there are ---- */
 
-static struct cgx_stage inner_stage(const struct cgx_slice *slice)
+static struct cgx_stage node_stage(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
     const struct cgx_nodes *nodes = schedule->nodes;
 
-    return (struct cgx_stage){.is_first = true,
-                              .size = nodes->first[slice->node + 1] - nodes->first[slice->node],
+    return (struct cgx_stage){.size = nodes->first[slice->node + 1] - nodes->first[slice->node],
                               .self = slice->local,
                               .nblocks = schedule->shards,
-                              .blocks = schedule->raw ? slice->raw_shards : slice->shards,
-                              .incoming = slice->inner_incoming};
+                              .blocks = schedule->raw ? slice->raw_shards : slice->shards};
 }
 
-/* Of a rank that owns a shard, behind INNER. */
-static struct cgx_stage cross_stage(const struct cgx_slice *slice, const struct cgx_stage *inner)
+/* Of a rank that owns a shard. */
+static struct cgx_stage row_stage(const struct cgx_slice *slice)
 {
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
 
-    return (struct cgx_stage){.is_cross = true,
-                              .is_first = inner->size == 1,
-                              .size = nodes->nodes,
-                              .self = slice->node,
-                              .nblocks = nodes->nodes,
-                              .blocks = slice->parts + (size_t)slice->local * nodes->nodes,
-                              .incoming = slice->cross_incoming};
+    return (struct cgx_stage){.size = cgx_node_grid_length(&schedule->grid, slice->row),
+                              .self = slice->column,
+                              .nblocks = cgx_schedule_columns(schedule),
+                              .blocks = slice->columns};
+}
+
+/* Of a rank that owns a chunk. */
+static struct cgx_stage column_stage(const struct cgx_slice *slice)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    unsigned first = cgx_schedule_chunk(schedule, slice->local, slice->column, 0);
+
+    return (struct cgx_stage){.size = schedule->grid.rows,
+                              .self = slice->row,
+                              .nblocks = schedule->grid.rows,
+                              .blocks = slice->parts + first};
+}
+
+/* Of stages without a part for this rank nothing is set. */
+static void set_stages(struct cgx_slice *slice)
+{
+    bool is_first = true;
+
+    slice->stages[CGX_LEVEL_NODE] = node_stage(slice);
+    if (slice->owns_shard)
+        slice->stages[CGX_LEVEL_ROW] = row_stage(slice);
+    if (slice->owns)
+        slice->stages[CGX_LEVEL_COLUMN] = column_stage(slice);
+    for (int level = 0; level < CGX_LEVELS; level++) {
+        struct cgx_stage *stage = &slice->stages[level];
+
+        stage->level = (enum cgx_level)level;
+        stage->incoming = slice->incoming[level];
+        stage->is_first = is_first;
+        is_first = is_first && stage->size < 2;
+    }
 }
 
 static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
                                           const struct cgx_stage *stage)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
+    const enum cgx_reduction reductions[CGX_LEVELS] = {schedule->inner, schedule->cross,
+                                                       CGX_REDUCTION_SRA};
 
-    return (stage->is_cross ? schedule->cross : schedule->inner) == CGX_REDUCTION_RING ? &cgx_ring
-                                                                                       : &cgx_sra;
+    return reductions[stage->level] == CGX_REDUCTION_RING ? &cgx_ring : &cgx_sra;
 }
 
-static bool is_cross(enum cgx_phase phase)
+/* The stage of PHASE, which is one of an exchange. */
+static struct cgx_stage *stage_of(struct cgx_slice *slice, enum cgx_phase phase)
 {
-    return phase == CGX_PHASE_SCATTER_BETWEEN || phase == CGX_PHASE_GATHER_BETWEEN;
+    static const enum cgx_level levels[CGX_PHASES] = {[CGX_PHASE_SCATTER_INSIDE] = CGX_LEVEL_NODE,
+                                                      [CGX_PHASE_GATHER_INSIDE] = CGX_LEVEL_NODE,
+                                                      [CGX_PHASE_SCATTER_ROW] = CGX_LEVEL_ROW,
+                                                      [CGX_PHASE_GATHER_ROW] = CGX_LEVEL_ROW,
+                                                      [CGX_PHASE_SCATTER_COLUMN] = CGX_LEVEL_COLUMN,
+                                                      [CGX_PHASE_GATHER_COLUMN] = CGX_LEVEL_COLUMN};
+
+    return &slice->stages[levels[phase]];
 }
 
 /* What is encoded from the input, in the first stage. */
 static struct cgx_block first_send_of(const struct cgx_slice *slice)
 {
-    const struct cgx_stage *first = slice->inner.size > 1 ? &slice->inner : &slice->cross;
+    for (int level = 0; level < CGX_LEVELS; level++) {
+        const struct cgx_stage *stage = &slice->stages[level];
 
-    return first->size > 1 ? ops_of(slice, first)->first_send(first) : (struct cgx_block){0};
+        if (stage->size > 1)
+            return ops_of(slice, stage)->first_send(stage);
+    }
+    return (struct cgx_block){0};
 }
 
 /* ---- phases ---- */
 
-/* Numbers of messages in a slice: what stages of up to so many members need, twice. */
+/* Numbers of messages in a slice: each phase has as many as stages have members at most. */
 static unsigned seq_of(const struct cgx_slice *slice)
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
-    const unsigned before[CGX_PHASES] = {[CGX_PHASE_SCATTER_BETWEEN] = nodes->most,
-                                         [CGX_PHASE_GATHER_BETWEEN] = nodes->most + nodes->nodes,
-                                         [CGX_PHASE_GATHER_INSIDE] =
-                                             nodes->most + 2 * nodes->nodes};
+    unsigned most = nodes->most > nodes->nodes ? nodes->most : nodes->nodes;
 
-    return slice->number * 2 * (nodes->most + nodes->nodes) + before[slice->phase] + slice->round;
+    return (slice->number * CGX_PHASES + (unsigned)slice->phase) * most + slice->round;
 }
 
 /* Of an owner, which has all that is brought to its part. */
@@ -76,7 +113,7 @@ static void sum_own(struct cgx_slice *slice)
 {
     const struct cgx_block *own = cgx_slice_own(slice);
     /* Overflow bounds may change the sum on the host. */
-    bool stays = slice->cross.size == 1 && !slice->coll->schedule->bounded;
+    bool stays = slice->coll->schedule->nodes->nodes == 1 && !slice->coll->schedule->bounded;
 
     cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
@@ -85,11 +122,14 @@ static void sum_own(struct cgx_slice *slice)
 /* A stage of a single member has nothing to exchange. */
 static void enter(struct cgx_slice *slice, enum cgx_phase phase)
 {
-    struct cgx_stage *stage = is_cross(phase) ? &slice->cross : &slice->inner;
+    struct cgx_stage *stage;
 
     slice->phase = phase;
     slice->round = slice->rounds = 0;
-    if (phase == CGX_PHASES || stage->size < 2)
+    if (phase == CGX_PHASES)
+        return;
+    stage = stage_of(slice, phase);
+    if (stage->size < 2)
         return;
     slice->rounds = ops_of(slice, stage)->rounds(stage);
     if (cgx_slice_is_early(slice) && !stage->is_first) {
@@ -106,8 +146,10 @@ static void leave(struct cgx_slice *slice)
 {
     static const enum cgx_trace_kind kinds[CGX_PHASES] = {
         [CGX_PHASE_SCATTER_INSIDE] = CGX_TRACE_REDUCE_SCATTER_INSIDE,
-        [CGX_PHASE_SCATTER_BETWEEN] = CGX_TRACE_REDUCE_SCATTER_BETWEEN,
-        [CGX_PHASE_GATHER_BETWEEN] = CGX_TRACE_ALLGATHER_BETWEEN,
+        [CGX_PHASE_SCATTER_ROW] = CGX_TRACE_REDUCE_SCATTER_BETWEEN,
+        [CGX_PHASE_SCATTER_COLUMN] = CGX_TRACE_REDUCE_SCATTER_BETWEEN,
+        [CGX_PHASE_GATHER_COLUMN] = CGX_TRACE_ALLGATHER_BETWEEN,
+        [CGX_PHASE_GATHER_ROW] = CGX_TRACE_ALLGATHER_BETWEEN,
         [CGX_PHASE_GATHER_INSIDE] = CGX_TRACE_ALLGATHER_INSIDE};
 
     if (slice->rounds > 0)
@@ -117,9 +159,9 @@ static void leave(struct cgx_slice *slice)
 
         cgx_slice_settle(slice, &first_send);
         slice->operands = cgx_operands_start(slice->coll->scratch->operands);
-    } else if (slice->phase == CGX_PHASE_SCATTER_BETWEEN && slice->owns) {
+    } else if (slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->owns) {
         sum_own(slice);
-    } else if (slice->phase == CGX_PHASE_GATHER_BETWEEN && slice->owns) {
+    } else if (slice->phase == CGX_PHASE_GATHER_ROW && slice->owns_shard) {
         cgx_slice_publish(slice);
     }
 }
@@ -128,7 +170,7 @@ static void leave(struct cgx_slice *slice)
 
 static enum cgx_status post(struct cgx_slice *slice)
 {
-    const struct cgx_stage *stage = is_cross(slice->phase) ? &slice->cross : &slice->inner;
+    const struct cgx_stage *stage = stage_of(slice, slice->phase);
     const struct cgx_stage_ops *ops = ops_of(slice, stage);
 
     slice->seq = seq_of(slice);
@@ -139,7 +181,7 @@ static enum cgx_status post(struct cgx_slice *slice)
 
 static enum cgx_status poll(struct cgx_slice *slice)
 {
-    const struct cgx_stage *stage = is_cross(slice->phase) ? &slice->cross : &slice->inner;
+    const struct cgx_stage *stage = stage_of(slice, slice->phase);
     bool complete;
     enum cgx_status status = cgx_slice_poll(slice, &complete);
 
@@ -158,11 +200,10 @@ void cgx_stages_start(struct cgx_slice *slice)
 {
     struct cgx_block first_send;
 
-    slice->inner = inner_stage(slice);
-    if (slice->owns)
-        slice->cross = cross_stage(slice, &slice->inner);
+    set_stages(slice);
     first_send = first_send_of(slice);
-    cgx_slice_encode(slice, &first_send, slice->inner.size > 1 ? CGX_REACH_NODE : CGX_REACH_ALL);
+    cgx_slice_encode(slice, &first_send,
+                     slice->stages[CGX_LEVEL_NODE].size > 1 ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
 enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete)

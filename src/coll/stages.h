@@ -1,15 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The two stages of an all-reduce. The members of a node form the sums of its shards, each member
- * one; then members of different nodes with the same shard form the sums of its chunks. The results
- * go the same transports back, verbatim: between nodes, then inside each. An element is quantised
- * as input, as sum of a node and as sum of all, three times at most with SRA. Where every rank is a
- * node of its own, or all are on one, there is one stage, and this is torch_cgx's
- * scatter-reduce-allgather.
+/* The stages of an all-reduce. The members of a node form the sums of its shards, each member one;
+ * then members of different nodes with the same shard form the sums of its chunks: those of a row
+ * of the grid (node_grid.h) first, each that of a column, then those of a column. The results go
+ * the same transports back, verbatim: between rows, along each, then inside nodes. An element is
+ * quantised as input, as sum of a node, as sum of a row and as sum of all: three times at most with
+ * SRA and without a grid. Where every rank is a node of its own, or all are on one, and there is no
+ * grid, there is one stage, and this is torch_cgx's scatter-reduce-allgather.
  *
- * A stage has members that own a block each, or none: shards inside a node, parts between nodes.
- * Sums are in float32, in rank order inside a node and then node by node. */
+ * A stage has members that own a block each, or none: shards inside a node, columns in a row, parts
+ * in a column. Sums are in float32, in rank order inside a node and then node by node, row by row.
+ */
 #ifndef CGX_COLL_STAGES_H
 #define CGX_COLL_STAGES_H
 

@@ -71,17 +71,26 @@ struct members {
 
 static struct members members_of(const struct cgx_slice *slice)
 {
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    const struct cgx_nodes *nodes = schedule->nodes;
 
+    if (schedule->grid.rows > 1)
+        return (struct members){schedule->grid.rows, slice->row};
     return nodes->nodes > 1 ? (struct members){nodes->nodes, slice->node}
                             : (struct members){nodes->ranks, slice->local};
 }
 
 static unsigned ranks_of(const struct cgx_slice *slice, unsigned member)
 {
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+    const struct cgx_nodes *nodes = schedule->nodes;
+    unsigned first = member, end = member + 1;
 
-    return nodes->nodes > 1 ? nodes->first[member + 1] - nodes->first[member] : 1;
+    if (schedule->grid.rows > 1) {
+        first = cgx_node_grid_first(&schedule->grid, member);
+        end = cgx_node_grid_first(&schedule->grid, member + 1);
+    }
+    return nodes->nodes > 1 ? nodes->first[end] - nodes->first[first] : 1;
 }
 
 /* FROM has the payloads of the last sum: one of each other member, in order, and at the place of

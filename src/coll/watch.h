@@ -7,8 +7,8 @@
  * of buckets, and what it has seen travels behind the part to all ranks, which come to the same
  * verdict before anything is written.
  *
- * With x_m what member m of the last stage brings, a rank or a node of L_m ranks of P, s the sum,
- * and over the sampled elements of the members that have sent payloads,
+ * With x_m what member m of the last stage brings, a rank, or a node or a row of L_m ranks of P, s
+ * the sum, and over the sampled elements of the members that have sent payloads,
  *
  *     apart = sum_m L_m (P - 1) / (P - L_m) * (|x_m - s L_m / P|^2 - noise_m)
  *     mean  = sum_m |s L_m / P|^2

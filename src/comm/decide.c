@@ -267,12 +267,15 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
                                        [CGX_PULL_HOST] = ", copied by the devices",
                                        [CGX_PULL_DEVICE] = ", from device to device"};
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
+    char rows[32] = "";
 
+    if (planned && planned->schedule.grid.rows > 1)
+        snprintf(rows, sizeof rows, ", in %u rows of nodes", planned->schedule.grid.rows);
     if (planned)
-        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s",
+        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
                 (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
                 planned->schedule.slices, planned->schedule.slices == 1 ? "" : "s",
-                ways[cgx_connect_pull(recurring->kind, device)]);
+                ways[cgx_connect_pull(recurring->kind, device)], rows);
 }
 
 int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,

@@ -3,6 +3,7 @@
 
 #include "comm/nodes.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -88,29 +89,38 @@ static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
 
 /* ---- the pace ---- */
 
-/* As this rank alone would have it. */
-static int choose_fragment(const struct cgx_nodes *nodes)
+/* The network's Mbit/s as this rank alone would have it. */
+static int find_mbits(const struct cgx_nodes *nodes)
+{
+    unsigned mbits;
+
+    /* To look at the machine's devices takes time. */
+    if (!nodes || nodes->nodes == 1)
+        return SLOW_MBITS;
+    mbits = cgx_topo_speed_here().mbits;
+    return mbits == 0 ? SLOW_MBITS : mbits < INT_MAX ? (int)mbits : INT_MAX;
+}
+
+static size_t choose_fragment(int mbits)
 {
     unsigned said = cgx_config()->fragment_bytes;
 
     if (said != CGX_FRAGMENT_AUTO)
-        return (int)said;
-    /* To look at the machine's devices takes time. */
-    if (!nodes || nodes->nodes == 1)
-        return SLOW_FRAGMENT;
-    return cgx_topo_speed_here().mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
+        return said;
+    return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
-/* Sets STATE's pace, what both sides of a message must know alike, once all ranks are READY, and
- * *READY says whether they are. NODES are as on all ranks; NULL on one that is not ready. Fragments
- * are of CGX_FRAGMENT_BYTES or, with auto, as the slowest network of the ranks has it: slow where
- * it is unknown, and where all ranks are on one node and send nothing over it. */
+/* Sets STATE's network and pace, what both sides of a message must know alike, once all ranks are
+ * READY, and *READY says whether they are. NODES are as on all ranks; NULL on one that is not
+ * ready. The network is as the slowest of the ranks' has it: slow where it is unknown, and where
+ * all ranks are on one node and send nothing over it. Fragments are of CGX_FRAGMENT_BYTES or, with
+ * auto, as it is. */
 static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
 {
-    enum { READY, FRAGMENT };
+    enum { READY, MBITS };
     const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
-    int least[] = {*ready && claims, choose_fragment(nodes)};
+    int least[] = {*ready && claims, find_mbits(nodes)};
     int code = cgx_mpi_least(state->comm, least, 2);
     bool roomy = false;
 
@@ -125,12 +135,14 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
     free(claims);
     if (code != CGX_MPI_SUCCESS || !*ready)
         return code;
-    state->pace = (struct cgx_pace){(size_t)least[FRAGMENT], roomy};
+    state->pace = (struct cgx_pace){choose_fragment(least[MBITS]), roomy};
+    state->network = cgx_cost_network((uint64_t)least[MBITS] * 1000000,
+                                      cgx_config()->buffers != CGX_BUFFERS_HOST);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
-                "%d ranks: messages through MPI go in fragments of %zu bytes; ranks of this "
-                "machine %s",
-                state->size, state->pace.fragment,
+                "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
+                "for one of %d Mbit/s; ranks of this machine %s",
+                state->size, state->pace.fragment, least[MBITS],
                 roomy ? "have a processor each, and do not sleep while they wait"
                       : "share processors, and sleep while they wait");
     return code;
@@ -201,5 +213,6 @@ struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)
                                .raw = settings->intra_compress == CGX_INTRA_OFF,
                                .watched = settings->consensus > 0,
                                .inner = settings->inner_reduction,
-                               .cross = settings->cross_reduction};
+                               .cross = settings->cross_reduction,
+                               .network = state->network};
 }

@@ -12,6 +12,7 @@
 #include "comm/agreed_calls.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
+#include "policy/cost.h"
 #include "policy/recurrence.h"
 #include "policy/rules.h"
 #include "topo/nodes.h"
@@ -57,7 +58,8 @@ struct cgx_comm {
     int size;
     cgx_mpi_comm own; /* private communicator for all traffic; NULL until it is needed */
     struct cgx_nodes *nodes, *flat;       /* of struct cgx_scheme; NULL: not yet known */
-    struct cgx_pace pace;                 /* known with the nodes */
+    struct cgx_pace pace;                 /* known with the nodes ... */
+    struct cgx_network network;           /* ... and so is this, between them */
     struct cgx_hints *hints;              /* NULL: none */
     uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */

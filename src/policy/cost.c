@@ -31,6 +31,9 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 #define MOST_ELEMENTS (UINT64_C(1) << 36)
 #define LEAST_ELEMENTS 1024
 
+/* Of the time without a grid, one part in so many is to be gained by one. */
+#define GRID_GAIN 8
+
 #define SLOW_BITS UINT64_C(10000000000)
 
 struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
@@ -97,12 +100,13 @@ struct way {
     unsigned shared; /* ranks that it is shared by */
 };
 
-/* A reduce-scatter and an allgather of UNITS in BYTES among MEMBERS. An owner has a message with
- * each member, and where units are fewer than members, another member one with each owner. */
+/* A reduce-scatter and an allgather of UNITS in BYTES among MEMBERS, of which OWNERS may own some.
+ * An owner has a message with each member, and where units are fewer, another member one with each
+ * owner. */
 static uint64_t stage(const struct cgx_network *network, const struct way *way, unsigned members,
-                      uint64_t bytes, uint64_t units)
+                      unsigned owners_most, uint64_t bytes, uint64_t units)
 {
-    uint64_t owners = smaller(members, larger(units, 1));
+    uint64_t owners = smaller(owners_most, larger(units, 1));
     uint64_t message = round_up_division(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
     uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
     uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
@@ -114,22 +118,22 @@ uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx
                              const struct cgx_arrangement *arrangement)
 {
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
-    const unsigned columns = arrangement->columns;
-    const unsigned rows = (unsigned)round_up_division(nodes, columns);
+    const unsigned rows = arrangement->rows, columns = nodes / rows;
+    const unsigned longest = (unsigned)round_up_division(nodes, rows);
     const struct way inside = {0, network->local_byte_ps, 1};
     const struct way between = {network->latency_ns, network->byte_ps, members};
     uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
     uint64_t time = volume->elements * network->element_ps / 1000;
 
     if (members > 1) {
-        time += stage(network, &inside, members, bytes, units);
+        time += stage(network, &inside, members, members, bytes, units);
         bytes = round_up_division(bytes, members);
         units = round_up_division(units, members);
         operations += nodes > 1;
     }
-    time += stage(network, &between, columns, bytes, units);
+    time += stage(network, &between, longest, columns, bytes, units);
     if (rows > 1) {
-        time += stage(network, &between, rows, round_up_division(bytes, columns),
+        time += stage(network, &between, rows, rows, round_up_division(bytes, columns),
                       round_up_division(units, columns));
         operations++;
     }
@@ -144,23 +148,21 @@ uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volu
     return 2 * (inside + ns(share(volume->encoded, nodes), network->byte_ps));
 }
 
-unsigned cgx_cost_columns(const struct cgx_network *network, const struct cgx_volume *volume,
-                          unsigned nodes, unsigned members)
+unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
+                       unsigned nodes, unsigned members, bool always)
 {
-    struct cgx_arrangement arrangement = {nodes, members, nodes};
-    uint64_t least = cgx_cost_compressed(network, volume, &arrangement);
-    unsigned best = nodes;
+    struct cgx_arrangement arrangement = {nodes, members, 1};
+    uint64_t least = UINT64_MAX;
+    unsigned best = 1;
 
-    for (unsigned columns = 2; columns <= nodes / 2; columns++) {
-        uint64_t time;
+    if (!always)
+        least = cgx_cost_compressed(network, volume, &arrangement) / GRID_GAIN * (GRID_GAIN - 1);
+    for (arrangement.rows = 2; arrangement.rows <= nodes / 2; arrangement.rows++) {
+        uint64_t time = cgx_cost_compressed(network, volume, &arrangement);
 
-        if (nodes % columns != 0)
-            continue;
-        arrangement.columns = columns;
-        time = cgx_cost_compressed(network, volume, &arrangement);
         if (time < least) {
             least = time;
-            best = columns;
+            best = arrangement.rows;
         }
     }
     return best;
@@ -173,10 +175,10 @@ uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsign
 
     for (uint64_t count = MOST_ELEMENTS; count >= LEAST_ELEMENTS; count /= 2) {
         struct cgx_volume volume = cgx_cost_volume(count, size, bits, bucket_size);
-        struct cgx_arrangement arrangement = {nodes, members, nodes};
+        struct cgx_arrangement arrangement = {nodes, members, 1};
 
         if (grid)
-            arrangement.columns = cgx_cost_columns(network, &volume, nodes, members);
+            arrangement.rows = cgx_cost_rows(network, &volume, nodes, members, false);
         if (cgx_cost_compressed(network, &volume, &arrangement) >=
             cgx_cost_exact(network, &volume, nodes, members))
             return least;

@@ -27,10 +27,10 @@ struct cgx_volume {
     uint64_t elements;
 };
 
-/* NODES of MEMBERS ranks each. Between nodes a sum is formed by rows of COLUMNS nodes, and then
- * between the rows; COLUMNS of NODES: at once. */
+/* NODES of MEMBERS ranks each. Between nodes a sum is formed in ROWS of nodes, alike in length to
+ * one, and then between the rows; one row: at once. */
 struct cgx_arrangement {
-    unsigned nodes, members, columns;
+    unsigned nodes, members, rows;
 };
 
 /* A network of so many bits per second at each interface: above 10 Gbit/s one whose adapters send
@@ -53,9 +53,10 @@ uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members);
 
-/* The columns with which a compressed call takes least; NODES: rows do not pay. */
-unsigned cgx_cost_columns(const struct cgx_network *network, const struct cgx_volume *volume,
-                          unsigned nodes, unsigned members);
+/* The rows with which a compressed call takes least; 1, where it takes hardly less with several,
+ * for these quantise once more. ALWAYS: several, if there are nodes for two of two. */
+unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
+                       unsigned nodes, unsigned members, bool always);
 
 /* The least power of two from which on all powers of two of elements, of SIZE bytes and as BITS of
  * each in buckets, take less compressed than exact. UINT64_MAX: there is none. GRID: rows may be

@@ -99,8 +99,9 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING", "SRA",
       "algorithm inside a node: scatter-reduce-allgather or ring", 17},
      cgx_value_choice, FIELD(inner_reduction)},
-    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING", "SRA",
-      "algorithm between nodes: scatter-reduce-allgather or ring", 18},
+    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING, GRID, AUTO", "AUTO",
+      "algorithm between nodes: scatter-reduce-allgather, ring, the first in rows and columns of "
+      "nodes; AUTO: SRA, or GRID for small sums on many", 18},
      cgx_value_choice, FIELD(cross_reduction)},
     {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
       "0: ranks of a node send each other elements as they are; auto: they do not", 19},

@@ -14,7 +14,12 @@
 
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };
-enum cgx_reduction { CGX_REDUCTION_SRA, CGX_REDUCTION_RING };
+enum cgx_reduction {
+    CGX_REDUCTION_SRA,
+    CGX_REDUCTION_RING,
+    CGX_REDUCTION_GRID, /* between nodes: SRA in rows of nodes, and between rows */
+    CGX_REDUCTION_AUTO  /* between nodes: SRA, or GRID where that takes less time */
+};
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
 enum cgx_profile {

@@ -42,7 +42,7 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
     const struct oracle *oracle = unit->oracle;
     double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
     bool flat = (oracle->nodes == 1 && !oracle->scheme.ring) ||
-                (oracle->nodes == oracle->ranks && !oracle->cross_ring);
+                (oracle->nodes == oracle->ranks && !oracle->cross_ring && !oracle->cross_grid);
 
     for (size_t i = first; i < end; i++) {
         double reached = unit->magnitude[i];
@@ -114,7 +114,7 @@ static double error_of(const struct oracle *oracle, const struct scheme *scheme,
     if (scheme->type == ELEMENT_FLOAT32 || !scheme->skip_incomplete)
         return error;
     flat.nodes = flat.ranks;
-    flat.cross_ring = false;
+    flat.cross_ring = flat.cross_grid = false;
     for (int p = 0; p < flat.ranks; p++)
         flat.node[p] = p;
     return fmax(error, quantisations_error(&flat, scheme, inputs, UNIT, count));
@@ -267,7 +267,8 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
     struct oracle oracle = {.scheme = scheme_from_environment(type),
                             .feedback = is_set("CGX_ERROR_FEEDBACK", "1"),
                             .history = is_set("CGX_HISTORY", "1"),
-                            .cross_ring = is_set("CGX_CROSS_REDUCTION_TYPE", "RING")};
+                            .cross_ring = is_set("CGX_CROSS_REDUCTION_TYPE", "RING"),
+                            .cross_grid = is_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
     const char *codec = getenv("CGX_CODEC"), *widths = getenv("CGX_ADAPTIVE_BITS");
     const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
     bool adaptive = is_set("CGX_ADAPTIVE", "1");

@@ -23,7 +23,7 @@ struct oracle {
     struct scheme scheme; /* bits: the least width that a segment may have; rotated: its error */
     bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
     bool feedback, history;
-    bool cross_ring;
+    bool cross_ring, cross_grid;
     bool own_op; /* an op of the program's, which rounds to the type after each addition */
     int ranks;
     int node[ORACLE_RANKS]; /* by rank, numbered from 0 */

@@ -125,6 +125,27 @@ static struct operand stage(const struct bucket *bucket, const struct operand *o
     return sum;
 }
 
+/* The worst grid of NODES, of which SUMS are known, whatever its rows. */
+static struct operand grid(const struct bucket *bucket, const struct operand *sums, int nodes,
+                           double *total)
+{
+    static double rows_memory[ORACLE_RANKS][4096];
+    struct operand worst = {total, 0};
+
+    for (int rows = 2; rows <= nodes / 2; rows++) {
+        struct operand of_rows[ORACLE_RANKS], sum;
+
+        for (int row = 0; row < rows; row++) {
+            int first = row * nodes / rows, end = (row + 1) * nodes / rows;
+
+            of_rows[row] = stage(bucket, sums + first, end - first, false, false, rows_memory[row]);
+        }
+        sum = stage(bucket, of_rows, rows, false, false, total);
+        worst.error = fmax(worst.error, sum.error);
+    }
+    return worst;
+}
+
 double quantisations_error(const struct oracle *oracle, const struct scheme *scheme,
                            const double *inputs, size_t stride, size_t count)
 {
@@ -142,6 +163,9 @@ double quantisations_error(const struct oracle *oracle, const struct scheme *sch
                 members[n++] = (struct operand){inputs + (size_t)p * stride, 0};
         sums[node] = stage(&bucket, members, n, scheme->ring, raw, partials[node]);
     }
-    sum = stage(&bucket, sums, oracle->nodes, oracle->cross_ring, false, total);
+    if (oracle->cross_grid && oracle->nodes > 3)
+        sum = grid(&bucket, sums, oracle->nodes, total);
+    else
+        sum = stage(&bucket, sums, oracle->nodes, oracle->cross_ring, false, total);
     return sum.error + loss(&bucket, sum);
 }

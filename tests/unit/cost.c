@@ -40,7 +40,7 @@ static void test_compressed(void)
 {
     const struct cgx_volume volume = {.encoded = 80000, .units = 80};
     const struct cgx_volume few = {.encoded = 80, .units = 2};
-    const struct cgx_arrangement flat = {8, 1, 8}, grid = {8, 1, 4}, nodes = {8, 4, 8};
+    const struct cgx_arrangement flat = {8, 1, 1}, grid = {8, 1, 2}, nodes = {8, 4, 1};
 
     ok(cgx_cost_compressed(&plain, &volume, &flat) == 30 + 2 * (1000 + 7 * 10016),
        "seven messages with a header each, there and back, and three operations");
@@ -62,12 +62,12 @@ static bool is_monotone(const struct cgx_network *network, unsigned nodes, unsig
 
     for (uint64_t count = 1024; count <= UINT64_C(1) << 30; count *= 2) {
         struct cgx_volume volume = cgx_cost_volume(count, 4, 4, 512);
-        struct cgx_arrangement arrangement = {nodes, members, nodes};
+        struct cgx_arrangement arrangement = {nodes, members, 1};
         uint64_t flat = cgx_cost_compressed(network, &volume, &arrangement), grid;
 
-        arrangement.columns = cgx_cost_columns(network, &volume, nodes, members);
+        arrangement.rows = cgx_cost_rows(network, &volume, nodes, members, false);
         grid = cgx_cost_compressed(network, &volume, &arrangement);
-        if (nodes % arrangement.columns != 0 || grid > flat || grid < before ||
+        if (2 * arrangement.rows > (nodes > 2 ? nodes : 2) || grid > flat || grid < before ||
             grid < cgx_cost_limit(network, &volume, nodes, members))
             return false;
         before = grid;
@@ -82,8 +82,8 @@ static bool is_least(const struct cgx_network *network, unsigned nodes, unsigned
 
     for (uint64_t count = 1024; count <= UINT64_C(1) << 30; count *= 2) {
         struct cgx_volume volume = cgx_cost_volume(count, 4, 4, 512);
-        struct cgx_arrangement arrangement = {nodes, members,
-                                              cgx_cost_columns(network, &volume, nodes, members)};
+        struct cgx_arrangement arrangement = {
+            nodes, members, cgx_cost_rows(network, &volume, nodes, members, false)};
         bool faster = cgx_cost_compressed(network, &volume, &arrangement) <
                       cgx_cost_exact(network, &volume, nodes, members);
 

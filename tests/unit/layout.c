@@ -59,9 +59,9 @@ int main(void)
     for (int leaders = 0; leaders < 2; leaders++) {
         const struct cgx_scheme scheme = {
             .nodes = nodes, .flat = flat, .leaders = leaders, .raw = true};
-        struct cgx_schedule raw = cgx_coll_schedule(wide, &scheme, (size_t)64 << 20);
+        struct cgx_schedule raw = cgx_coll_schedule(wide, wide, &scheme, (size_t)64 << 20);
         /* In one stage, for it has elements of 16 bits that are sent as they are. */
-        struct cgx_schedule one = cgx_coll_schedule(half, &scheme, (size_t)64 << 20);
+        struct cgx_schedule one = cgx_coll_schedule(half, half, &scheme, (size_t)64 << 20);
 
         ok(raw.raw && !one.raw, "%s: one call has raw shards, one has not",
            leaders ? "leaders" : "all ranks");

@@ -48,9 +48,8 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_schedul
 
     if (!widest)
         return false;
-    *schedule = cgx_coll_schedule(widest, &scheme, replay->settings.fusion_buffer_bytes);
+    *schedule = cgx_coll_schedule(plan, widest, &scheme, replay->settings.fusion_buffer_bytes);
     cgx_plan_free(widest);
-    cgx_coll_follow(schedule, plan);
     return true;
 }
 

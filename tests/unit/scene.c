@@ -22,7 +22,9 @@ static void *need(void *memory)
 
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
 {
-    struct scene scene = {.ranks = (unsigned)strlen(nodes),
+    bool grid = nodes[0] == '+';
+    struct scene scene = {.ranks = (unsigned)strlen(nodes + grid),
+                          .grid = grid,
                           .dtype = dtype,
                           .bits = 4,
                           .bucket_size = 64,
@@ -32,8 +34,19 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
                           .unrecoverable = -1};
 
     for (unsigned r = 0; r < scene.ranks; r++)
-        scene.keys[r] = nodes[r];
+        scene.keys[r] = nodes[r + grid];
     return scene;
+}
+
+bool scene_has_local_peers(const struct scene *scene)
+{
+    for (unsigned a = 0; a < scene->ranks; a++) {
+        for (unsigned b = 0; b < a; b++) {
+            if (scene->keys[a] == scene->keys[b])
+                return true;
+        }
+    }
+    return false;
 }
 
 static size_t buckets(const struct scene *scene)
@@ -70,7 +83,8 @@ void scene_prepare(struct scene *scene)
                                 .raw = scene->raw,
                                 .watched = scene->watched,
                                 .inner = scene->inner,
-                                .cross = scene->cross};
+                                .cross = scene->grid ? CGX_REDUCTION_GRID : scene->cross,
+                                .network = {.message_ns = 1}};
     struct cgx_plan *widest;
 
     scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
@@ -79,8 +93,7 @@ void scene_prepare(struct scene *scene)
     vary_widths(scene);
     widest = need(cgx_plan_widest(scene->plan));
     scene->schedule =
-        cgx_coll_schedule(widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
-    cgx_coll_follow(&scene->schedule, scene->plan);
+        cgx_coll_schedule(scene->plan, widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
     cgx_plan_free(widest);
     for (unsigned r = 0; r < scene->ranks; r++) {
         scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));

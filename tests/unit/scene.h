@@ -38,6 +38,7 @@ struct scene {
     bool raw; /* nothing is compressed inside nodes */
     bool shm; /* ranks of a node share memory */
     enum cgx_reduction inner, cross;
+    bool grid; /* nodes stand in one, and CROSS does not count */
     enum cgx_dtype dtype;
     unsigned bits, bucket_size;
     enum cgx_family codec;
@@ -72,8 +73,12 @@ static inline enum cgx_reduction scene_reduction(unsigned bit)
     return bit ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
 }
 
-/* A scene of RANKS ranks, whose keys are the digits of NODES, at 4 bits in buckets of 64. */
+/* A scene of ranks whose keys are the digits of NODES, at 4 bits in buckets of 64. With + before
+ * these the nodes stand in a grid. */
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
+
+/* Whether some node has two ranks. */
+bool scene_has_local_peers(const struct scene *scene);
 
 /* Gets memory for what was set, with zeros as inputs. */
 void scene_prepare(struct scene *scene);

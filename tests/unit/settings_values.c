@@ -72,7 +72,7 @@ static const struct variable {
      {"0", "1023", "67108865", "16K", "-1", "1e4", "automatic"}},
     {"CGX_INNER_COMMUNICATOR_TYPE", {"SHM", "P2P", "MPI", "shm"}, {"NCCL", "AUT", "SHM, P2P"}},
     {"CGX_INNER_REDUCTION_TYPE", {"RING", "ring"}, {"TREE", "1"}},
-    {"CGX_CROSS_REDUCTION_TYPE", {"RING", "ring"}, {"TREE", "SRARING"}},
+    {"CGX_CROSS_REDUCTION_TYPE", {"SRA", "RING", "ring", "GRID"}, {"TREE", "SRARING"}},
     {"CGX_INTRA_COMPRESS", {"0", "1"}, {"2", "yes"}},
     {"CGX_INTRA_BROADCAST", {"1"}, {"2", "true"}},
     {"CGX_TOPOLOGY",
@@ -147,7 +147,7 @@ static void test_defaults(void)
            s.minimal_size == 16384 && !s.skip_incomplete_buckets &&
            s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 && s.rounding == CGX_ROUNDING_NEAREST &&
            s.seed == 0 && s.fusion_buffer_bytes == (uint64_t)64 << 20 &&
-           s.cross_reduction == CGX_REDUCTION_SRA && s.log_level == CGX_LOG_WARN &&
+           s.cross_reduction == CGX_REDUCTION_AUTO && s.log_level == CGX_LOG_WARN &&
            s.sync == CGX_SYNC_STREAM && !s.check && s.profile == CGX_PROFILE_CGX &&
            *s.stats_path == '\0',
        "the settings in effect have their defaults");

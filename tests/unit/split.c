@@ -154,7 +154,7 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduct
     scheme.nodes = nodes = cgx_nodes_create(keys, ranks);
     scheme.flat = flat = cgx_nodes_create(NULL, ranks);
     free(keys);
-    return cgx_coll_schedule(plan, &scheme, staging);
+    return cgx_coll_schedule(plan, plan, &scheme, staging);
 }
 
 static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_rounding rounding,

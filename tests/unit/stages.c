@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "lib/tap.h"
-#include "unit/codec_data.h"
-#include "unit/codec_reference.h"
-#include "unit/rotated_reference.h"
 #include "unit/scene.h"
+#include "unit/stages_reference.h"
 
 /* The node of each rank. */
 static const char *const topologies[] = {
@@ -27,6 +25,12 @@ static const char *const topologies[] = {
     "0000",     /* one node */
     "0001112",  /* odd */
     "0000000000000001",
+    "+0123",      /* in a grid, two by two */
+    "+0123456",   /* in rows of three and four, of which one has no column */
+    "+012345678", /* three by three */
+    "+00112233",
+    "+0011122234456",
+    "+0123456789abcdef",
 };
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
@@ -84,18 +88,6 @@ static const char *judge(struct scene *scene)
     return wrong;
 }
 
-/* Whether some node has two ranks. */
-static bool has_local_peers(const struct scene *scene)
-{
-    for (unsigned a = 0; a < scene->ranks; a++) {
-        for (unsigned b = 0; b < a; b++) {
-            if (scene->keys[a] == scene->keys[b])
-                return true;
-        }
-    }
-    return false;
-}
-
 static void test_results(bool raw)
 {
     static const size_t counts[] = {1, 64, 1000, 5003};
@@ -114,7 +106,7 @@ static void test_results(bool raw)
             scene.leaders = (way & 4) != 0;
             scene.bits = widths[way % 5];
             scene.in_place = way % 3 == 0;
-            scene.shm = way % 5 < 2 && has_local_peers(&scene);
+            scene.shm = way % 5 < 2 && scene_has_local_peers(&scene);
             scene.raw = raw;
             scene.skip_incomplete = way % 7 == 0;
             scene.rounding =
@@ -131,115 +123,6 @@ static void test_results(bool raw)
 }
 
 /* ---- the bytes, by the reference ---- */
-
-/* Those of the family that a piece has. */
-static void encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                   const void *buffer, unsigned char *payload)
-{
-    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_encode
-                                          : reference_encode)(coding, piece, buffer, payload);
-}
-
-static void decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                   const unsigned char *payload, void *buffer)
-{
-    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_decode
-                                          : reference_decode)(coding, piece, payload, buffer);
-}
-
-static void reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                   const unsigned char *const *sources, size_t nsources, const void *buffer,
-                   unsigned char *payload)
-{
-    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_reduce : reference_reduce)(
-        coding, piece, sources, nsources, buffer, payload);
-}
-
-static struct cgx_coding coding_of(const struct scene *scene)
-{
-    return (struct cgx_coding){.dtype = scene->dtype,
-                               .bucket_size = scene->bucket_size,
-                               .seed = SCENE_SEED,
-                               .call = SCENE_CALL};
-}
-
-/* What the owner of CHUNK gets from the ranks of NODE, all at once; into SOURCES. Where that is
- * raw, pieces begin at the start. */
-static size_t node_sources(const struct scene *scene, const struct cgx_piece *piece, unsigned node,
-                           unsigned owner, unsigned char *payloads, size_t stride,
-                           const unsigned char **sources)
-{
-    const struct cgx_nodes *nodes = scene->nodes;
-    const struct cgx_coding coding = coding_of(scene);
-    size_t count = 0;
-
-    for (unsigned i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
-        unsigned rank = nodes->members[i];
-
-        if (rank == owner) {
-            sources[count++] = NULL;
-            continue;
-        }
-        if (scene->schedule.raw)
-            memcpy(payloads + count * stride,
-                   scene->inputs[rank] + piece->first * cgx_dtype_size(scene->dtype),
-                   piece->count * cgx_dtype_size(scene->dtype));
-        else
-            encode(&coding, piece, scene->inputs[rank], payloads + count * stride);
-        sources[count] = payloads + count * stride;
-        count++;
-    }
-    return count;
-}
-
-/* Sums CHUNK as the design says, with the reference codec, into SUM. */
-static void reference_chunk(const struct scene *scene, unsigned chunk, void *sum)
-{
-    const struct cgx_nodes *nodes = scene->nodes;
-    struct cgx_coding coding = coding_of(scene);
-    struct cgx_range range =
-        cgx_split_part(scene->plan, cgx_schedule_chunks(&scene->schedule), chunk, 1, 0);
-    unsigned home = chunk % nodes->nodes, shard = chunk / nodes->nodes;
-    unsigned owner = nodes->members[nodes->first[home] + shard];
-    const unsigned char *sources[2 * SCENE_MOST_RANKS], *partials[SCENE_MOST_RANKS];
-    struct cgx_piece piece = {.first = range.first * scene->plan->unit,
-                              .bits = cgx_segment_encoding(&scene->plan->segments[0])};
-    size_t end = range.end * scene->plan->unit, stride, count = 0;
-    unsigned char *memory;
-
-    if (range.first == range.end)
-        return;
-    piece.count = (end < scene->count ? end : scene->count) - piece.first;
-    stride = cgx_piece_layout(piece.count, scene->schedule.raw ? CGX_BITS_EXACT : piece.bits,
-                              scene->bucket_size, scene->dtype)
-                 .bytes;
-    memory = calloc(3 * SCENE_MOST_RANKS, stride);
-    for (unsigned node = 0; node < nodes->nodes; node++) {
-        unsigned char *payload = memory + node * stride;
-        unsigned sender = nodes->members[nodes->first[node] + shard];
-        size_t n = node_sources(scene, &piece, node, sender, memory + SCENE_MOST_RANKS * stride,
-                                stride, sources);
-
-        coding.partial = true;
-        coding.raws = scene->schedule.raw ? (unsigned)n : 0;
-        reduce(&coding, &piece, sources, n, scene->inputs[sender], payload);
-        partials[node] = payload;
-    }
-    coding.partial = false;
-    coding.first_raw = home;
-    coding.raws = scene->schedule.raw ? nodes->first[home + 1] - nodes->first[home] : 0;
-    for (unsigned node = 0; node < nodes->nodes; node++) {
-        if (node == home)
-            count += node_sources(scene, &piece, node, owner, memory + SCENE_MOST_RANKS * stride,
-                                  stride, sources + count);
-        else
-            sources[count++] = partials[node];
-    }
-    reduce(&coding, &piece, sources, count, scene->inputs[owner],
-           memory + 2 * SCENE_MOST_RANKS * stride);
-    decode(&coding, &piece, memory + 2 * SCENE_MOST_RANKS * stride, sum);
-    free(memory);
-}
 
 static void test_reference(enum cgx_family codec)
 {
@@ -260,7 +143,7 @@ static void test_reference(enum cgx_family codec)
             scene_run(&scene);
             sum = calloc(scene.count, sizeof(float));
             for (unsigned chunk = 0; chunk < cgx_schedule_chunks(&scene.schedule); chunk++)
-                reference_chunk(&scene, chunk, sum);
+                stages_reference_sum(&scene, chunk, sum);
             same = same && scene_all_are(&scene, CGX_OUTCOME_DONE) &&
                    memcmp(sum, scene.outputs[0], scene.count * cgx_dtype_size(scene.dtype)) == 0;
             free(sum);
@@ -278,7 +161,8 @@ static void test_crossing(void)
     static const struct {
         const char *nodes;
         double limit;
-    } cases[] = {{"0011", 1.01}, {"0101", 1.01}, {"00001111", 1.01}, {"00112233", 1.01}};
+    } cases[] = {{"0011", 1.01},     {"0101", 1.01},      {"00001111", 1.01},
+                 {"00112233", 1.01}, {"+00112233", 1.01}, {"+0123456789abcdef", 1.01}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct scene scene = scene_of(cases[i].nodes, CGX_FLOAT32, 1 << 17);

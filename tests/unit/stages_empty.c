@@ -10,7 +10,7 @@
 #include "lib/tap.h"
 #include "unit/scene.h"
 
-static const char *const topologies[] = {"01", "012", "0011", "0123456"};
+static const char *const topologies[] = {"01", "012", "0011", "0123456", "+0123456"};
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
 /* UNITS of them, with reductions by the bits of WAY, in as many slices as STAGING asks for. */

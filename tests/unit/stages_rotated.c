@@ -13,7 +13,7 @@
 #include "unit/scene.h"
 
 static const char *const topologies[] = {"0011", "00001111", "000112", "21021",
-                                         "0123", "0000",     "00"};
+                                         "0123", "0000",     "00",     "+01234567"};
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
 /* The squared error of the sum, relative to its square. */
@@ -31,12 +31,14 @@ static double error_of(const struct scene *scene)
 }
 
 /* What quantisations add up to where the ranks' data is independent: an input of P has 1 / P of the
- * sum's square, all partial sums of a ring (P - 1) / 2 of it, those of nodes at most all of it. */
+ * sum's square, all partial sums of a ring (P - 1) / 2 of it, those of nodes at most all of it, and
+ * those of rows. */
 static double most_error(const struct scene *scene)
 {
     double stages = scene->inner == CGX_REDUCTION_RING || scene->cross == CGX_REDUCTION_RING
                         ? 1 + scene->ranks
-                        : 3;
+                    : scene->grid ? 4
+                                  : 3;
 
     return 1.2 * stages * cgx_rotated_error(scene->bits) + 1e-4;
 }
@@ -64,11 +66,6 @@ static const char *judge(struct scene *scene)
     return wrong;
 }
 
-static bool has_local_peers(const char *nodes)
-{
-    return strcmp(nodes, "0123") != 0;
-}
-
 static void test_results(bool raw)
 {
     static const size_t counts[] = {1025, 5003, 20000};
@@ -87,7 +84,7 @@ static void test_results(bool raw)
             scene.leaders = (way & 4) != 0;
             scene.bits = 2 + way % 4;
             scene.in_place = way % 3 == 0;
-            scene.shm = way % 5 < 2 && has_local_peers(topologies[t]);
+            scene.shm = way % 5 < 2 && scene_has_local_peers(&scene);
             scene.raw = raw;
             scene.rounding = way % 7 == 0 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
             scene.staging = way % 2 ? 16384 : 0;

@@ -156,7 +156,7 @@ static size_t most_samples(const struct cgx_slice *slice)
 static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct cgx_needs *needs,
                       bool *full)
 {
-    static struct cgx_block blocks[2 * RANKS];
+    static struct cgx_block blocks[4 * RANKS];
     static struct cgx_piece pieces[PIECES];
     struct cgx_scratch scratch = {.slots = {{NULL, pieces, blocks}, {NULL, pieces, blocks}}};
     const struct cgx_coll coll = {.schedule = schedule, .rank = rank, .scratch = &scratch};
@@ -188,8 +188,12 @@ struct verdict {
 static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsigned ranks,
                        unsigned per_node, size_t staging, struct verdict *verdict)
 {
+    static const char *const names[] = {"SRA", "ring", "grid"};
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_scheme scheme = {.inner = reduction, .cross = reduction};
+    struct cgx_scheme scheme = {.inner =
+                                    reduction == CGX_REDUCTION_GRID ? CGX_REDUCTION_SRA : reduction,
+                                .cross = reduction,
+                                .network = {.message_ns = 1}};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
     struct cgx_schedule schedule;
     int keys[RANKS];
@@ -199,7 +203,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
     nodes = cgx_nodes_create(keys, ranks);
     scheme.nodes = nodes;
     scheme.flat = flat;
-    schedule = cgx_coll_schedule(widest, &scheme, staging);
+    schedule = cgx_coll_schedule(plan, widest, &scheme, staging);
     for (unsigned choice = 0; choice < CHOICES; choice++) {
         struct cgx_needs needs = {0};
 
@@ -210,8 +214,8 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
         add_needs(&schedule, ranks - 1, &needs, &verdict->full);
         if (needs.staging > schedule.needs.staging && verdict->staged)
             diag("%u ranks, %u to a node, %s, %zu bytes, %u slices, choice %u: %zu bytes of %zu",
-                 ranks, per_node, reduction == CGX_REDUCTION_RING ? "ring" : "SRA", staging,
-                 schedule.slices, choice, needs.staging, schedule.needs.staging);
+                 ranks, per_node, names[reduction], staging, schedule.slices, choice, needs.staging,
+                 schedule.needs.staging);
         verdict->staged = verdict->staged && needs.staging <= schedule.needs.staging;
         verdict->listed = verdict->listed && needs.pieces <= schedule.needs.pieces &&
                           needs.shown <= schedule.needs.shown;
@@ -237,6 +241,7 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
             per_node = per_node == 0 ? ranks : per_node;
             test_shape(plan, CGX_REDUCTION_SRA, ranks, per_node, stagings[i], &verdict);
             test_shape(plan, CGX_REDUCTION_RING, ranks, per_node, stagings[i], &verdict);
+            test_shape(plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
         }
     }
     ok(plan->adaptive == settings->adaptive && verdict.staged,

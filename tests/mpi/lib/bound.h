@@ -28,6 +28,7 @@ struct scheme {
     double rotated; /* the expected error of rotated quantisation; 0: max-min quantisation */
     bool stochastic;
     bool ring;
+    bool grid;    /* nodes stand in one, of two rows or more */
     int per_node; /* ranks, as CGX_TOPOLOGY says; 0: all on one node */
     bool raw;     /* inside nodes elements are sent as they are, to be summed */
     bool skip_incomplete;

@@ -27,6 +27,7 @@ struct scheme scheme_from_environment(enum element type)
         .bucket = bucket ? (size_t)atoi(bucket) : (history ? 128 : 512),
         .stochastic = is_set("CGX_ROUNDING", "stochastic"),
         .ring = is_set("CGX_INNER_REDUCTION_TYPE", "RING"),
+        .grid = is_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),
         .per_node = per_node ? atoi(per_node + 1) : 0,
         .raw = is_set("CGX_INTRA_COMPRESS", "0"),
         .skip_incomplete = is_set("CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", "1"),
