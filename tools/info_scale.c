@@ -86,8 +86,7 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
     print_size(bytes);
     printf("  %12.1f  %12.1f  %12.1f  %-12s  %6.2f  %s\n", (double)exact / 1e3,
            (double)compressed / 1e3, (double)limit / 1e3, how, (double)exact / (double)compressed,
-           volume.elements >= least && volume.elements >= settings->minimal_size ? "compressed"
-                                                                                 : "exact");
+           volume.elements >= least ? "compressed" : "exact");
 }
 
 void info_scale(const struct cgx_settings *settings, const struct info_job *job)
@@ -100,6 +99,8 @@ void info_scale(const struct cgx_settings *settings, const struct info_job *job)
         network.latency_ns = (uint32_t)(job->latency_us * 1e3);
     least = cgx_cost_least(&network, sizeof(float), (unsigned)settings->bits, settings->bucket_size,
                            job->ranks / job->members, job->members, true);
+    if (settings->minimal_kind == CGX_MINIMAL_SAID || least < settings->minimal_size)
+        least = settings->minimal_size;
     printf("# %u ranks, %u to a node, %g Gbit/s at each node, %g us a message on the way and %g us "
            "of a processor\n",
            job->ranks, job->members, job->bits_per_second / 1e9, network.latency_ns / 1e3,

@@ -290,6 +290,11 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
 
     if (code != CGX_MPI_SUCCESS)
         return code;
+    if (cgx_nodes_make_small(state, recurring->call)) {
+        entry->sampled = false;
+        cgx_call_decline(entry, CGX_REASON_SMALL);
+        return CGX_MPI_SUCCESS;
+    }
     if (renews)
         prepare(state, recurring, offer, &wanted);
     else

@@ -110,6 +110,25 @@ static size_t choose_fragment(int mbits)
     return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
+/* From how many elements of SIZE on calls take less time compressed, as far as that is a matter of
+ * messages: what a processor's codec takes for each element is left out. */
+static uint64_t find_least(const struct cgx_comm *state, const struct cgx_nodes *nodes,
+                           unsigned size)
+{
+    const struct cgx_settings *settings = cgx_config();
+    struct cgx_network network = state->network;
+    bool grid = settings->cross_reduction == CGX_REDUCTION_GRID ||
+                settings->cross_reduction == CGX_REDUCTION_AUTO;
+
+    if (settings->minimal_kind == CGX_MINIMAL_SAID || settings->bits == CGX_BITS_EXACT ||
+        nodes->nodes == 1)
+        return settings->minimal_size;
+    if (settings->buffers == CGX_BUFFERS_HOST)
+        network.element_ps = 0;
+    return cgx_cost_least(&network, size, (unsigned)settings->bits, settings->bucket_size,
+                          nodes->nodes, nodes->least, grid);
+}
+
 /* Sets STATE's network and pace, what both sides of a message must know alike, once all ranks are
  * READY, and *READY says whether they are. NODES are as on all ranks; NULL on one that is not
  * ready. The network is as the slowest of the ranks' has it: slow where it is unknown, and where
@@ -170,8 +189,16 @@ static int discover(struct cgx_comm *state)
     return code;
 }
 
-static void describe(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
 {
+    const struct cgx_nodes *nodes = state->nodes;
+
+    if (state->least[1] > settings->minimal_size)
+        cgx_log(
+            CGX_LOG_INFO,
+            "sums of %u ranks: of float32, fewer than %llu elements stay exact, for on a network "
+            "taken for one of %u Mbit/s that takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
+            nodes->ranks, (unsigned long long)state->least[1], 8000000 / state->network.byte_ps);
     if (nodes->nodes == 1 || nodes->most == 1)
         cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage", nodes->ranks,
                 nodes->nodes, nodes->nodes == 1 ? "" : "s");
@@ -198,9 +225,18 @@ int cgx_nodes_discover(struct cgx_comm *state)
         return code;
     code = discover(state);
     cgx_errors_restore(state->comm, handler);
+    for (unsigned i = 0; state->nodes && i < 2; i++)
+        state->least[i] = find_least(state, state->nodes, i == 0 ? 2 : 4);
     if (state->nodes && state->rank == 0)
-        describe(state->nodes, cgx_config());
+        describe(state, cgx_config());
     return code;
+}
+
+bool cgx_nodes_make_small(const struct cgx_comm *state, uint64_t call)
+{
+    bool is_wide = cgx_recurrence_type(call) == CGX_TYPE_FLOAT32;
+
+    return state->nodes && cgx_recurrence_count(call) < state->least[is_wide];
 }
 
 struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)

@@ -8,11 +8,15 @@
 #include "coll/schedule.h"
 #include "comm/state.h"
 
-/* Finds STATE's nodes, and the pace of their messages, on all ranks or none. Nodes are as
+/* Finds STATE's nodes, the network between them and the pace of their messages, on all ranks or none. Nodes are as
  * CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0 warns, once), as MPI
  * does: ranks share a node if they can share memory. Collective on the caller's communicator until
  * they are found. Returns MPI's code. */
 int cgx_nodes_discover(struct cgx_comm *state);
+
+/* Whether calls (cgx_recurrence_key) are too small to gain by being compressed between STATE's
+ * nodes; false while these are not known. The same on all ranks. */
+bool cgx_nodes_make_small(const struct cgx_comm *state, uint64_t call);
 
 /* Of a communicator whose nodes are known. */
 struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state);

@@ -8,6 +8,7 @@
 #include "comm/comm.h"
 #include "comm/connect.h"
 #include "comm/decide.h"
+#include "comm/nodes.h"
 #include "comm/override.h"
 #include "comm/planned.h"
 #include "comm/positions.h"
@@ -39,6 +40,8 @@ static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_c
     found.recurs = occurrence->recurs || found.override.recurs == CGX_RECURS_ALWAYS;
     if (!found.recurs && !found.override.exact)
         found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
+    if (!found.reason && cgx_nodes_make_small(state, key))
+        found.reason = CGX_REASON_SMALL;
     if (!found.reason)
         found.entry = cgx_agreed_calls_find(
             state->agreed_calls,

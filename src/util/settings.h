@@ -30,6 +30,7 @@ enum cgx_profile {
 };
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
 enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
+enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
 /* Width of a call or segment that is sent as it is. */
@@ -50,6 +51,7 @@ struct cgx_settings {
     enum cgx_family codec; /* of widths that it has */
     unsigned bucket_size;  /* elements, a power of two; of max-min quantisation */
     uint64_t minimal_size; /* elements, at least 1024 */
+    enum cgx_minimal minimal_kind;
     bool skip_incomplete_buckets;
     enum cgx_buffers buffers;
     unsigned warmup; /* steps */

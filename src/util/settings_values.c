@@ -22,10 +22,16 @@ bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint6
 
 bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
+    if (cgx_parse_choice(text, "auto", value)) {
+        *value = row->most | CGX_SETTINGS_SIGN; /* CGX_MINIMAL_AUTO */
+        return true;
+    }
     if (!cgx_parse_unsigned(text, value))
         return false;
     if (*value < row->least)
         *value = row->least;
+    if (*value > ~CGX_SETTINGS_SIGN) /* no call has as many */
+        *value = ~CGX_SETTINGS_SIGN;
     return true;
 }
 

@@ -306,7 +306,7 @@ static void test_print(void)
     out = open_memstream(&text, &size);
     cgx_settings_print(out, environment);
     fclose(out);
-    ok(strstr(text, "default: 16384; with CGX_PROFILE=bytegrad: 1024; "
+    ok(strstr(text, "default: auto; with CGX_PROFILE=bytegrad: 1024; "
                     "with CGX_PROFILE=torch_cgx: 1024\n"
                     "    now: the default with CGX_PROFILE=bytegrad\n") != NULL &&
            strstr(text, "now: the default\n") != NULL,

@@ -44,7 +44,7 @@ static const struct variable {
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
     {"CGX_COMPRESSION_MINIMAL_SIZE",
      {"0", "1024", "1025", "4294967296", "18446744073709551615"},
-     {"18446744073709551616", "99999999999999999999", "-1", "16k", "1e6"}},
+     {"18446744073709551616", "99999999999999999999", "-1", "16k", "1e6", "automatic"}},
     {"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", {"1"}, {"2", "true"}},
     {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
     {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
@@ -144,12 +144,12 @@ static void test_defaults(void)
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
     ok(s.enable && s.bits == 4 && s.codec == CGX_FAMILY_AUTO && s.bucket_size == 512 &&
-           s.minimal_size == 16384 && !s.skip_incomplete_buckets &&
-           s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 && s.rounding == CGX_ROUNDING_NEAREST &&
-           s.seed == 0 && s.fusion_buffer_bytes == (uint64_t)64 << 20 &&
-           s.cross_reduction == CGX_REDUCTION_AUTO && s.log_level == CGX_LOG_WARN &&
-           s.sync == CGX_SYNC_STREAM && !s.check && s.profile == CGX_PROFILE_CGX &&
-           *s.stats_path == '\0',
+           s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
+           !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
+           s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
+           s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
+           s.log_level == CGX_LOG_WARN && s.sync == CGX_SYNC_STREAM && !s.check &&
+           s.profile == CGX_PROFILE_CGX && *s.stats_path == '\0',
        "the settings in effect have their defaults");
     ok(s.adaptive && cgx_settings_least(&s) == 3 && cgx_settings_most(&s) == 8 &&
            s.adaptive_budget_kind == CGX_BUDGET_ERROR && s.adaptive_budget == 1.0 &&
@@ -178,6 +178,7 @@ static void test_profiles(void)
     s.adaptive = plain.adaptive;
     s.intra_broadcast = plain.intra_broadcast;
     s.minimal_size = plain.minimal_size;
+    s.minimal_kind = plain.minimal_kind;
     ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
     s = parse("CGX_PROFILE=bytegrad");
     ok(silent(), "nothing is said of a profile's defaults");
