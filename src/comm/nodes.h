@@ -8,10 +8,10 @@
 #include "coll/schedule.h"
 #include "comm/state.h"
 
-/* Finds STATE's nodes, the network between them and the pace of their messages, on all ranks or none. Nodes are as
- * CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0 warns, once), as MPI
- * does: ranks share a node if they can share memory. Collective on the caller's communicator until
- * they are found. Returns MPI's code. */
+/* Finds STATE's nodes, the network between them and the pace of their messages, on all ranks or
+ * none. Nodes are as CGX_TOPOLOGY says or, where that is auto or contradicts the job (rank 0 warns,
+ * once), as MPI does: ranks share a node if they can share memory. Collective on the caller's
+ * communicator until they are found. Returns MPI's code. */
 int cgx_nodes_discover(struct cgx_comm *state);
 
 /* Whether calls (cgx_recurrence_key) are too small to gain by being compressed between STATE's
