@@ -43,9 +43,11 @@ unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
-	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
+	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/connect \
+	tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave tests/mpi/many \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/pass_messages tests/mpi/pass_objects \
 	tests/mpi/progress tests/mpi/rank_faults \
