@@ -34,7 +34,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values tests/unit/shared_hostile \
 	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
 	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
-	tests/unit/topo tests/unit/topo_machine tests/unit/watch
+	tests/unit/tables tests/unit/topo tests/unit/topo_machine tests/unit/watch
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \

@@ -11,8 +11,7 @@
 
 #include "comm/agreement.h"
 #include "comm/override.h"
-#include "comm/planned.h"
-#include "comm/positions.h"
+#include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
@@ -48,10 +47,7 @@ static void free_state(struct cgx_comm *state)
     if (!state || state == &no_state)
         return;
     cgx_stats_end(state->stats);
-    cgx_positions_free(state->positions);
-    cgx_recurrence_free(state->recurrence);
-    cgx_agreed_calls_free(state->agreed_calls);
-    cgx_planned_calls_free(state->planned);
+    cgx_tables_free(state);
     cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
     if (!state->broken)
@@ -150,40 +146,13 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
     return CGX_REASON_NONE;
 }
 
-/* The tables, had before ranks agree, so that no rank lacks them afterwards. */
-static bool have_tables(struct cgx_comm *state, const struct cgx_settings *settings)
-{
-    if (refuse_by_settings(settings, state))
-        return true;
-    if (!state->agreed_calls)
-        state->agreed_calls = cgx_agreed_calls_create();
-    if (!state->planned)
-        state->planned = cgx_planned_calls_create();
-    if (!state->recurrence)
-        state->recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
-            .warmup = settings->warmup, .minimal_size = settings->minimal_size});
-    return state->agreed_calls && state->planned && state->recurrence;
-}
-
-/* Plans that were made for other hints. */
-static void forget_plans(struct cgx_comm *state)
-{
-    cgx_positions_free(state->positions);
-    state->positions = NULL;
-    if (state->planned)
-        cgx_planned_calls_clear(state->planned);
-    if (state->agreed_calls)
-        cgx_agreed_calls_clear(state->agreed_calls);
-    memset(state->kinds, 0, sizeof state->kinds);
-}
-
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
- * keep STATE at all. */
-static int agree(struct cgx_comm *state, bool ready)
+ * keep STATE at all. If the call is LARGE they have the tables afterwards, or refuse all calls. */
+static int agree(struct cgx_comm *state, bool ready, bool large)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
-    bool equal;
+    bool equal, had = state->recurrence;
     int code, length;
 
     if (cgx_rules_name_communicators(cgx_config_rules()) &&
@@ -191,19 +160,42 @@ static int agree(struct cgx_comm *state, bool ready)
         state->name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
     agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
-    agreement.ready = ready && have_tables(state, settings);
+    agreement.ready =
+        ready && (!large || refuse_by_settings(settings, state) || cgx_tables_make(state));
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
     state->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code != CGX_MPI_SUCCESS;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
-        forget_plans(state);
+        cgx_tables_clear(state);
     state->hints_agreed = agreement.hints;
     state->name_agreed = agreement.name;
+    /* All ranks have tables, or none. */
+    if (!equal && !had)
+        cgx_tables_free(state);
     if (equal)
         cgx_comm_tell_step(state);
     if (ready && !state->refusal && !state->stats)
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
+    return code;
+}
+
+/* Ranks see to it that all have the tables, after small sums that did not need them. A large sum is
+ * large on all ranks, which have the same settings by now. */
+static int agree_on_tables(struct cgx_comm *state)
+{
+    const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, {0}};
+    struct cgx_answer all;
+    int code = cgx_agree_call(state->comm, &mine, &all);
+
+    state->broken = code != CGX_MPI_SUCCESS;
+    if (all.standing == CGX_ABLE) {
+        cgx_comm_tell_step(state);
+    } else {
+        cgx_tables_free(state);
+        state->refusal = CGX_REASON_NO_MEMORY;
+        state->final = true;
+    }
     return code;
 }
 
@@ -246,7 +238,7 @@ static int raise_lost(cgx_mpi_comm comm)
 
 /* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
  * same, so that all ranks come to know. */
-static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
+static int begin_state(cgx_mpi_comm comm, bool large, struct cgx_comm **state)
 {
     static atomic_bool lost;
     struct cgx_comm local, *made;
@@ -263,7 +255,7 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
         local = describe(comm);
     *state = made ? made : &local;
     if (!(*state)->refusal)
-        code = agree(*state, made && kept);
+        code = agree(*state, made && kept, large);
     if (!made)
         *state = &no_state;
     if (kept)
@@ -274,15 +266,22 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
     return raise_lost(comm);
 }
 
-int cgx_comm_get(cgx_mpi_comm comm, struct cgx_comm **state)
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state)
 {
+    bool large = cgx_tables_serve(count);
     int code = find_state(comm, state);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (!*state)
-        return begin_state(comm, state);
-    return (*state)->agreed || (*state)->broken ? CGX_MPI_SUCCESS : agree(*state, true);
+        return begin_state(comm, large, state);
+    if ((*state)->broken)
+        return CGX_MPI_SUCCESS;
+    if (!(*state)->agreed)
+        return agree(*state, true, large);
+    if (large && !(*state)->refusal && !(*state)->recurrence)
+        return agree_on_tables(*state);
+    return CGX_MPI_SUCCESS;
 }
 
 struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
@@ -290,7 +289,7 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
     struct cgx_comm *state;
 
     if (find_state(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
-        !state->recurrence)
+        !(state->agreed || state->recurrence))
         return NULL;
     return state;
 }

@@ -8,9 +8,11 @@
 
 #include "comm/state.h"
 
-/* The state of COMM. Its first call on a communicator, and the first after a hint, holds the
- * agreement about settings. Returns MPI's code; *STATE is set on success. */
-int cgx_comm_get(cgx_mpi_comm comm, struct cgx_comm **state);
+/* The state of COMM, for a float sum of COUNT elements. The first call for a communicator, and the
+ * first after a hint, holds the agreement about settings; the first for a large sum, of
+ * CGX_COMPRESSION_MINIMAL_SIZE elements, one about the memory that such sums need. Returns MPI's
+ * code; *STATE is set on success. */
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state);
 
 /* The state of COMM, without communication; NULL if it has none, or no call of it can be
  * compressed. */

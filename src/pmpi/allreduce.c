@@ -11,6 +11,7 @@
 #include "comm/override.h"
 #include "comm/planned.h"
 #include "comm/positions.h"
+#include "comm/tables.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -327,7 +328,7 @@ static void note_small(const struct cgx_call *call)
         return;
     state = cgx_comm_peek(call->comm);
     if (state)
-        cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
+        cgx_tables_next(state, (uint64_t)call->count, call->type);
 }
 
 int cgx_allreduce(struct cgx_call *call)
@@ -343,14 +344,16 @@ int cgx_allreduce(struct cgx_call *call)
         note_small(call);
     if (reason)
         return cgx_exact(call, reason);
-    code = cgx_comm_get(call->comm, &state);
+    code = cgx_comm_get(call->comm, (uint64_t)call->count, &state);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (state->broken)
         return cgx_errors_raise(call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
         return cgx_exact(call, state->refusal);
-    occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
+    occurrence = cgx_tables_next(state, (uint64_t)call->count, call->type);
+    if (!state->recurrence)
+        return exact(call, state, CGX_REASON_SMALL, NULL);
     cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);

@@ -4,6 +4,7 @@
 /* Communicators of every origin and in great numbers: "communicators PART", with float sums
  * compressed from the first call on. */
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,63 @@ static void test_memory(void)
     MPI_Allreduce(MPI_IN_PLACE, buffer, 4096, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     check(traffic_messages() > before, "counts that never repeat: a call is still compressed");
     free(buffer);
+}
+
+/* Sums that are not compressed, by what they are, on COMM. */
+static void sum_otherwise(MPI_Comm comm, int way)
+{
+    static double buffer[20000];
+    static const struct {
+        int count;
+        MPI_Datatype type;
+        MPI_Op op;
+    } ways[] = {{100, MPI_FLOAT, MPI_SUM},    {15000, MPI_FLOAT, MPI_SUM},
+                {20000, MPI_DOUBLE, MPI_SUM}, {20000, MPI_INT, MPI_SUM},
+                {20000, MPI_FLOAT, MPI_MAX},  {1, MPI_FLOAT, MPI_SUM}};
+
+    for (int i = 0; i < 3; i++)
+        MPI_Allreduce(MPI_IN_PLACE, buffer, ways[way].count, ways[way].type, ways[way].op, comm);
+}
+#define WAYS 6
+
+static size_t allocated(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+/* What communicators cost on which nothing is compressed, with default settings, in heap and in
+ * memory that is resident. */
+static void test_cheap(void)
+{
+    enum { EACH = 100, LIMIT = 4096 };
+    MPI_Comm comms[WAYS + 2][EACH];
+
+    for (int i = 0; i < (WAYS + 2) * EACH; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i / EACH][i % EACH]);
+    /* The MPI's own memory, which comes with a communicator's first sums. */
+    for (int i = 0; i < WAYS * (WAYS + 2) * EACH; i++)
+        PMPI_Allreduce(MPI_IN_PLACE, &(float[20000]){0}, 20000, MPI_FLOAT, MPI_SUM,
+                       comms[i / EACH / WAYS][i / WAYS % EACH]);
+    sum_otherwise(comms[WAYS + 1][0], 1);
+    for (int way = 0; way <= WAYS; way++) {
+        size_t before = allocated(), heap;
+        long resident = check_resident();
+
+        for (int i = 0; way < WAYS && i < EACH; i++)
+            sum_otherwise(comms[way][i], way);
+        heap = (allocated() - before) / EACH;
+        resident = (check_resident() - resident) * 1024 / EACH;
+        check_note("communicators with %s: %zu bytes each, %ld resident",
+                   (const char *[]){"float sums of 100 elements", "float sums of 15,000 elements",
+                                    "sums of doubles", "sums of integers", "maxima of floats",
+                                    "float sums of an element", "no calls"}[way],
+                   heap, resident);
+        check(heap < LIMIT && resident < LIMIT, "less than %d bytes", LIMIT);
+    }
+    for (int i = 0; i < (WAYS + 2) * EACH; i++)
+        MPI_Comm_free(&comms[i / EACH][i % EACH]);
 }
 
 static int copies;
@@ -236,7 +294,7 @@ int main(int argc, char **argv)
         {"split", test_split},     {"churn", test_churn},
         {"memory", test_memory},   {"attributes", test_attributes},
         {"handler", test_handler}, {"many", test_many},
-        {"all", test_all}};
+        {"all", test_all},         {"cheap", test_cheap}};
 
     check_begin(&argc, &argv);
     check_parts(parts, sizeof parts / sizeof parts[0], argv[1]);
