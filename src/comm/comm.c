@@ -11,6 +11,7 @@
 
 #include "comm/agreement.h"
 #include "comm/override.h"
+#include "comm/own.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -18,25 +19,6 @@
 #include "observe/stats.h"
 #include "util/hash.h"
 #include "util/log.h"
-
-/* MPICH has about two thousand communicators for a process; a program that makes two thousand
- * itself must still get them. */
-#define MOST_OWN 32
-
-static atomic_int own_alive;
-
-bool cgx_comm_reserve(void)
-{
-    if (atomic_fetch_add(&own_alive, 1) < MOST_OWN)
-        return true;
-    cgx_comm_return();
-    return false;
-}
-
-void cgx_comm_return(void)
-{
-    atomic_fetch_sub(&own_alive, 1);
-}
 
 /* Stands for the state of a communicator where memory is short. */
 static struct cgx_comm no_state = {
@@ -81,10 +63,7 @@ static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
-    if (state->own && !state->broken && !cgx_world_finalizing()) {
-        cgx_mpi()->Comm_free(&state->own);
-        cgx_comm_return();
-    }
+    cgx_own_put(state);
     free_state(state);
     forget_attribute();
 }
@@ -315,40 +294,4 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
     state->agreed = false;
     cgx_comm_take_hints(state, info);
     return CGX_MPI_SUCCESS;
-}
-
-/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. NULL: it
- * failed. */
-static cgx_mpi_comm split(const struct cgx_comm *state)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    cgx_mpi_comm own = NULL;
-    cgx_mpi_errhandler handler;
-
-    if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
-        return NULL;
-    if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
-        own = NULL;
-    cgx_errors_restore(state->comm, handler);
-    if (own)
-        mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
-    return own;
-}
-
-int cgx_comm_make_own(struct cgx_comm *state, bool *made)
-{
-    cgx_mpi_comm own = split(state);
-    const struct cgx_answer mine = {own ? CGX_ABLE : CGX_DECLINED, 0, {0}};
-    struct cgx_answer all;
-    int code = cgx_agree_call(state->comm, &mine, &all);
-
-    *made = code == CGX_MPI_SUCCESS && all.standing == CGX_ABLE;
-    if (*made) {
-        state->own = own;
-        return code;
-    }
-    if (own)
-        cgx_mpi()->Comm_free(&own);
-    cgx_comm_return();
-    return code;
 }

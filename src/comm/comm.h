@@ -22,13 +22,4 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm);
  * code. */
 int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info);
 
-/* True if this process may have one more private communicator. A true answer reserves it, until
- * cgx_comm_return or the end of the communicator. */
-bool cgx_comm_reserve(void);
-void cgx_comm_return(void);
-
-/* Makes STATE's private communicator, on all ranks or none: *MADE. The reservation is returned
- * where it was not made. Returns MPI's code. */
-int cgx_comm_make_own(struct cgx_comm *state, bool *made);
-
 #endif

@@ -16,6 +16,7 @@
 #include "policy/rules.h"
 #include "topo/nodes.h"
 
+struct cgx_own;
 struct cgx_planned_calls;
 struct cgx_positions;
 struct cgx_stats;
@@ -63,7 +64,8 @@ struct cgx_comm {
     bool hints_refused;
     int rank;
     int size;
-    cgx_mpi_comm own; /* private communicator for all traffic; NULL until it is needed */
+    cgx_mpi_comm own;      /* private communicator for all traffic; NULL until it is needed */
+    struct cgx_own *owned; /* the same, with what is known of it (own.h) */
     struct cgx_nodes *nodes, *flat;       /* of struct cgx_scheme; NULL: not yet known */
     struct cgx_pace pace;                 /* known with the nodes */
     struct cgx_hints *hints;              /* NULL: none */

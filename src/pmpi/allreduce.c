@@ -9,6 +9,7 @@
 #include "comm/connect.h"
 #include "comm/decide.h"
 #include "comm/override.h"
+#include "comm/own.h"
 #include "comm/planned.h"
 #include "comm/positions.h"
 #include "comm/tables.h"
@@ -109,7 +110,7 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state,
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
-        state->broken = true;
+        cgx_own_break(state);
         return cgx_errors_raise(call->comm, "MPI could not move the data");
     }
     return cgx_mpi()->ERR_INTERN;
@@ -191,7 +192,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
                             .output = call->recvbuf};
 
     if (!planned) {
-        state->broken = true;
+        cgx_own_break(state);
         return cgx_errors_raise(call->comm, "out of memory");
     }
     coll.schedule = &planned->schedule;
@@ -210,7 +211,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, planned->plan->dtype);
     if (cgx_positions_lend(state, recurring->position, &coll, &error_feedback) != CGX_MPI_SUCCESS) {
-        state->broken = true;
+        cgx_own_break(state);
         return cgx_errors_raise(call->comm, "MPI could not agree on residuals or history");
     }
     /* A rank that has no result must hold the same as others, which have one. */
@@ -347,7 +348,7 @@ int cgx_allreduce(struct cgx_call *call)
     code = cgx_comm_get(call->comm, (uint64_t)call->count, &state);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (state->broken)
+    if (cgx_own_is_broken(state))
         return cgx_errors_raise(call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
         return cgx_exact(call, state->refusal);
