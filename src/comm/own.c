@@ -167,8 +167,9 @@ int cgx_own_get(struct cgx_comm *state, bool *had)
     int code = cgx_mpi_least(state->comm, words, WORDS);
 
     *had = false;
-    shares = code == CGX_MPI_SUCCESS && words[FOUND] > 0 && words[FOUND] == -words[NOT_FOUND];
-    makes = code == CGX_MPI_SUCCESS && !shares && words[ROOM] > 0;
+    shares =
+        code == CGX_MPI_SUCCESS && found && words[FOUND] > 0 && words[FOUND] == -words[NOT_FOUND];
+    makes = code == CGX_MPI_SUCCESS && !shares && made && words[ROOM] > 0;
     if (shares) {
         use(state, found);
         *had = true;
