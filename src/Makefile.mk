@@ -125,8 +125,10 @@ libcgxcore_la_SOURCES = \
 	src/comm/history.c src/comm/history.h \
 	src/comm/input.c src/comm/input.h \
 	src/comm/override.c src/comm/override.h \
+	src/comm/own.c src/comm/own.h \
 	src/comm/residuals.c src/comm/residuals.h \
 	src/comm/retained.c src/comm/retained.h \
+	src/comm/tables.c src/comm/tables.h \
 	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \

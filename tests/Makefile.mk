@@ -34,7 +34,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values tests/unit/shared_hostile \
 	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
 	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
-	tests/unit/topo tests/unit/topo_machine tests/unit/watch
+	tests/unit/tables tests/unit/topo tests/unit/topo_machine tests/unit/watch
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
@@ -43,9 +43,11 @@ unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
-	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/consensus tests/mpi/exact \
+	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/connect \
+	tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave tests/mpi/many \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/long_run tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/pass_messages tests/mpi/pass_objects \
 	tests/mpi/progress tests/mpi/rank_faults \
@@ -61,7 +63,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/codec_faults.test tests/mpi/communicators.test tests/mpi/consensus.test \
 	tests/mpi/demo.test tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
-	tests/mpi/lab_vanish.test tests/mpi/life.test tests/mpi/many.test \
+	tests/mpi/lab_vanish.test tests/mpi/life.test tests/mpi/long_run.test tests/mpi/many.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
 	tests/mpi/nonfinite.test tests/mpi/ops_half.test tests/mpi/ops_strict.test tests/mpi/pace.test \
 	tests/mpi/packages.test tests/mpi/pass_through.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \

@@ -11,33 +11,14 @@
 
 #include "comm/agreement.h"
 #include "comm/override.h"
-#include "comm/planned.h"
-#include "comm/positions.h"
+#include "comm/own.h"
+#include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
 #include "observe/stats.h"
 #include "util/hash.h"
 #include "util/log.h"
-
-/* MPICH has about two thousand communicators for a process; a program that makes two thousand
- * itself must still get them. */
-#define MOST_OWN 32
-
-static atomic_int own_alive;
-
-bool cgx_comm_reserve(void)
-{
-    if (atomic_fetch_add(&own_alive, 1) < MOST_OWN)
-        return true;
-    cgx_comm_return();
-    return false;
-}
-
-void cgx_comm_return(void)
-{
-    atomic_fetch_sub(&own_alive, 1);
-}
 
 /* Stands for the state of a communicator where memory is short. */
 static struct cgx_comm no_state = {
@@ -48,10 +29,7 @@ static void free_state(struct cgx_comm *state)
     if (!state || state == &no_state)
         return;
     cgx_stats_end(state->stats);
-    cgx_positions_free(state->positions);
-    cgx_recurrence_free(state->recurrence);
-    cgx_agreed_calls_free(state->agreed_calls);
-    cgx_planned_calls_free(state->planned);
+    cgx_tables_free(state);
     cgx_hints_free(state->hints);
     /* After a failure requests may still be under way in the scratch memory. */
     if (!state->broken)
@@ -85,10 +63,7 @@ static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
-    if (state->own && !state->broken && !cgx_world_finalizing()) {
-        cgx_mpi()->Comm_free(&state->own);
-        cgx_comm_return();
-    }
+    cgx_own_put(state);
     free_state(state);
     forget_attribute();
 }
@@ -150,40 +125,13 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
     return CGX_REASON_NONE;
 }
 
-/* The tables, had before ranks agree, so that no rank lacks them afterwards. */
-static bool have_tables(struct cgx_comm *state, const struct cgx_settings *settings)
-{
-    if (refuse_by_settings(settings, state))
-        return true;
-    if (!state->agreed_calls)
-        state->agreed_calls = cgx_agreed_calls_create();
-    if (!state->planned)
-        state->planned = cgx_planned_calls_create();
-    if (!state->recurrence)
-        state->recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
-            .warmup = settings->warmup, .minimal_size = settings->minimal_size});
-    return state->agreed_calls && state->planned && state->recurrence;
-}
-
-/* Plans that were made for other hints. */
-static void forget_plans(struct cgx_comm *state)
-{
-    cgx_positions_free(state->positions);
-    state->positions = NULL;
-    if (state->planned)
-        cgx_planned_calls_clear(state->planned);
-    if (state->agreed_calls)
-        cgx_agreed_calls_clear(state->agreed_calls);
-    memset(state->kinds, 0, sizeof state->kinds);
-}
-
 /* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
- * keep STATE at all. */
-static int agree(struct cgx_comm *state, bool ready)
+ * keep STATE at all. If the call is LARGE they have the tables afterwards, or refuse all calls. */
+static int agree(struct cgx_comm *state, bool ready, bool large)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
-    bool equal;
+    bool equal, had = state->recurrence;
     int code, length;
 
     if (cgx_rules_name_communicators(cgx_config_rules()) &&
@@ -191,19 +139,42 @@ static int agree(struct cgx_comm *state, bool ready)
         state->name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
     agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
-    agreement.ready = ready && have_tables(state, settings);
+    agreement.ready =
+        ready && (!large || refuse_by_settings(settings, state) || cgx_tables_make(state));
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
     state->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code != CGX_MPI_SUCCESS;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
-        forget_plans(state);
+        cgx_tables_clear(state);
     state->hints_agreed = agreement.hints;
     state->name_agreed = agreement.name;
+    /* All ranks have tables, or none. */
+    if (!equal && !had)
+        cgx_tables_free(state);
     if (equal)
         cgx_comm_tell_step(state);
     if (ready && !state->refusal && !state->stats)
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
+    return code;
+}
+
+/* Ranks see to it that all have the tables, after small sums that did not need them. A large sum is
+ * large on all ranks, which have the same settings by now. */
+static int agree_on_tables(struct cgx_comm *state)
+{
+    const struct cgx_answer mine = {cgx_tables_make(state) ? CGX_ABLE : CGX_DECLINED, 0, {0}};
+    struct cgx_answer all;
+    int code = cgx_agree_call(state->comm, &mine, &all);
+
+    state->broken = code != CGX_MPI_SUCCESS;
+    if (all.standing == CGX_ABLE) {
+        cgx_comm_tell_step(state);
+    } else {
+        cgx_tables_free(state);
+        state->refusal = CGX_REASON_NO_MEMORY;
+        state->final = true;
+    }
     return code;
 }
 
@@ -246,7 +217,7 @@ static int raise_lost(cgx_mpi_comm comm)
 
 /* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
  * same, so that all ranks come to know. */
-static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
+static int begin_state(cgx_mpi_comm comm, bool large, struct cgx_comm **state)
 {
     static atomic_bool lost;
     struct cgx_comm local, *made;
@@ -263,7 +234,7 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
         local = describe(comm);
     *state = made ? made : &local;
     if (!(*state)->refusal)
-        code = agree(*state, made && kept);
+        code = agree(*state, made && kept, large);
     if (!made)
         *state = &no_state;
     if (kept)
@@ -274,15 +245,22 @@ static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
     return raise_lost(comm);
 }
 
-int cgx_comm_get(cgx_mpi_comm comm, struct cgx_comm **state)
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state)
 {
+    bool large = cgx_tables_serve(count);
     int code = find_state(comm, state);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (!*state)
-        return begin_state(comm, state);
-    return (*state)->agreed || (*state)->broken ? CGX_MPI_SUCCESS : agree(*state, true);
+        return begin_state(comm, large, state);
+    if ((*state)->broken)
+        return CGX_MPI_SUCCESS;
+    if (!(*state)->agreed)
+        return agree(*state, true, large);
+    if (large && !(*state)->refusal && !(*state)->recurrence)
+        return agree_on_tables(*state);
+    return CGX_MPI_SUCCESS;
 }
 
 struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
@@ -290,7 +268,7 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
     struct cgx_comm *state;
 
     if (find_state(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
-        !state->recurrence)
+        !(state->agreed || state->recurrence))
         return NULL;
     return state;
 }
@@ -316,40 +294,4 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
     state->agreed = false;
     cgx_comm_take_hints(state, info);
     return CGX_MPI_SUCCESS;
-}
-
-/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. NULL: it
- * failed. */
-static cgx_mpi_comm split(const struct cgx_comm *state)
-{
-    const struct cgx_mpi *mpi = cgx_mpi();
-    cgx_mpi_comm own = NULL;
-    cgx_mpi_errhandler handler;
-
-    if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
-        return NULL;
-    if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
-        own = NULL;
-    cgx_errors_restore(state->comm, handler);
-    if (own)
-        mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
-    return own;
-}
-
-int cgx_comm_make_own(struct cgx_comm *state, bool *made)
-{
-    cgx_mpi_comm own = split(state);
-    const struct cgx_answer mine = {own ? CGX_ABLE : CGX_DECLINED, 0, {0}};
-    struct cgx_answer all;
-    int code = cgx_agree_call(state->comm, &mine, &all);
-
-    *made = code == CGX_MPI_SUCCESS && all.standing == CGX_ABLE;
-    if (*made) {
-        state->own = own;
-        return code;
-    }
-    if (own)
-        cgx_mpi()->Comm_free(&own);
-    cgx_comm_return();
-    return code;
 }

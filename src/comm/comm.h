@@ -8,9 +8,11 @@
 
 #include "comm/state.h"
 
-/* The state of COMM. Its first call on a communicator, and the first after a hint, holds the
- * agreement about settings. Returns MPI's code; *STATE is set on success. */
-int cgx_comm_get(cgx_mpi_comm comm, struct cgx_comm **state);
+/* The state of COMM, for a float sum of COUNT elements. The first call for a communicator, and the
+ * first after a hint, holds the agreement about settings; the first for a large sum, of
+ * CGX_COMPRESSION_MINIMAL_SIZE elements, one about the memory that such sums need. Returns MPI's
+ * code; *STATE is set on success. */
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state);
 
 /* The state of COMM, without communication; NULL if it has none, or no call of it can be
  * compressed. */
@@ -19,14 +21,5 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm);
 /* Takes what INFO, which MPI_Comm_set_info has accepted, says to this library. Returns MPI's
  * code. */
 int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info);
-
-/* True if this process may have one more private communicator. A true answer reserves it, until
- * cgx_comm_return or the end of the communicator. */
-bool cgx_comm_reserve(void);
-void cgx_comm_return(void);
-
-/* Makes STATE's private communicator, on all ranks or none: *MADE. The reservation is returned
- * where it was not made. Returns MPI's code. */
-int cgx_comm_make_own(struct cgx_comm *state, bool *made);
 
 #endif

@@ -92,41 +92,57 @@ static struct found look(struct cgx_comm *state, struct cgx_backend *device, str
 
 /* ---- connecting ---- */
 
-/* OFFERS are those of all ranks; NULL: not for PULL. */
+/* The ranks of this rank's node, which is SELF of them. */
+struct peers {
+    const unsigned *ranks;
+    unsigned count, self;
+};
+
+static struct peers peers_of(const struct cgx_comm *state)
+{
+    const struct cgx_nodes *nodes = state->nodes;
+    const unsigned *first = &nodes->first[nodes->node[state->rank]];
+
+    return (struct peers){nodes->members + first[0], first[1] - first[0],
+                          nodes->local[state->rank]};
+}
+
+/* OFFERS are those of the local peers; NULL: not for PULL. */
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
                                       enum cgx_pull pull, const struct means *offers)
 {
-    const struct cgx_nodes *nodes = state->nodes;
-    unsigned node = nodes->node[state->rank];
-    unsigned first = nodes->first[node], npeers = nodes->first[node + 1] - first;
-    struct cgx_cuda_peer *local_peers = calloc(npeers, sizeof *local_peers);
+    const struct peers peers = peers_of(state);
+    struct cgx_cuda_peer *local_peers = calloc(peers.count, sizeof *local_peers);
     enum cgx_status status;
 
     if (!local_peers)
         return CGX_ERR_NOMEM;
-    for (unsigned i = 0; i < npeers; i++) {
+    for (unsigned i = 0; i < peers.count; i++) {
         const struct cgx_shm_segment segment = cgx_shm_segment(state->shm, i);
 
         if (offers)
-            local_peers[i].mirror = offers[nodes->members[first + i]].mirror;
+            local_peers[i].mirror = offers[i].mirror;
         local_peers[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
                                                            .bytes = segment.bytes,
                                                            .front = segment.front,
                                                            .cookie = segment.cookie};
     }
-    status = cgx_cuda_connect(device, pull, local_peers, npeers, nodes->local[state->rank]);
+    status = cgx_cuda_connect(device, pull, local_peers, peers.count, peers.self);
     free(local_peers);
     return status;
 }
 
-/* Connects with what the ranks OFFER of what was FOUND on all, and says there what came of it. */
+/* Connects with what the local peers OFFER of what was FOUND on all ranks, and says there what came
+ * of it. */
 static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *offers,
                    struct found *found)
 {
+    const struct peers peers = peers_of(state);
+    /* By rank: only those of local peers are looked at. */
     struct cgx_shared_offer *memories = calloc((size_t)state->size, sizeof *memories);
 
-    for (int i = 0; memories && i < state->size; i++)
-        memories[i] = offers[i].memory;
+    for (unsigned i = 0; memories && i < peers.count; i++)
+        memories[peers.ranks[i]] = offers[i].memory;
     found->memory =
         memories && cgx_shm_attach(state->shm, &state->scratch.shared, memories) == CGX_OK;
     free(memories);
@@ -180,16 +196,34 @@ static void conclude(struct cgx_comm *state, const struct means *mine, const str
     state->mirror_cookie = offered;
 }
 
+/* Sets OFFERS, by local peer, this rank's own included. Each message is awaited before the next
+ * one: in turn i a rank sends to the i-th behind it and gets from the i-th before it, so that no
+ * rank waits for one that waits for it. All messages of calls before have been taken. */
+static int exchange(const struct cgx_comm *state, const struct means *mine, struct means *offers)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    const struct peers peers = peers_of(state);
+    int code = CGX_MPI_SUCCESS;
+
+    offers[peers.self] = *mine;
+    for (unsigned i = 1; i < peers.count && code == CGX_MPI_SUCCESS; i++) {
+        unsigned to = (peers.self + i) % peers.count;
+        unsigned from = (peers.self + peers.count - i) % peers.count;
+
+        code = mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &offers[from],
+                             sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->own);
+    }
+    return code;
+}
+
 /* Where not all is as it was. */
 static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
                         const struct means *mine, struct means *offers, struct found *found)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
     int code = CGX_MPI_SUCCESS;
 
     if (found->memory)
-        code = mpi->Allgather(mine, sizeof *mine, mpi->BYTE, offers, sizeof *mine, mpi->BYTE,
-                              state->own);
+        code = exchange(state, mine, offers);
     if (code == CGX_MPI_SUCCESS && found->memory) {
         attach(state, device, offers, found);
         code = cgx_mpi_least(state->own, found, sizeof *found / sizeof(int));
@@ -225,7 +259,7 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
         return CGX_MPI_SUCCESS;
     if (!state->shm)
         state->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
-    offers = calloc((size_t)state->size, sizeof *offers);
+    offers = calloc(state->nodes->most, sizeof *offers);
     found = look(state, device, &mine);
     found.memory = found.memory && offers;
     code = cgx_mpi_least(state->own, &found, sizeof found / sizeof(int));

@@ -8,9 +8,9 @@
 
 #include "comm/agreed_calls.h"
 #include "comm/agreement.h"
-#include "comm/comm.h"
 #include "comm/connect.h"
 #include "comm/nodes.h"
+#include "comm/own.h"
 #include "comm/planned.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -93,8 +93,6 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
     }
     cgx_offer_get_backends(state, offer);
     cgx_offer_ask_op(offer);
-    if (!offer->refusal && !state->own && !cgx_comm_reserve())
-        offer->refusal = CGX_REASON_COMMUNICATORS;
 }
 
 /* ---- agreeing about a kind of calls ---- */
@@ -122,7 +120,7 @@ static void keep_apart(struct cgx_kind *kind, bool was_by_device)
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
  * RENEWED, was just had, and is connected. */
 static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
-               const struct cgx_offer *offer, bool renewed, struct cgx_answer *all)
+               struct cgx_offer *offer, bool renewed, struct cgx_answer *all)
 {
     const struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
@@ -135,14 +133,13 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
     agreed = all->standing == CGX_ABLE;
-    if (!state->own) {
-        if (agreed)
-            code = cgx_comm_make_own(state, &agreed);
-        else if (!offer->refusal)
-            cgx_comm_return();
+    if (agreed && !state->own) {
+        code = cgx_own_get(state, &agreed);
+        if (!agreed) {
+            all->standing = CGX_DECLINED;
+            offer->refusal = CGX_REASON_COMMUNICATORS;
+        }
     }
-    if (!agreed && all->standing == CGX_ABLE)
-        all->standing = CGX_DECLINED;
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == CGX_MPI_SUCCESS && state->own) {
         if (cgx_connect(state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
@@ -300,9 +297,10 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
     else
         cgx_offer_ask_op(offer);
     code = ask(state, recurring, offer, renews, &all);
-    state->broken = code != CGX_MPI_SUCCESS;
-    if (code != CGX_MPI_SUCCESS)
+    if (code != CGX_MPI_SUCCESS) {
+        cgx_own_break(state);
         return code;
+    }
     /* Else it is the call's buffers, which say nothing of its kind. */
     if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
         keep_kind(state, recurring, offer->dtype, &wanted, all.standing == CGX_ABLE);

@@ -10,6 +10,7 @@
 #include "comm/history.h"
 #include "comm/input.h"
 #include "comm/override.h"
+#include "comm/own.h"
 #include "comm/planned.h"
 #include "comm/residuals.h"
 #include "mpi/config.h"
@@ -268,7 +269,8 @@ int cgx_positions_step(struct cgx_comm *state)
         code = make(state);
     }
     cgx_float_leave(&caller);
-    state->broken = code != CGX_MPI_SUCCESS;
+    if (code != CGX_MPI_SUCCESS)
+        cgx_own_break(state);
     return code;
 }
 

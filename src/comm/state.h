@@ -17,6 +17,7 @@
 #include "policy/rules.h"
 #include "topo/nodes.h"
 
+struct cgx_own;
 struct cgx_planned_calls;
 struct cgx_positions;
 struct cgx_stats;
@@ -41,6 +42,14 @@ struct cgx_held {
     size_t plan;            /* bytes that a plan can be made in */
 };
 
+/* The float sums of a communicator before its first large one, of CGX_COMPRESSION_MINIMAL_SIZE
+ * elements. */
+struct cgx_before {
+    uint64_t elements; /* of those that say something, ... */
+    uint32_t smalls;   /* ... which were so many */
+    uint32_t ignored;  /* elements of those that say nothing */
+};
+
 #define CGX_KIND_FIRST_WAIT 4
 #define CGX_KIND_MOST_WAIT 64
 #define CGX_KIND_FIRST_APART 16
@@ -56,7 +65,8 @@ struct cgx_comm {
     bool hints_refused;
     int rank;
     int size;
-    cgx_mpi_comm own; /* private communicator for all traffic; NULL until it is needed */
+    cgx_mpi_comm own;      /* private communicator for all traffic; NULL until it is needed */
+    struct cgx_own *owned; /* the same, with what is known of it (own.h) */
     struct cgx_nodes *nodes, *flat;       /* of struct cgx_scheme; NULL: not yet known */
     struct cgx_pace pace;                 /* known with the nodes ... */
     struct cgx_network network;           /* ... and so is this, between them, and ... */
@@ -65,8 +75,9 @@ struct cgx_comm {
     struct cgx_hints *hints;              /* NULL: none */
     uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
-    struct cgx_recurrence *recurrence;
-    size_t step_told; /* calls of the step, as rules and hints say */
+    struct cgx_before before;
+    struct cgx_recurrence *recurrence; /* with the tables below; NULL: no large sum has come */
+    size_t step_told;                  /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
     struct cgx_held held; /* by all ranks */
     struct cgx_agreed_calls *agreed_calls;

@@ -28,6 +28,7 @@
 /* ---- the same but for words ---- */
 
 CALL(Initialized, (int *flag), (int *), (flag))
+CALL(Query_thread, (int *level), (int *), (level))
 CALL(Get_library_version, (char *version, int *length), (char *, int *), (version, length))
 CALL(Allreduce,
      (const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype, cgx_mpi_op op,
@@ -61,6 +62,13 @@ CALL(Irecv,
       void *request),
      (void *, int, HANDLE, int, int, HANDLE, HANDLE *),
      (buf, count, NATIVE(datatype), source, tag, NATIVE(comm), request))
+CALL(Sendrecv,
+     (const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, int dest, int sendtag,
+      void *recvbuf, int recvcount, cgx_mpi_datatype recvtype, int source, int recvtag,
+      cgx_mpi_comm comm),
+     (const void *, int, HANDLE, int, int, void *, int, HANDLE, int, int, HANDLE, void *),
+     (sendbuf, sendcount, NATIVE(sendtype), dest, sendtag, recvbuf, recvcount, NATIVE(recvtype),
+      source, recvtag, NATIVE(comm), STATUS_IGNORE))
 CALL(Testsome, (int incount, void *requests, int *outcount, int *indices, void *statuses),
      (int, HANDLE *, int *, int *, void *), (incount, requests, outcount, indices, statuses))
 CALL(Get_count, (const void *status, cgx_mpi_datatype datatype, int *count),

@@ -75,6 +75,8 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->INFO_NULL = find(library, "ompi_mpi_info_null", &missing);
     table->ERRORS_RETURN = find(library, "ompi_mpi_errors_return", &missing);
     set_constants(table);
+    table->communicators = 65536;
+    table->THREAD_MULTIPLE = 3;
     table->COMM_TYPE_SHARED = 0;
     table->COMBINER_NAMED = 0;
     table->COMBINER_CONTIGUOUS = 2;

@@ -50,6 +50,8 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     table->INFO_NULL = WORD(cgx_mpi_info, 0x130);
     table->ERRORS_RETURN = WORD(cgx_mpi_errhandler, 0x143);
     set_constants(table);
+    table->communicators = 2048;
+    table->THREAD_MULTIPLE = 4096;
     table->COMM_TYPE_SHARED = 221;
     table->COMBINER_NAMED = 101;
     table->COMBINER_CONTIGUOUS = 103;

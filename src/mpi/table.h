@@ -90,8 +90,10 @@ struct cgx_mpi {
     cgx_mpi_info INFO_NULL;
     cgx_mpi_errhandler ERRORS_RETURN;
     void *IN_PLACE, *BOTTOM;
-    int ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED, COMBINER_NAMED, COMBINER_CONTIGUOUS;
+    int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED, COMBINER_NAMED,
+        COMBINER_CONTIGUOUS;
     int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM;
+    int communicators;                  /* a process can have as many, or more */
     size_t request_bytes, status_bytes; /* at most CGX_MPI_REQUEST_MOST, CGX_MPI_STATUS_MOST */
 
     /* What a handle says by itself: whether it may be that of a datatype, and whether that of an op
@@ -102,6 +104,7 @@ struct cgx_mpi {
     /* ---- functions ---- */
 
     int (*Initialized)(int *flag);
+    int (*Query_thread)(int *level);
     int (*Get_library_version)(char *version, int *length);
 
     int (*Allreduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
@@ -113,6 +116,11 @@ struct cgx_mpi {
     int (*Bcast)(void *buffer, int count, cgx_mpi_datatype datatype, int root, cgx_mpi_comm comm);
     int (*Reduce)(const void *sendbuf, void *recvbuf, int count, cgx_mpi_datatype datatype,
                   cgx_mpi_op op, int root, cgx_mpi_comm comm);
+
+    /* Ignores the status. */
+    int (*Sendrecv)(const void *sendbuf, int sendcount, cgx_mpi_datatype sendtype, int dest,
+                    int sendtag, void *recvbuf, int recvcount, cgx_mpi_datatype recvtype,
+                    int source, int recvtag, cgx_mpi_comm comm);
 
     /* Arrays of requests and of statuses are the library's own: as many times request_bytes and
      * status_bytes. The last finds nothing out but lets MPI move on. */

@@ -10,8 +10,10 @@
 #include "comm/decide.h"
 #include "comm/nodes.h"
 #include "comm/override.h"
+#include "comm/own.h"
 #include "comm/planned.h"
 #include "comm/positions.h"
+#include "comm/tables.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -111,7 +113,7 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state,
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
-        state->broken = true;
+        cgx_own_break(state);
         return cgx_errors_raise(call->comm, "MPI could not move the data");
     }
     return cgx_mpi()->ERR_INTERN;
@@ -193,7 +195,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
                             .output = call->recvbuf};
 
     if (!planned) {
-        state->broken = true;
+        cgx_own_break(state);
         return cgx_errors_raise(call->comm, "out of memory");
     }
     coll.schedule = &planned->schedule;
@@ -212,7 +214,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, planned->plan->dtype);
     if (cgx_positions_lend(state, recurring->position, &coll, &error_feedback) != CGX_MPI_SUCCESS) {
-        state->broken = true;
+        cgx_own_break(state);
         return cgx_errors_raise(call->comm, "MPI could not agree on residuals or history");
     }
     /* A rank that has no result must hold the same as others, which have one. */
@@ -330,7 +332,7 @@ static void note_small(const struct cgx_call *call)
         return;
     state = cgx_comm_peek(call->comm);
     if (state)
-        cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
+        cgx_tables_next(state, (uint64_t)call->count, call->type);
 }
 
 int cgx_allreduce(struct cgx_call *call)
@@ -346,14 +348,16 @@ int cgx_allreduce(struct cgx_call *call)
         note_small(call);
     if (reason)
         return cgx_exact(call, reason);
-    code = cgx_comm_get(call->comm, &state);
+    code = cgx_comm_get(call->comm, (uint64_t)call->count, &state);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (state->broken)
+    if (cgx_own_is_broken(state))
         return cgx_errors_raise(call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
         return cgx_exact(call, state->refusal);
-    occurrence = cgx_recurrence_next(state->recurrence, (uint64_t)call->count, call->type);
+    occurrence = cgx_tables_next(state, (uint64_t)call->count, call->type);
+    if (!state->recurrence)
+        return exact(call, state, CGX_REASON_SMALL, NULL);
     cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);

@@ -56,6 +56,7 @@ static void test_halves(const struct cgx_mpi *mpi)
 
 static void test_numbers(const struct cgx_mpi *mpi)
 {
+    NUMBER(THREAD_MULTIPLE);
     NUMBER(ANY_SOURCE);
     NUMBER(UNDEFINED);
     NUMBER(COMM_TYPE_SHARED);

@@ -4,9 +4,11 @@
 /* Communicators of every origin and in great numbers: "communicators PART", with float sums
  * compressed from the first call on. */
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/bound.h"
 #include "lib/check.h"
@@ -92,6 +94,63 @@ static void test_memory(void)
     MPI_Allreduce(MPI_IN_PLACE, buffer, 4096, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     check(traffic_messages() > before, "counts that never repeat: a call is still compressed");
     free(buffer);
+}
+
+/* Sums that are not compressed, by what they are, on COMM. */
+static void sum_otherwise(MPI_Comm comm, int way)
+{
+    static double buffer[20000];
+    static const struct {
+        int count;
+        MPI_Datatype type;
+        MPI_Op op;
+    } ways[] = {{100, MPI_FLOAT, MPI_SUM},    {15000, MPI_FLOAT, MPI_SUM},
+                {20000, MPI_DOUBLE, MPI_SUM}, {20000, MPI_INT, MPI_SUM},
+                {20000, MPI_FLOAT, MPI_MAX},  {1, MPI_FLOAT, MPI_SUM}};
+
+    for (int i = 0; i < 3; i++)
+        MPI_Allreduce(MPI_IN_PLACE, buffer, ways[way].count, ways[way].type, ways[way].op, comm);
+}
+#define WAYS 6
+
+static size_t allocated(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+/* What communicators cost on which nothing is compressed, with default settings, in heap and in
+ * memory that is resident. */
+static void test_cheap(void)
+{
+    enum { EACH = 100, LIMIT = 4096 };
+    MPI_Comm comms[WAYS + 2][EACH];
+
+    for (int i = 0; i < (WAYS + 2) * EACH; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i / EACH][i % EACH]);
+    /* The MPI's own memory, which comes with a communicator's first sums. */
+    for (int i = 0; i < WAYS * (WAYS + 2) * EACH; i++)
+        PMPI_Allreduce(MPI_IN_PLACE, &(float[20000]){0}, 20000, MPI_FLOAT, MPI_SUM,
+                       comms[i / EACH / WAYS][i / WAYS % EACH]);
+    sum_otherwise(comms[WAYS + 1][0], 1);
+    for (int way = 0; way <= WAYS; way++) {
+        size_t before = allocated(), heap;
+        long resident = check_resident();
+
+        for (int i = 0; way < WAYS && i < EACH; i++)
+            sum_otherwise(comms[way][i], way);
+        heap = (allocated() - before) / EACH;
+        resident = (check_resident() - resident) * 1024 / EACH;
+        check_note("communicators with %s: %zu bytes each, %ld resident",
+                   (const char *[]){"float sums of 100 elements", "float sums of 15,000 elements",
+                                    "sums of doubles", "sums of integers", "maxima of floats",
+                                    "float sums of an element", "no calls"}[way],
+                   heap, resident);
+        check(heap < LIMIT && resident < LIMIT, "less than %d bytes", LIMIT);
+    }
+    for (int i = 0; i < (WAYS + 2) * EACH; i++)
+        MPI_Comm_free(&comms[i / EACH][i % EACH]);
 }
 
 static int copies;
@@ -183,28 +242,73 @@ static void test_handler(void)
     MPI_Comm_free(&comm);
 }
 
-#define MANY 2000
-
-/* Most of the MPI's two thousand communicators, each with calls as soon as it is made, and then
- * again: those that cannot have a private one are exact. */
-static void test_many(void)
+/* So many communicators, each with calls as soon as it is made, and then again. Returns how many
+ * are compressed in the end. */
+static int use_many(int many)
 {
-    MPI_Comm *comms = check_memory(MANY * sizeof *comms);
+    MPI_Comm *comms = check_memory((size_t)many * sizeof *comms);
     bool made = true, good = true, compressed = false;
+    int count = 0;
 
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < many; i++) {
         made = made && MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]) == MPI_SUCCESS;
         if (made)
             good = sum_is_right(comms[i], 1024, (uint64_t)i, &compressed) && good;
     }
-    check(made, "%d communicators: can be made while they are used", MANY);
-    for (int i = 0; made && i < MANY; i++)
+    check(made, "%d communicators: can be made while they are used", many);
+    for (int i = 0; made && i < many; i++) {
+        compressed = false;
         good = sum_is_right(comms[i], 1024, (uint64_t)i + 1, &compressed) && good;
-    check(good, "%d communicators: right", MANY);
-    check(compressed, "%d communicators: some are compressed", MANY);
-    for (int i = 0; made && i < MANY; i++)
+        count += compressed;
+    }
+    check(good, "%d communicators: right", many);
+    for (int i = 0; made && i < many; i++)
         MPI_Comm_free(&comms[i]);
     free(comms);
+    return count;
+}
+
+/* Most of the MPI's two thousand communicators, of the same processes. */
+static void test_many(void)
+{
+    check(use_many(2000) == 2000, "2000 communicators: all are compressed");
+}
+
+/* Ranks free a communicator before or after calls on the next one, so that one rank still has what
+ * belongs to it and another does not. */
+static void test_late(void)
+{
+    bool good = true, compressed = false;
+    MPI_Comm comm, next;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (uint64_t i = 0; i < 40; i++) {
+        good = sum_is_right(comm, 3000, i, &compressed) && good;
+        MPI_Comm_dup(MPI_COMM_WORLD, &next);
+        if (check_rank % 2 == (int)(i / 3 % 2))
+            MPI_Comm_free(&comm);
+        good = compressed && good;
+        compressed = false;
+        good = sum_is_right(next, 5000, i, &compressed) && compressed && good;
+        if (comm != MPI_COMM_NULL)
+            MPI_Comm_free(&comm);
+        comm = next;
+    }
+    MPI_Comm_free(&comm);
+    check(good, "freed on some ranks earlier than on others: right and compressed");
+}
+
+/* Where threads may be in MPI at once each has one of the library's: what exceeds that is exact,
+ * and others can be compressed once some are freed. */
+static void test_threaded(void)
+{
+    enum { MANY = 60 };
+    int first, second;
+
+    first = use_many(MANY);
+    second = use_many(MANY);
+    check_note("%d and %d of %d are compressed", first, second, MANY);
+    check(first > 32 && first == second, "as many are compressed as can be, and again");
 }
 
 /* Every context id that the MPI has, taken before the first call. */
@@ -233,11 +337,15 @@ static void test_all(void)
 int main(int argc, char **argv)
 {
     static const struct check_part parts[] = {
-        {"split", test_split},     {"churn", test_churn},
-        {"memory", test_memory},   {"attributes", test_attributes},
-        {"handler", test_handler}, {"many", test_many},
-        {"all", test_all}};
+        {"split", test_split},       {"churn", test_churn},
+        {"memory", test_memory},     {"attributes", test_attributes},
+        {"handler", test_handler},   {"many", test_many},
+        {"all", test_all},           {"cheap", test_cheap},
+        {"threaded", test_threaded}, {"late", test_late}};
+    int level;
 
+    if (strcmp(argv[1], "threaded") == 0)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     check_begin(&argc, &argv);
     check_parts(parts, sizeof parts / sizeof parts[0], argv[1]);
     return check_end();

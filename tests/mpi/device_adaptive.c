@@ -37,20 +37,22 @@ static void begin(struct steps *steps, enum element type, enum place place)
 static void compare(struct steps *here, struct steps *there, const char *name)
 {
     bool right = true, same = true, traffic = true, plans = false;
+    int others = 0; /* steps with other collectives: the one in which HERE needs a private
+                     * communicator, which is made then and THERE has too */
 
     for (int i = 0; i < 14; i++) {
         here->parts[0].kind = there->parts[0].kind = i == 10 ? DATA_NONFINITE : DATA_GAUSSIAN;
         here->parts[2].scale = there->parts[2].scale = i > 10 ? 30 : 1;
         right &= steps_take_both(here, there, 1);
         same = same && here->digest == there->digest;
-        traffic = traffic && here->bytes == there->bytes && here->messages == there->messages &&
-                  here->collectives == there->collectives;
+        traffic = traffic && here->bytes == there->bytes && here->messages == there->messages;
+        others += here->collectives != there->collectives;
         plans = plans || here->measurements > 0;
     }
     check(right, "%s: right, and the same on all ranks", name);
     check(plans, "%s: plans are made", name);
     check(same, "%s: the results of host buffers, to the bit", name);
-    check(traffic, "%s: the messages of host buffers, to the byte", name);
+    check(traffic && others <= 1, "%s: the messages of host buffers, to the byte", name);
     check_note("%s: %llu bytes in the last step", name, (unsigned long long)here->bytes);
 }
 

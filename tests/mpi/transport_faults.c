@@ -57,11 +57,11 @@ int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
 }
 
 /* A sum of ones, which is exact whatever the width. */
-static int sum_is_wrong(float *buffer, int count, int size, int *code)
+static int sum_is_wrong(MPI_Comm comm, float *buffer, int count, int size, int *code)
 {
     for (int i = 0; i < count; i++)
         buffer[i] = 1;
-    *code = MPI_Allreduce(MPI_IN_PLACE, buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    *code = MPI_Allreduce(MPI_IN_PLACE, buffer, count, MPI_FLOAT, MPI_SUM, comm);
     if (*code != MPI_SUCCESS)
         return 0;
     for (int i = 0; i < count; i++) {
@@ -74,7 +74,8 @@ static int sum_is_wrong(float *buffer, int count, int size, int *code)
 int main(int argc, char **argv)
 {
     int nth = atoi(argv[2]), faulty = atoi(argv[3]), count = 100003;
-    int rank, size, code = MPI_SUCCESS;
+    int rank, size, code = MPI_SUCCESS, other = MPI_SUCCESS;
+    MPI_Comm twin; /* of the same processes */
     float *buffer = malloc((size_t)count * sizeof(float));
     char name[4096];
     FILE *notes;
@@ -88,19 +89,25 @@ int main(int argc, char **argv)
     setvbuf(notes, NULL, _IOLBF, 0);
     if (strcmp(argv[4], "1") == 0)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+    sum_is_wrong(twin, buffer, count, size, &other);
     for (int i = 0; i < 3 && code == MPI_SUCCESS; i++) {
         if (i == (strcmp(what, "allgather") == 0 ? 0 : 1) && rank == faulty)
             left = nth;
-        if (sum_is_wrong(buffer, count, size, &code))
+        if (sum_is_wrong(MPI_COMM_WORLD, buffer, count, size, &code))
             fputs("wrong\n", notes);
     }
     if (left > 0)
         fputs("no fault\n", notes);
     if (code != MPI_SUCCESS) {
         fputs("error\n", notes);
+        if (strcmp(what, "allgather") != 0)
+            sum_is_wrong(twin, buffer, count, size, &other);
+        fputs(other == MPI_SUCCESS ? "apart\n" : "together\n", notes);
         fclose(notes);
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
+    MPI_Comm_free(&twin);
     MPI_Finalize();
     fputs("end\n", notes);
     fclose(notes);

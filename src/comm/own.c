@@ -1,0 +1,222 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/own.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/errors.h"
+#include "mpi/world.h"
+
+/* What is left to the program of the communicators that the MPI has for a process. */
+#define PROGRAMS 2000
+#define OTHERS 8 /* MPI_COMM_WORLD, and those that are made for a moment */
+
+struct cgx_own {
+    struct cgx_own *next;
+    cgx_mpi_comm comm;
+    int number; /* the same on all of its ranks, and no other's of any of them */
+    bool broken;
+    unsigned users; /* communicators */
+    int size;       /* 0: it is not shared, and there are no ... */
+    int ranks[];    /* ... of the processes in MPI_COMM_WORLD */
+};
+
+/* Of this process; what the lock is for. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cgx_own *owns;
+static int alive; /* and reserved */
+static int next_number = 1;
+
+/* How many a process may have. */
+static int most(void)
+{
+    int communicators = cgx_mpi()->communicators, rest = communicators - PROGRAMS - OTHERS;
+
+    return rest > communicators / 2 ? communicators / 2 : rest;
+}
+
+/* ---- sharing ---- */
+
+/* Whether several threads of this process may be in MPI at once. */
+static bool is_threaded(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int level;
+
+    return !cgx_world_exists() || mpi->Query_thread(&level) != CGX_MPI_SUCCESS ||
+           level == mpi->THREAD_MULTIPLE;
+}
+
+/* One that those of MADE share, or NULL. */
+static struct cgx_own *find(const struct cgx_own *made)
+{
+    struct cgx_own *found = NULL;
+
+    if (made->size == 0)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    for (struct cgx_own *own = owns; own && !found; own = own->next) {
+        if (!own->broken && own->size == made->size &&
+            memcmp(own->ranks, made->ranks, (size_t)made->size * sizeof made->ranks[0]) == 0)
+            found = own;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void use(struct cgx_comm *state, struct cgx_own *own)
+{
+    pthread_mutex_lock(&lock);
+    own->users++;
+    pthread_mutex_unlock(&lock);
+    state->own = own->comm;
+    state->owned = own;
+}
+
+/* ---- making one ---- */
+
+/* For STATE; NULL if memory is short. */
+static struct cgx_own *create(const struct cgx_comm *state)
+{
+    size_t ranks = is_threaded() ? 0 : (size_t)state->size;
+    struct cgx_own *made = malloc(sizeof *made + ranks * sizeof made->ranks[0]);
+
+    if (!made)
+        return NULL;
+    *made = (struct cgx_own){.size = (int)ranks};
+    if (ranks > 0 && !cgx_world_ranks(state->comm, made->size, made->ranks))
+        made->size = 0;
+    return made;
+}
+
+/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. NULL: it
+ * failed. */
+static cgx_mpi_comm split(const struct cgx_comm *state)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_comm own = NULL;
+    cgx_mpi_errhandler handler;
+
+    if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
+        return NULL;
+    if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
+        own = NULL;
+    cgx_errors_restore(state->comm, handler);
+    if (own)
+        mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
+    return own;
+}
+
+/* Has STATE use MADE, with NUMBER, if all ranks can make its communicator: *HAD. */
+static int make(struct cgx_comm *state, struct cgx_own *made, int number, bool *had)
+{
+    int code, whole;
+
+    made->comm = split(state);
+    made->number = number;
+    whole = made->comm != NULL;
+    code = cgx_mpi_least(state->comm, &whole, 1);
+    *had = code == CGX_MPI_SUCCESS && whole;
+    if (!*had) {
+        if (made->comm)
+            cgx_mpi()->Comm_free(&made->comm);
+        return code;
+    }
+    pthread_mutex_lock(&lock);
+    next_number = number + 1 > next_number ? number + 1 : next_number;
+    made->next = owns;
+    owns = made;
+    pthread_mutex_unlock(&lock);
+    use(state, made);
+    return code;
+}
+
+/* One more, if there may be one: *RESERVED. Returns a number that none of this process has. */
+static int reserve(bool *reserved)
+{
+    int number;
+
+    pthread_mutex_lock(&lock);
+    *reserved = alive < most();
+    alive += *reserved;
+    number = next_number;
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static void cancel(void)
+{
+    pthread_mutex_lock(&lock);
+    alive--;
+    pthread_mutex_unlock(&lock);
+}
+
+int cgx_own_get(struct cgx_comm *state, bool *had)
+{
+    enum { FOUND, NOT_FOUND, ROOM, NUMBER, WORDS };
+    struct cgx_own *made = create(state), *found = made ? find(made) : NULL;
+    bool reserved, makes, shares;
+    int number = reserve(&reserved);
+    int words[WORDS] = {[FOUND] = found ? found->number : 0,
+                        [NOT_FOUND] = found ? -found->number : 0,
+                        [ROOM] = made && reserved,
+                        [NUMBER] = -number};
+    int code = cgx_mpi_least(state->comm, words, WORDS);
+
+    *had = false;
+    shares =
+        code == CGX_MPI_SUCCESS && found && words[FOUND] > 0 && words[FOUND] == -words[NOT_FOUND];
+    makes = code == CGX_MPI_SUCCESS && !shares && made && words[ROOM] > 0;
+    if (shares) {
+        use(state, found);
+        *had = true;
+    } else if (makes) {
+        code = make(state, made, -words[NUMBER], had);
+    }
+    if (!makes || !*had) {
+        free(made);
+        if (reserved)
+            cancel();
+    }
+    return code;
+}
+
+void cgx_own_put(struct cgx_comm *state)
+{
+    struct cgx_own *own = state->owned, **link = &owns;
+    bool last, frees;
+
+    if (!own)
+        return;
+    pthread_mutex_lock(&lock);
+    last = --own->users == 0;
+    frees = last && !own->broken && !state->broken && !cgx_world_finalizing();
+    while (last && *link != own)
+        link = &(*link)->next;
+    if (last)
+        *link = own->next;
+    pthread_mutex_unlock(&lock);
+    if (frees) {
+        cgx_mpi()->Comm_free(&own->comm);
+        cancel();
+    }
+    if (last)
+        free(own);
+    state->owned = NULL;
+    state->own = NULL;
+}
+
+void cgx_own_break(struct cgx_comm *state)
+{
+    state->broken = true;
+    if (state->owned)
+        state->owned->broken = true;
+}
+
+bool cgx_own_is_broken(const struct cgx_comm *state)
+{
+    return state->broken || (state->owned && state->owned->broken);
+}

@@ -1,0 +1,28 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Private communicators, on which the library's messages go. MPIs have few for a process, of which
+ * programs may want most: so communicators of the same processes in the same order have one
+ * together, unless a process may have several threads in MPI at once. Then no two calls on them are
+ * under way at the same time, and all ranks make them in one order, since each waits for all ranks:
+ * they follow each other on the private communicator as calls on one communicator do. */
+#ifndef CGX_COMM_OWN_H
+#define CGX_COMM_OWN_H
+
+#include "comm/state.h"
+
+/* Has STATE's private communicator, shared or new, on all ranks or none: *HAD. It is not had where
+ * a process has as many as it may, or MPI has no more. To be called on all ranks. Returns MPI's
+ * code. */
+int cgx_own_get(struct cgx_comm *state, bool *had);
+
+/* The communicator of STATE is freed: so is its private one, if no other has it. */
+void cgx_own_put(struct cgx_comm *state);
+
+/* MPI has failed on the communicator of STATE: messages may be under way on its private one. */
+void cgx_own_break(struct cgx_comm *state);
+
+/* Whether it has failed there, or on a communicator that shares its private one. */
+bool cgx_own_is_broken(const struct cgx_comm *state);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What large sums need of a communicator: where they recur, what was agreed of them and how they
+ * are run. Made when the first one comes, since most communicators never see one. */
+#ifndef CGX_COMM_TABLES_H
+#define CGX_COMM_TABLES_H
+
+#include "comm/state.h"
+
+/* Whether sums of COUNT elements are large: of CGX_COMPRESSION_MINIMAL_SIZE elements. */
+bool cgx_tables_serve(uint64_t count);
+
+/* Makes those that STATE lacks. False if memory is short. */
+bool cgx_tables_make(struct cgx_comm *state);
+
+/* Forgets what was made for other hints. */
+void cgx_tables_clear(struct cgx_comm *state);
+
+void cgx_tables_free(struct cgx_comm *state);
+
+/* Takes the next float sum, of COUNT elements of a TYPE; a large one needs the tables. */
+struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type);
+
+#endif
