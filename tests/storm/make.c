@@ -24,16 +24,6 @@ enum element make_type(enum storm_what what)
                                                                                   : ELEMENT_FLOAT32;
 }
 
-/* Horovod's way to sum float16. */
-static void add(void *in, void *inout, int *length, MPI_Datatype *datatype)
-{
-    (void)datatype;
-    for (size_t i = 0; i < (size_t)*length; i++)
-        element_store(ELEMENT_FLOAT16, inout, i,
-                      element_load(ELEMENT_FLOAT16, in, i) +
-                          element_load(ELEMENT_FLOAT16, inout, i));
-}
-
 /* 0 for what the type of the data has anyway. */
 static void find_objects(enum storm_what what, MPI_Datatype *datatype, MPI_Op *op)
 {
@@ -50,7 +40,7 @@ static void find_objects(enum storm_what what, MPI_Datatype *datatype, MPI_Op *o
     if (pair == MPI_DATATYPE_NULL) {
         MPI_Type_contiguous(2, MPI_BYTE, &pair);
         MPI_Type_commit(&pair);
-        MPI_Op_create(add, 1, &half_sum);
+        MPI_Op_create(element_add_float16, 1, &half_sum);
     }
     *datatype = pair;
     *op = half_sum;
