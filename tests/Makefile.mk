@@ -194,7 +194,7 @@ tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/draw.h \
 	tests/storm/episode.c tests/storm/episode.h tests/storm/hint.c tests/storm/hint.h \
 	tests/storm/make.c tests/storm/make.h tests/storm/oracle.c tests/storm/oracle.h \
-	tests/storm/quantisations.c tests/storm/quantisations.h
+	tests/storm/quantisations.c tests/storm/quantisations.h tests/storm/rule.c tests/storm/rule.h
 
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h tests/mpi/lib/steps.c \

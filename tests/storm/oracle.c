@@ -111,7 +111,7 @@ static double error_of(const struct oracle *oracle, const struct scheme *scheme,
     double error = quantisations_error(oracle, scheme, inputs, UNIT, count);
     struct oracle flat = *oracle;
 
-    if (scheme->type == ELEMENT_FLOAT32 || !scheme->skip_incomplete)
+    if (scheme->type == ELEMENT_FLOAT32 || (!scheme->skip_incomplete && !oracle->parts))
         return error;
     flat.nodes = flat.ranks;
     flat.cross_ring = false;
