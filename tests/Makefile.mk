@@ -134,6 +134,7 @@ tests_unit_settings_parse_SOURCES = tests/unit/settings_parse.c tests/unit/setti
 tests_unit_settings_values_SOURCES = tests/unit/settings_values.c tests/unit/settings_messages.h
 tests_unit_pull_SOURCES = tests/unit/pull.c tests/unit/loopback.c tests/unit/loopback.h
 tests_unit_exchange_SOURCES = tests/unit/exchange.c tests/unit/loopback.c tests/unit/loopback.h
+tests_unit_output_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_cookie,--wrap=lstat
 tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
 tests_unit_stages_SOURCES = tests/unit/stages.c $(scene_sources)
 tests_unit_stages_empty_SOURCES = tests/unit/stages_empty.c $(scene_sources)
