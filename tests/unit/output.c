@@ -122,13 +122,29 @@ static void test_own(void)
     clear();
 }
 
+/* The string of PATH_MAX bytes that STATE points to becomes the name that the file has while it is
+ * written. */
+static void write_name(FILE *file, const void *state)
+{
+    char link[64];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file));
+    if (readlink(link, *(char *const *)state, PATH_MAX - 1) < 0)
+        bail_out("no name");
+}
+
 static void test_beside(void)
 {
+    static char first[PATH_MAX], second[PATH_MAX];
     char command[PATH_MAX + 64];
 
     ok(replace("a") && replace("b"), "a file is replaced twice");
     snprintf(command, sizeof command, "test \"$(ls %s | wc -l)\" = 1", folder);
     ok(system(command) == 0, "nothing is left beside it");
+    ok(cgx_output_replace(path, write_name, &(char *){first}) &&
+           cgx_output_replace(path, write_name, &(char *){second}) && strcmp(first, path) != 0 &&
+           strcmp(first, second) != 0,
+       "what is written beside it has another name each time");
     clear();
 }
 
