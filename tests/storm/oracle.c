@@ -43,6 +43,8 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
     double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
     bool flat = (oracle->nodes == 1 && !oracle->scheme.ring) ||
                 (oracle->nodes == oracle->ranks && !oracle->cross_ring);
+    /* Sums of sums may then be divided by as much, for all that is known of them. */
+    double widest = oracle->history && !flat ? 252 : 1;
 
     for (size_t i = first; i < end; i++) {
         double reached = unit->magnitude[i];
@@ -52,7 +54,8 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
             for (int p = 0; p < oracle->ranks; p++)
                 reached = fmax(reached, fabs(unit->inputs[(size_t)p * UNIT + i]));
         }
-        if (!(unit->magnitude[i] < INFINITY) || !(reached + 4 * error < limit * (1 - 0x1p-7)))
+        if (!(unit->magnitude[i] < INFINITY) ||
+            !(widest * (reached + 4 * error) < limit * (1 - 0x1p-7)))
             return true;
     }
     return false;
