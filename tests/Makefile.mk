@@ -136,6 +136,7 @@ tests_unit_settings_parse_SOURCES = tests/unit/settings_parse.c tests/unit/setti
 tests_unit_settings_values_SOURCES = tests/unit/settings_values.c tests/unit/settings_messages.h
 tests_unit_pull_SOURCES = tests/unit/pull.c tests/unit/loopback.c tests/unit/loopback.h
 tests_unit_exchange_SOURCES = tests/unit/exchange.c tests/unit/loopback.c tests/unit/loopback.h
+tests_unit_output_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_cookie,--wrap=lstat
 tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
 tests_unit_stages_SOURCES = tests/unit/stages.c tests/unit/stages_reference.c \
 	tests/unit/stages_reference.h $(scene_sources)
@@ -198,7 +199,7 @@ tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/draw.h \
 	tests/storm/episode.c tests/storm/episode.h tests/storm/hint.c tests/storm/hint.h \
 	tests/storm/make.c tests/storm/make.h tests/storm/oracle.c tests/storm/oracle.h \
-	tests/storm/quantisations.c tests/storm/quantisations.h
+	tests/storm/quantisations.c tests/storm/quantisations.h tests/storm/rule.c tests/storm/rule.h
 
 # These count collectives, below the library.
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h tests/mpi/lib/steps.c \

@@ -11,7 +11,8 @@
 #define GROUPS (32 / VECTOR)
 #define UNROLLED _Pragma("GCC unroll 8")
 
-typedef vector loose_vector __attribute__((aligned(4), may_alias));
+/* Elements of a buffer, like cgx_float32, may lie anywhere. */
+typedef vector loose_vector __attribute__((aligned(1), may_alias));
 typedef words loose_words __attribute__((aligned(4), may_alias));
 
 INLINE void sign_words(uint32_t key, uint32_t bucket, uint32_t signs[32])

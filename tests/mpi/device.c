@@ -31,16 +31,6 @@ static const struct placed calls[] = {
 };
 enum { CALLS = sizeof calls / sizeof calls[0] };
 
-/* Horovod's way to sum float16. */
-static void add(void *in, void *inout, int *length, MPI_Datatype *datatype)
-{
-    (void)datatype;
-    for (size_t i = 0; i < (size_t)*length; i++)
-        element_store(ELEMENT_FLOAT16, inout, i,
-                      element_load(ELEMENT_FLOAT16, in, i) +
-                          element_load(ELEMENT_FLOAT16, inout, i));
-}
-
 static bool run(const struct placed *call, const struct placed *objects, MPI_Comm comms[2])
 {
     struct placed sum = *call;
@@ -82,7 +72,7 @@ int main(int argc, char **argv)
         objects.type = ELEMENT_FLOAT16;
         MPI_Type_contiguous(2, MPI_BYTE, &objects.datatype);
         MPI_Type_commit(&objects.datatype);
-        MPI_Op_create(add, 1, &objects.op);
+        MPI_Op_create(element_add_float16, 1, &objects.op);
     } else {
         element_parse(type, &objects.type);
         if (!element_has_datatype(objects.type))

@@ -3,7 +3,8 @@
 
 /* Four sums of a program that has the library inside, so that it has it as one that is set-uid too:
  * "security sum" says whether the system takes it for such. With "security odd" ranks other than 0
- * end with events that no trace has, and with "security many" with more of them than there can be.
+ * end with events that no trace has, each for one reason alone, and with "security many" with more
+ * of them than there can be.
  * Linked with the library's objects, in which cgx_trace_end is wrapped. */
 #include <mpi.h>
 #include <string.h>
@@ -24,7 +25,9 @@ WRAPPED(const struct cgx_trace_event *, cgx_trace_end, size_t *kept, uint64_t *d
         return own;
     *kept = strcmp(what, "many") == 0 ? CGX_TRACE_EVENTS + 1 : 16;
     for (size_t i = 0; i < CGX_TRACE_EVENTS + 1; i++)
-        events[i] = (struct cgx_trace_event){.kind = 0xFE, .type = 0xFE, .outcome = 0xFE};
+        events[i] = (struct cgx_trace_event){.kind = i % 3 == 0 ? 0xFE : CGX_TRACE_CALL,
+                                             .type = i % 3 == 1 ? 0xFE : 0,
+                                             .outcome = i % 3 == 2 ? 0xFE : 0};
     return events;
 }
 

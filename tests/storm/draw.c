@@ -43,6 +43,8 @@ static size_t draw_count(struct draw *draw, const struct storm_limits *limits)
 
     if (dice < 80)
         return draw_below(draw, least);
+    if (limits->layered > 0 && dice < 200)
+        return limits->layered;
     /* Large ones are seldom, that there may be many, but in a storm of large ones truly large. */
     if (dice >= 998 && most > 1 << 20)
         return between(draw, most / 32, most + 1);
@@ -61,11 +63,11 @@ static enum storm_what draw_what(struct draw *draw)
 {
     uint64_t dice = draw_below(draw, 100);
 
-    if (dice < 70)
+    if (dice < 68)
         return STORM_FLOAT32;
-    if (dice < 84)
+    if (dice < 81)
         return STORM_FLOAT16;
-    if (dice < 94)
+    if (dice < 90)
         return STORM_OPAQUE16;
     return (enum storm_what)(STORM_MAX + draw_below(draw, STORM_WHATS - STORM_MAX));
 }

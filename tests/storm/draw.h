@@ -33,6 +33,10 @@ enum storm_what {
     STORM_INT,
     STORM_BITS, /* unsigned, by exclusive or */
     STORM_SHORT,
+    STORM_DOUBLE,
+    STORM_TRIPLES,     /* float32, three in an element, summed by an op of the program's */
+    STORM_GAPS,        /* likewise the first and third of four */
+    STORM_ONE_AND_ONE, /* as STORM_OPAQUE16, but of a type that does not say it is two bytes */
     STORM_WHATS
 };
 
@@ -52,6 +56,7 @@ struct storm_call {
 struct storm_limits {
     size_t most;    /* elements */
     size_t minimal; /* fewer are exact */
+    size_t layered; /* a count that rules tell the layers of; 0: none */
     bool devices;
 };
 

@@ -11,6 +11,7 @@
 
 #include "hint.h"
 #include "mpi/lib/check.h"
+#include "rule.h"
 
 enum { TENSORS = 6, ROUNDS = 12 };
 
@@ -74,7 +75,7 @@ void episode_end(struct episode *episode)
 
 /* ---- one call ---- */
 
-/* Whether the manual says that it is exact. */
+/* Whether the manual says that it is exact, whatever rules and hints say. */
 static bool must_be_exact(const struct episode *episode, const struct storm_call *call,
                           const struct oracle *oracle)
 {
@@ -82,8 +83,8 @@ static bool must_be_exact(const struct episode *episode, const struct storm_call
     bool on_host = !call->apart && call->to == PLACE_HOST && call->from == PLACE_HOST;
 
     return call->what >= STORM_SUMS || oracle->ranks == 1 || oracle->scheme.bits == 32 ||
-           call->count < episode->limits.minimal || episode->hint.exact ||
-           (oracle->scheme.raw && oracle->nodes == 1) || (enable && strcmp(enable, "0") == 0) ||
+           call->count < episode->limits.minimal || (oracle->scheme.raw && oracle->nodes == 1) ||
+           (enable && strcmp(enable, "0") == 0) ||
            (on_host && buffers && strcmp(buffers, "device") == 0);
 }
 
@@ -97,8 +98,9 @@ static bool is_bitwise(const struct episode *episode, const struct made *made)
     if (made->call.what == STORM_FLOAT16)
         return true;
     exact = check_memory(bytes);
-    same =
-        placed_exact(&made->sum, episode->comm, exact) && memcmp(made->result, exact, bytes) == 0;
+    same = placed_exact(&made->sum, episode->comm, exact);
+    make_clear_gaps(made->call.what, made->sum.count, exact);
+    same = same && memcmp(made->result, exact, bytes) == 0;
     free(exact);
     return same;
 }
@@ -108,7 +110,7 @@ static uint64_t digest_of(const struct made *made)
 {
     const struct placed *sum = &made->sum;
 
-    if (made->call.what < STORM_SUMS && sum->kind >= DATA_HUGE)
+    if (make_is_sum(made->call.what) && sum->kind >= DATA_HUGE)
         for (size_t i = 0; i < sum->count; i++)
             if (isnan(element_load(sum->type, made->result, i)))
                 element_store(sum->type, made->result, i, NAN);
@@ -151,6 +153,8 @@ static void complain(const struct episode *episode, const struct made *made,
                 "storm: element %zu is %.9g, and the sum is %.9g: %.3g off, with %.3g allowed\n",
                 verdict->element, verdict->result, verdict->exact,
                 fabs(verdict->result - verdict->exact), verdict->allowed);
+    if (*rules_text())
+        fprintf(stderr, "storm: the rules are:\n%s", rules_text());
     fprintf(stderr, "storm: perhaps the episode alone shows it too: the argument %" PRIu64 "\n",
             episode->number);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -176,13 +180,15 @@ static void make_one(struct episode *episode, const struct storm_call *call,
     struct oracle oracle = oracle_from_environment(make_type(call->what), episode->comm);
     uint64_t words[3];
 
-    hint_apply(&episode->hint, &oracle);
     oracle.own_op = call->what == STORM_OPAQUE16;
     made.sum = make_sum(&made.call, seed);
-    made.must_be_exact = must_be_exact(episode, call, &oracle);
+    made.must_be_exact =
+        rules_apply(&episode->hint, call, make_comm_name(episode->kind), &oracle) ||
+        must_be_exact(episode, call, &oracle);
     made.result = check_memory(call->count * element_size(made.sum.type) + 1);
     if (!make_call(&made.call, &made.sum, episode->comm, made.result))
         made.wrong = "a call fails, changes its input or writes beyond its buffer";
+    make_clear_gaps(call->what, made.sum.count, made.result);
     look(episode, &oracle, &made);
     words[0] = digest_of(&made);
     words[1] = ~words[0];

@@ -10,41 +10,56 @@
 
 #include "mpi/lib/comms.h"
 
-static bool is_set(const char *name, const char *value)
+bool said_is_set(const char *name, const char *value)
 {
     const char *text = getenv(name);
 
     return text && strcmp(text, value) == 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct hint *hint, const char *format, ...)
-{
-    size_t used = strlen(hint->said);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(hint->said + used, sizeof hint->said - used, format, arguments);
-    va_end(arguments);
-}
-
 /* Stochastic rounding has no width of 1. */
-static unsigned draw_bits(struct draw *draw)
+static unsigned draw_width(struct draw *draw)
 {
     unsigned bits = 1 + (unsigned)draw_below(draw, 8);
 
-    return bits == 1 && is_set("CGX_ROUNDING", "stochastic") ? 2 : bits;
+    return bits == 1 && said_is_set("CGX_ROUNDING", "stochastic") ? 2 : bits;
+}
+
+unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS])
+{
+    unsigned bits = draw_width(draw), most = bits + (unsigned)draw_below(draw, 9 - bits);
+
+    if (said_is_set("CGX_ADAPTIVE", "1") && most > bits)
+        snprintf(text, SAID_WIDTHS, "%u:%u", bits, most);
+    else
+        snprintf(text, SAID_WIDTHS, "%u", bits);
+    return bits;
+}
+
+const char *said_draw_codec(struct draw *draw)
+{
+    static const char *const codecs[] = {"maxmin", "rotated", "auto"};
+    const char *codec = codecs[draw_below(draw, 3)];
+
+    return said_is_set("CGX_HISTORY", "1") ? "maxmin" : codec;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct hint *hint, const char *format, ...)
+{
+    size_t used = strlen(hint->next);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(hint->next + used, sizeof hint->next - used, format, arguments);
+    va_end(arguments);
 }
 
 static void say_bits(struct hint *hint, struct draw *draw)
 {
-    unsigned most;
+    char text[SAID_WIDTHS];
 
-    hint->bits = draw_bits(draw);
-    most = hint->bits + (unsigned)draw_below(draw, 9 - hint->bits);
-    if (is_set("CGX_ADAPTIVE", "1") && most > hint->bits)
-        say(hint, " cgx_bits=%u:%u", hint->bits, most);
-    else
-        say(hint, " cgx_bits=%u", hint->bits);
+    hint->said.bits = said_draw_bits(draw, text);
+    say(hint, " cgx_bits=%s", text);
 }
 
 /* Of the first call that can have layers. */
@@ -52,14 +67,27 @@ static void say_layers(struct hint *hint, struct draw *draw, const struct storm_
 {
     size_t first = 1 + draw_below(draw, call->count - 1);
 
-    hint->layer_bits = draw_bits(draw);
-    say(hint, " cgx_layers=%zu:%u,%zu", first, hint->layer_bits, call->count - first);
+    hint->said.layer_bits = draw_width(draw);
+    say(hint, " cgx_layers=%zu:%u,%zu", first, hint->said.layer_bits, call->count - first);
+}
+
+static void say_recurs(struct hint *hint, struct draw *draw)
+{
+    if (draw_once_in(draw, 4)) {
+        hint->said.recurs = SAID_ALWAYS;
+        say(hint, " cgx_recurs=always");
+    } else if (draw_once_in(draw, 64)) {
+        hint->said.recurs = SAID_NEVER;
+        say(hint, " cgx_recurs=never");
+    } else if (draw_once_in(draw, 64)) {
+        hint->off = true;
+        say(hint, " cgx_enable=0");
+    }
 }
 
 void hint_begin(struct hint *hint, struct draw *draw, const struct storm_call *calls, unsigned n,
                 const struct storm_limits *limits)
 {
-    static const char *const codecs[] = {"maxmin", "rotated", "auto"};
     const struct storm_call *first = NULL;
     unsigned step = 0;
 
@@ -75,19 +103,12 @@ void hint_begin(struct hint *hint, struct draw *draw, const struct storm_call *c
     if (draw_once_in(draw, 4))
         say_bits(hint, draw);
     if (draw_once_in(draw, 8)) {
-        hint->codec = codecs[draw_below(draw, 3)];
-        if (is_set("CGX_HISTORY", "1"))
-            hint->codec = "maxmin";
-        say(hint, " cgx_codec=%s", hint->codec);
+        hint->said.codec = said_draw_codec(draw);
+        say(hint, " cgx_codec=%s", hint->said.codec);
     }
     if (first && draw_once_in(draw, 8))
         say_layers(hint, draw, first);
-    if (draw_once_in(draw, 4))
-        say(hint, " cgx_recurs=always");
-    else if (draw_once_in(draw, 32)) {
-        hint->exact = true;
-        say(hint, draw_once_in(draw, 2) ? " cgx_enable=0" : " cgx_recurs=never");
-    }
+    say_recurs(hint, draw);
 }
 
 void hint_change(struct hint *hint, struct draw *draw)
@@ -98,30 +119,18 @@ void hint_change(struct hint *hint, struct draw *draw)
 
 void hint_give(struct hint *hint, MPI_Comm comm)
 {
-    char copy[sizeof hint->said], *rest = copy, *word;
+    char copy[sizeof hint->next], *rest = copy, *word;
     size_t used = strlen(hint->text);
 
     if (hint->none)
         return;
-    snprintf(hint->text + used, sizeof hint->text - used, "%s", hint->said);
-    memcpy(copy, hint->said, sizeof copy);
-    hint->said[0] = '\0';
+    snprintf(hint->text + used, sizeof hint->text - used, "%s", hint->next);
+    memcpy(copy, hint->next, sizeof copy);
+    hint->next[0] = '\0';
     while ((word = strtok_r(rest, " ", &rest)) != NULL) {
         char *value = strchr(word, '=');
 
         *value = '\0';
         comms_hint(comm, word, value + 1);
     }
-}
-
-void hint_apply(const struct hint *hint, struct oracle *oracle)
-{
-    const char *codec = hint->codec ? hint->codec : getenv("CGX_CODEC");
-    unsigned bits = hint->bits > 0 ? hint->bits : oracle->scheme.bits;
-
-    if (hint->none || oracle->scheme.bits == 32)
-        return;
-    if (hint->layer_bits > 0 && hint->layer_bits < bits)
-        bits = hint->layer_bits;
-    oracle_set(oracle, bits, codec ? codec : "auto");
 }

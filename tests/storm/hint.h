@@ -5,16 +5,34 @@
 #ifndef TESTS_STORM_HINT_H
 #define TESTS_STORM_HINT_H
 
+#include <mpi.h>
+
 #include "draw.h"
-#include "oracle.h"
+
+/* What is said of a call, in hints or in a rule. */
+struct said {
+    bool exact;
+    enum { SAID_NOTHING, SAID_ALWAYS, SAID_NEVER } recurs;
+    unsigned bits, layer_bits; /* the least; 0: not said */
+    const char *codec;         /* NULL: not said */
+};
+
+/* Whether the environment has it so. */
+bool said_is_set(const char *name, const char *value);
+
+/* A width or, if widths are adaptive, a range of them, which goes into TEXT too; the least. */
+enum { SAID_WIDTHS = 24 };
+unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS]);
+
+/* As in CGX_CODEC. */
+const char *said_draw_codec(struct draw *draw);
 
 struct hint {
     bool none; /* the communicator may have none */
-    bool exact;
-    unsigned bits, layer_bits; /* 0: not said */
-    const char *codec;         /* NULL: not said */
-    char text[256];            /* all that was said: " key=value" for each */
-    char said[256];            /* what is to be said next, likewise */
+    bool off;  /* cgx_enable is 0 */
+    struct said said;
+    char text[256]; /* all that was said: " key=value" for each */
+    char next[256]; /* what is to be said next, likewise */
 };
 
 /* For a step of N CALLS. */
@@ -26,8 +44,5 @@ void hint_change(struct hint *hint, struct draw *draw);
 
 /* Says it. */
 void hint_give(struct hint *hint, MPI_Comm comm);
-
-/* ORACLE, that of the environment, becomes what the hints leave of it. */
-void hint_apply(const struct hint *hint, struct oracle *oracle);
 
 #endif

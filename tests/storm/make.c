@@ -6,12 +6,23 @@
 #include "mpi/lib/check.h"
 #include "mpi/lib/sum.h"
 
-static const char *const names[] = {
-    "float32",         "float16", "two bytes by an op", "float32 max",
-    "float32 product", "int",     "unsigned xor",       "short"};
+static const char *const names[] = {"float32",
+                                    "float16",
+                                    "two bytes by an op",
+                                    "float32 max",
+                                    "float32 product",
+                                    "int",
+                                    "unsigned xor",
+                                    "short",
+                                    "double",
+                                    "three floats by an op",
+                                    "two floats of four by an op",
+                                    "one byte and one by an op"};
 
-static MPI_Datatype pair = MPI_DATATYPE_NULL;
-static MPI_Op half_sum = MPI_OP_NULL;
+/* What the program has made; begun when it is first needed. */
+static bool begun;
+static MPI_Datatype pair, one_and_one, triple, gaps;
+static MPI_Op half_sum, triple_sum, gaps_sum;
 
 const char *make_name(enum storm_what what)
 {
@@ -20,48 +31,111 @@ const char *make_name(enum storm_what what)
 
 enum element make_type(enum storm_what what)
 {
-    return what == STORM_FLOAT16 || what == STORM_OPAQUE16 || what == STORM_SHORT ? ELEMENT_FLOAT16
-                                                                                  : ELEMENT_FLOAT32;
+    return what == STORM_FLOAT16 || what == STORM_OPAQUE16 || what == STORM_ONE_AND_ONE ||
+                   what == STORM_SHORT
+               ? ELEMENT_FLOAT16
+               : ELEMENT_FLOAT32;
 }
 
-/* Horovod's way to sum float16. */
-static void add(void *in, void *inout, int *length, MPI_Datatype *datatype)
+bool make_is_sum(enum storm_what what)
 {
+    return what < STORM_SUMS || what >= STORM_TRIPLES;
+}
+
+/* How many elements of data one of the datatype has. */
+static size_t data_in(enum storm_what what)
+{
+    return what == STORM_DOUBLE ? 2 : what == STORM_TRIPLES ? 3 : what == STORM_GAPS ? 4 : 1;
+}
+
+static bool is_gap(size_t element)
+{
+    return element % 2 == 1;
+}
+
+void make_clear_gaps(enum storm_what what, size_t count, void *result)
+{
+    if (what == STORM_GAPS)
+        for (size_t i = 0; i < count; i++)
+            if (is_gap(i))
+                element_store(ELEMENT_FLOAT32, result, i, 0);
+}
+
+static void add_triples(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    const float *from = in;
+    float *to = inout;
+
     (void)datatype;
-    for (size_t i = 0; i < (size_t)*length; i++)
-        element_store(ELEMENT_FLOAT16, inout, i,
-                      element_load(ELEMENT_FLOAT16, in, i) +
-                          element_load(ELEMENT_FLOAT16, inout, i));
+    for (int i = 0; i < 3 * *length; i++)
+        to[i] += from[i];
+}
+
+static void add_between_gaps(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    const float *from = in;
+    float *to = inout;
+
+    (void)datatype;
+    for (int i = 0; i < 4 * *length; i++)
+        if (!is_gap((size_t)i))
+            to[i] += from[i];
+}
+
+static void begin(void)
+{
+    MPI_Datatype apart;
+
+    MPI_Type_contiguous(2, MPI_BYTE, &pair);
+    MPI_Type_vector(2, 1, 1, MPI_BYTE, &one_and_one);
+    MPI_Type_contiguous(3, MPI_FLOAT, &triple);
+    MPI_Type_vector(2, 1, 2, MPI_FLOAT, &apart);
+    MPI_Type_create_resized(apart, 0, 4 * sizeof(float), &gaps);
+    MPI_Type_free(&apart);
+    MPI_Type_commit(&pair);
+    MPI_Type_commit(&one_and_one);
+    MPI_Type_commit(&triple);
+    MPI_Type_commit(&gaps);
+    MPI_Op_create(element_add_float16, 1, &half_sum);
+    MPI_Op_create(add_triples, 1, &triple_sum);
+    MPI_Op_create(add_between_gaps, 1, &gaps_sum);
+    begun = true;
+}
+
+void make_end(void)
+{
+    if (!begun)
+        return;
+    MPI_Type_free(&pair);
+    MPI_Type_free(&one_and_one);
+    MPI_Type_free(&triple);
+    MPI_Type_free(&gaps);
+    MPI_Op_free(&half_sum);
+    MPI_Op_free(&triple_sum);
+    MPI_Op_free(&gaps_sum);
 }
 
 /* 0 for what the type of the data has anyway. */
 static void find_objects(enum storm_what what, MPI_Datatype *datatype, MPI_Op *op)
 {
-    *datatype = what == STORM_INT     ? MPI_INT
-                : what == STORM_BITS  ? MPI_UNSIGNED
-                : what == STORM_SHORT ? MPI_SHORT
-                                      : 0;
-    *op = what == STORM_MAX       ? MPI_MAX
-          : what == STORM_PRODUCT ? MPI_PROD
-          : what == STORM_BITS    ? MPI_BXOR
-                                  : 0;
-    if (what != STORM_OPAQUE16)
-        return;
-    if (pair == MPI_DATATYPE_NULL) {
-        MPI_Type_contiguous(2, MPI_BYTE, &pair);
-        MPI_Type_commit(&pair);
-        MPI_Op_create(add, 1, &half_sum);
-    }
-    *datatype = pair;
-    *op = half_sum;
-}
-
-void make_end(void)
-{
-    if (pair == MPI_DATATYPE_NULL)
-        return;
-    MPI_Op_free(&half_sum);
-    MPI_Type_free(&pair);
+    if (!begun)
+        begin();
+    *datatype = what == STORM_INT           ? MPI_INT
+                : what == STORM_BITS        ? MPI_UNSIGNED
+                : what == STORM_SHORT       ? MPI_SHORT
+                : what == STORM_DOUBLE      ? MPI_DOUBLE
+                : what == STORM_OPAQUE16    ? pair
+                : what == STORM_ONE_AND_ONE ? one_and_one
+                : what == STORM_TRIPLES     ? triple
+                : what == STORM_GAPS        ? gaps
+                                            : 0;
+    *op = what == STORM_MAX                                     ? MPI_MAX
+          : what == STORM_PRODUCT                               ? MPI_PROD
+          : what == STORM_BITS                                  ? MPI_BXOR
+          : what == STORM_OPAQUE16 || what == STORM_ONE_AND_ONE ? half_sum
+          : what == STORM_TRIPLES                               ? triple_sum
+          : what == STORM_GAPS                                  ? gaps_sum
+                                                                : 0;
 }
 
 struct placed make_sum(const struct storm_call *call, uint64_t seed)
@@ -69,7 +143,7 @@ struct placed make_sum(const struct storm_call *call, uint64_t seed)
     struct placed sum = {.kind = call->kind,
                          .type = make_type(call->what),
                          .seed = seed,
-                         .count = call->count,
+                         .count = call->count - call->count % data_in(call->what),
                          .from = call->from,
                          .to = call->to,
                          .in_place = call->in_place,
@@ -114,5 +188,7 @@ MPI_Comm make_comm(enum make_comm kind, int *group)
     else if (kind != MAKE_WORLD)
         MPI_Comm_split(MPI_COMM_WORLD, kind == MAKE_MOST && *group ? MPI_UNDEFINED : *group, key,
                        &comm);
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_set_name(comm, make_comm_name(kind));
     return comm;
 }

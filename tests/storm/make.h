@@ -21,6 +21,12 @@ struct placed make_sum(const struct storm_call *call, uint64_t seed);
 bool make_call(const struct storm_call *call, const struct placed *sum, MPI_Comm comm,
                void *result);
 
+/* Whether it is a sum of float32 or float16. */
+bool make_is_sum(enum storm_what what);
+
+/* Makes zeros of the elements of a result, of COUNT, that MPI leaves as they are. */
+void make_clear_gaps(enum storm_what what, size_t count, void *result);
+
 /* Before MPI_Finalize. */
 void make_end(void);
 
@@ -38,8 +44,8 @@ enum make_comm {
 
 const char *make_comm_name(enum make_comm kind);
 
-/* Collective in the world. MPI_COMM_NULL where this rank is in none; *GROUP tells communicators
- * apart that were made together. To be freed, but for the world. */
+/* Collective in the world; its name is that. MPI_COMM_NULL where this rank is in none; *GROUP tells
+ * communicators apart that were made together. To be freed, but for the world. */
 MPI_Comm make_comm(enum make_comm kind, int *group);
 
 #endif

@@ -24,6 +24,7 @@ struct oracle {
     bool maxmin;          /* segments may be max-min quantised; rotated, if its error is not 0 */
     bool feedback, history;
     bool cross_ring, cross_grid;
+    bool parts;  /* some elements may be sent as they are */
     bool own_op; /* an op of the program's, which rounds to the type after each addition */
     int ranks;
     int node[ORACLE_RANKS]; /* by rank, numbered from 0 */

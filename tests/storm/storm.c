@@ -3,8 +3,8 @@
 
 /* Random calls, each held to what its result may be: "storm SEED CALLS MOST [EPISODE]", of MOST
  * elements at the most, with the settings that the environment has; with device buffers if
- * STORM_DEVICES is set. EPISODE: only that one of the episodes that the calls are made in. The
- * first call that is not right ends the job. */
+ * STORM_DEVICES is set, with rules if STORM_RULES is. EPISODE: only that one of the episodes that
+ * the calls are made in. The first call that is not right ends the job. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "episode.h"
 #include "mpi/lib/check.h"
+#include "rule.h"
 
 enum { ALIVE = 3 };
 
@@ -68,16 +69,18 @@ int main(int argc, char **argv)
     struct storm storm = {.limits.devices = getenv("STORM_DEVICES") != NULL};
     uint64_t calls;
 
-    check_begin(&argc, &argv);
     if (argc < 4) {
         fprintf(stderr, "usage: storm SEED CALLS MOST [EPISODE]\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
+        return 2;
     }
     storm.draw = (struct draw){strtoull(argv[1], NULL, 10), 1, 0};
     calls = strtoull(argv[2], NULL, 10);
     storm.limits.most = strtoull(argv[3], NULL, 10);
     storm.limits.minimal = least ? strtoull(least, NULL, 10) : 16384;
     storm.only = argc > 4 ? argv[4] : NULL;
+    if (getenv("STORM_RULES"))
+        rules_begin(storm.draw.seed, &storm.limits);
+    check_begin(&argc, &argv);
     if (storm.limits.devices && !place_begin("device buffers", false))
         return check_end();
     for (uint64_t i = 0; i < calls; i++)

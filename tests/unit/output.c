@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Files that the library writes: what of somebody else's is left alone. As root, who alone can make
- * what belongs to another user. */
+/* Files that the library writes: what of somebody else's is left alone, whenever it comes to be
+ * there. As root, who alone can make what belongs to another user. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "lib/tap.h"
+#include "lib/wrap.h"
+#include "util/cookie.h"
 #include "util/output.h"
 
 #define STRANGER 65534
@@ -23,6 +25,29 @@
 
 static char folder[] = "/tmp/cgx-output-XXXXXX";
 static char path[PATH_MAX], target[PATH_MAX];
+
+/* What somebody does once the library has looked at the path. */
+static void (*meanwhile)(void);
+
+WRAPPED(int, lstat, const char *at, struct stat *about)
+{
+    int code = __real_lstat(at, about), saved = errno;
+    void (*act)(void) = meanwhile;
+
+    meanwhile = NULL;
+    if (act)
+        act();
+    errno = saved;
+    return code;
+}
+
+/* The next cookie; 0: a real one. */
+static uint64_t known_cookie;
+
+WRAPPED(uint64_t, cgx_cookie, void)
+{
+    return known_cookie ? known_cookie : __real_cgx_cookie();
+}
 
 static void put(const char *at, const char *text)
 {
@@ -97,13 +122,46 @@ static void test_own(void)
     clear();
 }
 
+/* The string of PATH_MAX bytes that STATE points to becomes the name that the file has while it is
+ * written. */
+static void write_name(FILE *file, const void *state)
+{
+    char link[64];
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file));
+    if (readlink(link, *(char *const *)state, PATH_MAX - 1) < 0)
+        bail_out("no name");
+}
+
 static void test_beside(void)
 {
+    static char first[PATH_MAX], second[PATH_MAX];
     char command[PATH_MAX + 64];
 
     ok(replace("a") && replace("b"), "a file is replaced twice");
     snprintf(command, sizeof command, "test \"$(ls %s | wc -l)\" = 1", folder);
     ok(system(command) == 0, "nothing is left beside it");
+    ok(cgx_output_replace(path, write_name, &(char *){first}) &&
+           cgx_output_replace(path, write_name, &(char *){second}) && strcmp(first, path) != 0 &&
+           strcmp(first, second) != 0,
+       "what is written beside it has another name each time");
+    clear();
+}
+
+/* The signal that comes of the program's own writing is the program's. */
+static void test_own_signal(void)
+{
+    sigset_t signals, before, pending;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    raise(SIGXFSZ);
+    ok(write_stream("text") && sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1,
+       "a signal that was pending still is");
+    signal(SIGXFSZ, SIG_IGN); /* which drops it */
+    signal(SIGXFSZ, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     clear();
 }
 
@@ -142,28 +200,99 @@ static void refuses(const char *what)
        "another user's %s is not opened", what);
 }
 
-static void test_strangers(void)
+static void put_strangers_file(void)
 {
-    put(target, KEPT);
+    put(path, KEPT);
+    if (chown(path, STRANGER, STRANGER) != 0)
+        bail_out("no file");
+}
+
+static void put_strangers_link(void)
+{
     if (symlink(target, path) != 0 || lchown(path, STRANGER, STRANGER) != 0)
         bail_out("no link");
+}
+
+static void swap_for_file(void)
+{
+    unlink(path);
+    put_strangers_file();
+}
+
+static void swap_for_link(void)
+{
+    unlink(path);
+    put_strangers_link();
+}
+
+/* What comes to be at the path by ACT, after the library has looked there, is not written into. */
+static void refuses_what_comes(void (*act)(void), const char *at, const char *what)
+{
+    bool refused;
+
+    meanwhile = act;
+    refused = !write_stream("overwritten");
+    if (meanwhile)
+        skip(what, "this C library calls lstat by another name");
+    else
+        ok(refused && has(at, KEPT), "%s", what);
+    meanwhile = NULL;
+    clear();
+}
+
+static void test_races(void)
+{
+    put(target, KEPT);
+    put(path, "the user's");
+    refuses_what_comes(swap_for_link, target, "a link in the place of the user's file");
+    put(path, "the user's");
+    refuses_what_comes(swap_for_file, path, "another user's file in the place of the user's");
+    refuses_what_comes(put_strangers_file, path, "another user's file where there was none");
+    put(target, KEPT);
+    refuses_what_comes(put_strangers_link, target, "another user's link where there was nothing");
+}
+
+/* A name beside the file that somebody has guessed. */
+static void test_guessed(void)
+{
+    char beside[PATH_MAX + 32];
+
+    known_cookie = 0x1234;
+    put(path, "the user's");
+    put(target, KEPT);
+    snprintf(beside, sizeof beside, "%s.%016x", path, 0x1234);
+    if (symlink(target, beside) != 0)
+        bail_out("no link");
+    ok(replace("new") && has(path, "new") && has(target, KEPT),
+       "what has the name beside the file already is not written into");
+    known_cookie = 0;
+    unlink(beside);
+    clear();
+}
+
+static void test_strangers(void)
+{
+    int reader;
+
+    put(target, KEPT);
+    put_strangers_link();
     refuses("link");
     ok(!replace("overwritten") && errno == EACCES && has(target, KEPT),
        "what another user's link points to is not replaced");
     clear();
-    if (symlink(target, path) != 0 || lchown(path, STRANGER, STRANGER) != 0)
-        bail_out("no link");
+    put_strangers_link();
     refuses("link to nothing");
     ok(access(target, F_OK) != 0, "nothing is made where it points to");
     clear();
     if (mkfifo(path, 0666) != 0 || chown(path, STRANGER, STRANGER) != 0)
         bail_out("no FIFO");
+    reader = open(path, O_RDONLY | O_NONBLOCK); /* else who opens it to write waits */
     refuses("FIFO");
-    ok(!replace("overwritten") && errno == EACCES, "nothing is written into it");
+    ok(!replace("overwritten") && errno == EACCES && read(reader, (char[1]){0}, 1) == 0,
+       "nothing is written into it");
+    close(reader);
     clear();
-    put(path, KEPT);
-    if (chown(path, STRANGER, STRANGER) != 0)
-        bail_out("no file");
+    put_strangers_file();
     refuses("file");
     ok(has(path, KEPT), "it is as it was");
     clear();
@@ -178,10 +307,14 @@ int main(void)
     test_own();
     test_beside();
     test_limit();
-    if (geteuid() == 0)
+    test_own_signal();
+    test_guessed();
+    if (geteuid() == 0) {
         test_strangers();
-    else
+        test_races();
+    } else {
         skip("what belongs to another user is left alone", "not root");
+    }
     rmdir(folder);
     return done_testing();
 }

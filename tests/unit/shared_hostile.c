@@ -69,8 +69,8 @@ static void test_offers(void)
     ok(!is_taken(), "another cookie is refused");
     offers[1] = offer;
     offers[1].file = (uint64_t)other;
-    ok(ftruncate(other, (off_t)offer.bytes) == 0 && !is_taken(),
-       "a file of another name is refused");
+    ok(write(other, segments[1].memory, offer.bytes) == (ssize_t)offer.bytes && !is_taken(),
+       "a file of another name is refused, whatever is in it");
     offers[1] = offer;
     refused = true;
     for (unsigned bit = 0; bit < 64; bit++) {
@@ -153,6 +153,7 @@ static void test_access(void)
     ok(about.st_nlink == 0, "it has no name");
     ok(ftruncate(file, 4096) != 0 && ftruncate(file, 1 << 20) != 0,
        "it can neither shrink nor grow under those who read it");
+    ok((fcntl(file, F_GET_SEALS) & F_SEAL_SEAL) != 0, "nobody can forbid writing it");
     ok((fcntl(file, F_GETFD) & FD_CLOEXEC) != 0, "programs that are started do not have it");
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
     if (geteuid() == 0)

@@ -169,3 +169,12 @@ double element_load(enum element type, const void *buffer, size_t index)
     memcpy(&value, &wide, sizeof value);
     return value;
 }
+
+void element_add_float16(void *in, void *inout, int *length, MPI_Datatype *datatype)
+{
+    const enum element type = ELEMENT_FLOAT16;
+
+    (void)datatype;
+    for (size_t i = 0; i < (size_t)*length; i++)
+        element_store(type, inout, i, element_load(type, in, i) + element_load(type, inout, i));
+}

@@ -30,6 +30,9 @@ double element_round(enum element type, double value);
 void element_store(enum element type, void *buffer, size_t index, double value);
 double element_load(enum element type, const void *buffer, size_t index);
 
+/* Horovod's way to sum float16, which MPI_Op_create takes: INOUT[i] += IN[i], rounded. */
+void element_add_float16(void *in, void *inout, int *length, MPI_Datatype *datatype);
+
 /* Half a unit in the last place at the magnitude of VALUE. */
 double element_half_ulp(enum element type, double value);
 

@@ -85,9 +85,13 @@ static int call(const struct placed *sum, const void *from, void *to, MPI_Comm c
 {
     MPI_Datatype datatype = sum->datatype ? sum->datatype : element_datatype(sum->type);
     MPI_Op op = sum->op ? sum->op : MPI_SUM;
+    MPI_Aint bound, extent;
+    int count;
 
-    return exact ? PMPI_Allreduce(from, to, (int)sum->count, datatype, op, comm)
-                 : MPI_Allreduce(from, to, (int)sum->count, datatype, op, comm);
+    PMPI_Type_get_extent(datatype, &bound, &extent);
+    count = (int)(bytes_of(sum) / (size_t)extent);
+    return exact ? PMPI_Allreduce(from, to, count, datatype, op, comm)
+                 : MPI_Allreduce(from, to, count, datatype, op, comm);
 }
 
 /* A buffer and what is to be in it, of the sum's bytes SHIFT bytes behind a margin. */

@@ -36,7 +36,7 @@ struct placed {
     enum place from, to;
     bool in_place;         /* in TO */
     size_t ahead, further; /* bytes that the send and the receive buffer are misaligned by */
-    MPI_Datatype datatype; /* 0: the type's own */
+    MPI_Datatype datatype; /* 0: the type's own; COUNT elements may be fewer of these */
     MPI_Op op;             /* 0: MPI_SUM */
 };
 
