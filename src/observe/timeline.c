@@ -124,24 +124,60 @@ enum direction { SEND, RECEIVE };
 /* For so many polls the other rank is taken to be about to answer. */
 #define POLLS_BEFORE_NAP 2000
 
-static int move(enum direction direction, void *data, size_t bytes, int peer)
+struct message {
+    _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST];
+    enum direction direction;
+    size_t bytes;
+};
+
+static int begin_message(struct message *message, enum direction direction, void *data,
+                         size_t bytes, int peer)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+
+    message->direction = direction;
+    message->bytes = bytes;
+    if (direction == SEND)
+        return mpi->Isend(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD,
+                          message->request);
+    return mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, message->request);
+}
+
+/* A message that is shorter than it should be is its sender's last: see give_up. */
+static int end_message(struct message *message)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     static const struct timespec nap = {.tv_nsec = 100000};
-    _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST], status[CGX_MPI_STATUS_MOST];
-    int code, index, done = 0;
+    _Alignas(max_align_t) unsigned char status[CGX_MPI_STATUS_MOST];
+    int code = CGX_MPI_SUCCESS, index, done = 0, count = 0;
 
-    code = direction == SEND
-               ? mpi->Isend(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, request)
-               : mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, request);
     for (unsigned polls = 0; code == CGX_MPI_SUCCESS && done == 0; polls++) {
-        code = mpi->Testsome(1, request, &done, &index, status);
+        code = mpi->Testsome(1, message->request, &done, &index, status);
         if (done == 0 && polls < POLLS_BEFORE_NAP)
             sched_yield();
         else if (done == 0)
             nanosleep(&nap, NULL);
     }
-    return code;
+    if (code != CGX_MPI_SUCCESS || message->direction == SEND)
+        return code;
+    code = mpi->Get_count(status, mpi->BYTE, &count);
+    return code == CGX_MPI_SUCCESS && (size_t)count < message->bytes ? mpi->ERR_OTHER : code;
+}
+
+static int move(enum direction direction, void *data, size_t bytes, int peer)
+{
+    struct message message;
+    int code = begin_message(&message, direction, data, bytes, peer);
+
+    return code == CGX_MPI_SUCCESS ? end_message(&message) : code;
+}
+
+/* Where MPI has failed: PEER, which may be waiting for a message, is not to wait for ever. */
+static void give_up(int peer)
+{
+    static char nothing;
+
+    move(SEND, &nothing, 0, peer);
 }
 
 /* What a rank brings to the timeline. */
@@ -165,9 +201,9 @@ static struct own own_events(int rank)
  * MPI_Finalize, and no receive of the program's can take what is sent then. */
 static void send_to_root(struct own own)
 {
+    static int64_t now; /* a receive that fails may be written to later */
     int able = 1;
     int code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
-    int64_t now;
 
     if (code != CGX_MPI_SUCCESS || !able)
         return;
@@ -178,19 +214,25 @@ static void send_to_root(struct own own)
         if (code == CGX_MPI_SUCCESS)
             code = move(SEND, &now, sizeof now, 0);
     }
+    /* Large messages wait for who receives them. */
+    if (code == CGX_MPI_SUCCESS)
+        code = move(RECEIVE, &now, sizeof now, 0);
     if (code == CGX_MPI_SUCCESS && own.about.kept > 0)
-        move(SEND, (void *)own.events, own.about.kept * sizeof *own.events, 0);
+        code = move(SEND, (void *)own.events, own.about.kept * sizeof *own.events, 0);
+    if (code != CGX_MPI_SUCCESS)
+        give_up(0);
 }
 
 /* Sets RANK's shift to this rank's clock. Where the clocks may be the same they are taken for the
  * same, as those of two ranks of one host are. */
 static int compare_clocks(struct cgx_timeline_rank *rank)
 {
+    static int64_t there; /* a receive that fails may be written to later */
     int64_t shortest = INT64_MAX;
     int code = CGX_MPI_SUCCESS;
 
     for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
-        int64_t sent = cgx_trace_clock(), there = 0, back;
+        int64_t sent = cgx_trace_clock(), back;
 
         code = move(SEND, &sent, sizeof sent, rank->rank);
         if (code == CGX_MPI_SUCCESS)
@@ -242,7 +284,24 @@ static void check_events(struct cgx_trace_event *events, size_t count)
             events[i] = (struct cgx_trace_event){.kind = CGX_TRACE_DRAIN};
 }
 
-/* Each rank's events are there one after the other, in ROOM. */
+/* Those of RANK, which sends when it is told that they are awaited. */
+static int receive_events(const struct cgx_timeline_rank *rank, struct cgx_trace_event *room)
+{
+    static int64_t awaited;
+    struct message events;
+    int code = CGX_MPI_SUCCESS;
+
+    if (rank->kept > 0)
+        code = begin_message(&events, RECEIVE, room, rank->kept * sizeof *room, rank->rank);
+    if (code == CGX_MPI_SUCCESS)
+        code = move(SEND, &awaited, sizeof awaited, rank->rank);
+    if (code == CGX_MPI_SUCCESS && rank->kept > 0)
+        code = end_message(&events);
+    check_events(room, rank->kept);
+    return code;
+}
+
+/* Each rank's events are in ROOM, one after the other; what MPI fails to bring is left out. */
 static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *ranks, int size,
                   struct cgx_trace_event *room)
 {
@@ -253,13 +312,13 @@ static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *r
     cgx_timeline_put_head(file, ranks, (size_t)size);
     cgx_timeline_put_rank(file, &ranks[0], own->events, true);
     for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
-        if (ranks[i].kept > 0)
-            code = move(RECEIVE, room, ranks[i].kept * sizeof *room, i);
-        check_events(room, ranks[i].kept);
+        code = receive_events(&ranks[i], room);
         if (code == CGX_MPI_SUCCESS)
             cgx_timeline_put_rank(file, &ranks[i], room, false);
     }
     cgx_timeline_put_tail(file);
+    for (int i = 1; code != CGX_MPI_SUCCESS && i < size; i++)
+        give_up(i);
     return code;
 }
 
@@ -296,8 +355,11 @@ static bool write_file(const char *path, int size, const struct own *own, bool w
         written = cgx_output_end(&output);
         saved = errno;
     }
-    free(ranks);
-    free(room);
+    /* MPI may write to what it failed to receive. */
+    if (code == CGX_MPI_SUCCESS) {
+        free(ranks);
+        free(room);
+    }
     errno = saved;
     return written;
 }
