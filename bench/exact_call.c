@@ -1,14 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What an exact call on host buffers costs more than without the library: MPI_Allreduce, which is
- * the library's, against PMPI_Allreduce, which is not, in turn and in one run. Preload the library:
+/* What a call that the library passes on costs more than without it: MPI_Allreduce, which is the
+ * library's, of host buffers and exact, against PMPI_Allreduce, which is not, in turn and in one
+ * run; likewise the other functions that it takes over, and one that it does not. Preload the
+ * library:
  *
  *     mpiexec -n 2 cgxrun bench/exact_call [--driver] [--rounds N]
  *
- * Prints, for each kind of call, the medians of both in nanoseconds and their difference beside the
- * limit of 300. With --driver the program has the CUDA driver loaded and a context on its first
- * device, so that the library must ask where buffers lie; 77: there is no driver or device. */
+ * Prints, for each kind of call, the medians of both in nanoseconds and their difference, for
+ * all-reduces beside the limit of 300. With --driver the program has the CUDA driver loaded and a
+ * context on its first device, so that the library must ask where buffers lie; 77: there is no
+ * driver or device. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -22,6 +25,7 @@
 enum { ROUNDS = 2001, CALLS = 50, LIMIT = 300 };
 
 static int rounds = ROUNDS;
+static MPI_Info info; /* without hints */
 
 static double now(void)
 {
@@ -31,37 +35,96 @@ static double now(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-typedef int allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+static const struct functions {
+    __typeof__(MPI_Allreduce) *allreduce;
+    __typeof__(MPI_Op_create) *op_create;
+    __typeof__(MPI_Op_free) *op_free;
+    __typeof__(MPI_Type_free) *type_free;
+    __typeof__(MPI_Comm_set_info) *comm_set_info;
+    __typeof__(MPI_Type_size) *type_size;
+} library = {MPI_Allreduce, MPI_Op_create,     MPI_Op_free,
+             MPI_Type_free, MPI_Comm_set_info, MPI_Type_size},
+  plain = {PMPI_Allreduce, PMPI_Op_create,     PMPI_Op_free,
+           PMPI_Type_free, PMPI_Comm_set_info, PMPI_Type_size};
 
-static double time_calls(allreduce *function, int count, MPI_Datatype datatype, MPI_Comm comm)
+struct kind {
+    const char *what;
+    void (*call)(const struct functions *functions, const struct kind *kind);
+    int count;
+    MPI_Datatype datatype;
+    MPI_Comm comm;
+};
+
+static void sum(const struct functions *functions, const struct kind *kind)
 {
     static double in[4096], out[4096];
+
+    functions->allreduce(in, out, kind->count, kind->datatype, MPI_SUM, kind->comm);
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *datatype)
+{
+    (void)in, (void)inout, (void)count, (void)datatype;
+}
+
+static void make_op(const struct functions *functions, const struct kind *kind)
+{
+    MPI_Op op;
+
+    (void)kind;
+    functions->op_create(add, 1, &op);
+    functions->op_free(&op);
+}
+
+static void free_type(const struct functions *functions, const struct kind *kind)
+{
+    MPI_Datatype type;
+
+    MPI_Type_contiguous(2, kind->datatype, &type);
+    functions->type_free(&type);
+}
+
+static void set_info(const struct functions *functions, const struct kind *kind)
+{
+    functions->comm_set_info(kind->comm, info);
+}
+
+static void ask_size(const struct functions *functions, const struct kind *kind)
+{
+    int size;
+
+    functions->type_size(kind->datatype, &size);
+}
+
+static double time_calls(const struct functions *functions, const struct kind *kind)
+{
     double start = now();
 
     for (int i = 0; i < CALLS; i++)
-        function(in, out, count, datatype, MPI_SUM, comm);
+        kind->call(functions, kind);
     return (now() - start) / CALLS;
 }
 
-static void measure(const char *what, int count, MPI_Datatype datatype, MPI_Comm comm)
+static void measure(const struct kind *kind)
 {
     static double with[ROUNDS], without[ROUNDS], difference[ROUNDS];
-    double ours, theirs, more;
     int rank;
 
-    time_calls(MPI_Allreduce, count, datatype, comm);
+    time_calls(&library, kind);
     for (int round = 0; round < rounds; round++) {
-        with[round] = time_calls(MPI_Allreduce, count, datatype, comm);
-        without[round] = time_calls(PMPI_Allreduce, count, datatype, comm);
+        with[round] = time_calls(&library, kind);
+        without[round] = time_calls(&plain, kind);
         difference[round] = with[round] - without[round];
     }
-    ours = bench_median(with, (size_t)rounds);
-    theirs = bench_median(without, (size_t)rounds);
-    more = bench_median(difference, (size_t)rounds);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
-        printf("%-44s %8.0f ns, plain %8.0f ns, more %6.0f ns of %d\n", what, ours, theirs, more,
-               LIMIT);
+    if (rank == 0) {
+        printf("%-44s %8.0f ns, plain %8.0f ns, more %6.0f ns", kind->what,
+               bench_median(with, (size_t)rounds), bench_median(without, (size_t)rounds),
+               bench_median(difference, (size_t)rounds));
+        if (kind->call == sum)
+            printf(" of %d", LIMIT);
+        putchar('\n');
+    }
     fflush(stdout);
 }
 
@@ -101,10 +164,30 @@ static bool parse(int argc, char **argv, bool *driver)
     return rounds >= 1 && rounds <= ROUNDS;
 }
 
+static void measure_all(void)
+{
+    const struct kind kinds[] = {
+        {"1 double, one rank", sum, 1, MPI_DOUBLE, MPI_COMM_SELF},
+        {"16 floats, one rank", sum, 16, MPI_FLOAT, MPI_COMM_SELF},
+        {"4096 floats, one rank", sum, 4096, MPI_FLOAT, MPI_COMM_SELF},
+        {"MPI_Op_create, MPI_Op_free", make_op, 0, MPI_FLOAT, MPI_COMM_SELF},
+        {"MPI_Type_contiguous, MPI_Type_free", free_type, 0, MPI_FLOAT, MPI_COMM_SELF},
+        {"MPI_Comm_set_info", set_info, 0, MPI_FLOAT, MPI_COMM_SELF},
+        {"MPI_Type_size, which is the MPI's own", ask_size, 0, MPI_FLOAT, MPI_COMM_SELF},
+        {"1 double, all ranks", sum, 1, MPI_DOUBLE, MPI_COMM_WORLD},
+        {"64 floats, all ranks", sum, 64, MPI_FLOAT, MPI_COMM_WORLD},
+        {"4096 floats, all ranks (default settings)", sum, 4096, MPI_FLOAT, MPI_COMM_WORLD}};
+    int size;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (size > 1 || kinds[i].comm != MPI_COMM_WORLD)
+            measure(&kinds[i]);
+}
+
 int main(int argc, char **argv)
 {
     bool driver = false;
-    int size;
 
     if (!parse(argc, argv, &driver)) {
         fprintf(stderr, "usage: %s [--driver] [--rounds N]; N is at most %d\n", argv[0], ROUNDS);
@@ -113,15 +196,9 @@ int main(int argc, char **argv)
     if (driver && !load_driver())
         return 77;
     MPI_Init(&argc, &argv);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    measure("1 double, one rank", 1, MPI_DOUBLE, MPI_COMM_SELF);
-    measure("16 floats, one rank", 16, MPI_FLOAT, MPI_COMM_SELF);
-    measure("4096 floats, one rank", 4096, MPI_FLOAT, MPI_COMM_SELF);
-    if (size > 1) {
-        measure("1 double, all ranks", 1, MPI_DOUBLE, MPI_COMM_WORLD);
-        measure("64 floats, all ranks", 64, MPI_FLOAT, MPI_COMM_WORLD);
-        measure("4096 floats, all ranks (default settings)", 4096, MPI_FLOAT, MPI_COMM_WORLD);
-    }
+    MPI_Info_create(&info);
+    measure_all();
+    MPI_Info_free(&info);
     MPI_Finalize();
     return 0;
 }

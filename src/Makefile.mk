@@ -113,7 +113,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
-	src/observe/timeline_write.c \
+	src/observe/timeline_gather.c src/observe/timeline_write.c \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreed_calls.c src/comm/agreed_calls.h \
 	src/comm/agreement.c src/comm/agreement.h \

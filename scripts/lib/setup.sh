@@ -99,7 +99,9 @@ to_fuzz() {
     to_build
     cat <<'END'
 command clang clang
+command python3 python3
 fuzzer - libclang-rt-dev
+python-venv - python3-venv
 END
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "observe/stats.h"
+#include "util/log.h"
 #include "util/output.h"
 
 static void write_json(FILE *file, const void *world)
@@ -21,9 +22,12 @@ static bool put_table(const struct cgx_stats_world *world)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *memory = open_memstream(&text, &length);
+    FILE *memory;
     bool written = false;
 
+    if (!cgx_log_has_stderr())
+        return true;
+    memory = open_memstream(&text, &length);
     if (memory) {
         cgx_stats_table(memory, world);
         written = fclose(memory) == 0 && fwrite(text, 1, length, stderr) == length;

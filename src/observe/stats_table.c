@@ -98,8 +98,9 @@ void cgx_stats_table(FILE *out, const struct cgx_stats_world *world)
             world->when == CGX_STATS_FINALIZES ? "" : ", and left without MPI_Finalize");
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
         if (totals.exact[i].calls > 0)
-            fprintf(out, "  %" PRIu64 " calls of %.2f MiB were exact: %s\n", totals.exact[i].calls,
-                    (double)totals.exact[i].bytes / 0x1p20, cgx_reasons[i].text);
+            fprintf(out, "  %" PRIu64 " call%s of %.2f MiB %s exact: %s\n", totals.exact[i].calls,
+                    totals.exact[i].calls == 1 ? "" : "s", (double)totals.exact[i].bytes / 0x1p20,
+                    totals.exact[i].calls == 1 ? "was" : "were", cgx_reasons[i].text);
     }
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)
         print_communicator(out, stats);

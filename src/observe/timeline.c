@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mpi/config.h"
@@ -17,12 +15,6 @@
 #include "mpi/world.h"
 #include "util/log.h"
 #include "util/output.h"
-
-/* Round trips to each rank: the shortest tells its clock. */
-#define ROUNDS 8
-
-/* In MPI_COMM_WORLD, where the program's own messages have all come when these are sent. */
-#define TAG 0x6378
 
 /* What cgx_timeline_word says. */
 enum { NONE, TOGETHER, APART };
@@ -117,42 +109,11 @@ void cgx_timeline_meet(cgx_mpi_comm comm, bool alike)
         atomic_store(&together, true);
 }
 
-/* ---- messages between rank 0 and another, in MPI_Finalize ---- */
+/* ---- the end ---- */
 
-enum direction { SEND, RECEIVE };
-
-/* For so many polls the other rank is taken to be about to answer. */
-#define POLLS_BEFORE_NAP 2000
-
-static int move(enum direction direction, void *data, size_t bytes, int peer)
+static struct cgx_timeline_own own_events(int rank)
 {
-    const struct cgx_mpi *mpi = cgx_mpi();
-    static const struct timespec nap = {.tv_nsec = 100000};
-    _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST], status[CGX_MPI_STATUS_MOST];
-    int code, index, done = 0;
-
-    code = direction == SEND
-               ? mpi->Isend(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, request)
-               : mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, request);
-    for (unsigned polls = 0; code == CGX_MPI_SUCCESS && done == 0; polls++) {
-        code = mpi->Testsome(1, request, &done, &index, status);
-        if (done == 0 && polls < POLLS_BEFORE_NAP)
-            sched_yield();
-        else if (done == 0)
-            nanosleep(&nap, NULL);
-    }
-    return code;
-}
-
-/* What a rank brings to the timeline. */
-struct own {
-    struct cgx_timeline_rank about;
-    const struct cgx_trace_event *events;
-};
-
-static struct own own_events(int rank)
-{
-    struct own own = {.about = {.rank = rank, .first = INT64_MAX}};
+    struct cgx_timeline_own own = {.about = {.rank = rank, .first = INT64_MAX}};
 
     own.events = cgx_trace_end(&own.about.kept, &own.about.dropped);
     for (size_t i = 0; i < own.about.kept; i++)
@@ -161,112 +122,8 @@ static struct own own_events(int rank)
     return own;
 }
 
-/* To rank 0, if no rank lacks what it takes. When the reduction is over every rank is in
- * MPI_Finalize, and no receive of the program's can take what is sent then. */
-static void send_to_root(struct own own)
-{
-    int able = 1;
-    int code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
-    int64_t now;
-
-    if (code != CGX_MPI_SUCCESS || !able)
-        return;
-    code = move(SEND, &own.about, sizeof own.about, 0);
-    for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
-        code = move(RECEIVE, &now, sizeof now, 0);
-        now = cgx_trace_clock();
-        if (code == CGX_MPI_SUCCESS)
-            code = move(SEND, &now, sizeof now, 0);
-    }
-    if (code == CGX_MPI_SUCCESS && own.about.kept > 0)
-        move(SEND, (void *)own.events, own.about.kept * sizeof *own.events, 0);
-}
-
-/* Sets RANK's shift to this rank's clock. Where the clocks may be the same they are taken for the
- * same, as those of two ranks of one host are. */
-static int compare_clocks(struct cgx_timeline_rank *rank)
-{
-    int64_t shortest = INT64_MAX;
-    int code = CGX_MPI_SUCCESS;
-
-    for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
-        int64_t sent = cgx_trace_clock(), there = 0, back;
-
-        code = move(SEND, &sent, sizeof sent, rank->rank);
-        if (code == CGX_MPI_SUCCESS)
-            code = move(RECEIVE, &there, sizeof there, rank->rank);
-        back = cgx_trace_clock();
-        if (back - sent >= shortest)
-            continue;
-        shortest = back - sent;
-        rank->error = shortest / 2;
-        rank->shift = sent + rank->error - there;
-        if (there >= sent && there <= back)
-            rank->shift = rank->error = 0;
-    }
-    return code;
-}
-
-/* ---- rank 0 ---- */
-
-/* Learns of RANKS, of which the first is this one, what they have and when it was: times in the
- * file begin with the first event of all. */
-static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
-{
-    int64_t start = ranks[0].first;
-    int code = CGX_MPI_SUCCESS;
-
-    for (int i = 1; i < size; i++) {
-        ranks[i] = (struct cgx_timeline_rank){.rank = i};
-        if (code == CGX_MPI_SUCCESS)
-            code = move(RECEIVE, &ranks[i], sizeof ranks[i], i);
-        ranks[i].rank = i;
-        if (ranks[i].kept > CGX_TRACE_EVENTS)
-            ranks[i].kept = CGX_TRACE_EVENTS;
-        if (code == CGX_MPI_SUCCESS)
-            code = compare_clocks(&ranks[i]);
-        if (ranks[i].kept > 0 && ranks[i].first + ranks[i].shift < start)
-            start = ranks[i].first + ranks[i].shift;
-    }
-    for (int i = 0; i < size; i++)
-        ranks[i].shift -= start == INT64_MAX ? 0 : start;
-    return code;
-}
-
-/* What of the COUNT EVENTS that came is no event becomes an empty one. */
-static void check_events(struct cgx_trace_event *events, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (events[i].kind >= CGX_TRACE_KINDS || events[i].type > CGX_TYPE_OPAQUE16 ||
-            events[i].outcome > CGX_OUTCOME_BROKEN)
-            events[i] = (struct cgx_trace_event){.kind = CGX_TRACE_DRAIN};
-}
-
-/* Each rank's events are there one after the other, in ROOM. */
-static int gather(FILE *file, const struct own *own, struct cgx_timeline_rank *ranks, int size,
-                  struct cgx_trace_event *room)
-{
-    int code;
-
-    ranks[0] = own->about;
-    code = meet_ranks(ranks, size);
-    cgx_timeline_put_head(file, ranks, (size_t)size);
-    cgx_timeline_put_rank(file, &ranks[0], own->events, true);
-    for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
-        if (ranks[i].kept > 0)
-            code = move(RECEIVE, room, ranks[i].kept * sizeof *room, i);
-        check_events(room, ranks[i].kept);
-        if (code == CGX_MPI_SUCCESS)
-            cgx_timeline_put_rank(file, &ranks[i], room, false);
-    }
-    cgx_timeline_put_tail(file);
-    return code;
-}
-
-/* ---- the end ---- */
-
 /* This rank alone, in its own time. */
-static void put_alone(FILE *file, const struct own *own)
+static void put_alone(FILE *file, const struct cgx_timeline_own *own)
 {
     cgx_timeline_put_head(file, &own->about, 1);
     cgx_timeline_put_rank(file, &own->about, own->events, true);
@@ -275,19 +132,24 @@ static void put_alone(FILE *file, const struct own *own)
 
 /* If WITH_OTHERS, with what all other ranks send; no rank sends if this one cannot take. Where MPI
  * fails, as it may after a host has vanished, what this rank did is there all the same. */
-static bool write_file(const char *path, int size, const struct own *own, bool with_others)
+static bool write_file(const char *path, int size, const struct cgx_timeline_own *own,
+                       bool with_others)
 {
-    struct cgx_timeline_rank *ranks = calloc((size_t)size, sizeof *ranks);
-    struct cgx_trace_event *room = calloc(CGX_TRACE_EVENTS, sizeof *room);
+    /* Kept where MPI fails, which may write later to what it was to receive. */
+    static struct cgx_timeline_rank *ranks;
+    static struct cgx_trace_event *room;
     struct cgx_output output;
-    int able = ranks && room && !refused && cgx_output_begin(&output, path);
-    int is_open = able, saved = errno, code = CGX_MPI_SUCCESS;
+    int able, is_open, saved, code = CGX_MPI_SUCCESS;
     bool written = refused;
 
+    ranks = calloc((size_t)size, sizeof *ranks);
+    room = calloc(CGX_TRACE_EVENTS, sizeof *room);
+    able = is_open = ranks && room && !refused && cgx_output_begin(&output, path);
+    saved = errno;
     if (with_others)
         code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
     if (with_others && code == CGX_MPI_SUCCESS && able && is_open)
-        code = gather(output.stream, own, ranks, size, room);
+        code = cgx_timeline_gather(output.stream, own, ranks, size, room);
     else if (is_open)
         put_alone(output.stream, own);
     if (code != CGX_MPI_SUCCESS)
@@ -296,8 +158,10 @@ static bool write_file(const char *path, int size, const struct own *own, bool w
         written = cgx_output_end(&output);
         saved = errno;
     }
-    free(ranks);
-    free(room);
+    if (code == CGX_MPI_SUCCESS) {
+        free(ranks);
+        free(room);
+    }
     errno = saved;
     return written;
 }
@@ -320,7 +184,7 @@ void cgx_timeline_write(int rank, int size)
     cgx_mpi_comm world = cgx_mpi()->COMM_WORLD;
     char path[CGX_CONFIG_PATH_BYTES];
     cgx_mpi_errhandler handler;
-    struct own own;
+    struct cgx_timeline_own own;
     bool mine, gathered;
 
     if (!is_wanted())
@@ -332,7 +196,7 @@ void cgx_timeline_write(int rank, int size)
         report(path, write_file(path, size, &own, gathered),
                !gathered && size > 1 && !has_own_file());
     else if (gathered)
-        send_to_root(own);
+        cgx_timeline_send(&own);
     if (gathered)
         cgx_errors_restore(world, handler);
 }

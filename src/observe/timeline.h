@@ -56,6 +56,23 @@ struct cgx_timeline_rank {
     int64_t first; /* where the first event begins, by its clock; INT64_MAX: there is none */
 };
 
+/* What a rank brings to the timeline. */
+struct cgx_timeline_own {
+    struct cgx_timeline_rank about;
+    const struct cgx_trace_event *events;
+};
+
+/* timeline_gather.c: on every rank but 0, to that, if no rank lacks what it takes, which a
+ * reduction on MPI_COMM_WORLD says. When it is over every rank is in MPI_Finalize, and no receive
+ * of the program's can take what is sent then. */
+void cgx_timeline_send(const struct cgx_timeline_own *own);
+
+/* On rank 0, after the same reduction: writes the file of SIZE ranks, of which OWN is this one.
+ * RANKS and ROOM, for the events of one rank, must stay where they are if MPI's error is returned,
+ * for it may write there later; what it did not bring is left out. */
+int cgx_timeline_gather(FILE *file, const struct cgx_timeline_own *own,
+                        struct cgx_timeline_rank *ranks, int size, struct cgx_trace_event *room);
+
 /* timeline_write.c: the file in its parts, in this order; IS_FIRST: of the ranks. */
 void cgx_timeline_put_head(FILE *out, const struct cgx_timeline_rank *ranks, size_t nranks);
 void cgx_timeline_put_rank(FILE *out, const struct cgx_timeline_rank *rank,

@@ -75,9 +75,11 @@ void cgx_totals_log(int rank)
             (unsigned long long)totals.exact[CGX_REASON_NONE].bytes);
     for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
         if (totals.exact[i].calls > 0)
-            cgx_log(CGX_LOG_INFO, "%llu calls of %llu bytes were exact: %s",
+            cgx_log(CGX_LOG_INFO, "%llu call%s of %llu bytes %s exact: %s",
                     (unsigned long long)totals.exact[i].calls,
-                    (unsigned long long)totals.exact[i].bytes, cgx_reasons[i].text);
+                    totals.exact[i].calls == 1 ? "" : "s",
+                    (unsigned long long)totals.exact[i].bytes,
+                    totals.exact[i].calls == 1 ? "was" : "were", cgx_reasons[i].text);
     }
     if (rank == 0)
         warn_of_nothing();

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "topo/view.h"
 #include "util/log.h"
@@ -31,10 +32,23 @@ static bool resolve(void *library, const char *name, void *function)
     return address != NULL;
 }
 
+/* Of a program that has rights which who started it has not, as one that is set-uid, hwloc reads
+ * the environment all the same, and loads plugins from where that says. */
+static bool is_secure(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 static void open_hwloc(void)
 {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *library;
 
+    if (is_secure()) {
+        cgx_log(CGX_LOG_DEBUG,
+                "the topology is unknown: the program has other rights than its user");
+        return;
+    }
+    library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         cgx_log(CGX_LOG_DEBUG, "the topology is unknown: %s", dlerror());
         return;

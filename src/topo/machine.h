@@ -4,7 +4,8 @@
 /* What this machine is made of, and where its GPUs are in it, as hwloc sees it. libhwloc.so.15 is
  * opened at the first question and stays open; none.c is for builds without hwloc. All of this is
  * thread-safe. hwloc itself honours its variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC show another
- * machine than this one. */
+ * machine than this one. In a set-uid program, whose environment is another user's, it is not
+ * opened. */
 #ifndef CGX_TOPO_MACHINE_H
 #define CGX_TOPO_MACHINE_H
 

@@ -4,6 +4,7 @@
 #include "util/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -18,6 +19,17 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static atomic_int level_in_force = CGX_LOG_WARN;
 static atomic_int world_rank = -1;
+static bool has_stderr = true;
+
+__attribute__((constructor)) static void look_for_stderr(void)
+{
+    has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+}
+
+bool cgx_log_has_stderr(void)
+{
+    return has_stderr;
+}
 
 enum cgx_log_level cgx_log_level(void)
 {
@@ -80,7 +92,7 @@ void cgx_log(enum cgx_log_level level, const char *format, ...)
     va_list arguments;
     size_t length;
 
-    if (level > cgx_log_level())
+    if (level > cgx_log_level() || !has_stderr)
         return;
     length = put_prefix(line, level);
     va_start(arguments, format);

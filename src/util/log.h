@@ -10,11 +10,17 @@
 #ifndef CGX_UTIL_LOG_H
 #define CGX_UTIL_LOG_H
 
+#include <stdbool.h>
+
 enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG };
 
 /* The level in force; CGX_LOG_WARN until cgx_log_set_level. */
 enum cgx_log_level cgx_log_level(void);
 void cgx_log_set_level(enum cgx_log_level level);
+
+/* Whether stderr was open as the process began. If it was not, a file that the program or its MPI
+ * has opened since has its number, and nothing must be written there: nothing is logged. */
+bool cgx_log_has_stderr(void);
 
 /* The rank in the prefix: that in MPI_COMM_WORLD; "?" until it is set. */
 void cgx_log_set_rank(int rank);

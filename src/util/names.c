@@ -57,6 +57,12 @@ static size_t distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
+/* Of names with so many characters. */
+static size_t least_distance(size_t a, size_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
 /* The nearest name of those KNOWN, or NULL if none is close enough to be meant. */
 static const char *nearest(const char *name, size_t length, cgx_names_known *known)
 {
@@ -68,8 +74,10 @@ static const char *nearest(const char *name, size_t length, cgx_names_known *kno
     if (length >= NAME_BYTES)
         return NULL;
     for (size_t i = 0; (candidate = known(i)) != NULL; i++) {
-        size_t edits = distance(name, length, candidate->name);
+        size_t edits = least_distance(length, strlen(candidate->name));
 
+        if (edits < bound)
+            edits = distance(name, length, candidate->name);
         if (edits < bound) {
             bound = edits;
             found = candidate->name;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs that are given any bytes (tests/fuzz/fuzz.h). Tests replay their corpora; scripts/check --fuzz
-# has them linked with libFuzzer, whose main program takes the place of FUZZ_MAIN.
+# has them linked with libFuzzer, whose main program takes the place of FUZZ_MAIN. That of cgx-report is
+# report.py, which tests/unit/report.test replays.
 
 fuzz_programs = tests/fuzz/decode tests/fuzz/hints tests/fuzz/message tests/fuzz/packing \
 	tests/fuzz/rules tests/fuzz/settings
@@ -32,10 +33,18 @@ EXTRA_DIST += \
 	tests/fuzz/corpus/packing/exact \
 	tests/fuzz/corpus/packing/two \
 	tests/fuzz/corpus/packing/zeros \
+	tests/fuzz/corpus/report/huge_time \
+	tests/fuzz/corpus/report/large \
+	tests/fuzz/corpus/report/names \
+	tests/fuzz/corpus/report/ranks \
+	tests/fuzz/corpus/report/stats \
+	tests/fuzz/corpus/report/subnormal \
+	tests/fuzz/corpus/report/timeline \
 	tests/fuzz/corpus/rules/layers \
 	tests/fuzz/corpus/rules/manual \
 	tests/fuzz/corpus/rules/mark \
 	tests/fuzz/corpus/rules/overflow \
 	tests/fuzz/corpus/settings/control \
 	tests/fuzz/corpus/settings/profile \
-	tests/fuzz/corpus/settings/some
+	tests/fuzz/corpus/settings/some \
+	tests/fuzz/report.py

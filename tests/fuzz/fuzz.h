@@ -48,8 +48,10 @@ static inline void *fuzz_block(const struct fuzz_input *input, size_t bytes)
     unsigned char *block = aligned_alloc(16, (bytes + 15) / 16 * 16);
 
     fuzz_require(block != NULL, "there is memory");
-    for (size_t i = 0; i < bytes; i++)
-        block[i] = input->left > 0 ? input->at[i % input->left] : 0;
+    if (input->left == 0)
+        memset(block, 0, bytes);
+    for (size_t at = 0; input->left > 0 && at < bytes; at += input->left)
+        memcpy(block + at, input->at, bytes - at < input->left ? bytes - at : input->left);
     return block;
 }
 

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* A rank that is lost or late in the middle of a compressed call: "rank_faults FAULT NTH RANK
- * NOTES". As the library sends its NTH message from the second call on, RANK is killed ("kill"),
- * leaves ("exit"), aborts the job ("abort"), is stopped until rank 0 sees that and waits for it
- * ("stop"), or is late in that message and all later ones ("slow"). What each rank finds goes to
- * the file NOTES.rank, since a launcher that kills a job drops output: "fault", "wrong" where a
- * sum was, and "end". */
+ * NOTES". As the library sends its NTH message from the second call on, or where NTH is 0 as it
+ * reads the middle of the second call's buffer, RANK is killed ("kill"), leaves ("exit"), aborts
+ * the job ("abort"), is stopped until rank 0 sees that and waits for it ("stop"), or is late in
+ * that message and all later ones ("slow"). What each rank finds goes to the file NOTES.rank, since
+ * a launcher that kills a job drops output: "fault", "wrong" where a sum was, and "end". */
 
 #define _GNU_SOURCE
 
@@ -14,17 +14,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
 
-enum { COUNT = 100003, CALLS = 4, ABORTED = 7 };
+enum { COUNT = 100003, CALLS = 4, ABORTED = 7, PAGE = 4096 };
 
 static const char *fault = "";
 static int left; /* messages until the fault; 0: none is to come */
 static pid_t faulty_process;
 static FILE *notes;
+static _Alignas(PAGE) float values[COUNT];
+static char *middle; /* the page of the buffer that must not be read before the fault */
 
 static void come(void)
 {
@@ -55,6 +58,28 @@ int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destina
     return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
 }
 
+static void reach_middle(int number, siginfo_t *info, void *context)
+{
+    char *at = info->si_addr;
+
+    (void)context;
+    if (at < middle || at >= middle + PAGE) {
+        signal(number, SIG_DFL);
+        return;
+    }
+    mprotect(middle, PAGE, PROT_READ | PROT_WRITE);
+    come();
+}
+
+static void guard_middle(void)
+{
+    struct sigaction action = {.sa_sigaction = reach_middle, .sa_flags = SA_SIGINFO};
+
+    middle = (char *)values + sizeof values / PAGE / 2 * PAGE;
+    sigaction(SIGSEGV, &action, NULL);
+    mprotect(middle, PAGE, PROT_NONE);
+}
+
 static int is_stopped(pid_t process)
 {
     char name[64], state = 0;
@@ -71,8 +96,7 @@ static int is_stopped(pid_t process)
 }
 
 /* In a wait of rank 0: when it has polled often enough in vain, the stopped rank may go on. */
-int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
-                  MPI_Status *statuses)
+static void poll_in_vain(void)
 {
     static int polls;
 
@@ -80,17 +104,31 @@ int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
         polls = 0;
         kill(faulty_process, SIGCONT);
     }
+}
+
+int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
+                  MPI_Status *statuses)
+{
+    poll_in_vain();
     return MPI_Testsome(count, requests, outcount, indices, statuses);
 }
 
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    poll_in_vain();
+    return MPI_Iprobe(source, tag, comm, flag, status);
+}
+
 /* Ones are exact whatever the width. */
-static int is_right(float *buffer, int size)
+static int is_right(int size, int guarded)
 {
     for (int i = 0; i < COUNT; i++)
-        buffer[i] = 1;
-    MPI_Allreduce(MPI_IN_PLACE, buffer, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        values[i] = 1;
+    if (guarded)
+        guard_middle();
+    MPI_Allreduce(MPI_IN_PLACE, values, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < COUNT; i++) {
-        if (buffer[i] != (float)size)
+        if (values[i] != (float)size)
             return 0;
     }
     return 1;
@@ -98,7 +136,6 @@ static int is_right(float *buffer, int size)
 
 int main(int argc, char **argv)
 {
-    static float buffer[COUNT];
     int nth = atoi(argv[2]), faulty = atoi(argv[3]), rank, size, process = (int)getpid();
     char name[4096];
 
@@ -115,7 +152,7 @@ int main(int argc, char **argv)
             left = nth;
         if (call == 1 && rank == 0 && strcmp(fault, "stop") == 0)
             faulty_process = process;
-        if (!is_right(buffer, size))
+        if (!is_right(size, call == 1 && rank == faulty && nth == 0))
             fputs("wrong\n", notes);
     }
     faulty_process = 0;

@@ -9,6 +9,8 @@
  *                          while for messages with any tag, which they send each other
  *   "trace some N COUNT"   sums on a communicator that lacks the last rank, which makes no call
  *   "trace lost N COUNT"   sums as of world, then no reduction of MPI's succeeds any more
+ *   "trace fails N COUNT CALL NTH RANK"  sums as of world, then the NTH call of Isend, Irecv or
+ *                          Testsome fails on RANK
  *   "trace hosts N COUNT"  sums as of world, on several hosts: ranks leave in MPI_Finalize as soon
  *                          as the library has written, since what MPICH does next may hang there */
 
@@ -49,6 +51,38 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
     if (!mpi)
         mpi = (__typeof__(mpi))dlsym(RTLD_NEXT, "PMPI_Allreduce");
     return mpi(sendbuf, recvbuf, count, datatype, op, comm);
+}
+
+static const char *failing = "";
+static int left; /* calls until the one that fails; 0: none will */
+
+static bool fails(const char *call)
+{
+    return left > 0 && strcmp(call, failing) == 0 && --left == 0;
+}
+
+int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    if (fails("isend"))
+        return MPI_ERR_OTHER;
+    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
+}
+
+int PMPI_Irecv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request *request)
+{
+    if (fails("irecv"))
+        return MPI_ERR_OTHER;
+    return MPI_Irecv(buffer, count, datatype, source, tag, comm, request);
+}
+
+int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
+                  MPI_Status *statuses)
+{
+    if (fails("testsome"))
+        return MPI_ERR_OTHER;
+    return MPI_Testsome(count, requests, outcount, indices, statuses);
 }
 
 static bool take_sums(MPI_Comm comm, unsigned calls, int count)
@@ -124,6 +158,10 @@ int main(int argc, char **argv)
     check(good, "all calls succeed");
     good = strcmp(what, "late") != 0 || check_rank == 0 || pass_message();
     lost = strcmp(what, "lost") == 0;
+    if (argc > 6 && atoi(argv[6]) == check_rank) {
+        failing = argv[4];
+        left = atoi(argv[5]);
+    }
     code = check_end();
     return good ? code : 1;
 }

@@ -145,6 +145,60 @@ static void test_codes(const struct cgx_codec *codec)
     ok(survived, "%s: random codes touch nothing outside, and are what they say", codec->name);
 }
 
+/* Whether nothing is made of the codes in a bucket with HEADER, by decode nor by reduce. */
+static bool ignores_codes(const struct cgx_codec *codec, uint64_t *state, unsigned width,
+                          uint32_t header)
+{
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32, .bucket_size = 64};
+    const struct cgx_piece piece = {.count = 2500, .bits = CGX_ROTATED + width};
+    size_t bytes = rotated_reference_bytes(piece.count, piece.bits), all = piece.count * 4;
+    size_t bucket = (bytes - 16) / 3;
+    unsigned char *payloads[3], *sums[2], *elements[2];
+    bool same = true;
+
+    for (int i = 0; i < 3; i++)
+        payloads[i] = aligned_alloc(16, bytes);
+    make_payload(state, &piece, 0x3F800000u, payloads[2]);
+    make_payload(state, &piece, 0x3F800000u, payloads[0]);
+    memcpy(payloads[0] + 4, &header, sizeof header);
+    memcpy(payloads[1], payloads[0], bytes);
+    memset(payloads[1] + 16 + bucket, 0, bucket);
+    for (int i = 0; i < 2; i++) {
+        const unsigned char *sources[] = {payloads[i], payloads[2]};
+
+        sums[i] = aligned_alloc(16, bytes);
+        elements[i] = malloc(all);
+        same = cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
+                                                       .in = payloads[i], .out = elements[i]}) ==
+                   CGX_OK &&
+               cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, &coding, &piece, 1, sources, 2,
+                                                       .in = NULL, .out = sums[i]}) == CGX_OK &&
+               same;
+    }
+    same =
+        same && memcmp(elements[0], elements[1], all) == 0 && memcmp(sums[0], sums[1], bytes) == 0;
+    for (int i = 0; i < 3; i++)
+        free(payloads[i]);
+    for (int i = 0; i < 2; i++) {
+        free(elements[i]);
+        free(sums[i]);
+    }
+    return same;
+}
+
+static void test_ignored(const struct cgx_codec *codec)
+{
+    uint64_t state = 2;
+    bool ignored = true;
+
+    for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++) {
+        ignored = ignored && ignores_codes(codec, &state, width, 0);
+        ignored = ignored && ignores_codes(codec, &state, width, CGX_BUCKET_POISON);
+    }
+    ok(ignored, "%s: codes of zeros and of poisoned buckets mean nothing", codec->name);
+    ok(!ignores_codes(codec, &state, 4, 0x3F800000u), "%s: those of others do", codec->name);
+}
+
 int main(void)
 {
     for (int set = 0; set < DATA_SETS; set++) {
@@ -154,6 +208,7 @@ int main(void)
             continue;
         test_headers(codec);
         test_codes(codec);
+        test_ignored(codec);
     }
     return done_testing();
 }

@@ -7,15 +7,20 @@ A timeline may be larger than the memory: its events are read one by one.
 """
 
 import json
-import math
 import re
 
 # Characters that are read at a time, and that statistics, what stands before the events of a
-# timeline, and an event may have.
+# timeline, an event, and a string may have; values in statistics.
 CHUNK = 1 << 20
-STATS_MOST = 1 << 27
-HEAD_MOST = 1 << 24
+STATS_MOST = 1 << 26
+HEAD_MOST = 1 << 22
 EVENT_MOST = 1 << 16
+TEXT_MOST = 1 << 20
+VALUES_MOST = 1 << 22
+
+# What numbers may be: sums, products and quotients of two and a count are finite, and none is
+# subnormal. Smaller ones are taken for 0.
+LEAST, MOST = 1e-140, 1e140
 
 _STATS = re.compile(r'\s*\{\s*"cgx_stats"\s*:')
 _TRACE = re.compile(r'\s*\{\s*"displayTimeUnit"\s*:')
@@ -37,11 +42,17 @@ _decoder = json.JSONDecoder(parse_constant=_no_constant)
 # ---- values from a file that anything may be in ----
 
 
+def signed(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MOST < value < MOST:
+        raise ValueError("a number is too large, or none")
+    return value if abs(value) >= LEAST else 0
+
+
 def number(value):
     """A finite number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
-        raise ValueError("a number is negative, too large, or none")
-    return value
+    if signed(value) < 0:
+        raise ValueError("a number is negative")
+    return signed(value)
 
 
 def whole(value):
@@ -55,16 +66,10 @@ def known(value):
     return None if value is None else number(value)
 
 
-def signed(value):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError("a time is no number")
-    return value
-
-
 def text(value):
     """A string, of which a terminal obeys no character."""
-    if not isinstance(value, str):
-        raise ValueError("a name is no string")
+    if not isinstance(value, str) or len(value) > TEXT_MOST:
+        raise ValueError("a name is too long, or no string")
     return "".join(character if character.isprintable() else " " for character in value)
 
 
@@ -126,7 +131,7 @@ def read_statistics(file):
     """The object in FILE."""
     string = file.read(CHUNK)
     string += file.read(STATS_MOST)
-    if len(string) > STATS_MOST:
+    if len(string) > STATS_MOST or sum(map(string.count, "[{,")) > VALUES_MOST:
         raise Unreadable("is larger than any file of CGX_STATS")
     return _decode(string)
 

@@ -186,7 +186,7 @@ class Stats:
         self.exact_calls = whole(of["exact_calls"])
         self.exact_bytes = number(of["exact_bytes"])
         exact = [
-            Exact(name, whole(counts["calls"]), number(counts["bytes"]))
+            Exact(text(name), whole(counts["calls"]), number(counts["bytes"]))
             for name, counts in items(of["exact"], dict).items()
         ]
         self.exact = sorted(exact, key=lambda one: (-one.units, -one.calls, one.reason))

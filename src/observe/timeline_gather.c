@@ -1,0 +1,205 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* How the events of all ranks come to rank 0: in messages between it and another, one rank after
+ * the other. A rank whose MPI fails gives up, and says so to whom it may leave waiting. */
+#include <sched.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "mpi/errors.h"
+#include "mpi/table.h"
+#include "observe/timeline.h"
+
+/* Round trips to each rank: the shortest tells its clock. */
+#define ROUNDS 8
+
+/* In MPI_COMM_WORLD, where the program's own messages have all come when these are sent. */
+#define TAG 0x6378
+
+/* ---- messages ---- */
+
+enum direction { SEND, RECEIVE };
+
+/* For so many polls the other rank is taken to be about to answer. */
+#define POLLS_BEFORE_NAP 2000
+
+struct message {
+    _Alignas(max_align_t) unsigned char request[CGX_MPI_REQUEST_MOST];
+    enum direction direction;
+    size_t bytes;
+};
+
+static int begin_message(struct message *message, enum direction direction, void *data,
+                         size_t bytes, int peer)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+
+    message->direction = direction;
+    message->bytes = bytes;
+    if (direction == SEND)
+        return mpi->Isend(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD,
+                          message->request);
+    return mpi->Irecv(data, (int)bytes, mpi->BYTE, peer, TAG, mpi->COMM_WORLD, message->request);
+}
+
+/* A message that is shorter than it should be is its sender's last: see give_up. */
+static int end_message(struct message *message)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    static const struct timespec nap = {.tv_nsec = 100000};
+    _Alignas(max_align_t) unsigned char status[CGX_MPI_STATUS_MOST];
+    int code = CGX_MPI_SUCCESS, index, done = 0, count = 0;
+
+    for (unsigned polls = 0; code == CGX_MPI_SUCCESS && done == 0; polls++) {
+        code = mpi->Testsome(1, message->request, &done, &index, status);
+        if (done == 0 && polls < POLLS_BEFORE_NAP)
+            sched_yield();
+        else if (done == 0)
+            nanosleep(&nap, NULL);
+    }
+    if (code != CGX_MPI_SUCCESS || message->direction == SEND)
+        return code;
+    code = mpi->Get_count(status, mpi->BYTE, &count);
+    return code == CGX_MPI_SUCCESS && (size_t)count < message->bytes ? mpi->ERR_OTHER : code;
+}
+
+static int move(enum direction direction, void *data, size_t bytes, int peer)
+{
+    struct message message;
+    int code = begin_message(&message, direction, data, bytes, peer);
+
+    return code == CGX_MPI_SUCCESS ? end_message(&message) : code;
+}
+
+/* Where MPI has failed: PEER, which may be waiting for a message, is not to wait for ever. */
+static void give_up(int peer)
+{
+    static char nothing;
+
+    move(SEND, &nothing, 0, peer);
+}
+
+/* ---- other ranks ---- */
+
+void cgx_timeline_send(const struct cgx_timeline_own *own)
+{
+    static int64_t now; /* a receive that fails may be written to later */
+    int able = 1;
+    int code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
+
+    if (code != CGX_MPI_SUCCESS || !able)
+        return;
+    code = move(SEND, (void *)&own->about, sizeof own->about, 0);
+    for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
+        code = move(RECEIVE, &now, sizeof now, 0);
+        now = cgx_trace_clock();
+        if (code == CGX_MPI_SUCCESS)
+            code = move(SEND, &now, sizeof now, 0);
+    }
+    /* Large messages wait for who receives them. */
+    if (code == CGX_MPI_SUCCESS)
+        code = move(RECEIVE, &now, sizeof now, 0);
+    if (code == CGX_MPI_SUCCESS && own->about.kept > 0)
+        code = move(SEND, (void *)own->events, own->about.kept * sizeof *own->events, 0);
+    if (code != CGX_MPI_SUCCESS)
+        give_up(0);
+}
+
+/* Sets RANK's shift to this rank's clock. Where the clocks may be the same they are taken for the
+ * same, as those of two ranks of one host are. */
+static int compare_clocks(struct cgx_timeline_rank *rank)
+{
+    static int64_t there; /* a receive that fails may be written to later */
+    int64_t shortest = INT64_MAX;
+    int code = CGX_MPI_SUCCESS;
+
+    for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
+        int64_t sent = cgx_trace_clock(), back;
+
+        code = move(SEND, &sent, sizeof sent, rank->rank);
+        if (code == CGX_MPI_SUCCESS)
+            code = move(RECEIVE, &there, sizeof there, rank->rank);
+        back = cgx_trace_clock();
+        if (back - sent >= shortest)
+            continue;
+        shortest = back - sent;
+        rank->error = shortest / 2;
+        rank->shift = sent + rank->error - there;
+        if (there >= sent && there <= back)
+            rank->shift = rank->error = 0;
+    }
+    return code;
+}
+
+/* ---- rank 0 ---- */
+
+/* Learns of RANKS, of which the first is this one, what they have and when it was: times in the
+ * file begin with the first event of all. */
+static int meet_ranks(struct cgx_timeline_rank *ranks, int size)
+{
+    int64_t start = ranks[0].first;
+    int code = CGX_MPI_SUCCESS;
+
+    for (int i = 1; i < size; i++) {
+        ranks[i] = (struct cgx_timeline_rank){.rank = i};
+        if (code == CGX_MPI_SUCCESS)
+            code = move(RECEIVE, &ranks[i], sizeof ranks[i], i);
+        ranks[i].rank = i;
+        if (ranks[i].kept > CGX_TRACE_EVENTS)
+            ranks[i].kept = CGX_TRACE_EVENTS;
+        if (code == CGX_MPI_SUCCESS)
+            code = compare_clocks(&ranks[i]);
+        if (ranks[i].kept > 0 && ranks[i].first + ranks[i].shift < start)
+            start = ranks[i].first + ranks[i].shift;
+    }
+    for (int i = 0; i < size; i++)
+        ranks[i].shift -= start == INT64_MAX ? 0 : start;
+    return code;
+}
+
+/* What of the COUNT EVENTS that came is no event becomes an empty one. */
+static void check_events(struct cgx_trace_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind >= CGX_TRACE_KINDS || events[i].type > CGX_TYPE_OPAQUE16 ||
+            events[i].outcome > CGX_OUTCOME_BROKEN)
+            events[i] = (struct cgx_trace_event){.kind = CGX_TRACE_DRAIN};
+}
+
+/* Those of RANK, which sends when it is told that they are awaited. */
+static int receive_events(const struct cgx_timeline_rank *rank, struct cgx_trace_event *room)
+{
+    static int64_t awaited;
+    struct message events;
+    int code = CGX_MPI_SUCCESS;
+
+    if (rank->kept > 0)
+        code = begin_message(&events, RECEIVE, room, rank->kept * sizeof *room, rank->rank);
+    if (code == CGX_MPI_SUCCESS)
+        code = move(SEND, &awaited, sizeof awaited, rank->rank);
+    if (code == CGX_MPI_SUCCESS && rank->kept > 0)
+        code = end_message(&events);
+    check_events(room, rank->kept);
+    return code;
+}
+
+int cgx_timeline_gather(FILE *file, const struct cgx_timeline_own *own,
+                        struct cgx_timeline_rank *ranks, int size, struct cgx_trace_event *room)
+{
+    int code;
+
+    ranks[0] = own->about;
+    code = meet_ranks(ranks, size);
+    cgx_timeline_put_head(file, ranks, (size_t)size);
+    cgx_timeline_put_rank(file, &ranks[0], own->events, true);
+    for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
+        code = receive_events(&ranks[i], room);
+        if (code == CGX_MPI_SUCCESS)
+            cgx_timeline_put_rank(file, &ranks[i], room, false);
+    }
+    cgx_timeline_put_tail(file);
+    for (int i = 1; code != CGX_MPI_SUCCESS && i < size; i++)
+        give_up(i);
+    return code;
+}
