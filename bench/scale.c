@@ -139,6 +139,16 @@ static const char *name_of(const struct scale_result *result)
     return name;
 }
 
+/* From so many bytes on calls are compressed where CGX_COMPRESSION_MINIMAL_SIZE is auto. */
+static uint64_t least_bytes(unsigned nodes)
+{
+    bool grid = call.cross == CGX_REDUCTION_AUTO || call.cross == CGX_REDUCTION_GRID;
+    uint64_t least = cgx_cost_least(&call.network, sizeof(float), call.bits, call.bucket_size,
+                                    nodes, call.members, grid);
+
+    return sizeof(float) * (least > 16384 ? least : 16384);
+}
+
 static bool run(double gbit, unsigned nodes)
 {
     const struct cgx_network network = network_of(gbit);
@@ -150,17 +160,18 @@ static bool run(double gbit, unsigned nodes)
     call.network = cgx_cost_network((uint64_t)(gbit * 1e9), call.costs.queued);
     if (!scale_run(&call, &result))
         return false;
-    printf("%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu\n",
-           name_of(&result), call.ranks, call.members, gbit, 4 * call.elements,
-           result.seconds * 1e6,
-           (double)cgx_cost_exact(&network, &volume, nodes, call.members) / 1e3,
-           ring(&network, &volume, call.ranks),
-           (double)cgx_cost_limit(&network, &volume, nodes, call.members) / 1e3,
-           (unsigned long long)result.messages, (unsigned long long)result.empty,
-           (unsigned long long)result.fragments, (unsigned long long)result.bytes, result.staging,
-           result.slices, (unsigned long long)result.polls,
-           result.polls > 0 ? (double)result.polled / (double)result.polls : 0,
-           (unsigned long long)result.all_fragments, (unsigned long long)result.all_bytes);
+    printf(
+        "%s,%u,%u,%g,%zu,%.1f,%.1f,%.1f,%.1f,%llu,%llu,%llu,%llu,%zu,%u,%llu,%.0f,%llu,%llu,%llu\n",
+        name_of(&result), call.ranks, call.members, gbit, 4 * call.elements, result.seconds * 1e6,
+        (double)cgx_cost_exact(&network, &volume, nodes, call.members) / 1e3,
+        ring(&network, &volume, call.ranks),
+        (double)cgx_cost_limit(&network, &volume, nodes, call.members) / 1e3,
+        (unsigned long long)result.messages, (unsigned long long)result.empty,
+        (unsigned long long)result.fragments, (unsigned long long)result.bytes, result.staging,
+        result.slices, (unsigned long long)result.polls,
+        result.polls > 0 ? (double)result.polled / (double)result.polls : 0,
+        (unsigned long long)least_bytes(nodes), (unsigned long long)result.all_fragments,
+        (unsigned long long)result.all_bytes);
     fflush(stdout);
     return true;
 }
@@ -169,7 +180,7 @@ static bool run_all(void)
 {
     printf(
         "algorithm,ranks,members,gbit,bytes,us,exact_us,ring_us,limit_us,messages,empty,fragments,"
-        "sent,staging,slices,polls,polled,all_fragments,all_sent\n");
+        "sent,staging,slices,polls,polled,least,all_fragments,all_sent\n");
     for (size_t p = 0; p < ranks.count; p++) {
         for (size_t l = 0; l < members.count; l++) {
             for (size_t g = 0; g < rates.count; g++) {
