@@ -11,12 +11,13 @@
 
 struct cgx_node_grid {
     unsigned nodes, rows;
+    unsigned columns; /* nodes that every row has */
 };
 
-/* Columns: what every row has. */
-static inline unsigned cgx_node_grid_columns(const struct cgx_node_grid *grid)
+/* ROWS, of at least one of the NODES each. */
+static inline struct cgx_node_grid cgx_node_grid_of(unsigned nodes, unsigned rows)
 {
-    return grid->nodes / grid->rows;
+    return (struct cgx_node_grid){nodes, rows, nodes / rows};
 }
 
 /* The nodes of the longest row. */

@@ -64,7 +64,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
                               .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
-                              .blocks = chunks + 2 * schedule->shards + cgx_node_grid_columns(grid),
+                              .blocks = chunks + 2 * schedule->shards + grid->columns,
                               .sources = longest + grid->rows + most,
                               .packed = part.bytes * chunks,
                               .transfers = 2 * larger(larger(longest, grid->rows), most)};
@@ -204,8 +204,8 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     if (schedule.raw)
         schedule.inner = CGX_REDUCTION_SRA;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
-    schedule.grid = (struct cgx_node_grid){
-        schedule.nodes->nodes, at_once ? 1 : rows_for(&schedule, plan, scheme, staging)};
+    schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
+                                     at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
     schedule.bounded = cgx_overflow_needed(&schedule);
     schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
     reserve(&schedule, smaller(staging, pipelined(&schedule, true)));
@@ -226,7 +226,7 @@ unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank)
     unsigned row = cgx_node_grid_row(&schedule->grid, nodes->node[rank]);
     unsigned column = nodes->node[rank] - cgx_node_grid_first(&schedule->grid, row);
 
-    if (nodes->local[rank] >= schedule->shards || column >= cgx_schedule_columns(schedule))
+    if (nodes->local[rank] >= schedule->shards || column >= schedule->grid.columns)
         return CGX_NO_CHUNK;
     return cgx_schedule_chunk(schedule, nodes->local[rank], column, row);
 }

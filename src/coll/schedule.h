@@ -47,20 +47,15 @@ struct cgx_schedule {
     struct cgx_needs needs;
 };
 
-static inline unsigned cgx_schedule_columns(const struct cgx_schedule *schedule)
-{
-    return cgx_node_grid_columns(&schedule->grid);
-}
-
 static inline unsigned cgx_schedule_chunks(const struct cgx_schedule *schedule)
 {
-    return schedule->shards * cgx_schedule_columns(schedule) * schedule->grid.rows;
+    return schedule->shards * schedule->grid.columns * schedule->grid.rows;
 }
 
 static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, unsigned shard,
                                           unsigned column, unsigned row)
 {
-    return (shard * cgx_schedule_columns(schedule) + column) * schedule->grid.rows + row;
+    return (shard * schedule->grid.columns + column) * schedule->grid.rows + row;
 }
 
 /* The chunk that RANK owns; CGX_NO_CHUNK: none. */

@@ -61,7 +61,7 @@ static struct cgx_block lay_column(struct cgx_slice *slice, unsigned shard, unsi
 static void lay_shard(struct cgx_slice *slice, unsigned shard)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    unsigned chunks = cgx_schedule_chunks(schedule), count = cgx_schedule_columns(schedule);
+    unsigned chunks = cgx_schedule_chunks(schedule), count = schedule->grid.columns;
     struct cgx_block *columns = slice->slot->blocks + chunks + (size_t)2 * schedule->shards;
     struct cgx_block whole = begin_block(slice);
 
@@ -102,7 +102,7 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     if (slice->owns)
         at +=
             cgx_schedule_kept(schedule->cross, cgx_node_grid_length(&schedule->grid, slice->row)) *
-            longest(slice->columns, cgx_schedule_columns(schedule));
+            longest(slice->columns, schedule->grid.columns);
     slice->incoming[CGX_LEVEL_COLUMN] = at;
     if (slice->owns)
         at += cgx_schedule_kept(CGX_REDUCTION_SRA, schedule->grid.rows) *
@@ -196,8 +196,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .column = column,
                                 .standing = coll->standing,
                                 .owns_shard = local < schedule->shards,
-                                .owns = local < schedule->shards &&
-                                        column < cgx_schedule_columns(schedule),
+                                .owns = local < schedule->shards && column < schedule->grid.columns,
                                 .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
                                 .number = number,
                                 .slot_number = number % CGX_SLOTS,

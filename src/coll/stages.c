@@ -26,7 +26,7 @@ static struct cgx_stage row_stage(const struct cgx_slice *slice)
 
     return (struct cgx_stage){.size = cgx_node_grid_length(&schedule->grid, slice->row),
                               .self = slice->column,
-                              .nblocks = cgx_schedule_columns(schedule),
+                              .nblocks = schedule->grid.columns,
                               .blocks = slice->columns};
 }
 

@@ -53,8 +53,7 @@ static void set(struct cgx_planned *planned, const struct cgx_comm *state, struc
     const struct cgx_scheme scheme = cgx_nodes_scheme(state);
 
     planned->plan = plan;
-    planned->schedule =
-        cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
+    planned->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 
 bool cgx_planned_make(const struct cgx_comm *state, uint64_t call, enum cgx_dtype dtype,

@@ -67,12 +67,12 @@ struct cgx_comm {
     int size;
     cgx_mpi_comm own;      /* private communicator for all traffic; NULL until it is needed */
     struct cgx_own *owned; /* the same, with what is known of it (own.h) */
-    struct cgx_nodes *nodes, *flat;       /* of struct cgx_scheme; NULL: not yet known */
-    struct cgx_pace pace;                 /* known with the nodes ... */
-    struct cgx_network network;           /* ... and so is this, between them, and ... */
-    uint64_t least[2]; /* ... from how many elements on calls of two bytes, and of four, are
-                        * compressed */
-    struct cgx_hints *hints;              /* NULL: none */
+    struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: not yet known */
+    struct cgx_pace pace;           /* known with the nodes ... */
+    struct cgx_network network;     /* ... and so is this, between them, and ... */
+    uint64_t least[2];       /* ... from how many elements on calls of two bytes, and of four, are
+                              * compressed */
+    struct cgx_hints *hints; /* NULL: none */
     uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
     struct cgx_before before;

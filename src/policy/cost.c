@@ -74,7 +74,7 @@ static unsigned steps_of(unsigned members)
 /* Of the bytes, what one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
 static uint64_t share(uint64_t bytes, uint64_t members)
 {
-    return bytes - bytes / members;
+    return bytes - bytes / larger(members, 1);
 }
 
 uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -118,7 +118,7 @@ uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx
                              const struct cgx_arrangement *arrangement)
 {
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
-    const unsigned rows = arrangement->rows, columns = nodes / rows;
+    const unsigned rows = arrangement->rows, columns = (unsigned)larger(nodes / rows, 1);
     const unsigned longest = (unsigned)round_up_division(nodes, rows);
     const struct way inside = {0, network->local_byte_ps, 1};
     const struct way between = {network->latency_ns, network->byte_ps, members};

@@ -164,7 +164,7 @@ static const unsigned char *in_all(struct chunk *chunk)
 void stages_reference_sum(const struct scene *scene, unsigned number, void *to)
 {
     const struct cgx_schedule *schedule = &scene->schedule;
-    unsigned rows = schedule->grid.rows, columns = cgx_schedule_columns(schedule);
+    unsigned rows = schedule->grid.rows, columns = schedule->grid.columns;
     struct cgx_range range =
         cgx_split_part(scene->plan, cgx_schedule_chunks(schedule), number, 1, 0);
     size_t unit = scene->plan->unit;
