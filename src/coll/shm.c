@@ -169,7 +169,7 @@ static int open_offer(const struct cgx_shared_offer *offer)
              (unsigned long long)offer->file);
     if (readlink(path, target, sizeof target - 1) < 0 || strcmp(target, expected) != 0)
         return -1;
-    file = open(path, O_RDONLY | O_CLOEXEC);
+    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* by now it may be a pipe */
     if (file >= 0 && (fstat(file, &status) != 0 || (uint64_t)status.st_size != offer->bytes)) {
         close(file);
         return -1;
