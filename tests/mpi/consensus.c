@@ -22,7 +22,7 @@ static const size_t counts[CALLS] = {16384, 65536, 20000};
 static void *on_device; /* room for the largest; NULL: buffers are in host memory */
 
 /* What the ranks put into a call. */
-enum input { INPUT_GRADIENTS, INPUT_ALIKE, INPUT_NAN, INPUT_ZEROS };
+enum input { INPUT_GRADIENTS, INPUT_ALIKE, INPUT_NAN, INPUT_ZEROS, INPUT_GATHERED };
 
 static void fill(enum input input, int step, size_t count, float *values)
 {
@@ -33,6 +33,9 @@ static void fill(enum input input, int step, size_t count, float *values)
     /* One in every bucket, so that whatever is looked at has some. */
     for (size_t i = 0; input == INPUT_NAN && i < count; i += 64)
         values[i] = NAN;
+    for (size_t i = 0; input == INPUT_GATHERED && i < count; i++)
+        if (i % (size_t)check_size != (size_t)check_rank)
+            values[i] = 0;
 }
 
 static void sum_in_place(float *values, size_t count, MPI_Comm comm)
@@ -109,6 +112,16 @@ static void test_weights_after_gradients(void)
     MPI_Comm_free(&comm);
 }
 
+/* Each element is one rank's. */
+static void test_gathered(void)
+{
+    MPI_Comm comm = told();
+
+    check(steps(comm, INPUT_GATHERED, 0, STEPS, CALLS) == STEPS * CALLS,
+          "data that is gathered is exact");
+    MPI_Comm_free(&comm);
+}
+
 /* The communicator goes after any call of a step, while ranks hold opinions of the last ones. */
 static void test_freed(enum input input, const char *name)
 {
@@ -136,6 +149,7 @@ int main(int argc, char **argv)
     test_nothing_known(INPUT_NAN, "NaN");
     test_nothing_known(INPUT_ZEROS, "zeros");
     test_weights_after_gradients();
+    test_gathered();
     test_freed(INPUT_GRADIENTS, "gradients");
     test_freed(INPUT_ALIKE, "weights");
     if (on_device)
