@@ -60,6 +60,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/allocate.c src/policy/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
+	src/policy/minimal.c src/policy/minimal.h \
 	src/policy/disorder.c src/policy/disorder.h \
 	src/policy/families.c src/policy/families.h \
 	src/policy/finding.h \

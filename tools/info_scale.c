@@ -11,6 +11,7 @@
 #include "info_link.h"
 
 #include "policy/cost.h"
+#include "policy/minimal.h"
 #include "util/parse.h"
 
 #define MOST_RANKS (1 << 20)
@@ -97,10 +98,8 @@ void info_scale(const struct cgx_settings *settings, const struct info_job *job)
 
     if (job->latency_us > 0)
         network.latency_ns = (uint32_t)(job->latency_us * 1e3);
-    least = cgx_cost_least(&network, sizeof(float), (unsigned)settings->bits, settings->bucket_size,
-                           job->ranks / job->members, job->members, true);
-    if (settings->minimal_kind == CGX_MINIMAL_SAID || least < settings->minimal_size)
-        least = settings->minimal_size;
+    least = cgx_minimal_size(settings, &network, sizeof(float), job->ranks / job->members,
+                             job->members);
     printf("# %u ranks, %u to a node, %g Gbit/s at each node, %g us a message on the way and %g us "
            "of a processor\n",
            job->ranks, job->members, job->bits_per_second / 1e9, network.latency_ns / 1e3,

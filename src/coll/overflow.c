@@ -24,13 +24,23 @@ static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
  * 2^126 / N, and all that they hide at most c * (1 + 2^-7) * (RANKS - 1) * 2^126 / N; below 2^127
  * no sum beyond float32's 2^128 is taken for one below 2^125. c is 1/2 for nearest and 1 for
  * stochastic rounding, with N one less. */
-static bool hides_nothing(const struct cgx_plan *plan, const struct cgx_segment *segment,
-                          unsigned ranks)
+static bool hides_nothing(const struct cgx_plan *plan, struct cgx_widths widths, unsigned ranks)
 {
-    unsigned least = segment->least < segment->bits ? segment->least : segment->bits;
+    unsigned least = widths.least < widths.bits ? widths.least : widths.bits;
     unsigned steps = cgx_encoding_steps(least, plan->rounding);
 
     return ranks - 1 <= (plan->rounding == CGX_ROUNDING_NEAREST ? 3 * steps : steps);
+}
+
+/* Whether SEGMENT may be quantised in FAMILY so that an overflow is hidden. */
+static bool may_hide(const struct cgx_schedule *schedule, const struct cgx_segment *segment,
+                     enum cgx_family family)
+{
+    const struct cgx_plan *plan = schedule->plan;
+    const struct cgx_widths widths = cgx_segment_widths(segment, family);
+
+    return widths.bits > 0 && cgx_encoding_has_bounds(cgx_encoding_of(family, widths.bits)) &&
+           (plan->dtype == CGX_FLOAT16 || !hides_nothing(plan, widths, schedule->ranks));
 }
 
 bool cgx_overflow_needed(const struct cgx_schedule *schedule)
@@ -40,10 +50,8 @@ bool cgx_overflow_needed(const struct cgx_schedule *schedule)
     if (!forms_sums_of_sums(schedule))
         return false;
     for (size_t i = 0; i < plan->nsegments; i++) {
-        const struct cgx_segment *segment = &plan->segments[i];
-
-        if (cgx_encoding_has_bounds(cgx_segment_encoding(segment)) &&
-            (plan->dtype == CGX_FLOAT16 || !hides_nothing(plan, segment, schedule->ranks)))
+        if (may_hide(schedule, &plan->segments[i], CGX_FAMILY_MAXMIN) ||
+            may_hide(schedule, &plan->segments[i], CGX_FAMILY_ROTATED))
             return true;
     }
     return false;

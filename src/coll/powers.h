@@ -4,7 +4,8 @@
 /* Powers of contributions, of sums and of their change, for struct cgx_feedback: found by the rank
  * that owns a sum, in payloads that are on the host. Its own contribution is none of these: the
  * power of all P is taken for P / (P - 1) times that of the others. Between nodes the contributions
- * are sums of nodes, and in a grid of rows. What a ring brings together is no contribution, and of
+ * are sums of nodes, and in a grid of rows, which are
+ * taken for equally long. What a ring brings together is no contribution, and of
  * what goes from device to device on one node too little is on the host: these powers are not
  * known. Payloads have the errors of their quantisation in them. */
 #ifndef CGX_COLL_POWERS_H

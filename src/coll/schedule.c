@@ -109,15 +109,15 @@ static size_t most_slices(const struct cgx_schedule *schedule, size_t units)
     return larger(plan->bytes / larger(bytes, 1), 1);
 }
 
-/* Sets the slices of a plan at its widest, and what they need: the fewest that fit STAGING, or
- * somewhat more. Two units: of another plan, in at most as many slices as have one, parts are no
- * larger. */
+/* Sets the most slices, those of a plan at its widest, and what they need: the fewest that fit
+ * STAGING, or somewhat more. Two units: where another plan has fewer slices than these, for else
+ * some would be empty, parts have less than two, and are no larger. */
 static void reserve(struct cgx_schedule *schedule, size_t staging)
 {
     const size_t most = most_slices(schedule, 2);
 
     for (size_t slices = 1;;) {
-        schedule->slices = (unsigned)slices;
+        schedule->most_slices = (unsigned)slices;
         schedule->needs = needs_of(schedule, slices, true);
         if (schedule->needs.slots * schedule->needs.staging <= staging || slices >= most)
             return;
@@ -132,7 +132,7 @@ static void reserve(struct cgx_schedule *schedule, size_t staging)
 static void fill(struct cgx_schedule *schedule)
 {
     const struct cgx_needs *reserved = &schedule->needs;
-    const size_t most = most_slices(schedule, 1);
+    const size_t most = smaller(schedule->most_slices, most_slices(schedule, 1));
     const size_t staging = smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
 
     for (size_t slices = 1; slices < most; slices += slices / 8 + 1) {
@@ -179,6 +179,9 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
                                       .elements = plan->count / slices};
 
     if (scheme->cross != CGX_REDUCTION_AUTO && scheme->cross != CGX_REDUCTION_GRID)
+        return 1;
+    /* In sums of sums an overflow would be suspected far below it (overflow.h). */
+    if (scheme->cross == CGX_REDUCTION_AUTO && plan->recalls && plan->dtype == CGX_FLOAT16)
         return 1;
     return cgx_cost_rows(&scheme->network, &volume, schedule->nodes->nodes, schedule->shards,
                          scheme->cross == CGX_REDUCTION_GRID);

@@ -43,7 +43,8 @@ struct cgx_schedule {
     bool bounded;                    /* payloads have overflow bounds (overflow.h) */
     bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
     unsigned slices;
-    uint32_t hash; /* of all of this: in every message */
+    unsigned most_slices; /* of the plan at its widest: no other has more */
+    uint32_t hash;        /* of all of this: in every message */
     struct cgx_needs needs;
 };
 

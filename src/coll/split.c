@@ -3,6 +3,8 @@
 
 #include "coll/split.h"
 
+#include "codec/encoding.h"
+
 static size_t round_up_division(size_t value, size_t divisor)
 {
     return value / divisor + (value % divisor != 0);
@@ -90,18 +92,30 @@ size_t cgx_split_widest_unit(const struct cgx_plan *plan)
            plan->unit / plan->bucket_size * CGX_BUCKET_HEADER_BYTES;
 }
 
+/* Of SEGMENT in FAMILY as it is or, EVER, at its least width; SIZE_MAX: it cannot have that. */
+static size_t unit_in(const struct cgx_plan *plan, const struct cgx_segment *segment,
+                      enum cgx_family family, bool ever)
+{
+    const struct cgx_widths widths = cgx_segment_widths(segment, family);
+    unsigned bits = ever && widths.least < widths.bits ? widths.least : widths.bits;
+
+    return widths.bits == 0 ? SIZE_MAX : cgx_plan_unit_bytes(plan, cgx_encoding_of(family, bits));
+}
+
 size_t cgx_split_least_unit(const struct cgx_plan *plan, bool ever)
 {
-    size_t least = cgx_plan_unit_bytes(plan, CGX_BITS_EXACT);
+    size_t least = SIZE_MAX;
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        struct cgx_segment segment = plan->segments[i];
-        size_t bytes;
+        const struct cgx_segment *segment = &plan->segments[i];
 
-        if (ever && segment.least < segment.bits)
-            segment.bits = segment.least;
-        bytes = cgx_plan_unit_bytes(plan, cgx_segment_encoding(&segment));
-        least = bytes < least ? bytes : least;
+        for (int family = CGX_FAMILY_MAXMIN; family <= CGX_FAMILY_ROTATED; family++) {
+            size_t bytes = ever || family == segment->family
+                               ? unit_in(plan, segment, (enum cgx_family)family, ever)
+                               : SIZE_MAX;
+
+            least = bytes < least ? bytes : least;
+        }
     }
     return least;
 }

@@ -54,7 +54,7 @@ bool cgx_watch_possible(const struct cgx_schedule *schedule)
 {
     enum cgx_reduction last = schedule->nodes->nodes > 1 ? schedule->cross : schedule->inner;
 
-    return last == CGX_REDUCTION_SRA && schedule->ranks > 1;
+    return last == CGX_REDUCTION_SRA && schedule->grid.rows == 1 && schedule->ranks > 1;
 }
 
 /* Whether PART has room for what is seen. */
@@ -71,26 +71,17 @@ struct members {
 
 static struct members members_of(const struct cgx_slice *slice)
 {
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-    const struct cgx_nodes *nodes = schedule->nodes;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
-    if (schedule->grid.rows > 1)
-        return (struct members){schedule->grid.rows, slice->row};
     return nodes->nodes > 1 ? (struct members){nodes->nodes, slice->node}
                             : (struct members){nodes->ranks, slice->local};
 }
 
 static unsigned ranks_of(const struct cgx_slice *slice, unsigned member)
 {
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-    const struct cgx_nodes *nodes = schedule->nodes;
-    unsigned first = member, end = member + 1;
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
-    if (schedule->grid.rows > 1) {
-        first = cgx_node_grid_first(&schedule->grid, member);
-        end = cgx_node_grid_first(&schedule->grid, member + 1);
-    }
-    return nodes->nodes > 1 ? nodes->first[end] - nodes->first[first] : 1;
+    return nodes->nodes > 1 ? nodes->first[member + 1] - nodes->first[member] : 1;
 }
 
 /* FROM has the payloads of the last sum: one of each other member, in order, and at the place of

@@ -7,7 +7,7 @@
  * of buckets, and what it has seen travels behind the part to all ranks, which come to the same
  * verdict before anything is written.
  *
- * With x_m what member m of the last stage brings, a rank, or a node or a row of L_m ranks of P, s
+ * With x_m what member m of the last stage brings, a rank or a node of L_m ranks of P, s
  * the sum, and over the sampled elements of the members that have sent payloads,
  *
  *     apart = sum_m L_m (P - 1) / (P - L_m) * (|x_m - s L_m / P|^2 - noise_m)
@@ -26,8 +26,9 @@
 
 #include "coll/slice.h"
 
-/* Whether owners see what is brought to the last sum of calls of SCHEDULE: in a ring they do not.
- */
+/* Whether owners see what is brought to the last sum of calls of SCHEDULE: in a ring they do not,
+ * and what rows of a grid bring has the noise of all that their sums were formed of, by which ranks
+ * are no farther apart. */
 bool cgx_watch_possible(const struct cgx_schedule *schedule);
 
 /* Whether something can be seen of all that PLAN quantises. */

@@ -10,6 +10,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
+#include "policy/minimal.h"
 #include "topo/room.h"
 #include "topo/speed.h"
 #include "util/log.h"
@@ -110,25 +111,6 @@ static size_t choose_fragment(int mbits)
     return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
-/* From how many elements of SIZE on calls take less time compressed, as far as that is a matter of
- * messages: what a processor's codec takes for each element is left out. */
-static uint64_t find_least(const struct cgx_comm *state, const struct cgx_nodes *nodes,
-                           unsigned size)
-{
-    const struct cgx_settings *settings = cgx_config();
-    struct cgx_network network = state->network;
-    bool grid = settings->cross_reduction == CGX_REDUCTION_GRID ||
-                settings->cross_reduction == CGX_REDUCTION_AUTO;
-
-    if (settings->minimal_kind == CGX_MINIMAL_SAID || settings->bits == CGX_BITS_EXACT ||
-        nodes->nodes == 1)
-        return settings->minimal_size;
-    if (settings->buffers == CGX_BUFFERS_HOST)
-        network.element_ps = 0;
-    return cgx_cost_least(&network, size, (unsigned)settings->bits, settings->bucket_size,
-                          nodes->nodes, nodes->least, grid);
-}
-
 /* Sets STATE's network and pace, what both sides of a message must know alike, once all ranks are
  * READY, and *READY says whether they are. NODES are as on all ranks; NULL on one that is not
  * ready. The network is as the slowest of the ranks' has it: slow where it is unknown, and where
@@ -226,7 +208,8 @@ int cgx_nodes_discover(struct cgx_comm *state)
     code = discover(state);
     cgx_errors_restore(state->comm, handler);
     for (unsigned i = 0; state->nodes && i < 2; i++)
-        state->least[i] = find_least(state, state->nodes, i == 0 ? 2 : 4);
+        state->least[i] = cgx_minimal_size(cgx_config(), &state->network, i == 0 ? 2 : 4,
+                                           state->nodes->nodes, state->nodes->least);
     if (state->nodes && state->rank == 0)
         describe(state, cgx_config());
     return code;

@@ -323,6 +323,8 @@ void cgx_plan_widen(struct cgx_plan *plan)
         /* The base width, which is used at first, may be none of those that may be chosen. */
         if (segment->bits < segment->least)
             segment->least = segment->bits;
+        if (segment->turned.bits < segment->turned.least)
+            segment->turned.least = segment->turned.bits;
         if (segment->most > segment->bits)
             segment->bits = segment->most;
         if (segment->turned.most > segment->turned.bits)

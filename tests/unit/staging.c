@@ -88,7 +88,7 @@ static struct cgx_plan *make_plan(const struct cgx_settings *settings, size_t bu
 
 /* ---- widths ---- */
 
-enum { LEAST, MOST, LEAST_FIRST, MOST_FIRST, MIXED, CHOICES };
+enum { LEAST, MOST, LEAST_FIRST, MOST_FIRST, MIXED, TURNED, CHOICES };
 
 static void choose(struct cgx_plan *plan, unsigned choice)
 {
@@ -105,6 +105,10 @@ static void choose(struct cgx_plan *plan, unsigned choice)
                                                 : (unsigned)(i * i * 7 + i / 3) % (span + 1);
 
         widths[i] = (uint8_t)(segment->least + more);
+        if (cgx_segment_turns(segment) && (choice == TURNED || (choice == MIXED && i % 5 == 0)))
+            widths[i] = (uint8_t)cgx_encoding_of(
+                segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN,
+                segment->turned.least);
     }
     cgx_plan_set(plan, widths);
 }
@@ -161,6 +165,7 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
     struct cgx_scratch scratch = {.slots = {{NULL, pieces, blocks}, {NULL, pieces, blocks}}};
     const struct cgx_coll coll = {.schedule = schedule, .rank = rank, .scratch = &scratch};
 
+    *full = *full && (schedule->slices == 1 || schedule->needs.slots == CGX_SLOTS);
     for (unsigned number = 0; number < schedule->slices; number++) {
         struct cgx_slice slice;
         size_t staging, again = 0;
@@ -244,27 +249,32 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
             test_shape(plan, CGX_REDUCTION_GRID, ranks, per_node, stagings[i], &verdict);
         }
     }
-    ok(plan->adaptive == settings->adaptive && verdict.staged,
-       "%s, buckets of %u, %s widths from %u: staging memory is never short", buffers[buffer].name,
-       settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
-       cgx_settings_least(settings));
+    ok((settings->codec == CGX_FAMILY_AUTO || plan->adaptive == settings->adaptive) &&
+           verdict.staged,
+       "%s, buckets of %u, %s widths from %u%s: staging memory is never short",
+       buffers[buffer].name, settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
+       cgx_settings_least(settings), plan->turns ? ", chosen families" : "");
     ok(verdict.listed, "nor are lists of pieces");
-    ok(verdict.full, "nor is a slice empty");
+    ok(verdict.full, "nor is a slice empty, or without a slot");
     diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);
     cgx_plan_free(plan);
 }
 
 int main(void)
 {
-    static const unsigned sizes[] = {64, 512};
+    static const unsigned sizes[] = {64, 512, 2048};
     static const uint32_t limits[] = {1u << 16 | 8, 3u << 16 | 8};
 
     for (size_t b = 0; b < sizeof buffers / sizeof buffers[0]; b++) {
-        for (size_t i = 0; i < 2; i++) {
-            for (size_t l = 0; l < 3; l++) {
-                const struct cgx_settings settings = {.bits = l == 1 ? 1 : 4,
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t l = i == 2 ? 3 : 0; l < 5; l++) {
+                const struct cgx_settings settings = {.bits = l == 1   ? 1
+                                                              : l == 4 ? 3
+                                                                       : 4,
+                                                      .codec = l < 3 ? CGX_FAMILY_MAXMIN
+                                                                     : CGX_FAMILY_AUTO,
                                                       .bucket_size = sizes[i],
-                                                      .adaptive = l < 2,
+                                                      .adaptive = l < 2 || l == 3,
                                                       .adaptive_bits = limits[l % 2]};
 
                 test_buffer(&settings, b);
