@@ -77,7 +77,7 @@ static void forget(MPI_Comm comm)
 {
     struct cgx_comm *state;
 
-    cgx_comm_get((cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)comm), &state);
+    cgx_comm_get((cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)comm), UINT64_MAX, &state);
     cgx_agreed_calls_clear(state->agreed_calls);
 }
 
