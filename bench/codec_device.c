@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec_options.h"
 #include "slots.h"
 #include "times.h"
 
