@@ -73,8 +73,8 @@ static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t memb
 /* Of calls with PLAN, with needs for all that it may become: WIDEST is that of cgx_plan_widest, or
  * of a plan that is not adaptive the same, and not needed any more. STAGING: the most bytes of
  * staging memory, on the host, that a call may use; a device backend has as much on the device.
- * Less is used where that keeps links busier. Where even slices of two units need more, they are
- * used all the same. Falls back to flat SRA if a sum of several stages could exceed the error
+ * Less is used where that keeps links busier. Where even parts of two units need more, it is used
+ * all the same. Falls back to flat SRA if a sum of several stages could exceed the error
  * bound. SCHEME's nodes must outlive the schedule. */
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
                                       const struct cgx_scheme *scheme, size_t staging);
