@@ -59,17 +59,18 @@ void repeat_test_again(bool (*run)(MPI_Comm comm, double *total))
 void repeat_test_freed(void)
 {
     bool right = true;
-    long before = 0, after;
+    long resident[3] = {0};
 
     for (int run = 0; run < 40; run++) {
         MPI_Comm comm = repeat_begin();
 
         right &= repeat_warm_up(comm);
         MPI_Comm_free(&comm);
-        if (run == 9)
-            before = check_resident();
+        if (run == 9 || run == 24 || run == 39)
+            resident[run / 15] = check_resident();
     }
-    after = check_resident();
-    check(right && after < before + 1024, "communicators that are freed leave nothing behind");
-    check_note("%ld KiB resident, then %ld", before, after);
+    /* An MPI has memory for messages that come early when the first does, whenever that is. */
+    check(right && (resident[1] < resident[0] + 512 || resident[2] < resident[1] + 512),
+          "communicators that are freed leave nothing behind");
+    check_note("%ld KiB resident, then %ld and %ld", resident[0], resident[1], resident[2]);
 }
