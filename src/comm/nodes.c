@@ -171,9 +171,21 @@ static int discover(struct cgx_comm *state)
     return code;
 }
 
+static const char *say_grid(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+{
+    if (nodes->nodes < 4)
+        return "";
+    if (settings->cross_reduction == CGX_REDUCTION_GRID)
+        return " (two between nodes, which stand in a grid)";
+    return settings->cross_reduction == CGX_REDUCTION_AUTO
+               ? " (two between nodes, where a grid takes less time)"
+               : "";
+}
+
 static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
 {
     const struct cgx_nodes *nodes = state->nodes;
+    const char *in_grid = say_grid(nodes, settings);
 
     if (state->least[1] > settings->minimal_size)
         cgx_log(
@@ -182,15 +194,15 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
             "taken for one of %u Mbit/s that takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
             nodes->ranks, (unsigned long long)state->least[1], 8000000 / state->network.byte_ps);
     if (nodes->nodes == 1 || nodes->most == 1)
-        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage", nodes->ranks,
-                nodes->nodes, nodes->nodes == 1 ? "" : "s");
+        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage%s", nodes->ranks,
+                nodes->nodes, nodes->nodes == 1 ? "" : "s", in_grid);
     else
         cgx_log(CGX_LOG_INFO,
                 "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "
-                "them for each of %u shards",
+                "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
                 settings->intra_compress == CGX_INTRA_OFF ? " of elements as they are" : "",
-                settings->intra_broadcast ? 1 : nodes->least);
+                settings->intra_broadcast ? 1 : nodes->least, in_grid);
 }
 
 int cgx_nodes_discover(struct cgx_comm *state)
