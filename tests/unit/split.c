@@ -260,6 +260,23 @@ static void test_shape(void)
     cgx_plan_free(plan);
 }
 
+/* Two slices would fit less memory than one, which is more than is allowed, but leave no room for
+ * units of another width. */
+static void test_slots(void)
+{
+    const struct cgx_settings settings = {.bits = 2, .bucket_size = 2048};
+    const int keys[] = {0, 0, 1, 1};
+    struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 387890);
+    struct cgx_nodes *nodes = cgx_nodes_create(keys, 4), *flat = cgx_nodes_create(NULL, 4);
+    const struct cgx_scheme scheme = {.nodes = nodes, .flat = flat, .raw = true};
+    struct cgx_schedule one = cgx_coll_schedule(plan, plan, &scheme, (size_t)4 << 20);
+
+    ok(one.slices == 1 || one.needs.slots == CGX_SLOTS, "several slices have a slot each");
+    cgx_nodes_free(nodes);
+    cgx_nodes_free(flat);
+    cgx_plan_free(plan);
+}
+
 int main(void)
 {
     test_uniform_plan();
@@ -270,5 +287,6 @@ int main(void)
     test_bounded_at_first();
     test_huge();
     test_exact_segments();
+    test_slots();
     return done_testing();
 }
