@@ -65,9 +65,9 @@ static void test_churn(void)
             MPI_Allreduce(MPI_IN_PLACE, buffer, 2048, MPI_FLOAT, MPI_SUM, comm);
         MPI_Comm_free(&comm);
         if (i == 1000)
-            start = check_resident();
+            start = check_private_memory();
     }
-    grown = check_resident() - start;
+    grown = check_private_memory() - start;
     check_note("5000 communicators made and freed: %ld KiB more", grown);
     check(good, "6000 communicators made and freed: right");
     check(compressed, "6000 communicators made and freed: compressed");
@@ -85,9 +85,9 @@ static void test_memory(void)
     for (int i = 0; i < 8000; i++) {
         MPI_Allreduce(MPI_IN_PLACE, buffer, 4096 + i, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
         if (i == 2000)
-            start = check_resident();
+            start = check_private_memory();
     }
-    grown = check_resident() - start;
+    grown = check_private_memory() - start;
     check_note("6000 counts that never repeat: %ld KiB more", grown);
     check(grown < 2048, "counts that never repeat: memory stays bounded");
     before = traffic_messages();
@@ -121,7 +121,7 @@ static size_t allocated(void)
 }
 
 /* What communicators cost on which nothing is compressed, with default settings, in heap and in
- * memory that is resident. */
+ * all of its private memory. */
 static void test_cheap(void)
 {
     enum { EACH = 100, LIMIT = 4096 };
@@ -136,18 +136,18 @@ static void test_cheap(void)
     sum_otherwise(comms[WAYS + 1][0], 1);
     for (int way = 0; way <= WAYS; way++) {
         size_t before = allocated(), heap;
-        long resident = check_resident();
+        long private = check_private_memory();
 
         for (int i = 0; way < WAYS && i < EACH; i++)
             sum_otherwise(comms[way][i], way);
         heap = (allocated() - before) / EACH;
-        resident = (check_resident() - resident) * 1024 / EACH;
-        check_note("communicators with %s: %zu bytes each, %ld resident",
+        private = (check_private_memory() - private) * 1024 / EACH;
+        check_note("communicators with %s: %zu bytes each, %ld of private memory",
                    (const char *[]){"float sums of 100 elements", "float sums of 15,000 elements",
                                     "sums of doubles", "sums of integers", "maxima of floats",
                                     "float sums of an element", "no calls"}[way],
-                   heap, resident);
-        check(heap < LIMIT && resident < LIMIT, "less than %d bytes", LIMIT);
+                   heap, private);
+        check(heap < LIMIT && private < LIMIT, "less than %d bytes", LIMIT);
     }
     for (int i = 0; i < (WAYS + 2) * EACH; i++)
         MPI_Comm_free(&comms[i / EACH][i % EACH]);

@@ -3,7 +3,7 @@
 
 /* "long_run CALLS COMMUNICATORS": so many sums on so many communicators that are made, used and
  * freed one after the other, and on MPI_COMM_WORLD all the while. After a tenth of them and at the
- * end: the memory that is resident, the files that are open and what is mapped. */
+ * end: the private memory, the files that are open and what is mapped. */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool right = true;
 /* ---- what a process has ---- */
 
 struct held {
-    long resident; /* KiB */
+    long memory; /* KiB, private */
     long files, maps;
 };
 
@@ -64,17 +64,17 @@ static long count_maps(void)
 
 static struct held look(void)
 {
-    return (struct held){check_resident(), count_files(), count_maps()};
+    return (struct held){check_private_memory(), count_files(), count_maps()};
 }
 
 /* The most that a rank has. */
 static void show(const char *when, struct held held)
 {
-    long most[] = {held.resident, held.files, held.maps};
+    long most[] = {held.memory, held.files, held.maps};
 
     PMPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
-    check_note("%s: %ld KiB resident, %ld files open, %ld mappings", when, most[0], most[1],
-               most[2]);
+    check_note("%s: %ld KiB of private memory, %ld files open, %ld mappings", when, most[0],
+               most[1], most[2]);
 }
 
 /* ---- sums ---- */
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     show("after a tenth", before);
     show("at the end", after);
     check(right, "%ld calls, %ld communicators: sums are right", calls, communicators);
-    check(after.resident - before.resident < TOLERATED, "resident memory stays as it is");
+    check(after.memory - before.memory < TOLERATED, "private memory stays as it is");
     check(after.files == before.files, "as many files are open");
     check(after.maps <= before.maps + 8, "and as much is mapped");
     return check_end();

@@ -122,15 +122,17 @@ void *check_memory(size_t bytes)
     return memory;
 }
 
-long check_resident(void)
+long check_private_memory(void)
 {
     FILE *status = fopen("/proc/self/status", "r");
     char line[128];
-    long kib = 0;
+    long resident = 0, swapped = 0;
 
-    while (status && fgets(line, sizeof line, status))
-        sscanf(line, "VmRSS: %ld", &kib);
+    while (status && fgets(line, sizeof line, status)) {
+        sscanf(line, "RssAnon: %ld", &resident);
+        sscanf(line, "VmSwap: %ld", &swapped);
+    }
     if (status)
         fclose(status);
-    return kib;
+    return resident + swapped;
 }

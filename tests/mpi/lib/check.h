@@ -51,7 +51,8 @@ bool check_same(const void *data, size_t bytes, MPI_Comm comm);
 /* malloc that gives up with "Bail out!". */
 void *check_memory(size_t bytes);
 
-/* Resident memory of this process in KiB. */
-long check_resident(void);
+/* Memory that this process alone uses, in KiB: anonymous pages, resident or swapped out. Pages of
+ * files and of shared memory are not counted: the system takes them back and they return. */
+long check_private_memory(void);
 
 #endif

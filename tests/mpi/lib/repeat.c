@@ -59,7 +59,7 @@ void repeat_test_again(bool (*run)(MPI_Comm comm, double *total))
 void repeat_test_freed(void)
 {
     bool right = true;
-    long resident[3] = {0};
+    long private[3] = {0};
 
     for (int run = 0; run < 40; run++) {
         MPI_Comm comm = repeat_begin();
@@ -67,10 +67,10 @@ void repeat_test_freed(void)
         right &= repeat_warm_up(comm);
         MPI_Comm_free(&comm);
         if (run == 9 || run == 24 || run == 39)
-            resident[run / 15] = check_resident();
+        private[run / 15] = check_private_memory();
     }
     /* An MPI has memory for messages that come early when the first does, whenever that is. */
-    check(right && (resident[1] < resident[0] + 512 || resident[2] < resident[1] + 512),
+    check(right && (private[1] < private[0] + 512 || private[2] < private[1] + 512),
           "communicators that are freed leave nothing behind");
-    check_note("%ld KiB resident, then %ld and %ld", resident[0], resident[1], resident[2]);
+    check_note("%ld KiB of private memory, then %ld and %ld", private[0], private[1], private[2]);
 }
