@@ -32,7 +32,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
 	tests/unit/rules tests/unit/rules_mistakes \
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values tests/unit/shared_hostile \
-	tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
+	tests/unit/schedule tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
 	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
 	tests/unit/tables tests/unit/topo tests/unit/topo_machine tests/unit/trace tests/unit/watch
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \

@@ -83,10 +83,8 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     return needs;
 }
 
-/* Staging memory that keeps links busy, for two slices of eight. With more, the first encoding and
- * the last decoding take longer, while nothing is on the wire, and so does what goes on inside a
- * node; with less than some MiB, waiting for each other takes longer than all that
- * (bench/results/lab.md). */
+/* Staging memory that is enough, for two slices of eight: with less than some MiB, waiting for each
+ * other takes longer than all that is saved (bench/results/lab.md). */
 static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
 {
     bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
@@ -100,6 +98,21 @@ static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
     return larger(needs_of(schedule, 1, ever).staging / 4, larger(least, peers * rank));
 }
 
+/* The fewest slices that keep links and codec busy side by side, with the plan as it is: on a
+ * single node what goes on is mostly copies in memory. */
+static size_t overlapping(const struct cgx_schedule *schedule)
+{
+    const struct cgx_plan *plan = schedule->plan;
+    const struct cgx_volume volume = {.exact = plan->count * cgx_dtype_size(plan->dtype),
+                                      .encoded = plan->bytes,
+                                      .units = plan->count / plan->unit + 1,
+                                      .elements = plan->count};
+    const struct cgx_arrangement arrangement = {schedule->nodes->nodes, schedule->shards,
+                                                schedule->grid.rows};
+
+    return arrangement.nodes > 1 ? cgx_cost_slices(&schedule->network, &volume, &arrangement) : 1;
+}
+
 /* Slices of which parts have the bytes of UNITS of the widest units: with one none is empty. */
 static size_t most_slices(const struct cgx_schedule *schedule, size_t units)
 {
@@ -109,33 +122,33 @@ static size_t most_slices(const struct cgx_schedule *schedule, size_t units)
     return larger(plan->bytes / larger(bytes, 1), 1);
 }
 
-/* Sets the most slices, those of a plan at its widest, and what they need: the fewest that fit
- * STAGING, or somewhat more. Two units: where another plan has fewer slices than these, for else
- * some would be empty, parts have less than two, and are no larger. */
+/* Sets the most slices, those of a plan at its widest, and what they need: the fewest that overlap
+ * and fit STAGING, or somewhat more. Two units: where another plan has fewer slices than these, for
+ * else some would be empty, parts have less than two, and are no larger. */
 static void reserve(struct cgx_schedule *schedule, size_t staging)
 {
     const size_t most = most_slices(schedule, 2);
 
-    for (size_t slices = 1;;) {
+    for (size_t slices = smaller(overlapping(schedule), most);;) {
         schedule->most_slices = (unsigned)slices;
         schedule->needs = needs_of(schedule, slices, true);
         if (schedule->needs.slots * schedule->needs.staging <= staging || slices >= most)
             return;
-        slices = slices == 1 ? CGX_SLOTS * schedule->needs.staging / staging + 1
-                             : slices + slices / 8 + 1;
+        slices =
+            larger(slices + slices / 8 + 1, slices * CGX_SLOTS * schedule->needs.staging / staging);
         slices = smaller(slices, most);
     }
 }
 
-/* Sets the slices of a plan as it is, to as few as what was reserved has room for and keep links
- * busy, or somewhat more. */
+/* Sets the slices of a plan as it is, to as few as overlap and what was reserved has room for, or
+ * somewhat more. */
 static void fill(struct cgx_schedule *schedule)
 {
     const struct cgx_needs *reserved = &schedule->needs;
     const size_t most = smaller(schedule->most_slices, most_slices(schedule, 1));
     const size_t staging = smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
 
-    for (size_t slices = 1; slices < most; slices += slices / 8 + 1) {
+    for (size_t slices = overlapping(schedule); slices < most; slices += slices / 8 + 1) {
         const struct cgx_needs needs = needs_of(schedule, slices, false);
 
         schedule->slices = (unsigned)slices;
@@ -194,6 +207,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
         .plan = widest,
         .nodes = scheme->nodes,
         .ranks = scheme->nodes->ranks,
+        .network = scheme->network,
         .inner = scheme->inner,
         .cross = scheme->cross == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
     bool at_once = rounds_twice(widest);

@@ -22,7 +22,7 @@ struct cgx_scheme {
     bool watched;                 /* owners say how far the ranks' contributions are apart */
     enum cgx_reduction inner;     /* inside a node: SRA or RING */
     enum cgx_reduction cross;     /* between nodes */
-    struct cgx_network network;   /* where CROSS is AUTO or GRID: between nodes */
+    struct cgx_network network;   /* between nodes */
 };
 
 /* What is the same in every call with one plan on one communicator, and but for plan, slices and
@@ -38,6 +38,7 @@ struct cgx_schedule {
     unsigned ranks;
     unsigned shards;
     struct cgx_node_grid grid;       /* of the nodes */
+    struct cgx_network network;      /* between them */
     enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
     bool raw;                        /* members of a node get elements as they are, to sum them */
     bool bounded;                    /* payloads have overflow bounds (overflow.h) */

@@ -34,6 +34,11 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 /* Of the time without a grid, one part in so many is to be gained by one. */
 #define GRID_GAIN 8
 
+/* The most slices, and what part of the time more of them have to gain: with more there is little
+ * left that does not overlap. */
+#define MOST_SLICES 16
+#define SLICE_GAIN 16
+
 #define SLOW_BITS UINT64_C(10000000000)
 
 struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
@@ -46,7 +51,8 @@ struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
                                 .operation_ns = device ? 10000 : 1000,
                                 .byte_ps = (uint32_t)larger(byte_ps, 1),
                                 .local_byte_ps = device ? 10 : 200,
-                                .element_ps = device ? 32 : 1600};
+                                .element_ps = device ? 32 : 1600,
+                                .one_processor = !device};
 }
 
 struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
@@ -100,22 +106,30 @@ struct way {
     unsigned shared; /* ranks that it is shared by */
 };
 
-/* A reduce-scatter and an allgather of UNITS in BYTES among MEMBERS, of which OWNERS may own some.
- * An owner has a message with each member, and where units are fewer, another member one with each
- * owner. */
-static uint64_t stage(const struct cgx_network *network, const struct way *way, unsigned members,
-                      unsigned owners_most, uint64_t bytes, uint64_t units)
+/* What a call takes, in ns: of the codec, of exchanges, and of their time that of the processor. */
+struct cost {
+    uint64_t codec, exchange, handling;
+};
+
+/* Adds a reduce-scatter and an allgather of UNITS in BYTES among MEMBERS, of which OWNERS may own
+ * some. An owner has a message with each member, and where units are fewer, another member one with
+ * each owner. */
+static void add_stage(struct cost *cost, const struct cgx_network *network, const struct way *way,
+                      unsigned members, unsigned owners_most, uint64_t bytes, uint64_t units)
 {
     uint64_t owners = smaller(owners_most, larger(units, 1));
     uint64_t message = round_up_division(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
     uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
     uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
 
-    return members < 2 ? 0 : 2 * (way->latency_ns + larger(processor, wire));
+    if (members < 2)
+        return;
+    cost->exchange += 2 * (way->latency_ns + larger(processor, wire));
+    cost->handling += 2 * (way->latency_ns > 0 ? processor : larger(processor, wire));
 }
 
-uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
-                             const struct cgx_arrangement *arrangement)
+static struct cost cost_of(const struct cgx_network *network, const struct cgx_volume *volume,
+                           const struct cgx_arrangement *arrangement)
 {
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
     const unsigned rows = arrangement->rows, columns = (unsigned)larger(nodes / rows, 1);
@@ -123,21 +137,57 @@ uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx
     const struct way inside = {0, network->local_byte_ps, 1};
     const struct way between = {network->latency_ns, network->byte_ps, members};
     uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
-    uint64_t time = volume->elements * network->element_ps / 1000;
+    struct cost cost = {.codec = volume->elements * network->element_ps / 1000};
 
     if (members > 1) {
-        time += stage(network, &inside, members, members, bytes, units);
+        add_stage(&cost, network, &inside, members, members, bytes, units);
         bytes = round_up_division(bytes, members);
         units = round_up_division(units, members);
         operations += nodes > 1;
     }
-    time += stage(network, &between, longest, columns, bytes, units);
+    add_stage(&cost, network, &between, longest, columns, bytes, units);
     if (rows > 1) {
-        time += stage(network, &between, rows, rows, round_up_division(bytes, columns),
-                      round_up_division(units, columns));
+        add_stage(&cost, network, &between, rows, rows, round_up_division(bytes, columns),
+                  round_up_division(units, columns));
         operations++;
     }
-    return time + operations * network->operation_ns;
+    cost.codec += operations * network->operation_ns;
+    return cost;
+}
+
+uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
+                             const struct cgx_arrangement *arrangement)
+{
+    struct cost cost = cost_of(network, volume, arrangement);
+
+    return cost.codec + cost.exchange;
+}
+
+/* In SLICES: the first and the last wait for each other's codec and network, those between them for
+ * what takes longer. */
+static uint64_t sliced(const struct cgx_network *network, const struct cgx_volume *volume,
+                       const struct cgx_arrangement *arrangement, unsigned slices)
+{
+    const struct cgx_volume slice = {volume->exact / slices, volume->encoded / slices,
+                                     volume->units / slices, volume->elements / slices};
+    struct cost cost = cost_of(network, &slice, arrangement);
+    uint64_t busy = cost.codec + (network->one_processor ? cost.handling : 0);
+
+    return cost.codec + cost.exchange + (slices - 1) * larger(busy, cost.exchange);
+}
+
+unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
+                         const struct cgx_arrangement *arrangement)
+{
+    uint64_t least = UINT64_MAX;
+    unsigned slices;
+
+    for (slices = 1; slices <= MOST_SLICES; slices++)
+        least = smaller(least, sliced(network, volume, arrangement, slices));
+    slices = 1;
+    while (sliced(network, volume, arrangement, slices) > least + least / SLICE_GAIN)
+        slices++;
+    return slices;
 }
 
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,

@@ -18,6 +18,7 @@ struct cgx_network {
     uint32_t byte_ps;       /* of a node's interface, in each direction */
     uint32_t local_byte_ps; /* between two ranks of a node */
     uint32_t element_ps;    /* of the codec, for each element of a buffer: encode, sum, decode */
+    bool one_processor;     /* the codec's also handles messages, and copies inside a node */
 };
 
 /* A buffer of a call. */
@@ -48,6 +49,12 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 /* In ns: reduce-scatter and allgather of what is encoded, with an owner for each unit at most. */
 uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
                              const struct cgx_arrangement *arrangement);
+
+/* Of the slices that a compressed call is cut into, two of which are under way at a time, one in
+ * the codec and one on the network: the fewest with which it takes hardly more than the least time.
+ */
+unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
+                         const struct cgx_arrangement *arrangement);
 
 /* In ns: that of the encoded bytes at the busiest interface alone. */
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,

@@ -55,6 +55,30 @@ static void test_compressed(void)
     ok(cgx_cost_limit(&plain, &volume, 8, 1) == 140000, "the limit is that of the bytes alone");
 }
 
+static void test_slices(void)
+{
+    const struct cgx_volume tiny = {.encoded = 80, .units = 2, .elements = 1024};
+    const struct cgx_volume large = {
+        .encoded = 800000, .units = 8000, .elements = (uint64_t)1 << 20};
+    const struct cgx_arrangement flat = {8, 1, 1};
+    struct cgx_network network = plain;
+    unsigned apart;
+
+    network.element_ps = 1000;
+    apart = cgx_cost_slices(&network, &large, &flat);
+    ok(apart > 2, "codec and network take about as long: with slices they work side by side");
+    ok(cgx_cost_slices(&network, &tiny, &flat) == 1, "a small call takes its messages' time");
+    network.one_processor = true;
+    network.message_ns = 20000;
+    ok(cgx_cost_slices(&network, &large, &flat) < apart,
+       "where messages take the codec's time there are fewer slices");
+    network = plain;
+    ok(cgx_cost_slices(&network, &large, &flat) == 1, "a codec that takes no time waits for none");
+    network.element_ps = 1000;
+    network.byte_ps = network.latency_ns = network.message_ns = 0;
+    ok(cgx_cost_slices(&network, &large, &flat) == 1, "nor does a network that takes none");
+}
+
 /* Of nodes of MEMBERS on networks of GBIT. */
 static bool is_monotone(const struct cgx_network *network, unsigned nodes, unsigned members)
 {
@@ -123,6 +147,7 @@ int main(void)
     test_volume();
     test_exact();
     test_compressed();
+    test_slices();
     test_networks();
     return done_testing();
 }

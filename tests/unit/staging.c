@@ -198,7 +198,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
     struct cgx_scheme scheme = {.inner =
                                     reduction == CGX_REDUCTION_GRID ? CGX_REDUCTION_SRA : reduction,
                                 .cross = reduction,
-                                .network = {.message_ns = 1}};
+                                .network = cgx_cost_network(UINT64_C(10000000000), false)};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
     struct cgx_schedule schedule;
     int keys[RANKS];
