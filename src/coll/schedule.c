@@ -180,6 +180,13 @@ static bool rounds_twice(const struct cgx_plan *plan)
     return false;
 }
 
+/* Sums of quantised sums that are recalled are taken for overflows far below one of float16
+ * (overflow.h). */
+static bool suspects_sums(const struct cgx_plan *plan)
+{
+    return plan->recalls && plan->dtype == CGX_FLOAT16;
+}
+
 /* In how many rows the nodes of SCHEDULE stand for calls with PLAN, whose slices have the messages
  * of all and at most a quarter of STAGING: in each of two slots, what is sent and what arrives. */
 static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_plan *plan,
@@ -193,8 +200,7 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
 
     if (scheme->cross != CGX_REDUCTION_AUTO && scheme->cross != CGX_REDUCTION_GRID)
         return 1;
-    /* In sums of sums an overflow would be suspected far below it (overflow.h). */
-    if (scheme->cross == CGX_REDUCTION_AUTO && plan->recalls && plan->dtype == CGX_FLOAT16)
+    if (scheme->cross == CGX_REDUCTION_AUTO && suspects_sums(plan))
         return 1;
     return cgx_cost_rows(&scheme->network, &volume, schedule->nodes->nodes, schedule->shards,
                          scheme->cross == CGX_REDUCTION_GRID);
@@ -216,7 +222,8 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
         schedule.nodes = scheme->flat;
         schedule.inner = schedule.cross = CGX_REDUCTION_SRA;
     }
-    schedule.raw = scheme->raw && schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
+    schedule.raw = (scheme->raw || (suspects_sums(widest) && scheme->inner == CGX_REDUCTION_SRA)) &&
+                   schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
     /* Sums that are not compressed would be rounded on the way round a ring. */
     if (schedule.raw)
         schedule.inner = CGX_REDUCTION_SRA;

@@ -43,8 +43,9 @@ static bool is_fragile(const struct unit *unit, size_t first, size_t end, double
     double limit = oracle->scheme.type == ELEMENT_FLOAT16 ? 65520 : 0x1p125;
     bool flat = (oracle->nodes == 1 && !oracle->scheme.ring) ||
                 (oracle->nodes == oracle->ranks && !oracle->cross_ring && !oracle->cross_grid);
-    /* Sums of sums may then be divided by as much, for all that is known of them. */
-    double widest = oracle->history && !flat ? 252 : 1;
+    /* Quantised sums of quantised sums may then be divided by as much, for all that is known. */
+    bool in_turn = oracle->scheme.ring || oracle->cross_ring || oracle->cross_grid;
+    double widest = oracle->history && in_turn ? 252 : 1;
 
     for (size_t i = first; i < end; i++) {
         double reached = unit->magnitude[i];

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a schedule chooses: how many slices. */
+/* What a schedule chooses: how many slices, and whether ranks of a node get elements. */
 #include "coll/schedule.h"
 
 #include "lib/tap.h"
@@ -66,10 +66,35 @@ static void test_slices(void)
     ok(schedule_of(&scene).slices == 1, "nor where the codec takes no time");
 }
 
+static void test_history(void)
+{
+    struct scene scene = {.count = (size_t)1 << 18,
+                          .per_node = 2,
+                          .dtype = CGX_FLOAT16,
+                          .inner = CGX_REDUCTION_SRA,
+                          .cross = CGX_REDUCTION_SRA};
+    struct cgx_schedule schedule = schedule_of(&scene);
+
+    ok(!schedule.raw && schedule.bounded,
+       "ranks of a node get codes, and an overflow is looked for where these are summed twice");
+    scene.history = true;
+    schedule = schedule_of(&scene);
+    ok(schedule.raw && !schedule.bounded,
+       "float16 with a history: they get elements, and no overflow can be hidden");
+    scene.inner = CGX_REDUCTION_RING;
+    schedule = schedule_of(&scene);
+    ok(!schedule.raw && schedule.bounded, "unless they stand in a ring");
+    scene.inner = CGX_REDUCTION_SRA;
+    scene.dtype = CGX_FLOAT32;
+    ok(!schedule_of(&scene).raw,
+       "float32, which no sum of sums comes near the end of, stays codes");
+}
+
 int main(void)
 {
     flat = cgx_nodes_create(NULL, RANKS);
     test_slices();
+    test_history();
     cgx_nodes_free(flat);
     return done_testing();
 }
