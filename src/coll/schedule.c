@@ -39,7 +39,7 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
 
     part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
-    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + cgx_split_widest_unit(plan) +
+    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + cgx_split_widest_unit(plan, ever) +
                  part.pieces * ROUNDING + cgx_split_energies(plan, part.pieces);
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
                      part.units * plan->unit * cgx_dtype_size(plan->dtype);
@@ -113,11 +113,12 @@ static size_t overlapping(const struct cgx_schedule *schedule)
     return arrangement.nodes > 1 ? cgx_cost_slices(&schedule->network, &volume, &arrangement) : 1;
 }
 
-/* Slices of which parts have the bytes of UNITS of the widest units: with one none is empty. */
-static size_t most_slices(const struct cgx_schedule *schedule, size_t units)
+/* Slices of which parts have the bytes of UNITS of the widest units, EVER as in largest_part: with
+ * one none is empty. */
+static size_t most_slices(const struct cgx_schedule *schedule, size_t units, bool ever)
 {
     const struct cgx_plan *plan = schedule->plan;
-    size_t bytes = cgx_schedule_chunks(schedule) * units * cgx_split_widest_unit(plan);
+    size_t bytes = cgx_schedule_chunks(schedule) * units * cgx_split_widest_unit(plan, ever);
 
     return larger(plan->bytes / larger(bytes, 1), 1);
 }
@@ -127,7 +128,7 @@ static size_t most_slices(const struct cgx_schedule *schedule, size_t units)
  * else some would be empty, parts have less than two, and are no larger. */
 static void reserve(struct cgx_schedule *schedule, size_t staging)
 {
-    const size_t most = most_slices(schedule, 2);
+    const size_t most = most_slices(schedule, 2, true);
 
     for (size_t slices = smaller(overlapping(schedule), most);;) {
         schedule->most_slices = (unsigned)slices;
@@ -145,7 +146,7 @@ static void reserve(struct cgx_schedule *schedule, size_t staging)
 static void fill(struct cgx_schedule *schedule)
 {
     const struct cgx_needs *reserved = &schedule->needs;
-    const size_t most = smaller(schedule->most_slices, most_slices(schedule, 1));
+    const size_t most = smaller(schedule->most_slices, most_slices(schedule, 1, false));
     const size_t staging = smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
 
     for (size_t slices = overlapping(schedule); slices < most; slices += slices / 8 + 1) {

@@ -86,36 +86,48 @@ size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range)
     return aligned((range.end - range.first) * (plan->unit / plan->bucket_size) * CGX_BOUND_BYTES);
 }
 
-size_t cgx_split_widest_unit(const struct cgx_plan *plan)
-{
-    return cgx_plan_unit_bytes(plan, CGX_BITS_EXACT) +
-           plan->unit / plan->bucket_size * CGX_BUCKET_HEADER_BYTES;
-}
+/* ---- units ---- */
 
-/* Of SEGMENT in FAMILY as it is or, EVER, at its least width; SIZE_MAX: it cannot have that. */
-static size_t unit_in(const struct cgx_plan *plan, const struct cgx_segment *segment,
-                      enum cgx_family family, bool ever)
+struct unit_bytes {
+    size_t least, widest;
+};
+
+/* Notes what a unit of SEGMENT takes in FAMILY as it is or, EVER, at its least and at its most. */
+static void note_unit(const struct cgx_plan *plan, const struct cgx_segment *segment,
+                      enum cgx_family family, bool ever, struct unit_bytes *bytes)
 {
     const struct cgx_widths widths = cgx_segment_widths(segment, family);
-    unsigned bits = ever && widths.least < widths.bits ? widths.least : widths.bits;
+    unsigned least = ever && widths.least < widths.bits ? widths.least : widths.bits;
+    unsigned most = ever && widths.most > widths.bits ? widths.most : widths.bits;
+    size_t low, high;
 
-    return widths.bits == 0 ? SIZE_MAX : cgx_plan_unit_bytes(plan, cgx_encoding_of(family, bits));
+    if (widths.bits == 0)
+        return;
+    low = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, least));
+    high = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, most));
+    bytes->least = low < bytes->least ? low : bytes->least;
+    bytes->widest = high > bytes->widest ? high : bytes->widest;
+}
+
+static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)
+{
+    struct unit_bytes bytes = {SIZE_MAX, 0};
+
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        for (int family = CGX_FAMILY_MAXMIN; family <= CGX_FAMILY_ROTATED; family++) {
+            if (ever || family == plan->segments[i].family)
+                note_unit(plan, &plan->segments[i], (enum cgx_family)family, ever, &bytes);
+        }
+    }
+    return bytes;
 }
 
 size_t cgx_split_least_unit(const struct cgx_plan *plan, bool ever)
 {
-    size_t least = SIZE_MAX;
+    return units_of(plan, ever).least;
+}
 
-    for (size_t i = 0; i < plan->nsegments; i++) {
-        const struct cgx_segment *segment = &plan->segments[i];
-
-        for (int family = CGX_FAMILY_MAXMIN; family <= CGX_FAMILY_ROTATED; family++) {
-            size_t bytes = ever || family == segment->family
-                               ? unit_in(plan, segment, (enum cgx_family)family, ever)
-                               : SIZE_MAX;
-
-            least = bytes < least ? bytes : least;
-        }
-    }
-    return least;
+size_t cgx_split_widest_unit(const struct cgx_plan *plan, bool ever)
+{
+    return units_of(plan, ever).widest;
 }

@@ -31,10 +31,9 @@ size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces);
 /* ... and the overflow bounds of buckets, where sums of sums need them. */
 size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range);
 
-/* Bytes of the smallest unit that the plan's segments have, or EVER may come to have. */
+/* Bytes of the smallest unit and of the largest that the plan's segments have, or EVER may come to
+ * have. */
 size_t cgx_split_least_unit(const struct cgx_plan *plan, bool ever);
-
-/* Bytes that no unit has more of, whatever its encoding. */
-size_t cgx_split_widest_unit(const struct cgx_plan *plan);
+size_t cgx_split_widest_unit(const struct cgx_plan *plan, bool ever);
 
 #endif
