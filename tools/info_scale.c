@@ -78,7 +78,8 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
     const struct cgx_arrangement arrangement = {
         nodes, job->members, cgx_cost_rows(network, &volume, nodes, job->members, false)};
     uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);
-    uint64_t compressed = cgx_cost_compressed(network, &volume, &arrangement);
+    const unsigned slices = nodes > 1 ? cgx_cost_slices(network, &volume, &arrangement) : 1;
+    uint64_t compressed = cgx_cost_sliced(network, &volume, &arrangement, slices);
     uint64_t limit = cgx_cost_limit(network, &volume, nodes, job->members);
     char how[32] = "SRA";
 

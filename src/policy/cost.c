@@ -163,16 +163,15 @@ uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx
     return cost.codec + cost.exchange;
 }
 
-/* In SLICES: the first and the last wait for each other's codec and network, those between them for
- * what takes longer. */
-static uint64_t sliced(const struct cgx_network *network, const struct cgx_volume *volume,
-                       const struct cgx_arrangement *arrangement, unsigned slices)
+uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_volume *volume,
+                         const struct cgx_arrangement *arrangement, unsigned slices)
 {
     const struct cgx_volume slice = {volume->exact / slices, volume->encoded / slices,
                                      volume->units / slices, volume->elements / slices};
     struct cost cost = cost_of(network, &slice, arrangement);
     uint64_t busy = cost.codec + (network->one_processor ? cost.handling : 0);
 
+    /* A slice passes through both, the others at the pace of what takes longer. */
     return cost.codec + cost.exchange + (slices - 1) * larger(busy, cost.exchange);
 }
 
@@ -183,9 +182,9 @@ unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_vol
     unsigned slices;
 
     for (slices = 1; slices <= MOST_SLICES; slices++)
-        least = smaller(least, sliced(network, volume, arrangement, slices));
+        least = smaller(least, cgx_cost_sliced(network, volume, arrangement, slices));
     slices = 1;
-    while (sliced(network, volume, arrangement, slices) > least + least / SLICE_GAIN)
+    while (cgx_cost_sliced(network, volume, arrangement, slices) > least + least / SLICE_GAIN)
         slices++;
     return slices;
 }

@@ -46,13 +46,17 @@ struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
 uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members);
 
-/* In ns: reduce-scatter and allgather of what is encoded, with an owner for each unit at most. */
+/* In ns: reduce-scatter and allgather of what is encoded, all at once, with an owner for each unit
+ * at most. */
 uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
                              const struct cgx_arrangement *arrangement);
 
-/* Of the slices that a compressed call is cut into, two of which are under way at a time, one in
- * the codec and one on the network: the fewest with which it takes hardly more than the least time.
- */
+/* In ns: the same in SLICES, at least one, two of which are under way at a time, one in the codec
+ * and one on the network. */
+uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_volume *volume,
+                         const struct cgx_arrangement *arrangement, unsigned slices);
+
+/* The fewest slices in which a call takes hardly more than the least time. */
 unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
                          const struct cgx_arrangement *arrangement);
 
