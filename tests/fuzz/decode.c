@@ -10,8 +10,7 @@
 #include "codec/peek.h"
 #include "fuzz/fuzz.h"
 
-/* Most scenes have few elements: they say as much, and take less time. The others have up to 5116.
- */
+/* Most scenes have few elements: they say as much, and take less time. Others have up to 5116. */
 #define FEW 160
 #define SEVERAL 4
 #define STEP 5
