@@ -17,6 +17,7 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static inline void fuzz_require(bool holds, const char *what)
 {
@@ -46,14 +47,26 @@ static inline unsigned fuzz_take(struct fuzz_input *input, unsigned below)
 static inline void *fuzz_block(const struct fuzz_input *input, size_t bytes)
 {
     unsigned char *block = aligned_alloc(16, (bytes + 15) / 16 * 16);
+    size_t have;
 
     fuzz_require(block != NULL, "there is memory");
-    if (input->left == 0)
+    have = input->left < bytes ? input->left : bytes;
+    if (have == 0)
         memset(block, 0, bytes);
-    for (size_t at = 0; input->left > 0 && at < bytes; at += input->left)
-        memcpy(block + at, input->at, bytes - at < input->left ? bytes - at : input->left);
+    else
+        memcpy(block, input->at, have);
+    /* What is there doubles: few steps, however short the input is. */
+    for (size_t more; have > 0 && have < bytes; have += more) {
+        more = have < bytes - have ? have : bytes - have;
+        memcpy(block + have, block, more);
+    }
     return block;
 }
+
+/* Whether these bytes are for check WHICH of those that take turns, from 0 to below OF: costly
+ * ones, that need not be made of every input. It is the same for the same bytes; in replays all
+ * checks have their turn. */
+bool fuzz_has_turn(const uint8_t *data, size_t size, unsigned which, unsigned of);
 
 /* An encoding of either family. */
 unsigned fuzz_encoding(struct fuzz_input *input);

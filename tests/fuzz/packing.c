@@ -11,6 +11,14 @@
 
 #define PIECES 4
 
+/* Most pieces have few elements, up to 224; the others have up to 3329. */
+static size_t take_count(struct fuzz_input *input)
+{
+    unsigned drawn = fuzz_take(input, 256);
+
+    return 1 + (drawn < 224 ? drawn : (drawn - 223) * 104);
+}
+
 /* Some pieces, one after the other with room between some, from an offset other than 0 on. */
 static struct cgx_extent take_extent(struct fuzz_input *input, struct cgx_piece pieces[PIECES])
 {
@@ -24,8 +32,8 @@ static struct cgx_extent take_extent(struct fuzz_input *input, struct cgx_piece 
         unsigned encoding = fuzz_take(input, 16) == 0 ? CGX_BITS_EXACT : fuzz_encoding(input);
 
         extent.end += 16 * fuzz_take(input, 2);
-        pieces[i] = (struct cgx_piece){
-            .count = 1 + fuzz_take(input, 256) * 13, .bits = encoding, .offset = extent.end};
+        pieces[i] =
+            (struct cgx_piece){.count = take_count(input), .bits = encoding, .offset = extent.end};
         extent.end +=
             cgx_piece_layout(pieces[i].count, encoding, extent.bucket_size, CGX_FLOAT16).bytes;
     }
