@@ -12,6 +12,7 @@ libcgxcore_la_SOURCES = \
 	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \
+	src/util/integers.h \
 	src/util/log.c src/util/log.h \
 	src/util/lru.c src/util/lru.h \
 	src/util/names.c src/util/names.h \

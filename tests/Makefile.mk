@@ -38,8 +38,8 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
-	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test tests/unit/scale.test \
-	tests/unit/streams.test tests/unit/supervise.test tests/unit/train_table.test
+	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test \
+	tests/unit/results.test tests/unit/scale.test tests/unit/streams.test tests/unit/supervise.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
@@ -193,6 +193,13 @@ tests_mpi_types_classify_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_find_foreign_LDADD = tests/lib/libtap.la
 tests_mpi_find_none_LDADD = tests/lib/libtap.la
 tests_mpi_find_private_LDADD =
+
+# Not in a library: programs that count messages (traffic.c) would have PMPI_Isend twice.
+call_faults = tests/mpi/lib/call_faults.c tests/mpi/lib/call_faults.h
+tests_mpi_check_SOURCES = tests/mpi/check.c $(call_faults)
+tests_mpi_codec_faults_SOURCES = tests/mpi/codec_faults.c $(call_faults)
+tests_mpi_trace_SOURCES = tests/mpi/trace.c $(call_faults)
+tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 
 # Not in a library, where MPI_Allreduce would be the MPI's own.
 tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi/lib/player.h

@@ -13,22 +13,31 @@ count_results() {
     grep -c "^$1 " "$results" || :
 }
 
-# Shows the results; the last line is for machines.
+# Shows the results, and beneath each failure up to 15 of the lines "# ..." that follow it in $results;
+# the last line is for machines.
 summary() {
     echo
     grep '^SKIP ' "$results" || :
-    grep '^FAIL ' "$results" || :
+    awk '/^FAIL / { print; left = 15; next }
+        !/^#/ { left = 0 }
+        left > 0 { print; left-- }' "$results"
     echo "$(count_results PASS) passed, $(count_results FAIL) failed, $(count_results SKIP) skipped"
     ! grep -q '^FAIL ' "$results" && grep -q '^PASS ' "$results"
 }
 
 # collect_results DIRECTORY: make check leaves a log for each test program, with a line for each
-# result; there is an ERROR where a program crashed or broke off.
+# result; there is an ERROR where a program crashed or broke off. What it says of a failure follows.
 collect_results() {
     find "$1" -name '*.trs' | sort | while read -r file; do
         test=${file#"$1/"}
         test=${test%.trs}
-        sed -n "s!^\(PASS\|SKIP\): \(${test}[. ].*\)!\1 \2!p
-            s!^\(FAIL\|ERROR\|XFAIL\|XPASS\): \(${test}[. ].*\)!FAIL \2!p" "${file%.trs}.log"
+        sed -n ":line
+            s!^\(PASS\|SKIP\): \(${test}[. ].*\)!\1 \2!p; t
+            s!^\(FAIL\|ERROR\|XFAIL\|XPASS\): \(${test}[. ].*\)!FAIL \2!p; t failed
+            b
+            :failed
+            n
+            /^#/{ p; b failed }
+            b line" "${file%.trs}.log"
     done
 }

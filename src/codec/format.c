@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "util/integers.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the format is stored as it is in memory");
@@ -47,11 +48,6 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
     return CGX_OK;
 }
 
-static size_t round_up(size_t value, size_t multiple)
-{
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype)
 {
@@ -61,10 +57,10 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
     layout.buckets = cgx_bucket_count(count, cgx_encoding_bucket(encoding, bucket_size));
     layout.elements = cgx_codes_padded(count);
     if (cgx_encoding_is_exact(encoding)) {
-        layout.bytes = round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
+        layout.bytes = cgx_round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
         return layout;
     }
-    layout.bytes = round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
+    layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
     layout.plane[0] = layout.bytes;
     if (cgx_encoding_is_rotated(encoding)) {
         layout.elements = layout.buckets * CGX_ROTATED_BUCKET;
@@ -75,7 +71,7 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
     for (int i = 0; i < CGX_PLANES; i++) {
         layout.plane[i] = layout.bytes;
         layout.bytes +=
-            round_up(layout.elements / 8 * cgx_plane_width(width, i), CGX_PIECE_ALIGNMENT);
+            cgx_round_up(layout.elements / 8 * cgx_plane_width(width, i), CGX_PIECE_ALIGNMENT);
     }
     return layout;
 }

@@ -4,6 +4,7 @@
 #include "coll/residuals.h"
 
 #include "coll/split.h"
+#include "util/integers.h"
 
 /* Elements that regions begin at multiples of. */
 #define ALIGNMENT 64
@@ -15,7 +16,7 @@ struct span {
 
 static size_t length(struct span span)
 {
-    return (span.end - span.first + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return cgx_round_up(span.end - span.first, ALIGNMENT);
 }
 
 /* Chunks FIRST to LAST. */

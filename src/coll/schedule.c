@@ -8,16 +8,7 @@
 #include "coll/split.h"
 #include "coll/watch.h"
 #include "util/hash.h"
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#include "util/integers.h"
 
 /* A message with a part of a slice: what it has at the most. */
 struct part {
@@ -67,7 +58,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
                               .blocks = chunks + 2 * schedule->shards + grid->columns,
                               .sources = longest + grid->rows + most,
                               .packed = part.bytes * chunks,
-                              .transfers = 2 * larger(larger(longest, grid->rows), most)};
+                              .transfers = 2 * cgx_larger(cgx_larger(longest, grid->rows), most)};
 
     needs.staging =
         part.bytes * (chunks + cgx_schedule_kept(schedule->cross, longest) * grid->rows +
@@ -95,7 +86,7 @@ static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
                        ? schedule->ranks
                        : (cgx_node_grid_longest(grid) + grid->rows) * schedule->nodes->most;
 
-    return larger(needs_of(schedule, 1, ever).staging / 4, larger(least, peers * rank));
+    return cgx_larger(needs_of(schedule, 1, ever).staging / 4, cgx_larger(least, peers * rank));
 }
 
 /* The fewest slices that keep links and codec busy side by side, with the plan as it is: on a
@@ -120,7 +111,7 @@ static size_t most_slices(const struct cgx_schedule *schedule, size_t units, boo
     const struct cgx_plan *plan = schedule->plan;
     size_t bytes = cgx_schedule_chunks(schedule) * units * cgx_split_widest_unit(plan, ever);
 
-    return larger(plan->bytes / larger(bytes, 1), 1);
+    return cgx_larger(plan->bytes / cgx_larger(bytes, 1), 1);
 }
 
 /* Sets the most slices, those of a plan at its widest, and what they need: the fewest that overlap
@@ -130,14 +121,14 @@ static void reserve(struct cgx_schedule *schedule, size_t staging)
 {
     const size_t most = most_slices(schedule, 2, true);
 
-    for (size_t slices = smaller(overlapping(schedule), most);;) {
+    for (size_t slices = cgx_smaller(overlapping(schedule), most);;) {
         schedule->most_slices = (unsigned)slices;
         schedule->needs = needs_of(schedule, slices, true);
         if (schedule->needs.slots * schedule->needs.staging <= staging || slices >= most)
             return;
-        slices =
-            larger(slices + slices / 8 + 1, slices * CGX_SLOTS * schedule->needs.staging / staging);
-        slices = smaller(slices, most);
+        slices = cgx_larger(slices + slices / 8 + 1,
+                            slices * CGX_SLOTS * schedule->needs.staging / staging);
+        slices = cgx_smaller(slices, most);
     }
 }
 
@@ -146,8 +137,9 @@ static void reserve(struct cgx_schedule *schedule, size_t staging)
 static void fill(struct cgx_schedule *schedule)
 {
     const struct cgx_needs *reserved = &schedule->needs;
-    const size_t most = smaller(schedule->most_slices, most_slices(schedule, 1, false));
-    const size_t staging = smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
+    const size_t most = cgx_smaller(schedule->most_slices, most_slices(schedule, 1, false));
+    const size_t staging =
+        cgx_smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
 
     for (size_t slices = overlapping(schedule); slices < most; slices += slices / 8 + 1) {
         const struct cgx_needs needs = needs_of(schedule, slices, false);
@@ -193,7 +185,7 @@ static bool suspects_sums(const struct cgx_plan *plan)
 static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_plan *plan,
                          const struct cgx_scheme *scheme, size_t staging)
 {
-    const size_t slices = larger(plan->bytes / larger(staging / 4, 1), 1);
+    const size_t slices = cgx_larger(plan->bytes / cgx_larger(staging / 4, 1), 1);
     const struct cgx_volume volume = {.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
                                       .encoded = plan->bytes / slices,
                                       .units = plan->count / slices / plan->unit + 1,
@@ -233,7 +225,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
     schedule.bounded = cgx_overflow_needed(&schedule);
     schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
-    reserve(&schedule, smaller(staging, pipelined(&schedule, true)));
+    reserve(&schedule, cgx_smaller(staging, pipelined(&schedule, true)));
     cgx_coll_follow(&schedule, plan);
     return schedule;
 }

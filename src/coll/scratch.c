@@ -7,26 +7,22 @@
 #include <string.h>
 
 #include "coll/slice.h"
+#include "util/integers.h"
 #include "util/pages.h"
 
 /* Memory is pinned by pages, which must not be shared with other memory. */
 #define PAGE 4096
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b)
 {
-    return (struct cgx_needs){.slots = larger(a->slots, b->slots),
-                              .staging = larger(a->staging, b->staging),
-                              .pieces = larger(a->pieces, b->pieces),
-                              .blocks = larger(a->blocks, b->blocks),
-                              .shown = larger(a->shown, b->shown),
-                              .sources = larger(a->sources, b->sources),
-                              .packed = larger(a->packed, b->packed),
-                              .transfers = larger(a->transfers, b->transfers)};
+    return (struct cgx_needs){.slots = cgx_larger(a->slots, b->slots),
+                              .staging = cgx_larger(a->staging, b->staging),
+                              .pieces = cgx_larger(a->pieces, b->pieces),
+                              .blocks = cgx_larger(a->blocks, b->blocks),
+                              .shown = cgx_larger(a->shown, b->shown),
+                              .sources = cgx_larger(a->sources, b->sources),
+                              .packed = cgx_larger(a->packed, b->packed),
+                              .transfers = cgx_larger(a->transfers, b->transfers)};
 }
 
 bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
@@ -39,7 +35,7 @@ bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
 /* Of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
-    return (scratch->holds.staging + PAGE - 1) / PAGE * PAGE;
+    return cgx_round_up(scratch->holds.staging, PAGE);
 }
 
 void cgx_scratch_release(struct cgx_scratch *scratch)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "util/cookie.h"
+#include "util/integers.h"
 #include "util/pages.h"
 
 #define PAGE 4096
@@ -41,7 +42,7 @@ struct front {
 
 static size_t whole_pages(size_t bytes)
 {
-    return (bytes + PAGE - 1) / PAGE * PAGE;
+    return cgx_round_up(bytes, PAGE);
 }
 
 static size_t front_bytes(unsigned local_peers)

@@ -4,11 +4,7 @@
 #include "coll/split.h"
 
 #include "codec/encoding.h"
-
-static size_t round_up_division(size_t value, size_t divisor)
-{
-    return value / divisor + (value % divisor != 0);
-}
+#include "util/integers.h"
 
 /* The first unit before which at least NUMERATOR / DENOMINATOR of the encoded bytes lie, every
  * unit counted as whole. */
@@ -31,8 +27,8 @@ static size_t unit_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t 
     }
     segment = &plan->segments[low];
     return segment->first / plan->unit +
-           round_up_division(target - segment->before,
-                             cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)));
+           cgx_divide_up(target - segment->before,
+                         cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)));
 }
 
 struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
@@ -73,7 +69,7 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
 
 static size_t aligned(size_t bytes)
 {
-    return round_up_division(bytes, CGX_PIECE_ALIGNMENT) * CGX_PIECE_ALIGNMENT;
+    return cgx_round_up(bytes, CGX_PIECE_ALIGNMENT);
 }
 
 size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces)

@@ -16,14 +16,10 @@
 #include "mpi/errors.h"
 #include "observe/stats.h"
 #include "util/float_state.h"
+#include "util/integers.h"
 #include "util/log.h"
 
 /* ---- what a call needs ---- */
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 /* Whether calls of KIND, which did go from device to device, may again. */
 static bool is_apart_for_long(const struct cgx_kind *kind)
@@ -64,7 +60,7 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
     if (!planned)
         return false;
     wanted->plan =
-        larger(state->held.plan, cgx_plan_most_bytes(&recurring->override, (size_t)most));
+        cgx_larger(state->held.plan, cgx_plan_most_bytes(&recurring->override, (size_t)most));
     wanted->needs = cgx_needs_most(&planned->schedule.needs, &state->held.needs);
     if (state->held.needs.slots == 0 || cgx_needs_fit(&wanted->needs, &state->held.needs))
         return true;

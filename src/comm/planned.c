@@ -9,6 +9,7 @@
 
 #include "comm/nodes.h"
 #include "mpi/config.h"
+#include "util/integers.h"
 #include "util/lru.h"
 
 struct cgx_planned_calls {
@@ -119,7 +120,7 @@ bool cgx_planned_reserve(struct cgx_comm *state, size_t bytes)
     const size_t alignment = _Alignof(max_align_t);
     void *larger;
 
-    bytes = (bytes + alignment - 1) / alignment * alignment;
+    bytes = cgx_round_up(bytes, alignment);
     if (bytes <= table->reserved)
         return true;
     larger = malloc(2 * bytes);

@@ -11,6 +11,7 @@
 #include "cuda/driver.h"
 #include "cuda/numa.h"
 #include "cuda/pin.h"
+#include "util/integers.h"
 #include "util/pages.h"
 
 /* Blocks are of few different sizes, and whole pages. */
@@ -92,7 +93,7 @@ static struct block *create(size_t bytes)
 
     if (!block)
         return NULL;
-    block->bytes = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES * GRAIN_BYTES;
+    block->bytes = cgx_round_up(bytes, GRAIN_BYTES);
     if (block->bytes >= bytes)
         block->memory = cgx_pages_map(block->bytes, -1);
     if (!block->memory) {

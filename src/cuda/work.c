@@ -9,6 +9,7 @@
 #include "cuda/kernels.h"
 #include "cuda/numa.h"
 #include "cuda/pin.h"
+#include "util/integers.h"
 #include "util/pages.h"
 
 /* Kernels of a slot write their status here; a cache line keeps the processor's others out. */
@@ -17,16 +18,6 @@
 #define ALIGNMENT 256 /* of parts of device memory */
 
 const char cgx_cuda_backend_name[] = "cuda";
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static size_t round_up(size_t bytes, size_t multiple)
-{
-    return (bytes + multiple - 1) / multiple * multiple;
-}
 
 enum cgx_status cgx_cuda_work_enter(const struct cgx_cuda_work *work)
 {
@@ -96,7 +87,7 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots
     CUdeviceptr there;
     enum cgx_status status;
 
-    work->control_bytes = round_up(slots * CGX_OPERATIONS * each, PAGE);
+    work->control_bytes = cgx_round_up(slots * CGX_OPERATIONS * each, PAGE);
     status = get_control(work);
     if (status != CGX_OK)
         return status;
@@ -124,7 +115,8 @@ static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned slots)
 static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cgx_area *area,
                                      unsigned slots)
 {
-    size_t mirror = round_up(area->bytes, PAGE), table = round_up(work->table_bytes, ALIGNMENT);
+    size_t mirror = cgx_round_up(area->bytes, PAGE),
+           table = cgx_round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
     size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
     enum cgx_status status = cgx_exported_take(work->context, bytes, area->offered, &work->memory);
@@ -148,7 +140,7 @@ static void pin_staging(struct cgx_cuda_slot *slot, size_t bytes)
 {
     CUresult code;
 
-    bytes = round_up(bytes, PAGE);
+    bytes = cgx_round_up(bytes, PAGE);
     cgx_cuda_bind_numa(slot->host, bytes);
     code = cgx_cuda_pin(slot->host, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
     slot->registered = cgx_cuda_status(code, "cuMemHostRegister") == CGX_OK;
@@ -166,10 +158,10 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
 
     memset(work, 0, sizeof *work);
     work->context = context;
-    work->table_bytes = round_up(area->sources * sizeof(CUdeviceptr), 16) +
-                        round_up(larger(area->pieces * sizeof(struct cgx_kernel_piece),
-                                        area->shown * sizeof(struct cgx_kernel_range)),
-                                 STATUS_BYTES);
+    work->table_bytes = cgx_round_up(area->sources * sizeof(CUdeviceptr), 16) +
+                        cgx_round_up(cgx_larger(area->pieces * sizeof(struct cgx_kernel_piece),
+                                                area->shown * sizeof(struct cgx_kernel_range)),
+                                     STATUS_BYTES);
     work->sources = area->sources;
     for (; slots < CGX_SLOTS && area->staging[slots]; slots++)
         work->slots[slots].host = area->staging[slots];

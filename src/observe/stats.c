@@ -185,9 +185,14 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- calls ---- */
 
-double cgx_stats_clock(const struct cgx_stats *stats)
+int64_t cgx_stats_clock(const struct cgx_stats *stats)
 {
-    return stats ? 1e-9 * (double)cgx_trace_clock() : 0;
+    return stats ? cgx_trace_clock() : 0;
+}
+
+double cgx_stats_seconds(const struct cgx_stats *stats, int64_t begun)
+{
+    return stats ? 1e-9 * (double)(cgx_trace_clock_since(begun) - begun) : 0;
 }
 
 /* Of all elements at BITS; max-min quantisation stands for both families. */

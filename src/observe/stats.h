@@ -144,8 +144,11 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* Seconds of some clock, for durations; 0 where STATS is NULL. */
-double cgx_stats_clock(const struct cgx_stats *stats);
+/* Nanoseconds of some clock, for durations; 0 where STATS is NULL. */
+int64_t cgx_stats_clock(const struct cgx_stats *stats);
+
+/* Seconds since it was BEGUN, at least 0; 0 where STATS is NULL. */
+double cgx_stats_seconds(const struct cgx_stats *stats, int64_t begun);
 
 /* A call that was run as COLL, in SECONDS. KEY has position and rule both. */
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,

@@ -120,7 +120,7 @@ static int compare_clocks(struct cgx_timeline_rank *rank)
         code = move(SEND, &sent, sizeof sent, rank->rank);
         if (code == CGX_MPI_SUCCESS)
             code = move(RECEIVE, &there, sizeof there, rank->rank);
-        back = cgx_trace_clock();
+        back = cgx_trace_clock_since(sent);
         if (back - sent >= shortest)
             continue;
         shortest = back - sent;

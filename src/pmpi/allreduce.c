@@ -125,8 +125,8 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     struct cgx_check *check;
     struct cgx_checked checked;
     enum cgx_outcome outcome;
-    double begun, seconds;
-    int64_t time;
+    int64_t begun, time;
+    double seconds;
 
     if (cgx_check_begin(coll, &check) != CGX_MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
@@ -134,7 +134,7 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     time = cgx_trace_now();
     outcome = cgx_coll_run(coll);
     cgx_timeline_compressed(time, coll, outcome);
-    seconds = cgx_stats_clock(state->stats) - begun;
+    seconds = cgx_stats_seconds(state->stats, begun);
     if (cgx_check_end(check, outcome, &checked) != CGX_MPI_SUCCESS)
         outcome = CGX_OUTCOME_BROKEN;
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);

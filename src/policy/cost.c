@@ -4,21 +4,7 @@
 #include "policy/cost.h"
 
 #include "codec/format.h"
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t round_up_division(uint64_t value, uint64_t divisor)
-{
-    return value / divisor + (value % divisor != 0);
-}
+#include "util/integers.h"
 
 static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 {
@@ -44,12 +30,12 @@ static uint64_t ns(uint64_t bytes, uint32_t byte_ps)
 struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
 {
     const bool slow = bits_per_second <= SLOW_BITS;
-    const uint64_t byte_ps = UINT64_C(8000000000000) / larger(bits_per_second, 8000);
+    const uint64_t byte_ps = UINT64_C(8000000000000) / cgx_larger(bits_per_second, 8000);
 
     return (struct cgx_network){.latency_ns = slow ? 50000 : 2000,
                                 .message_ns = slow ? 10000 : 700,
                                 .operation_ns = device ? 10000 : 1000,
-                                .byte_ps = (uint32_t)larger(byte_ps, 1),
+                                .byte_ps = (uint32_t)cgx_larger(byte_ps, 1),
                                 .local_byte_ps = device ? 10 : 200,
                                 .element_ps = device ? 32 : 1600,
                                 .one_processor = !device};
@@ -58,7 +44,7 @@ struct cgx_network cgx_cost_network(uint64_t bits_per_second, bool device)
 struct cgx_volume cgx_cost_volume(uint64_t count, unsigned size, unsigned bits,
                                   unsigned bucket_size)
 {
-    const uint64_t buckets = round_up_division(count, bucket_size);
+    const uint64_t buckets = cgx_divide_up(count, bucket_size);
 
     return (struct cgx_volume){.exact = count * size,
                                .encoded = count * bits / 8 + buckets * CGX_BUCKET_HEADER_BYTES,
@@ -80,7 +66,7 @@ static unsigned steps_of(unsigned members)
 /* Of the bytes, what one of MEMBERS sends and receives in a reduce-scatter or an allgather. */
 static uint64_t share(uint64_t bytes, uint64_t members)
 {
-    return bytes - bytes / larger(members, 1);
+    return bytes - bytes / cgx_larger(members, 1);
 }
 
 uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -95,7 +81,7 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
     uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
 
     /* A ring moves the bytes of halving in more steps. */
-    return inside + smaller(doubling, halving);
+    return inside + cgx_smaller(doubling, halving);
 }
 
 /* ---- compressed ---- */
@@ -117,23 +103,23 @@ struct cost {
 static void add_stage(struct cost *cost, const struct cgx_network *network, const struct way *way,
                       unsigned members, unsigned owners_most, uint64_t bytes, uint64_t units)
 {
-    uint64_t owners = smaller(owners_most, larger(units, 1));
-    uint64_t message = round_up_division(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
+    uint64_t owners = cgx_smaller(owners_most, cgx_larger(units, 1));
+    uint64_t message = cgx_divide_up(bytes, owners) + CGX_MESSAGE_HEADER_BYTES;
     uint64_t processor = (members - 1) * (uint64_t)network->message_ns;
     uint64_t wire = ns((members - 1) * message * way->shared, way->byte_ps);
 
     if (members < 2)
         return;
-    cost->exchange += 2 * (way->latency_ns + larger(processor, wire));
-    cost->handling += 2 * (way->latency_ns > 0 ? processor : larger(processor, wire));
+    cost->exchange += 2 * (way->latency_ns + cgx_larger(processor, wire));
+    cost->handling += 2 * (way->latency_ns > 0 ? processor : cgx_larger(processor, wire));
 }
 
 static struct cost cost_of(const struct cgx_network *network, const struct cgx_volume *volume,
                            const struct cgx_arrangement *arrangement)
 {
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
-    const unsigned rows = arrangement->rows, columns = (unsigned)larger(nodes / rows, 1);
-    const unsigned longest = (unsigned)round_up_division(nodes, rows);
+    const unsigned rows = arrangement->rows, columns = (unsigned)cgx_larger(nodes / rows, 1);
+    const unsigned longest = (unsigned)cgx_divide_up(nodes, rows);
     const struct way inside = {0, network->local_byte_ps, 1};
     const struct way between = {network->latency_ns, network->byte_ps, members};
     uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
@@ -141,14 +127,14 @@ static struct cost cost_of(const struct cgx_network *network, const struct cgx_v
 
     if (members > 1) {
         add_stage(&cost, network, &inside, members, members, bytes, units);
-        bytes = round_up_division(bytes, members);
-        units = round_up_division(units, members);
+        bytes = cgx_divide_up(bytes, members);
+        units = cgx_divide_up(units, members);
         operations += nodes > 1;
     }
     add_stage(&cost, network, &between, longest, columns, bytes, units);
     if (rows > 1) {
-        add_stage(&cost, network, &between, rows, rows, round_up_division(bytes, columns),
-                  round_up_division(units, columns));
+        add_stage(&cost, network, &between, rows, rows, cgx_divide_up(bytes, columns),
+                  cgx_divide_up(units, columns));
         operations++;
     }
     cost.codec += operations * network->operation_ns;
@@ -172,7 +158,7 @@ uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_vol
     uint64_t busy = cost.codec + (network->one_processor ? cost.handling : 0);
 
     /* A slice passes through both, the others at the pace of what takes longer. */
-    return cost.codec + cost.exchange + (slices - 1) * larger(busy, cost.exchange);
+    return cost.codec + cost.exchange + (slices - 1) * cgx_larger(busy, cost.exchange);
 }
 
 unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -182,7 +168,7 @@ unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_vol
     unsigned slices;
 
     for (slices = 1; slices <= MOST_SLICES; slices++)
-        least = smaller(least, cgx_cost_sliced(network, volume, arrangement, slices));
+        least = cgx_smaller(least, cgx_cost_sliced(network, volume, arrangement, slices));
     slices = 1;
     while (cgx_cost_sliced(network, volume, arrangement, slices) > least + least / SLICE_GAIN)
         slices++;

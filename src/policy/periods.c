@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "util/integers.h"
+
 /* The shortest period that is too long for a layer, and for one of diverse sums. */
 #define LONG 33
 #define LONG_DIVERSE 13
@@ -36,11 +38,6 @@
 
 /* Large sums per small one where buckets are summed: biases and norms are within them. */
 #define BUCKETS 8
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- history ---- */
 
@@ -92,7 +89,7 @@ static void match_periods(struct cgx_history *history, size_t longest)
         size_t n = 0;
 
         if (p < right)
-            n = min_size(history->match[p - left], right - p);
+            n = cgx_smaller(history->match[p - left], right - p);
         while (p + n < history->length &&
                cgx_history_ago(history, n) == cgx_history_ago(history, p + n))
             n++;
@@ -142,7 +139,8 @@ static struct cgx_period describe(const struct cgx_history *history, size_t leng
 
 static bool all_differ(const struct cgx_period *period)
 {
-    return period->length >= 3 && period->distinct >= min_size(period->length, CGX_PERIOD_DIVERSE);
+    return period->length >= 3 &&
+           period->distinct >= cgx_smaller(period->length, CGX_PERIOD_DIVERSE);
 }
 
 bool cgx_period_is_rich(const struct cgx_period *period)
@@ -192,7 +190,7 @@ static bool has_held(const struct cgx_period *period, size_t steps)
 {
     const size_t remembered = CGX_HISTORY_MOST - CGX_HISTORY_PART;
 
-    return period->run >= min_size(steps * period->length, remembered);
+    return period->run >= cgx_smaller(steps * period->length, remembered);
 }
 
 static bool is_step(const struct cgx_history *history, const struct cgx_sums *sums,
@@ -210,8 +208,8 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
             return repeats >= LAYERS_CLOSED;
         explained = (size_t)warmup * EXPLAINED_STEP;
         if (all_differ(period))
-            explained = min_size(explained, EXPLAINED_DISTINCT);
-        return period->run >= min_size(explained, CGX_STEP_LONGEST);
+            explained = cgx_smaller(explained, EXPLAINED_DISTINCT);
+        return period->run >= cgx_smaller(explained, CGX_STEP_LONGEST);
     }
     if (period->distinct == CGX_PERIOD_DIVERSE && (period->length >= LONG_DIVERSE || period->fused))
         return repeats >= 3 && has_held(period, (size_t)warmup + 1);
@@ -223,7 +221,7 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
 struct cgx_period cgx_period_find(struct cgx_history *history, const struct cgx_sums *sums,
                                   unsigned warmup)
 {
-    size_t longest = min_size(history->length / 2, CGX_STEP_LONGEST);
+    size_t longest = cgx_smaller(history->length / 2, CGX_STEP_LONGEST);
     size_t explained = warmup > 0 ? 0 : LEARNT - 1;
     struct cgx_period found = {0};
 

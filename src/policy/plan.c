@@ -9,6 +9,7 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "util/hash.h"
+#include "util/integers.h"
 
 /* Where the family is chosen no fewer bits are unless somebody says so. */
 #define AUTO_LEAST 3
@@ -212,7 +213,7 @@ static void append_layers(struct cgx_plan *plan, const struct cgx_settings *sett
         size_t first = element / unit * unit, stop;
 
         element += layer->count;
-        stop = (element + unit - 1) / unit * unit;
+        stop = cgx_round_up(element, unit);
         append_layer(plan,
                      layer->bits == 0
                          ? widths

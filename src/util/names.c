@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/integers.h"
 #include "util/parse.h"
 
 #define PREFIX "CGX_"
@@ -28,11 +29,6 @@ static const struct retired {
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.
  * A has LENGTH characters, both are shorter than NAME_BYTES. */
 static size_t distance(const char *a, size_t length, const char *b)
@@ -51,7 +47,7 @@ static size_t distance(const char *a, size_t length, const char *b)
             size_t replaced = diagonal + differ;
 
             diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
+            row[j + 1] = cgx_smaller(replaced, cgx_smaller(row[j], row[j + 1]) + 1);
         }
     }
     return row[width];
@@ -109,7 +105,7 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
             return true;
         }
     }
-    snprintf(name, sizeof name, "%.*s", (int)least(length, NAME_BYTES), entry);
+    snprintf(name, sizeof name, "%.*s", (int)cgx_smaller(length, NAME_BYTES), entry);
     cgx_printable(name, shown);
     meant = nearest(entry, length, known);
     if (meant)

@@ -31,6 +31,13 @@ int64_t cgx_trace_clock(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t cgx_trace_clock_since(int64_t begun)
+{
+    int64_t now = cgx_trace_clock();
+
+    return now > begun ? now : begun;
+}
+
 /* Threads are numbered from 1 on here: 0 is one that has no number yet. */
 static uint16_t this_thread(void)
 {
@@ -49,7 +56,7 @@ void cgx_trace_record(struct cgx_trace_event event)
 
     if (!events)
         return;
-    event.end = cgx_trace_clock();
+    event.end = cgx_trace_clock_since(event.begin);
     event.thread = this_thread();
     place = atomic_fetch_add_explicit(&came, 1, memory_order_relaxed);
     if (place < CGX_TRACE_EVENTS)

@@ -59,6 +59,10 @@ const struct cgx_trace_event *cgx_trace_end(size_t *kept, uint64_t *dropped);
 /* Nanoseconds of CLOCK_MONOTONIC. */
 int64_t cgx_trace_clock(void);
 
+/* The end of what began at BEGUN and ends now: BEGUN itself where the clock has gone backwards, so
+ * that no duration is negative. */
+int64_t cgx_trace_clock_since(int64_t begun);
+
 /* Keeps EVENT as one of this thread that ends now. */
 void cgx_trace_record(struct cgx_trace_event event);
 

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/call_faults.h"
 #include "lib/check.h"
 #include "lib/data.h"
 
@@ -51,38 +52,6 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
     if (!mpi)
         mpi = (__typeof__(mpi))dlsym(RTLD_NEXT, "PMPI_Allreduce");
     return mpi(sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-static const char *failing = "";
-static int left; /* calls until the one that fails; 0: none will */
-
-static bool fails(const char *call)
-{
-    return left > 0 && strcmp(call, failing) == 0 && --left == 0;
-}
-
-int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
-               MPI_Comm comm, MPI_Request *request)
-{
-    if (fails("isend"))
-        return MPI_ERR_OTHER;
-    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
-}
-
-int PMPI_Irecv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-               MPI_Request *request)
-{
-    if (fails("irecv"))
-        return MPI_ERR_OTHER;
-    return MPI_Irecv(buffer, count, datatype, source, tag, comm, request);
-}
-
-int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
-                  MPI_Status *statuses)
-{
-    if (fails("testsome"))
-        return MPI_ERR_OTHER;
-    return MPI_Testsome(count, requests, outcount, indices, statuses);
 }
 
 static bool take_sums(MPI_Comm comm, unsigned calls, int count)
@@ -158,10 +127,8 @@ int main(int argc, char **argv)
     check(good, "all calls succeed");
     good = strcmp(what, "late") != 0 || check_rank == 0 || pass_message();
     lost = strcmp(what, "lost") == 0;
-    if (argc > 6 && atoi(argv[6]) == check_rank) {
-        failing = argv[4];
-        left = atoi(argv[5]);
-    }
+    if (argc > 6 && atoi(argv[6]) == check_rank)
+        call_faults_set(argv[4], atoi(argv[5]));
     code = check_end();
     return good ? code : 1;
 }

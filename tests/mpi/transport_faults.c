@@ -9,52 +9,13 @@
  * reported an error, "end" at the end.
  */
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <mpi.h>
 
-static atomic_int left; /* calls until the one that fails; 0: none will */
-static const char *what = "";
-
-static int fails(const char *call)
-{
-    return strcmp(call, what) == 0 && left > 0 && --left == 0;
-}
-
-int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
-               MPI_Comm comm, MPI_Request *request)
-{
-    if (fails("isend"))
-        return MPI_ERR_OTHER;
-    return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
-}
-
-int PMPI_Irecv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-               MPI_Request *request)
-{
-    if (fails("irecv"))
-        return MPI_ERR_OTHER;
-    return MPI_Irecv(buffer, count, datatype, source, tag, comm, request);
-}
-
-int PMPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices,
-                  MPI_Status *statuses)
-{
-    if (fails("testsome"))
-        return MPI_ERR_OTHER;
-    return MPI_Testsome(count, requests, outcount, indices, statuses);
-}
-
-int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
-{
-    if (fails("allgather"))
-        return MPI_ERR_OTHER;
-    return MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+#include "lib/call_faults.h"
 
 /* A sum of ones, which is exact whatever the width. */
 static int sum_is_wrong(MPI_Comm comm, float *buffer, int count, int size, int *code)
@@ -78,9 +39,9 @@ int main(int argc, char **argv)
     MPI_Comm twin; /* of the same processes */
     float *buffer = malloc((size_t)count * sizeof(float));
     char name[4096];
+    const char *what = argv[1];
     FILE *notes;
 
-    what = argv[1];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -93,11 +54,11 @@ int main(int argc, char **argv)
     sum_is_wrong(twin, buffer, count, size, &other);
     for (int i = 0; i < 3 && code == MPI_SUCCESS; i++) {
         if (i == (strcmp(what, "allgather") == 0 ? 0 : 1) && rank == faulty)
-            left = nth;
+            call_faults_set(what, nth);
         if (sum_is_wrong(MPI_COMM_WORLD, buffer, count, size, &code))
             fputs("wrong\n", notes);
     }
-    if (left > 0)
+    if (call_faults_expected())
         fputs("no fault\n", notes);
     if (code != MPI_SUCCESS) {
         fputs("error\n", notes);

@@ -8,13 +8,9 @@
 
 #include "coll/coll.h"
 #include "lib/tap.h"
+#include "util/integers.h"
 
 static const struct cgx_settings fixed = {.bits = 4, .bucket_size = 512};
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* A plan of NSEGMENTS segments of SEGMENT buckets, widths in turn from 1 to 8, and a last bucket of
  * TAIL elements. */
@@ -58,7 +54,7 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
                     return false;
                 element += pieces[i].count;
             }
-            if (element != least(range.end * plan->bucket_size, plan->count))
+            if (element != cgx_smaller(range.end * plan->bucket_size, plan->count))
                 return false;
             bucket = range.end;
         }
@@ -130,7 +126,7 @@ static void test_balance(void)
             cgx_split_pieces(plan, cgx_split_part(plan, ranks, rank, 1, 0), 0, NULL, &bytes);
 
             most = bytes > most ? bytes : most;
-            fewest = least(fewest, bytes);
+            fewest = cgx_smaller(fewest, bytes);
         }
         /* A bucket of 8 bits, and the rounding of slices and headers to 16 bytes. */
         balanced = balanced && most - fewest <= 68 + 16 * 4 * (40 / ranks + 2);

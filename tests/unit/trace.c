@@ -39,14 +39,17 @@ static void test_order(void)
     record(CGX_TRACE_ENCODE, 10, 20);
     record(CGX_TRACE_SLICE, 10, 30);
     record(CGX_TRACE_CALL, 10, 30);
+    record(CGX_TRACE_SLICE, 60, 55);
     events = cgx_trace_end(&kept, &dropped);
-    ok(kept == 4 && dropped == 0, "events are kept");
+    ok(kept == 5 && dropped == 0, "events are kept");
     ok(is(&events[2], CGX_TRACE_ENCODE, 10, 20) && is(&events[3], CGX_TRACE_SLICE, 40, 50),
        "events are in the order of their begins");
     ok(is(&events[1], CGX_TRACE_SLICE, 10, 30),
        "of two that begin together the longer one is first");
     ok(is(&events[0], CGX_TRACE_CALL, 10, 30),
        "of two that end together too the outer one is first");
+    ok(is(&events[4], CGX_TRACE_SLICE, 60, 60),
+       "an event in which the clock goes backwards ends as it begins");
 }
 
 static void test_full(void)
@@ -54,7 +57,7 @@ static void test_full(void)
     uint64_t dropped;
     size_t kept;
 
-    for (size_t i = 4; i < CGX_TRACE_EVENTS + 3; i++)
+    for (size_t i = 5; i < CGX_TRACE_EVENTS + 3; i++)
         record(CGX_TRACE_SLICE, 60, 70);
     cgx_trace_end(&kept, &dropped);
     ok(kept == CGX_TRACE_EVENTS && dropped == 3, "what there is no room for is counted");

@@ -7,6 +7,7 @@ import os
 import sys
 
 from .files import File, Unreadable
+from .output import replace
 from .page import page
 from .stats import Stats
 from .terminal import summary
@@ -62,8 +63,7 @@ def _arguments(arguments):
 
 def _write(path, text):
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        replace(path, text)
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror}") from None
 

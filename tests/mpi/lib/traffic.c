@@ -8,7 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_uint_fast64_t bytes, messages;
+static atomic_uint_fast64_t bytes, messages, longest;
+
+static void count_message(uint64_t size)
+{
+    uint64_t before = atomic_load(&longest);
+
+    atomic_fetch_add(&bytes, size);
+    atomic_fetch_add(&messages, 1);
+    while (size > before && !atomic_compare_exchange_weak(&longest, &before, size))
+        continue;
+}
 
 int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
                MPI_Comm comm, MPI_Request *request)
@@ -16,8 +26,7 @@ int PMPI_Isend(const void *buffer, int count, MPI_Datatype datatype, int destina
     int size;
 
     PMPI_Type_size(datatype, &size);
-    atomic_fetch_add(&bytes, (uint64_t)count * (uint64_t)size);
-    atomic_fetch_add(&messages, 1);
+    count_message((uint64_t)count * (uint64_t)size);
     return MPI_Isend(buffer, count, datatype, destination, tag, comm, request);
 }
 
@@ -29,6 +38,11 @@ uint64_t traffic_bytes(void)
 uint64_t traffic_messages(void)
 {
     return atomic_load(&messages);
+}
+
+uint64_t traffic_longest(void)
+{
+    return atomic_load(&longest);
 }
 
 bool traffic_has_all(void)

@@ -16,6 +16,9 @@ uint64_t traffic_bytes(void);
 /* Messages likewise. */
 uint64_t traffic_messages(void);
 
+/* Bytes of the longest message so far. */
+uint64_t traffic_longest(void);
+
 /* Whether MPI moves all messages, as CGX_INNER_COMMUNICATOR_TYPE says. */
 bool traffic_has_all(void);
 
