@@ -3,10 +3,10 @@
 
 /* An MPI call of the library's fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
  * CALL: isend, irecv or testsome, of which the NTH from the second compressed call on fails on
- * RANK, or allgather, of which the NTH does. With RETURN 1 the communicator returns errors, else
- * they are fatal. What each rank finds goes to the file NOTES.rank, since a launcher that kills a
- * job drops output: "wrong" when a call that reported success gave a wrong sum, "error" when a call
- * reported an error, "end" at the end.
+ * RANK, or allgather or split, of which the NTH does. With RETURN 1 the communicator returns
+ * errors, else they are fatal. What each rank finds goes to the file NOTES.rank, since a launcher
+ * that kills a job drops output: "wrong" when a call that reported success gave a wrong sum,
+ * "error" when a call reported an error, "end" at the end.
  */
 
 #include <stdatomic.h>
@@ -56,6 +56,23 @@ int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
     return MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
+/* The other ranks have a communicator, without the one where it fails. */
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+    int faulty = fails("split");
+    int code = MPI_Comm_split(comm, faulty ? MPI_UNDEFINED : color, key, made);
+
+    return faulty ? MPI_ERR_OTHER : code;
+}
+
+/* The sum from which on calls are counted; -1 is that of the duplicate. */
+static int first_counted(void)
+{
+    if (strcmp(what, "split") == 0)
+        return -1;
+    return strcmp(what, "allgather") == 0 ? 0 : 1;
+}
+
 /* A sum of ones, which is exact whatever the width. */
 static int sum_is_wrong(MPI_Comm comm, float *buffer, int count, int size, int *code)
 {
@@ -90,11 +107,10 @@ int main(int argc, char **argv)
     if (strcmp(argv[4], "1") == 0)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &twin);
-    sum_is_wrong(twin, buffer, count, size, &other);
-    for (int i = 0; i < 3 && code == MPI_SUCCESS; i++) {
-        if (i == (strcmp(what, "allgather") == 0 ? 0 : 1) && rank == faulty)
+    for (int i = -1; i < 3 && code == MPI_SUCCESS; i++) {
+        if (i == first_counted() && rank == faulty)
             left = nth;
-        if (sum_is_wrong(MPI_COMM_WORLD, buffer, count, size, &code))
+        if (sum_is_wrong(i < 0 ? twin : MPI_COMM_WORLD, buffer, count, size, &code))
             fputs("wrong\n", notes);
     }
     if (left > 0)
