@@ -22,11 +22,18 @@ static const size_t counts[CALLS] = {16384, 65536, 20000};
 static void *on_device; /* room for the largest; NULL: buffers are in host memory */
 
 /* What the ranks put into a call. */
-enum input { INPUT_GRADIENTS, INPUT_ALIKE, INPUT_NAN, INPUT_ZEROS, INPUT_GATHERED };
+enum input {
+    INPUT_GRADIENTS,
+    INPUT_ALIKE,
+    INPUT_NAN,
+    INPUT_ZEROS,
+    INPUT_GATHERED,
+    INPUT_VARIANCES
+};
 
 static void fill(enum input input, int step, size_t count, float *values)
 {
-    int rank = input == INPUT_GRADIENTS ? check_rank : 0;
+    int rank = input == INPUT_GRADIENTS || input == INPUT_VARIANCES ? check_rank : 0;
 
     data_fill(input == INPUT_ZEROS ? DATA_ZEROS : DATA_GAUSSIAN, ELEMENT_FLOAT32, (uint64_t)step,
               rank, count, values);
@@ -36,6 +43,8 @@ static void fill(enum input input, int step, size_t count, float *values)
     for (size_t i = 0; input == INPUT_GATHERED && i < count; i++)
         if (i % (size_t)check_size != (size_t)check_rank)
             values[i] = 0;
+    for (size_t i = 0; input == INPUT_VARIANCES && i < count; i++)
+        values[i] *= values[i];
 }
 
 static void sum_in_place(float *values, size_t count, MPI_Comm comm)
@@ -112,13 +121,11 @@ static void test_weights_after_gradients(void)
     MPI_Comm_free(&comm);
 }
 
-/* Each element is one rank's. */
-static void test_gathered(void)
+static void test_exact(enum input input, const char *name)
 {
     MPI_Comm comm = told();
 
-    check(steps(comm, INPUT_GATHERED, 0, STEPS, CALLS) == STEPS * CALLS,
-          "data that is gathered is exact");
+    check(steps(comm, input, 0, STEPS, CALLS) == STEPS * CALLS, "%s: all calls are exact", name);
     MPI_Comm_free(&comm);
 }
 
@@ -149,7 +156,8 @@ int main(int argc, char **argv)
     test_nothing_known(INPUT_NAN, "NaN");
     test_nothing_known(INPUT_ZEROS, "zeros");
     test_weights_after_gradients();
-    test_gathered();
+    test_exact(INPUT_GATHERED, "data that is gathered");
+    test_exact(INPUT_VARIANCES, "variances");
     test_freed(INPUT_GRADIENTS, "gradients");
     test_freed(INPUT_ALIKE, "weights");
     if (on_device)

@@ -3,10 +3,10 @@
 
 /* An MPI call of the library's fails on one rank: "transport_faults CALL NTH RANK RETURN NOTES".
  * CALL: isend, irecv or testsome, of which the NTH from the second compressed call on fails on
- * RANK, or allgather, of which the NTH does. With RETURN 1 the communicator returns errors, else
- * they are fatal. What each rank finds goes to the file NOTES.rank, since a launcher that kills a
- * job drops output: "wrong" when a call that reported success gave a wrong sum, "error" when a call
- * reported an error, "end" at the end.
+ * RANK, or allgather or split, of which the NTH does. With RETURN 1 the communicator returns
+ * errors, else they are fatal. What each rank finds goes to the file NOTES.rank, since a launcher
+ * that kills a job drops output: "wrong" when a call that reported success gave a wrong sum,
+ * "error" when a call reported an error, "end" at the end.
  */
 
 #include <stdio.h>
@@ -16,6 +16,14 @@
 #include <mpi.h>
 
 #include "lib/call_faults.h"
+
+/* The sum from which on calls are counted; -1 is that of the duplicate. */
+static int first_counted(const char *what)
+{
+    if (strcmp(what, "split") == 0)
+        return -1;
+    return strcmp(what, "allgather") == 0 ? 0 : 1;
+}
 
 /* A sum of ones, which is exact whatever the width. */
 static int sum_is_wrong(MPI_Comm comm, float *buffer, int count, int size, int *code)
@@ -51,11 +59,10 @@ int main(int argc, char **argv)
     if (strcmp(argv[4], "1") == 0)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &twin);
-    sum_is_wrong(twin, buffer, count, size, &other);
-    for (int i = 0; i < 3 && code == MPI_SUCCESS; i++) {
-        if (i == (strcmp(what, "allgather") == 0 ? 0 : 1) && rank == faulty)
+    for (int i = -1; i < 3 && code == MPI_SUCCESS; i++) {
+        if (i == first_counted(what) && rank == faulty)
             call_faults_set(what, nth);
-        if (sum_is_wrong(MPI_COMM_WORLD, buffer, count, size, &code))
+        if (sum_is_wrong(i < 0 ? twin : MPI_COMM_WORLD, buffer, count, size, &code))
             fputs("wrong\n", notes);
     }
     if (call_faults_expected())

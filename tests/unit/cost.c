@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "lib/tap.h"
+#include "policy/minimal.h"
 
 static const struct cgx_network plain = {.latency_ns = 1000,
                                          .message_ns = 100,
@@ -148,6 +149,44 @@ static void test_networks(void)
     ok(cgx_cost_network(UINT64_MAX, true).byte_ps == 1, "no link takes no time");
 }
 
+/* Of sums of float32 on 8 nodes of a rank each. */
+static uint64_t minimal(const struct cgx_settings *settings, const struct cgx_network *network)
+{
+    return cgx_minimal_size(settings, network, 4, 8, 1);
+}
+
+static void test_minimal(void)
+{
+    const struct cgx_settings automatic = {.minimal_kind = CGX_MINIMAL_AUTO,
+                                           .minimal_size = 1024,
+                                           .bits = 4,
+                                           .bucket_size = 512,
+                                           .buffers = CGX_BUFFERS_ALL};
+    struct cgx_settings settings = automatic;
+    struct cgx_network network = plain;
+    uint64_t least;
+
+    network.message_ns = 20000;
+    least = cgx_cost_least(&network, 4, 4, 512, 8, 1, false);
+    ok(least > 1024 && minimal(&settings, &network) == least,
+       "as many elements as take less time, %llu", (unsigned long long)least);
+    settings.minimal_size = least + 1;
+    ok(minimal(&settings, &network) == least + 1, "but no fewer than are said");
+    settings.minimal_kind = CGX_MINIMAL_SAID;
+    settings.minimal_size = 1025;
+    ok(minimal(&settings, &network) == 1025, "where it is not auto, what is said");
+    settings = automatic;
+    settings.bits = CGX_BITS_EXACT;
+    ok(minimal(&settings, &network) == 1024, "nothing is quantised: what is said");
+    ok(cgx_minimal_size(&automatic, &network, 4, 1, 8) == 1024, "one node: what is said");
+
+    network.element_ps = 1000000;
+    settings = automatic;
+    ok(minimal(&settings, &network) == (uint64_t)1 << 48, "a slow codec never takes less");
+    settings.buffers = CGX_BUFFERS_HOST;
+    ok(minimal(&settings, &network) == least, "of host buffers a processor's time is left out");
+}
+
 int main(void)
 {
     test_volume();
@@ -155,5 +194,6 @@ int main(void)
     test_compressed();
     test_slices();
     test_networks();
+    test_minimal();
     return done_testing();
 }

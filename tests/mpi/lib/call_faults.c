@@ -80,3 +80,12 @@ int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
         return MPI_ERR_OTHER;
     return MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
+
+/* The other ranks have a communicator, without this one. */
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+{
+    bool failed = fails("split");
+    int code = MPI_Comm_split(comm, failed ? MPI_UNDEFINED : color, key, made);
+
+    return failed ? MPI_ERR_OTHER : code;
+}
