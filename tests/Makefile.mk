@@ -194,8 +194,8 @@ tests_mpi_find_foreign_LDADD = tests/lib/libtap.la
 tests_mpi_find_none_LDADD = tests/lib/libtap.la
 tests_mpi_find_private_LDADD =
 
-# Not in a library: programs that count messages (traffic.c) would have PMPI_Isend twice.
-call_faults = tests/mpi/lib/call_faults.c tests/mpi/lib/call_faults.h
+# Not in the library: programs that count messages (traffic.c) would have PMPI_Isend twice.
+call_faults = tests/mpi/faults/call_faults.c tests/mpi/faults/call_faults.h
 tests_mpi_check_SOURCES = tests/mpi/check.c $(call_faults)
 tests_mpi_codec_faults_SOURCES = tests/mpi/codec_faults.c $(call_faults)
 tests_mpi_trace_SOURCES = tests/mpi/trace.c $(call_faults)

@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "lib/call_faults.h"
+#include "faults/call_faults.h"
 #include "lib/check.h"
 #include "lib/sum.h"
 

@@ -11,7 +11,7 @@
 
 #include "../lib/wrap.h"
 #include "codec/codec.h"
-#include "lib/call_faults.h"
+#include "faults/call_faults.h"
 #include "lib/check.h"
 #include "lib/comms.h"
 

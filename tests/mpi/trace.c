@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/call_faults.h"
+#include "faults/call_faults.h"
 #include "lib/check.h"
 #include "lib/data.h"
 

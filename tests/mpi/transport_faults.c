@@ -15,7 +15,7 @@
 
 #include <mpi.h>
 
-#include "lib/call_faults.h"
+#include "faults/call_faults.h"
 
 /* The sum from which on calls are counted; -1 is that of the duplicate. */
 static int first_counted(const char *what)

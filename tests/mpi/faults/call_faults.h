@@ -4,8 +4,8 @@
 /* MPI calls of the library's that fail on demand, and messages that are spoilt on their way. The
  * program defines PMPI_Allgather, PMPI_Comm_split, PMPI_Irecv, PMPI_Isend and PMPI_Testsome, as it
  * does PMPI_Isend in traffic.h. */
-#ifndef TESTS_MPI_LIB_CALL_FAULTS_H
-#define TESTS_MPI_LIB_CALL_FAULTS_H
+#ifndef TESTS_MPI_FAULTS_CALL_FAULTS_H
+#define TESTS_MPI_FAULTS_CALL_FAULTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
