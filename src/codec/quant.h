@@ -321,11 +321,21 @@ CGX_QUANT uint16_t cgx_residual(float error)
     return (residual & 0x7F80u) == 0x7F80u ? 0 : residual;
 }
 
-/* What residuals are multiplied by before they are added, so that they are no longer, in the norm,
- * than what they are added to. Sums of squares: of the VALUES of a bucket, and of its RESIDUALS. */
+/* Whether residuals are added as they are: they are no longer, in the norm, than what they are
+ * added to. Sums of squares: of the VALUES of a bucket, and of its RESIDUALS. Where squares vanish,
+ * or both sums are beyond a float, it is not known which is longer. */
+CGX_QUANT int cgx_residuals_fit(float values, float residuals)
+{
+    return values > 0.0f && residuals <= values && residuals < (float)INFINITY;
+}
+
+/* What residuals are multiplied by before they are added, so that they are no longer than that; 0
+ * where it is not known. */
 CGX_QUANT float cgx_residual_cap(float values, float residuals)
 {
-    return residuals <= values ? 1.0f : sqrtf(values / residuals);
+    if (cgx_residuals_fit(values, residuals))
+        return 1.0f;
+    return values > 0.0f && residuals < (float)INFINITY ? sqrtf(values / residuals) : 0.0f;
 }
 
 /* A finite level beyond the largest float16 becomes that. (No level that an encoder writes is

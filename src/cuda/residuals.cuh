@@ -90,7 +90,7 @@ CGX_DEVICE void add_residuals(const struct cgx_kernel_args &args, const struct c
     norms.values = thread_norm(values);
     norms.residuals = thread_norm(added);
     norms = bucket_norms(place, norms);
-    if (!(norms.residuals <= norms.values)) {
+    if (!cgx_residuals_fit(norms.values, norms.residuals)) {
         CGX_BRANCH;
         cap = cgx_residual_cap(norms.values, norms.residuals);
     }

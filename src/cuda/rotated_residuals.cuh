@@ -27,7 +27,7 @@ CGX_DEVICE void load_residuals(const struct cgx_kernel_args &args,
 /* Division and square root only where they are needed. */
 CGX_DEVICE float find_cap(float values, float residuals)
 {
-    if (__ballot_sync(CGX_WARP, !(residuals <= values)) == 0)
+    if (__ballot_sync(CGX_WARP, !cgx_residuals_fit(values, residuals)) == 0)
         return 1.0f;
     CGX_BRANCH;
     return cgx_residual_cap(values, residuals);

@@ -33,7 +33,7 @@ static void add_residuals(float *x, const uint16_t *kept, size_t count, size_t s
     }
     nx = reference_square_sum(all[0], size);
     nr = reference_square_sum(all[1], size);
-    cap = nr <= nx ? 1 : sqrtf(nx / nr);
+    cap = !(nx > 0) || nr == INFINITY ? 0 : nr <= nx ? 1 : sqrtf(nx / nr);
     for (size_t i = 0; i < count; i++)
         x[i] = fmaf(cap, all[1][i], x[i]);
 }
@@ -117,11 +117,12 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
 {
     const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = bits};
     const struct cgx_coding coding = {.dtype = dtype, .bucket_size = bucket_size};
+    static const float scales[] = {8, 0.1f, 0x1p113f, 0x1p-113f};
     bool same = true;
 
     data_fill(DATA_UNIFORM, bits, values, COUNT);
     for (size_t i = 0; i < sizeof residuals[0] / sizeof *residuals[0]; i++)
-        residuals[0][i] = cgx_to_bfloat16(values[i % COUNT] * (i / 512 % 2 ? 0.1f : 8));
+        residuals[0][i] = cgx_to_bfloat16(values[i % COUNT] * scales[i / 512 % 4]);
     memcpy(residuals[1], residuals[0], sizeof residuals[0]);
     for (uint64_t call = 0; call < CALLS && same; call++) {
         memset(results, 0, sizeof results);
@@ -129,6 +130,15 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
         same = encodes(codec, &coding, &piece) && reduces(codec, &coding, &piece);
     }
     return same;
+}
+
+static void test_cap(void)
+{
+    ok(cgx_residual_cap(4, 1) == 1 && cgx_residual_cap(1, 4) == 0.5f,
+       "no more is added than there is");
+    ok(cgx_residual_cap(1, INFINITY) == 0 && cgx_residual_cap(INFINITY, INFINITY) == 0 &&
+           cgx_residual_cap(0, 1) == 0 && cgx_residual_cap(0, 0) == 0,
+       "and nothing where squares are beyond a float, or vanish");
 }
 
 /* Pieces of 1 bit, exact ones and what is rounded by chance have none. */
@@ -195,6 +205,7 @@ int main(void)
             data_test_widths(codec, (enum cgx_dtype)dtype, CGX_RESIDUAL_BITS, is_same,
                              "payloads and residuals");
     }
+    test_cap();
     test_none(1, CGX_ROUNDING_NEAREST, "1 bit");
     test_none(CGX_BITS_EXACT, CGX_ROUNDING_NEAREST, "not quantised");
     test_none(4, CGX_ROUNDING_STOCHASTIC, "stochastic rounding");

@@ -73,7 +73,7 @@ static void residuals_of(const struct cgx_residuals *residuals, const struct cgx
 /* What residuals of the norm NR are multiplied by, to what has the norm NX. */
 static float cap_of(float nx, float nr)
 {
-    return nr <= nx ? 1 : sqrtf(nx / nr);
+    return !(nx > 0) || nr == INFINITY ? 0 : nr <= nx ? 1 : sqrtf(nx / nr);
 }
 
 /* Leaves what the bucket lacks of Z, of the unit of sums, which was multiplied by F. */
