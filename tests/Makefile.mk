@@ -38,7 +38,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
-	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_page.test \
+	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_output.test tests/unit/report_page.test \
 	tests/unit/results.test tests/unit/scale.test tests/unit/streams.test tests/unit/supervise.test tests/unit/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \

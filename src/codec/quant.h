@@ -326,7 +326,7 @@ CGX_QUANT uint16_t cgx_residual(float error)
  * or both sums are beyond a float, it is not known which is longer. */
 CGX_QUANT int cgx_residuals_fit(float values, float residuals)
 {
-    return values > 0.0f && residuals <= values && residuals < (float)INFINITY;
+    return values > 0.0f && residuals <= values && residuals < INFINITY;
 }
 
 /* What residuals are multiplied by before they are added, so that they are no longer than that; 0
@@ -335,7 +335,7 @@ CGX_QUANT float cgx_residual_cap(float values, float residuals)
 {
     if (cgx_residuals_fit(values, residuals))
         return 1.0f;
-    return values > 0.0f && residuals < (float)INFINITY ? sqrtf(values / residuals) : 0.0f;
+    return values > 0.0f && residuals < INFINITY ? sqrtf(values / residuals) : 0.0f;
 }
 
 /* A finite level beyond the largest float16 becomes that. (No level that an encoder writes is

@@ -76,7 +76,7 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
 
 /* Staging memory that is enough, for two slices of eight: with less than some MiB, waiting for each
  * other takes longer than all that is saved (bench/results/lab.md). */
-static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
+static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
 {
     bool two_stages = schedule->nodes->nodes > 1 && schedule->nodes->most > 1;
     const size_t least = (size_t)(two_stages ? 2 : 4) << 20;
@@ -89,15 +89,20 @@ static size_t pipelined(const struct cgx_schedule *schedule, bool ever)
     return cgx_larger(needs_of(schedule, 1, ever).staging / 4, cgx_larger(least, peers * rank));
 }
 
+/* A slice of a call with PLAN, which is cut into so many. */
+static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
+{
+    return (struct cgx_volume){.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
+                               .encoded = plan->bytes / slices,
+                               .units = plan->count / slices / plan->unit + 1,
+                               .elements = plan->count / slices};
+}
+
 /* The fewest slices that keep links and codec busy side by side, with the plan as it is: on a
  * single node what goes on is mostly copies in memory. */
 static size_t overlapping(const struct cgx_schedule *schedule)
 {
-    const struct cgx_plan *plan = schedule->plan;
-    const struct cgx_volume volume = {.exact = plan->count * cgx_dtype_size(plan->dtype),
-                                      .encoded = plan->bytes,
-                                      .units = plan->count / plan->unit + 1,
-                                      .elements = plan->count};
+    const struct cgx_volume volume = volume_of(schedule->plan, 1);
     const struct cgx_arrangement arrangement = {schedule->nodes->nodes, schedule->shards,
                                                 schedule->grid.rows};
 
@@ -139,7 +144,7 @@ static void fill(struct cgx_schedule *schedule)
     const struct cgx_needs *reserved = &schedule->needs;
     const size_t most = cgx_smaller(schedule->most_slices, most_slices(schedule, 1, false));
     const size_t staging =
-        cgx_smaller(reserved->slots * reserved->staging, pipelined(schedule, false));
+        cgx_smaller(reserved->slots * reserved->staging, enough_staging(schedule, false));
 
     for (size_t slices = overlapping(schedule); slices < most; slices += slices / 8 + 1) {
         const struct cgx_needs needs = needs_of(schedule, slices, false);
@@ -186,10 +191,7 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
                          const struct cgx_scheme *scheme, size_t staging)
 {
     const size_t slices = cgx_larger(plan->bytes / cgx_larger(staging / 4, 1), 1);
-    const struct cgx_volume volume = {.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
-                                      .encoded = plan->bytes / slices,
-                                      .units = plan->count / slices / plan->unit + 1,
-                                      .elements = plan->count / slices};
+    const struct cgx_volume volume = volume_of(plan, slices);
 
     if (scheme->cross != CGX_REDUCTION_AUTO && scheme->cross != CGX_REDUCTION_GRID)
         return 1;
@@ -225,7 +227,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
     schedule.bounded = cgx_overflow_needed(&schedule);
     schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
-    reserve(&schedule, cgx_smaller(staging, pipelined(&schedule, true)));
+    reserve(&schedule, cgx_smaller(staging, enough_staging(&schedule, true)));
     cgx_coll_follow(&schedule, plan);
     return schedule;
 }

@@ -101,8 +101,8 @@ static void note_unit(const struct cgx_plan *plan, const struct cgx_segment *seg
         return;
     low = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, least));
     high = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, most));
-    bytes->least = low < bytes->least ? low : bytes->least;
-    bytes->widest = high > bytes->widest ? high : bytes->widest;
+    bytes->least = cgx_smaller(low, bytes->least);
+    bytes->widest = cgx_larger(high, bytes->widest);
 }
 
 static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)

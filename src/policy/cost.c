@@ -90,6 +90,7 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 struct way {
     uint32_t latency_ns, byte_ps;
     unsigned shared; /* ranks that it is shared by */
+    bool copied;     /* bytes go as processors copy them */
 };
 
 /* What a call takes, in ns: of the codec, of exchanges, and of their time that of the processor. */
@@ -111,7 +112,7 @@ static void add_stage(struct cost *cost, const struct cgx_network *network, cons
     if (members < 2)
         return;
     cost->exchange += 2 * (way->latency_ns + cgx_larger(processor, wire));
-    cost->handling += 2 * (way->latency_ns > 0 ? processor : cgx_larger(processor, wire));
+    cost->handling += 2 * (way->copied ? cgx_larger(processor, wire) : processor);
 }
 
 static struct cost cost_of(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -120,8 +121,8 @@ static struct cost cost_of(const struct cgx_network *network, const struct cgx_v
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
     const unsigned rows = arrangement->rows, columns = (unsigned)cgx_larger(nodes / rows, 1);
     const unsigned longest = (unsigned)cgx_divide_up(nodes, rows);
-    const struct way inside = {0, network->local_byte_ps, 1};
-    const struct way between = {network->latency_ns, network->byte_ps, members};
+    const struct way inside = {0, network->local_byte_ps, 1, true};
+    const struct way between = {network->latency_ns, network->byte_ps, members, false};
     uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
     struct cost cost = {.codec = volume->elements * network->element_ps / 1000};
 
@@ -144,9 +145,7 @@ static struct cost cost_of(const struct cgx_network *network, const struct cgx_v
 uint64_t cgx_cost_compressed(const struct cgx_network *network, const struct cgx_volume *volume,
                              const struct cgx_arrangement *arrangement)
 {
-    struct cost cost = cost_of(network, volume, arrangement);
-
-    return cost.codec + cost.exchange;
+    return cgx_cost_sliced(network, volume, arrangement, 1);
 }
 
 uint64_t cgx_cost_sliced(const struct cgx_network *network, const struct cgx_volume *volume,
