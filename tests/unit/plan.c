@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/tap.h"
+#include "util/integers.h"
 
 static const struct cgx_settings settings = {
     .bits = 4, .bucket_size = 512, .adaptive = true, .adaptive_bits = 3u << 16 | 8u};
@@ -240,6 +241,23 @@ static void test_chosen_families(void)
     cgx_plan_free(plan);
 }
 
+static void test_base_below(void)
+{
+    struct cgx_settings any = settings;
+    struct cgx_plan *plan, *widest;
+    const struct cgx_segment *segment;
+
+    any.codec = CGX_FAMILY_AUTO;
+    any.bits = 2;
+    plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
+    widest = cgx_plan_widest(plan);
+    segment = &widest->segments[0];
+    ok(turns_to(plan, 0, 2, 3, 5) && cgx_smaller(segment->least, segment->turned.least) == 2,
+       "the widest counts a base width below those that may be chosen");
+    cgx_plan_free(plan);
+    cgx_plan_free(widest);
+}
+
 static void test_change(void)
 {
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
@@ -271,6 +289,7 @@ int main(void)
     test_layers();
     test_families();
     test_chosen_families();
+    test_base_below();
     test_change();
     return done_testing();
 }
