@@ -7,6 +7,7 @@
 #include "coll/overflow.h"
 #include "coll/split.h"
 #include "coll/watch.h"
+#include "coll/watch_sample.h"
 #include "util/hash.h"
 #include "util/integers.h"
 

@@ -12,6 +12,7 @@
 #include "coll/powers.h"
 #include "coll/residuals.h"
 #include "coll/watch.h"
+#include "coll/watch_sample.h"
 #include "util/float_state.h"
 #include "util/trace.h"
 

@@ -10,17 +10,8 @@
 #include "codec/encoding.h"
 #include "codec/peek.h"
 #include "codec/squares.h"
+#include "coll/watch_sample.h"
 #include "util/float_state.h"
-#include "util/hash.h"
-
-/* One bucket of so many is looked at, in all parts together up to so many, and in each part, if it
- * has them, so many elements. */
-#define GROUP 256
-#define MOST 256
-#define LEAST_ELEMENTS 512
-
-/* With fewer bits nothing can be told: most elements are on the level zero. */
-#define LEAST_BITS 3
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */
 #define SIGNED_ELEMENTS 1024
@@ -44,7 +35,7 @@ _Static_assert(SIGHT_WORDS * sizeof(uint32_t) == CGX_WATCHED_BYTES, "the layout"
 bool cgx_watch_sees(const struct cgx_plan *plan)
 {
     for (size_t i = 0; i < plan->nsegments; i++) {
-        if (plan->segments[i].bits < LEAST_BITS)
+        if (plan->segments[i].bits < CGX_WATCH_LEAST_BITS)
             return false;
     }
     return true;
@@ -54,7 +45,9 @@ bool cgx_watch_possible(const struct cgx_schedule *schedule)
 {
     enum cgx_reduction last = schedule->nodes->nodes > 1 ? schedule->cross : schedule->inner;
 
-    return last == CGX_REDUCTION_SRA && schedule->grid.rows == 1 && schedule->ranks > 1;
+    if (schedule->nodes->nodes > 1 && cgx_node_grid_longest(&schedule->grid) == 1)
+        return false;
+    return last == CGX_REDUCTION_SRA && schedule->ranks > 1;
 }
 
 /* Whether PART has room for what is seen. */
@@ -63,34 +56,60 @@ static bool has_room(const struct cgx_block *part)
     return part->watched < part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
 }
 
-/* ---- the last stage ---- */
+/* ---- who brings what to the sums that are looked at ---- */
 
+/* Ranks of a single node, or nodes: those of a row. */
 struct members {
     unsigned count, self;
+    unsigned first; /* of the nodes */
+    double ranks;
 };
 
 static struct members members_of(const struct cgx_slice *slice)
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    unsigned first = cgx_node_grid_first(grid, slice->row);
+    unsigned count = cgx_node_grid_length(grid, slice->row);
 
-    return nodes->nodes > 1 ? (struct members){nodes->nodes, slice->node}
-                            : (struct members){nodes->ranks, slice->local};
+    if (nodes->nodes == 1)
+        return (struct members){nodes->ranks, slice->local, 0, nodes->ranks};
+    return (struct members){count, slice->column, first,
+                            nodes->first[first + count] - nodes->first[first]};
 }
 
-static unsigned ranks_of(const struct cgx_slice *slice, unsigned member)
+static unsigned ranks_of(const struct cgx_slice *slice, const struct members *members,
+                         unsigned member)
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+    unsigned node = members->first + member;
 
-    return nodes->nodes > 1 ? nodes->first[member + 1] - nodes->first[member] : 1;
+    return nodes->nodes > 1 ? nodes->first[node + 1] - nodes->first[node] : 1;
 }
 
-/* FROM has the payloads of the last sum: one of each other member, in order, and at the place of
- * this one, which is not looked at, any number. */
-static const unsigned char *payload_of(const struct cgx_payloads *from, struct members members,
-                                       unsigned member)
+/* FROM has the payloads of a sum: one of each other of COUNT members, in order, and at the place of
+ * SELF, which is not looked at, any number. */
+static const unsigned char *payload_of(const struct cgx_payloads *from, unsigned count,
+                                       unsigned self, unsigned member)
 {
-    return member < members.self ? from->at[member]
-                                 : from->at[from->count - (members.count - member)];
+    return member < self ? from->at[member] : from->at[from->count - (count - member)];
+}
+
+/* In a grid, the row that looks at its sums of what OWNER's row sums up. */
+static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
+{
+    return (owner + 1) % grid->rows;
+}
+
+/* Whether a sum of PART that is formed now, the LAST or not, is one that is looked at. */
+static bool is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+{
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
+
+    if (grid->rows == 1)
+        return last;
+    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
 }
 
 /* ---- a bucket ---- */
@@ -139,7 +158,7 @@ static double before_crossings(double squared, const struct decoded *bucket,
     return before < squared ? before : squared;
 }
 
-/* Bucket INDEX of PIECE of the last sum. */
+/* Bucket INDEX of PIECE of a sum. */
 static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
                  const struct cgx_piece *piece, size_t index, struct sight *sight)
 {
@@ -147,8 +166,8 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
     const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
     const double variance = cgx_rounding_variance(rounding);
     const struct members members = members_of(slice);
-    double ranks = slice->coll->schedule->ranks, apart = 0, least = 0, squares = 0, common = 0,
-           noise;
+    const double ranks = slice->coll->schedule->ranks;
+    double apart = 0, least = 0, squares = 0, common = 0, noise;
     struct cgx_piece in_source = *piece;
     struct decoded sum, bucket;
 
@@ -158,12 +177,13 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
     in_source.offset -= from->origin;
     noise = noise_of(&sum);
     for (unsigned member = 0; member < members.count; member++) {
-        double brought = ranks_of(slice, member), share = brought / ranks, raw;
-        double weight = brought * (ranks - 1) / (ranks - brought);
+        double brought = ranks_of(slice, &members, member), share = brought / members.ranks, raw;
+        double weight = members.ranks / ranks * (ranks - 1) * (1 / share - 1);
 
         if (member == members.self)
             continue;
-        if (!decode(coding, &in_source, index, payload_of(from, members, member), &bucket))
+        if (!decode(coding, &in_source, index,
+                    payload_of(from, members.count, members.self, member), &bucket))
             return;
         raw = cgx_squares_apart(bucket.values, sum.values, share, sum.count);
         apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
@@ -171,7 +191,7 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
             least += weight * before_crossings(raw, &bucket, &sum, share);
         noise += noise_of(&bucket);
         common += weight * share * share;
-        squares += share * share;
+        squares += (1 - share) * (1 - share);
     }
     apart -= variance * common * noise;
     sight->apart += apart > least ? apart : least;
@@ -180,20 +200,13 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
 
 /* ---- a part ---- */
 
-static size_t buckets_of(const struct cgx_slice *slice, const struct cgx_piece *piece)
-{
-    return cgx_encoding_is_exact(piece->bits) || cgx_encoding_width(piece->bits) < LEAST_BITS
-               ? 0
-               : cgx_piece_buckets(piece, slice->coding.bucket_size);
-}
-
 /* Adds what the headers of PIECE, all of them, tell of its signs. The least element of a grid is on
  * its first level, and the greatest near the last that an encoder aims at. A constant tells
  * nothing, nor does a bucket that is rotated. */
 static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           struct sight *sight)
 {
-    size_t buckets = buckets_of(slice, piece);
+    size_t buckets = cgx_watch_buckets(slice, piece);
     int steps = (int)cgx_encoding_steps(piece->bits, slice->coding.rounding);
 
     for (size_t i = 0; i < buckets && !cgx_encoding_is_rotated(piece->bits); i++) {
@@ -207,75 +220,15 @@ static void look_at_signs(const struct cgx_slice *slice, const struct cgx_piece 
     }
 }
 
-/* Sample NUMBER of SAMPLES of the BUCKETS of PART: somewhere in its share of them, so that rows of
- * a matrix do not alias, and not in the next call's place. */
-static size_t place_of(const struct cgx_slice *slice, const struct cgx_block *part, size_t number,
-                       size_t samples, size_t buckets)
+static void look_at_part(const struct cgx_slice *slice, const struct cgx_block *part,
+                         const struct cgx_payloads *from, struct sight *sight)
 {
-    const uint64_t words[] = {part->first_bucket, number, slice->coll->call};
-    size_t first = number * buckets / samples, end = (number + 1) * buckets / samples;
-
-    return first + cgx_hash(CGX_HASH_START, words, sizeof words) % (end - first);
-}
-
-static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
-{
-    size_t most = MOST / cgx_schedule_chunks(slice->coll->schedule), samples = buckets / GROUP;
-    size_t least = (LEAST_ELEMENTS - 1) / slice->coding.bucket_size + 1;
-
-    samples = samples < most ? samples : most;
-    samples = samples > least ? samples : least;
-    return samples < buckets ? samples : buckets;
-}
-
-/* The samples of a part, one after the other. */
-struct samples {
-    const struct cgx_slice *slice;
-    const struct cgx_block *part;
-    size_t buckets, count; /* of the part, and of samples */
-    size_t number;         /* samples before */
-    size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
-};
-
-static struct samples samples_in(const struct cgx_slice *slice, const struct cgx_block *part)
-{
-    struct samples samples = {.slice = slice, .part = part};
-
-    for (size_t i = 0; i < part->npieces; i++)
-        samples.buckets += buckets_of(slice, &cgx_slice_pieces(slice, part)[i]);
-    samples.count = samples_of(slice, samples.buckets);
-    return samples;
-}
-
-/* The next one is bucket *INDEX of the piece that is returned; NULL: there are no more. */
-static const struct cgx_piece *next_sample(struct samples *samples, size_t *index)
-{
-    const struct cgx_slice *slice = samples->slice;
-    const struct cgx_piece *pieces = cgx_slice_pieces(slice, samples->part);
-    size_t place;
-
-    if (samples->number == samples->count)
-        return NULL;
-    place = place_of(slice, samples->part, samples->number++, samples->count, samples->buckets);
-    for (; place >= samples->before + buckets_of(slice, &pieces[samples->piece]); samples->piece++)
-        samples->before += buckets_of(slice, &pieces[samples->piece]);
-    *index = place - samples->before;
-    return &pieces[samples->piece];
-}
-
-static struct sight look_at_part(const struct cgx_slice *slice, const struct cgx_block *part,
-                                 const struct cgx_payloads *from)
-{
-    struct samples samples = samples_in(slice, part);
+    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
     const struct cgx_piece *piece;
-    struct sight sight = {0};
     size_t index;
 
-    for (size_t i = 0; i < part->npieces; i++)
-        look_at_signs(slice, &cgx_slice_pieces(slice, part)[i], &sight);
-    while ((piece = next_sample(&samples, &index)) != NULL)
-        look(slice, from, piece, index, &sight);
-    return sight;
+    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
+        look(slice, from, piece, index, sight);
 }
 
 /* ---- what hosts look at of payloads that stay on devices ---- */
@@ -285,44 +238,52 @@ bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part
     return slice->coll->schedule->nodes->nodes == 1 && slice->coll->consensus > 0 && has_room(part);
 }
 
-size_t cgx_watch_most_shown(unsigned chunks)
-{
-    size_t least = (LEAST_ELEMENTS - 1) / CGX_BUCKET_SIZE_MIN + 1;
-
-    return CGX_PLANES * (MOST > least * chunks ? MOST : least * chunks);
-}
-
-size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
-                       struct cgx_shown *shown)
-{
-    struct samples samples = samples_in(slice, part);
-    const struct cgx_piece *piece;
-    size_t index, count = 0;
-
-    while ((piece = next_sample(&samples, &index)) != NULL)
-        count += cgx_peek_codes(&slice->coding, piece, index, shown + count);
-    return count;
-}
-
 /* ---- in messages ---- */
+
+/* Of the sum of PART that is formed in staging memory. */
+static void put(const struct cgx_slice *slice, const struct cgx_block *part,
+                const struct sight *sight)
+{
+    const uint32_t words[SIGHT_WORDS] = {
+        [SIGHT_APART] = cgx_upper_half(sight->apart),
+        [SIGHT_MEAN] = cgx_upper_half(sight->mean),
+        [SIGHT_SIGNS] = sight->signs,
+        [SIGHT_BUCKETS] = sight->buckets,
+    };
+
+    memcpy(slice->slot->staging + part->watched, words, sizeof words);
+}
+
+/* What stands behind PART in MESSAGE, which begins with ORIGIN. */
+static struct sight get(const struct cgx_block *part, const unsigned char *message, size_t origin)
+{
+    uint32_t words[SIGHT_WORDS];
+
+    memcpy(words, message + part->watched - origin, sizeof words);
+    return (struct sight){cgx_from_upper_half(words[SIGHT_APART]),
+                          cgx_from_upper_half(words[SIGHT_MEAN]), words[SIGHT_SIGNS],
+                          words[SIGHT_BUCKETS]};
+}
 
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last)
 {
-    const struct cgx_coll *coll = slice->coll;
-    uint32_t words[SIGHT_WORDS] = {0};
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    struct sight sight = {0};
 
     if (!has_room(part))
         return;
-    if (last && coll->consensus > 0) {
-        struct sight sight = look_at_part(slice, part, from);
-
-        words[SIGHT_APART] = cgx_upper_half(sight.apart);
-        words[SIGHT_MEAN] = cgx_upper_half(sight.mean);
-        words[SIGHT_SIGNS] = sight.signs;
-        words[SIGHT_BUCKETS] = sight.buckets;
+    if (slice->coll->consensus > 0) {
+        if (last && grid->rows > 1)
+            sight =
+                get(part, payload_of(from, grid->rows, slice->row, looking_row(grid, slice->row)),
+                    from->origin);
+        if (is_looked_at(slice, part, last))
+            look_at_part(slice, part, from, &sight);
+        for (size_t i = 0; last && i < part->npieces; i++)
+            look_at_signs(slice, &cgx_slice_pieces(slice, part)[i], &sight);
     }
-    memcpy(slice->slot->staging + part->watched, words, sizeof words);
+    put(slice, part, &sight);
 }
 
 /* ---- the verdict ---- */
@@ -349,15 +310,16 @@ struct cgx_seen cgx_watch_judge(const struct cgx_slice *slice)
         return seen;
     cgx_float_enter(&caller);
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(coll->schedule); chunk++) {
-        uint32_t words[SIGHT_WORDS];
+        const struct cgx_block *part = &slice->parts[chunk];
+        struct sight sight;
 
-        if (!has_room(&slice->parts[chunk]))
+        if (!has_room(part))
             continue;
-        memcpy(words, slice->slot->staging + slice->parts[chunk].watched, sizeof words);
-        all.apart += cgx_from_upper_half(words[SIGHT_APART]);
-        all.mean += cgx_from_upper_half(words[SIGHT_MEAN]);
-        all.signs |= words[SIGHT_SIGNS];
-        all.buckets += words[SIGHT_BUCKETS];
+        sight = get(part, slice->slot->staging, 0);
+        all.apart += sight.apart;
+        all.mean += sight.mean;
+        all.signs |= sight.signs;
+        all.buckets += sight.buckets;
     }
     seen.sight = judge(&all, coll->schedule->plan->bucket_size, (double)coll->consensus);
     if (seen.sight != CGX_SIGHT_NONE)

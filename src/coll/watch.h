@@ -5,20 +5,24 @@
  * that are averaged do not survive four bits. The rank that forms the last sum of a part of the
  * first slice has what others brought to it, as payloads in the host's memory. It looks at a sample
  * of buckets, and what it has seen travels behind the part to all ranks, which come to the same
- * verdict before anything is written.
+ * verdict before anything is written. In a grid it has sums of rows, which have the noise of all
+ * that they were formed of, by which ranks are no farther apart: there who forms the sum of the row
+ * after its own looks at what that row's nodes brought, and tells it with the sum.
  *
- * With x_m what member m of the last stage brings, a rank or a node of L_m ranks of P, s
- * the sum, and over the sampled elements of the members that have sent payloads,
+ * With x_m what member m brings to a sum of R of the P ranks (of all, or of a row), a rank or a
+ * node of w_m R ranks, s the sum, and over the sampled elements of the members that have sent
+ * payloads,
  *
- *     apart = sum_m L_m (P - 1) / (P - L_m) * (|x_m - s L_m / P|^2 - noise_m)
- *     mean  = sum_m |s L_m / P|^2
+ *     apart = sum_m R / P (P - 1) (1 / w_m - 1) (|x_m - w_m s|^2 - noise_m)
+ *     mean  = sum_m (1 - w_m)^2 |s|^2
  *
  * apart / mean is the mean over ranks of |x_r - s/P|^2 / |s/P|^2, as far as the local peers of a
- * node are apart independently of each other. The noise is that of quantising: u^2/12 (stochastic:
- * u^2/6) of each element that is not on the level zero, in x_m with the weight (1 - L_m / P)^2, in
- * the sum and all other payloads with (L_m / P)^2. That overestimates it where x_m and s L_m / P
- * differ by less than a step: errors of nearest rounding are then alike. The distance of a bucket
- * is therefore no less than what the elements on different levels tell of it.
+ * node are apart independently of each other. Members that bring less tell more: their distance is
+ * larger beside the noise. That is of quantising: u^2/12 (stochastic: u^2/6) of each element that
+ * is not on the level zero, in x_m with the weight (1 - w_m)^2, in the sum and all other payloads
+ * with w_m^2. That overestimates it where x_m and w_m s differ by less than a step: errors of
+ * nearest rounding are then alike. The distance of a bucket is therefore no less than what the
+ * elements on different levels tell of it.
  *
  * What is exact, or has fewer than 3 bits, is not looked at. */
 #ifndef CGX_COLL_WATCH_H
@@ -26,25 +30,20 @@
 
 #include "coll/slice.h"
 
-/* Whether owners see what is brought to the last sum of calls of SCHEDULE: in a ring they do not,
- * and what rows of a grid bring has the noise of all that their sums were formed of, by which ranks
- * are no farther apart. */
+/* Whether sums of calls of SCHEDULE are looked at: in a ring nobody has what others bring, nor
+ * where each row of a grid is one node. */
 bool cgx_watch_possible(const struct cgx_schedule *schedule);
 
 /* Whether something can be seen of all that PLAN quantises. */
 bool cgx_watch_sees(const struct cgx_plan *plan);
 
 /* Where payloads go from device to device: whether the owner of PART looks at it. Then the host
- * must see the bucket headers and the codes that cgx_watch_shown lists, in the sum and in what
- * local peers send to be summed. There are up to cgx_watch_most_shown of these in all parts of a
- * slice of CHUNKS. */
+ * must see the bucket headers and what cgx_watch_shown lists, in the sum and in what local peers
+ * send to be summed. */
 bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part);
-size_t cgx_watch_most_shown(unsigned chunks);
-size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
-                       struct cgx_shown *shown);
 
 /* To be called for every quantisation, as cgx_feedback_seal, after all else that changes PART.
- * Writes what was seen of it; nothing if this is not the LAST sum. */
+ * Writes what was seen of it, if it is the LAST sum of all, or the row's that is looked at. */
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last);
 

@@ -169,7 +169,6 @@ static void fill_alike(struct scene *scene)
     }
 }
 
-/* But for grids, where nobody sees that ranks are alike. */
 static void test_held_back(int what, const char *name)
 {
     unsigned cases = 0;
@@ -183,7 +182,7 @@ static void test_held_back(int what, const char *name)
         scene.staging = t % 2 ? 3000 : 0; /* several slices */
         scene.shm = t % 4 == 0 && scene_has_local_peers(&scene);
         fill_alike(&scene);
-        for (unsigned r = 0; r < scene.ranks && !scene.grid; r++) {
+        for (unsigned r = 0; r < scene.ranks; r++) {
             scene.fault.what = what;
             scene.fault.rank = r;
             scene.fault.nth = 0;

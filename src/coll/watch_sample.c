@@ -1,0 +1,92 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/watch_sample.h"
+
+#include "codec/encoding.h"
+#include "codec/peek.h"
+#include "util/hash.h"
+#include "util/integers.h"
+
+/* One bucket of so many is looked at, in all parts together up to so many, and in each part, if it
+ * has them, so many elements. */
+#define GROUP 256
+#define MOST 256
+#define LEAST_ELEMENTS 512
+
+size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece)
+{
+    return cgx_encoding_is_exact(piece->bits) ||
+                   cgx_encoding_width(piece->bits) < CGX_WATCH_LEAST_BITS
+               ? 0
+               : cgx_piece_buckets(piece, slice->coding.bucket_size);
+}
+
+/* Of so many BUCKETS. */
+static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
+{
+    size_t most = MOST / cgx_schedule_chunks(slice->coll->schedule);
+    size_t least = cgx_divide_up(LEAST_ELEMENTS, slice->coding.bucket_size);
+
+    return cgx_smaller(cgx_larger(cgx_smaller(buckets / GROUP, most), least), buckets);
+}
+
+struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
+                                              const struct cgx_block *part)
+{
+    struct cgx_watch_samples samples = {.slice = slice, .part = part};
+
+    for (size_t i = 0; i < part->npieces; i++)
+        samples.buckets += cgx_watch_buckets(slice, &cgx_slice_pieces(slice, part)[i]);
+    samples.count = samples_of(slice, samples.buckets);
+    return samples;
+}
+
+/* The bucket of the part that is looked at next: somewhere in the sample's share of them, so that
+ * rows of a matrix do not alias, and not in the next call's place. */
+static size_t place_of(const struct cgx_watch_samples *samples)
+{
+    const uint64_t words[] = {samples->part->first_bucket, samples->number,
+                              samples->slice->coll->call};
+    size_t first = samples->number * samples->buckets / samples->count;
+    size_t end = (samples->number + 1) * samples->buckets / samples->count;
+
+    return first + cgx_hash(CGX_HASH_START, words, sizeof words) % (end - first);
+}
+
+const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index)
+{
+    const struct cgx_slice *slice = samples->slice;
+    const struct cgx_piece *pieces = cgx_slice_pieces(slice, samples->part);
+    size_t place;
+
+    if (samples->number == samples->count)
+        return NULL;
+    place = place_of(samples);
+    while (place >= samples->before + cgx_watch_buckets(slice, &pieces[samples->piece]))
+        samples->before += cgx_watch_buckets(slice, &pieces[samples->piece++]);
+    samples->number++;
+    *index = place - samples->before;
+    return &pieces[samples->piece];
+}
+
+/* ---- what hosts see of payloads that stay on devices ---- */
+
+size_t cgx_watch_most_shown(unsigned chunks)
+{
+    size_t least = cgx_divide_up(LEAST_ELEMENTS, CGX_BUCKET_SIZE_MIN);
+
+    return CGX_PLANES * cgx_larger(MOST, least * chunks);
+}
+
+size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
+                       struct cgx_shown *shown)
+{
+    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
+    const struct cgx_piece *piece;
+    size_t index, count = 0;
+
+    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
+        count += cgx_peek_codes(&slice->coding, piece, index, shown + count);
+    return count;
+}

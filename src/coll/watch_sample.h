@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which buckets of a part are looked at (watch.h): one in 256 of those that tell anything, in each
+ * call others, the same on all ranks. */
+#ifndef CGX_COLL_WATCH_SAMPLE_H
+#define CGX_COLL_WATCH_SAMPLE_H
+
+#include "coll/slice.h"
+
+/* With fewer bits nothing can be told: most elements are on the level zero. */
+#define CGX_WATCH_LEAST_BITS 3
+
+/* Buckets of PIECE that tell anything: all of them, or none. */
+size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece);
+
+/* The samples of a part, one after the other. */
+struct cgx_watch_samples {
+    const struct cgx_slice *slice;
+    const struct cgx_block *part;
+    size_t buckets, count; /* of the part, and of samples */
+    size_t number;         /* samples before */
+    size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
+};
+
+struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
+                                              const struct cgx_block *part);
+
+/* The next one is bucket *INDEX of the piece that is returned; NULL: there are no more. */
+const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index);
+
+/* Lists what of PART's samples the host must see where payloads go from device to device, beside
+ * the bucket headers; returns how many ranges these are, of which all parts of a slice of CHUNKS
+ * have up to cgx_watch_most_shown. */
+size_t cgx_watch_most_shown(unsigned chunks);
+size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
+                       struct cgx_shown *shown);
+
+#endif
