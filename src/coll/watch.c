@@ -265,19 +265,26 @@ static struct sight get(const struct cgx_block *part, const unsigned char *messa
                           words[SIGHT_BUCKETS]};
 }
 
+/* What the row that looks at PART tells with its sum, FROM being the sums of rows. */
+static struct sight seen_in_row(const struct cgx_slice *slice, const struct cgx_block *part,
+                                const struct cgx_payloads *from)
+{
+    unsigned rows = slice->coll->schedule->grid.rows, own = slice->row;
+    unsigned row = looking_row(&slice->coll->schedule->grid, own);
+
+    return get(part, payload_of(from, rows, own, row), from->origin);
+}
+
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last)
 {
-    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     struct sight sight = {0};
 
     if (!has_room(part))
         return;
     if (slice->coll->consensus > 0) {
-        if (last && grid->rows > 1)
-            sight =
-                get(part, payload_of(from, grid->rows, slice->row, looking_row(grid, slice->row)),
-                    from->origin);
+        if (last && slice->coll->schedule->grid.rows > 1)
+            sight = seen_in_row(slice, part, from);
         if (is_looked_at(slice, part, last))
             look_at_part(slice, part, from, &sight);
         for (size_t i = 0; last && i < part->npieces; i++)
