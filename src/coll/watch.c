@@ -12,6 +12,11 @@
 #include "codec/squares.h"
 #include "coll/watch_sample.h"
 #include "util/float_state.h"
+#include "util/integers.h"
+
+/* Of one bucket, what so many members bring is looked at, of others by each rank and in each call:
+ * of thousands of ranks all would take longer than the sum. */
+#define MOST_MEMBERS 8
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */
 #define SIGNED_ELEMENTS 1024
@@ -61,9 +66,15 @@ static bool has_room(const struct cgx_block *part)
 /* Ranks of a single node, or nodes: those of a row. */
 struct members {
     unsigned count, self;
-    unsigned first; /* of the nodes */
+    unsigned first;  /* of the nodes */
+    unsigned stride; /* one of so many is looked at */
     double ranks;
 };
+
+static unsigned stride_of(unsigned count)
+{
+    return (unsigned)cgx_divide_up(count, MOST_MEMBERS);
+}
 
 static struct members members_of(const struct cgx_slice *slice)
 {
@@ -73,9 +84,23 @@ static struct members members_of(const struct cgx_slice *slice)
     unsigned count = cgx_node_grid_length(grid, slice->row);
 
     if (nodes->nodes == 1)
-        return (struct members){nodes->ranks, slice->local, 0, nodes->ranks};
-    return (struct members){count, slice->column, first,
-                            nodes->first[first + count] - nodes->first[first]};
+        return (struct members){.count = nodes->ranks,
+                                .self = slice->local,
+                                .stride = stride_of(nodes->ranks),
+                                .ranks = nodes->ranks};
+    return (struct members){.count = count,
+                            .self = slice->column,
+                            .first = first,
+                            .stride = stride_of(count),
+                            .ranks = nodes->first[first + count] - nodes->first[first]};
+}
+
+static bool is_sampled(const struct cgx_slice *slice, const struct members *members,
+                       unsigned member)
+{
+    uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
+
+    return member != members->self && (member + turn) % members->stride == 0;
 }
 
 static unsigned ranks_of(const struct cgx_slice *slice, const struct members *members,
@@ -167,7 +192,7 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
     const double variance = cgx_rounding_variance(rounding);
     const struct members members = members_of(slice);
     const double ranks = slice->coll->schedule->ranks;
-    double apart = 0, least = 0, squares = 0, common = 0, noise;
+    double apart = 0, least = 0, squares = 0, common = 0, others = 0, looked = 0;
     struct cgx_piece in_source = *piece;
     struct decoded sum, bucket;
 
@@ -175,12 +200,11 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
         return;
     sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
     in_source.offset -= from->origin;
-    noise = noise_of(&sum);
     for (unsigned member = 0; member < members.count; member++) {
         double brought = ranks_of(slice, &members, member), share = brought / members.ranks, raw;
         double weight = members.ranks / ranks * (ranks - 1) * (1 / share - 1);
 
-        if (member == members.self)
+        if (!is_sampled(slice, &members, member))
             continue;
         if (!decode(coding, &in_source, index,
                     payload_of(from, members.count, members.self, member), &bucket))
@@ -189,11 +213,15 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
         apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
         if (rounding == CGX_ROUNDING_NEAREST)
             least += weight * before_crossings(raw, &bucket, &sum, share);
-        noise += noise_of(&bucket);
+        others += noise_of(&bucket);
+        looked++;
         common += weight * share * share;
         squares += (1 - share) * (1 - share);
     }
-    apart -= variance * common * noise;
+    if (looked == 0)
+        return;
+    others *= (members.count - 1) / looked;
+    apart -= variance * common * (noise_of(&sum) + others);
     sight->apart += apart > least ? apart : least;
     sight->mean += squares * sum.squares;
 }

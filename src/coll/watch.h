@@ -20,7 +20,8 @@
  * node are apart independently of each other. Members that bring less tell more: their distance is
  * larger beside the noise. That is of quantising: u^2/12 (stochastic: u^2/6) of each element that
  * is not on the level zero, in x_m with the weight (1 - w_m)^2, in the sum and all other payloads
- * with w_m^2. That overestimates it where x_m and w_m s differ by less than a step: errors of
+ * with w_m^2. Of more than 8 members one in so many is looked at, and stands for the others' noise.
+ * That overestimates it where x_m and w_m s differ by less than a step: errors of
  * nearest rounding are then alike. The distance of a bucket is therefore no less than what the
  * elements on different levels tell of it.
  *

@@ -11,9 +11,24 @@
 #include "unit/scene.h"
 
 /* The node of each rank, behind a + in a grid. */
-static const char *const topologies[] = {
-    "01",   "012",    "0123",     "01234567", "0000", "00000000", "0011",     "00112233",
-    "0101", "000112", "00001111", "00001",    "+012", "+0123",    "+0123456", "+00112233"};
+static const char *const topologies[] = {"01",
+                                         "012",
+                                         "0123",
+                                         "01234567",
+                                         "0000",
+                                         "00000000",
+                                         "0011",
+                                         "00112233",
+                                         "0101",
+                                         "000112",
+                                         "00001111",
+                                         "00001",
+                                         "+012",
+                                         "+0123",
+                                         "+0123456",
+                                         "+00112233",
+                                         "0123456789abcdef",
+                                         "+0123456789abcdef"};
 #define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
 
 /* ---- what ranks contribute ---- */
