@@ -107,6 +107,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/watch.c src/coll/watch.h \
 	src/coll/watch_sample.c src/coll/watch_sample.h \
+	src/coll/watch_sums.c src/coll/watch_sums.h \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/reason.c src/observe/reason.h \

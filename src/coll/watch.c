@@ -11,6 +11,7 @@
 #include "codec/peek.h"
 #include "codec/squares.h"
 #include "coll/watch_sample.h"
+#include "coll/watch_sums.h"
 #include "util/float_state.h"
 #include "util/integers.h"
 
@@ -48,93 +49,14 @@ bool cgx_watch_sees(const struct cgx_plan *plan)
 
 bool cgx_watch_possible(const struct cgx_schedule *schedule)
 {
-    enum cgx_reduction last = schedule->nodes->nodes > 1 ? schedule->cross : schedule->inner;
-
-    if (schedule->nodes->nodes > 1 && cgx_node_grid_longest(&schedule->grid) == 1)
-        return false;
-    return last == CGX_REDUCTION_SRA && schedule->ranks > 1;
+    return schedule->ranks > 1 &&
+           (schedule->nodes->nodes == 1 || cgx_node_grid_longest(&schedule->grid) > 1);
 }
 
 /* Whether PART has room for what is seen. */
 static bool has_room(const struct cgx_block *part)
 {
     return part->watched < part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
-}
-
-/* ---- who brings what to the sums that are looked at ---- */
-
-/* Ranks of a single node, or nodes: those of a row. */
-struct members {
-    unsigned count, self;
-    unsigned first;  /* of the nodes */
-    unsigned stride; /* one of so many is looked at */
-    double ranks;
-};
-
-static unsigned stride_of(unsigned count)
-{
-    return (unsigned)cgx_divide_up(count, MOST_MEMBERS);
-}
-
-static struct members members_of(const struct cgx_slice *slice)
-{
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
-    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
-    unsigned first = cgx_node_grid_first(grid, slice->row);
-    unsigned count = cgx_node_grid_length(grid, slice->row);
-
-    if (nodes->nodes == 1)
-        return (struct members){.count = nodes->ranks,
-                                .self = slice->local,
-                                .stride = stride_of(nodes->ranks),
-                                .ranks = nodes->ranks};
-    return (struct members){.count = count,
-                            .self = slice->column,
-                            .first = first,
-                            .stride = stride_of(count),
-                            .ranks = nodes->first[first + count] - nodes->first[first]};
-}
-
-static bool is_sampled(const struct cgx_slice *slice, const struct members *members,
-                       unsigned member)
-{
-    uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
-
-    return member != members->self && (member + turn) % members->stride == 0;
-}
-
-static unsigned ranks_of(const struct cgx_slice *slice, const struct members *members,
-                         unsigned member)
-{
-    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
-    unsigned node = members->first + member;
-
-    return nodes->nodes > 1 ? nodes->first[node + 1] - nodes->first[node] : 1;
-}
-
-/* FROM has the payloads of a sum: one of each other of COUNT members, in order, and at the place of
- * SELF, which is not looked at, any number. */
-static const unsigned char *payload_of(const struct cgx_payloads *from, unsigned count,
-                                       unsigned self, unsigned member)
-{
-    return member < self ? from->at[member] : from->at[from->count - (count - member)];
-}
-
-/* In a grid, the row that looks at its sums of what OWNER's row sums up. */
-static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
-{
-    return (owner + 1) % grid->rows;
-}
-
-/* Whether a sum of PART that is formed now, the LAST or not, is one that is looked at. */
-static bool is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
-{
-    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
-    unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
-
-    if (grid->rows == 1)
-        return last;
-    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
 }
 
 /* ---- a bucket ---- */
@@ -183,6 +105,16 @@ static double before_crossings(double squared, const struct decoded *bucket,
     return before < squared ? before : squared;
 }
 
+/* Whether MEMBER is looked at in this call. */
+static bool is_sampled(const struct cgx_slice *slice, const struct cgx_watch_members *members,
+                       unsigned member)
+{
+    unsigned stride = (unsigned)cgx_divide_up(members->count, MOST_MEMBERS);
+    uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
+
+    return member != members->self && (member + turn) % stride == 0;
+}
+
 /* Bucket INDEX of PIECE of a sum. */
 static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
                  const struct cgx_piece *piece, size_t index, struct sight *sight)
@@ -190,7 +122,7 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
     const struct cgx_coding *coding = &slice->coding;
     const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
     const double variance = cgx_rounding_variance(rounding);
-    const struct members members = members_of(slice);
+    const struct cgx_watch_members members = cgx_watch_members_of(slice);
     const double ranks = slice->coll->schedule->ranks;
     double apart = 0, least = 0, squares = 0, common = 0, others = 0, looked = 0;
     struct cgx_piece in_source = *piece;
@@ -201,13 +133,14 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
     sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
     in_source.offset -= from->origin;
     for (unsigned member = 0; member < members.count; member++) {
-        double brought = ranks_of(slice, &members, member), share = brought / members.ranks, raw;
+        double brought = cgx_watch_ranks_of(slice, &members, member);
+        double share = brought / members.ranks, raw;
         double weight = members.ranks / ranks * (ranks - 1) * (1 / share - 1);
 
         if (!is_sampled(slice, &members, member))
             continue;
-        if (!decode(coding, &in_source, index,
-                    payload_of(from, members.count, members.self, member), &bucket))
+        if (!decode(coding, &in_source, index, cgx_watch_payload_of(from, &members, member),
+                    &bucket))
             return;
         raw = cgx_squares_apart(bucket.values, sum.values, share, sum.count);
         apart += weight * (raw - variance * (1 - 2 * share) * noise_of(&bucket));
@@ -293,16 +226,6 @@ static struct sight get(const struct cgx_block *part, const unsigned char *messa
                           words[SIGHT_BUCKETS]};
 }
 
-/* What the row that looks at PART tells with its sum, FROM being the sums of rows. */
-static struct sight seen_in_row(const struct cgx_slice *slice, const struct cgx_block *part,
-                                const struct cgx_payloads *from)
-{
-    unsigned rows = slice->coll->schedule->grid.rows, own = slice->row;
-    unsigned row = looking_row(&slice->coll->schedule->grid, own);
-
-    return get(part, payload_of(from, rows, own, row), from->origin);
-}
-
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last)
 {
@@ -311,9 +234,11 @@ void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
     if (!has_room(part))
         return;
     if (slice->coll->consensus > 0) {
-        if (last && slice->coll->schedule->grid.rows > 1)
-            sight = seen_in_row(slice, part, from);
-        if (is_looked_at(slice, part, last))
+        const unsigned char *told = cgx_watch_told(slice, part, from, last);
+
+        if (told)
+            sight = get(part, told, from->origin);
+        if (cgx_watch_is_looked_at(slice, part, last))
             look_at_part(slice, part, from, &sight);
         for (size_t i = 0; last && i < part->npieces; i++)
             look_at_signs(slice, &cgx_slice_pieces(slice, part)[i], &sight);

@@ -5,13 +5,13 @@
  * that are averaged do not survive four bits. The rank that forms the last sum of a part of the
  * first slice has what others brought to it, as payloads in the host's memory. It looks at a sample
  * of buckets, and what it has seen travels behind the part to all ranks, which come to the same
- * verdict before anything is written. In a grid it has sums of rows, which have the noise of all
- * that they were formed of, by which ranks are no farther apart: there who forms the sum of the row
- * after its own looks at what that row's nodes brought, and tells it with the sum.
+ * verdict before anything is written. In a grid and in a ring it has sums, which have the noise of
+ * all that they were formed of, by which ranks are no farther apart: there others look before
+ * (watch_sums.h), and tell it with what they send.
  *
- * With x_m what member m brings to a sum of R of the P ranks (of all, or of a row), a rank or a
- * node of w_m R ranks, s the sum, and over the sampled elements of the members that have sent
- * payloads,
+ * With x_m what member m brings to a sum of R of the P ranks (of all, of a row, or of two members
+ * of a ring), a rank or a node of w_m R ranks, s the sum, and over the sampled elements of the
+ * members that have sent payloads,
  *
  *     apart = sum_m R / P (P - 1) (1 / w_m - 1) (|x_m - w_m s|^2 - noise_m)
  *     mean  = sum_m (1 - w_m)^2 |s|^2
@@ -21,9 +21,9 @@
  * larger beside the noise. That is of quantising: u^2/12 (stochastic: u^2/6) of each element that
  * is not on the level zero, in x_m with the weight (1 - w_m)^2, in the sum and all other payloads
  * with w_m^2. Of more than 8 members one in so many is looked at, and stands for the others' noise.
- * That overestimates it where x_m and w_m s differ by less than a step: errors of
- * nearest rounding are then alike. The distance of a bucket is therefore no less than what the
- * elements on different levels tell of it.
+ * That overestimates it where x_m and w_m s differ by less than a step: errors of nearest rounding
+ * are then alike. The distance of a bucket is therefore no less than what the elements on different
+ * levels tell of it.
  *
  * What is exact, or has fewer than 3 bits, is not looked at. */
 #ifndef CGX_COLL_WATCH_H
@@ -31,8 +31,7 @@
 
 #include "coll/slice.h"
 
-/* Whether sums of calls of SCHEDULE are looked at: in a ring nobody has what others bring, nor
- * where each row of a grid is one node. */
+/* Whether sums of calls of SCHEDULE are looked at: not where each row of a grid is one node. */
 bool cgx_watch_possible(const struct cgx_schedule *schedule);
 
 /* Whether something can be seen of all that PLAN quantises. */
@@ -44,7 +43,7 @@ bool cgx_watch_sees(const struct cgx_plan *plan);
 bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part);
 
 /* To be called for every quantisation, as cgx_feedback_seal, after all else that changes PART.
- * Writes what was seen of it, if it is the LAST sum of all, or the row's that is looked at. */
+ * Writes what was seen of it until then; LAST: it is the sum of all. */
 void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last);
 

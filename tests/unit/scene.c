@@ -22,9 +22,11 @@ static void *need(void *memory)
 
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
 {
-    bool grid = nodes[0] == '+';
-    struct scene scene = {.ranks = (unsigned)strlen(nodes + grid),
+    bool grid = nodes[0] == '+', ring = nodes[0] == 'o';
+    const char *keys = nodes + (grid || ring);
+    struct scene scene = {.ranks = (unsigned)strlen(keys),
                           .grid = grid,
+                          .cross = scene_reduction(ring),
                           .dtype = dtype,
                           .bits = 4,
                           .bucket_size = 64,
@@ -34,7 +36,7 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
                           .unrecoverable = -1};
 
     for (unsigned r = 0; r < scene.ranks; r++)
-        scene.keys[r] = nodes[r + grid];
+        scene.keys[r] = keys[r];
     return scene;
 }
 

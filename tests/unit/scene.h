@@ -74,7 +74,7 @@ static inline enum cgx_reduction scene_reduction(unsigned bit)
 }
 
 /* A scene of ranks whose keys are the digits of NODES, at 4 bits in buckets of 64. With + before
- * these the nodes stand in a grid. */
+ * these the nodes stand in a grid, with o in a ring. */
 struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
 
 /* Whether some node has two ranks. */

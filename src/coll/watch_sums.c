@@ -1,0 +1,119 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/watch_sums.h"
+
+static bool is_inside_node(const struct cgx_slice *slice)
+{
+    return slice->coll->schedule->nodes->nodes == 1;
+}
+
+static const struct cgx_stage *watched_stage(const struct cgx_slice *slice)
+{
+    return &slice->stages[is_inside_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
+}
+
+static bool is_ring(const struct cgx_slice *slice)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+
+    return (is_inside_node(slice) ? schedule->inner : schedule->cross) == CGX_REDUCTION_RING;
+}
+
+/* ---- who brings what ---- */
+
+/* Of COUNT members, from FIRST on. */
+static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned count)
+{
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+
+    return is_inside_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
+}
+
+/* In a ring, the one before and this one. */
+struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice)
+{
+    const struct cgx_stage *stage = watched_stage(slice);
+    unsigned first = cgx_node_grid_first(&slice->coll->schedule->grid, slice->row);
+    unsigned before = (stage->self + stage->size - 1) % stage->size;
+
+    if (is_ring(slice))
+        return (struct cgx_watch_members){.count = 2,
+                                          .self = 1,
+                                          .first = before,
+                                          .ranks = ranks_of(slice, before, 1) +
+                                                   ranks_of(slice, stage->self, 1)};
+    return (struct cgx_watch_members){.count = stage->size,
+                                      .self = stage->self,
+                                      .first = first,
+                                      .ranks = ranks_of(slice, first, stage->size)};
+}
+
+unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
+                            unsigned member)
+{
+    return ranks_of(slice, members->first + member, 1);
+}
+
+/* FROM has the payloads of a sum: one of each other of COUNT members, in order, and at the place of
+ * SELF any number. */
+static const unsigned char *payload_of(const struct cgx_payloads *from, unsigned count,
+                                       unsigned self, unsigned member)
+{
+    return member < self ? from->at[member] : from->at[from->count - (count - member)];
+}
+
+const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
+                                          const struct cgx_watch_members *members, unsigned member)
+{
+    return payload_of(from, members->count, members->self, member);
+}
+
+/* ---- which sums ---- */
+
+/* In a grid, the row that looks at its sums of what OWNER's row sums up. */
+static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
+{
+    return (owner + 1) % grid->rows;
+}
+
+/* Whether a sum that is formed now, the LAST or not, is one of the ring. */
+static bool is_of_ring(const struct cgx_slice *slice, bool last)
+{
+    enum cgx_phase phase = is_inside_node(slice) ? CGX_PHASE_SCATTER_INSIDE : CGX_PHASE_SCATTER_ROW;
+
+    return is_ring(slice) && (last || slice->phase == phase);
+}
+
+/* How many members of the ring have brought something to PART before this one. */
+static unsigned turn_in_ring(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    const struct cgx_stage *stage = watched_stage(slice);
+    unsigned owner = (unsigned)(part - slice->parts) % stage->size;
+
+    return (stage->self + stage->size - owner - 1) % stage->size;
+}
+
+bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+{
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
+
+    if (is_ring(slice))
+        return is_of_ring(slice, last) && turn_in_ring(slice, part) == 1;
+    if (grid->rows == 1)
+        return last;
+    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
+}
+
+const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
+                                    const struct cgx_payloads *from, bool last)
+{
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+
+    if (is_of_ring(slice, last) && turn_in_ring(slice, part) > 1)
+        return from->at[0];
+    if (last && grid->rows > 1)
+        return payload_of(from, grid->rows, slice->row, looking_row(grid, slice->row));
+    return NULL;
+}
