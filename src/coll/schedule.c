@@ -6,7 +6,6 @@
 #include "codec/encoding.h"
 #include "coll/overflow.h"
 #include "coll/split.h"
-#include "coll/watch.h"
 #include "coll/watch_sample.h"
 #include "util/hash.h"
 #include "util/integers.h"
@@ -210,6 +209,7 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
         .nodes = scheme->nodes,
         .ranks = scheme->nodes->ranks,
         .network = scheme->network,
+        .watched = scheme->watched,
         .inner = scheme->inner,
         .cross = scheme->cross == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
     bool at_once = rounds_twice(widest);
@@ -227,7 +227,6 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
     schedule.bounded = cgx_overflow_needed(&schedule);
-    schedule.watched = scheme->watched && cgx_watch_possible(&schedule);
     reserve(&schedule, cgx_smaller(staging, enough_staging(&schedule, true)));
     cgx_coll_follow(&schedule, plan);
     return schedule;

@@ -47,12 +47,6 @@ bool cgx_watch_sees(const struct cgx_plan *plan)
     return true;
 }
 
-bool cgx_watch_possible(const struct cgx_schedule *schedule)
-{
-    return schedule->ranks > 1 &&
-           (schedule->nodes->nodes == 1 || cgx_node_grid_longest(&schedule->grid) > 1);
-}
-
 /* Whether PART has room for what is seen. */
 static bool has_room(const struct cgx_block *part)
 {

@@ -31,9 +31,6 @@
 
 #include "coll/slice.h"
 
-/* Whether sums of calls of SCHEDULE are looked at: not where each row of a grid is one node. */
-bool cgx_watch_possible(const struct cgx_schedule *schedule);
-
 /* Whether something can be seen of all that PLAN quantises. */
 bool cgx_watch_sees(const struct cgx_plan *plan);
 
