@@ -31,10 +31,19 @@ static bool looks_created(cgx_mpi_op op)
     return created;
 }
 
-/* The address of a predefined object; *MISSING is set where there is none. */
+/* The address of a predefined object; NULL: there is none. The linker may have copied it into the
+ * program, and then the copy is what all use, the MPI library too, whoever calls it. */
+static void *object(void *library, const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+
+    return address ? address : dlsym(library, name);
+}
+
+/* The same; *MISSING is set where there is none. */
 static void *find(void *library, const char *name, const char **missing)
 {
-    void *address = dlsym(library, name);
+    void *address = object(library, name);
 
     if (!address)
         *missing = name;
@@ -66,7 +75,7 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->COMM_SELF = find(library, "ompi_mpi_comm_self", &missing);
     find_types(table, library, &missing);
     for (size_t i = 0; i < OPS; i++)
-        ops[i] = dlsym(library, op_names[i]);
+        ops[i] = object(library, op_names[i]);
     table->OP_NULL = find(library, "ompi_mpi_op_null", &missing);
     table->SUM = find(library, "ompi_mpi_op_sum", &missing);
     table->MIN = find(library, "ompi_mpi_op_min", &missing);
