@@ -111,6 +111,7 @@ const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct 
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
 
+    /* In a ring the sum of those before comes first. */
     if (is_of_ring(slice, last) && turn_in_ring(slice, part) > 1)
         return from->at[0];
     if (last && grid->rows > 1)
