@@ -99,14 +99,12 @@ static double before_crossings(double squared, const struct decoded *bucket,
     return before < squared ? before : squared;
 }
 
-/* Whether MEMBER is looked at in this call. */
-static bool is_sampled(const struct cgx_slice *slice, const struct cgx_watch_members *members,
-                       unsigned member)
+/* The first of the members that are looked at in this call, of which one in STRIDE is. */
+static unsigned first_member(const struct cgx_slice *slice, unsigned stride)
 {
-    unsigned stride = (unsigned)cgx_divide_up(members->count, MOST_MEMBERS);
     uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
 
-    return member != members->self && (member + turn) % stride == 0;
+    return (stride - (unsigned)(turn % stride)) % stride;
 }
 
 /* Bucket INDEX of PIECE of a sum. */
@@ -117,6 +115,7 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
     const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
     const double variance = cgx_rounding_variance(rounding);
     const struct cgx_watch_members members = cgx_watch_members_of(slice);
+    const unsigned stride = (unsigned)cgx_divide_up(members.count, MOST_MEMBERS);
     const double ranks = slice->coll->schedule->ranks;
     double apart = 0, least = 0, squares = 0, common = 0, others = 0, looked = 0;
     struct cgx_piece in_source = *piece;
@@ -126,12 +125,12 @@ static void look(const struct cgx_slice *slice, const struct cgx_payloads *from,
         return;
     sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
     in_source.offset -= from->origin;
-    for (unsigned member = 0; member < members.count; member++) {
+    for (unsigned member = first_member(slice, stride); member < members.count; member += stride) {
         double brought = cgx_watch_ranks_of(slice, &members, member);
         double share = brought / members.ranks, raw;
         double weight = members.ranks / ranks * (ranks - 1) * (1 / share - 1);
 
-        if (!is_sampled(slice, &members, member))
+        if (member == members.self)
             continue;
         if (!decode(coding, &in_source, index, cgx_watch_payload_of(from, &members, member),
                     &bucket))

@@ -55,18 +55,12 @@ unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watc
     return ranks_of(slice, members->first + member, 1);
 }
 
-/* FROM has the payloads of a sum: one of each other of COUNT members, in order, and at the place of
- * SELF any number. */
-static const unsigned char *payload_of(const struct cgx_payloads *from, unsigned count,
-                                       unsigned self, unsigned member)
-{
-    return member < self ? from->at[member] : from->at[from->count - (count - member)];
-}
-
+/* FROM has one of each other member, in order, and at the place of this rank's any number. */
 const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
                                           const struct cgx_watch_members *members, unsigned member)
 {
-    return payload_of(from, members->count, members->self, member);
+    return member < members->self ? from->at[member]
+                                  : from->at[from->count - (members->count - member)];
 }
 
 /* ---- which sums ---- */
@@ -110,11 +104,12 @@ const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct 
                                     const struct cgx_payloads *from, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};
 
     /* In a ring the sum of those before comes first. */
     if (is_of_ring(slice, last) && turn_in_ring(slice, part) > 1)
         return from->at[0];
     if (last && grid->rows > 1)
-        return payload_of(from, grid->rows, slice->row, looking_row(grid, slice->row));
+        return cgx_watch_payload_of(from, &rows, looking_row(grid, slice->row));
     return NULL;
 }
