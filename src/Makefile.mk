@@ -69,6 +69,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/pattern.c src/policy/pattern.h \
 	src/policy/periods.c src/policy/periods.h \
 	src/policy/plan.c src/policy/plan.h \
+	src/policy/recent.c src/policy/recent.h \
 	src/policy/recurrence.c src/policy/recurrence.h \
 	src/policy/rule.c src/policy/rule.h \
 	src/policy/rules.c src/policy/rules.h \
@@ -106,10 +107,13 @@ libcgxcore_la_SOURCES = \
 	src/coll/stages.c src/coll/stages.h \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/watch.c src/coll/watch.h \
+	src/coll/watch_distance.c \
+	src/coll/watch_sight.c src/coll/watch_sight.h \
 	src/coll/watch_sample.c src/coll/watch_sample.h \
 	src/coll/watch_sums.c src/coll/watch_sums.h \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
+	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_file.c \

@@ -96,7 +96,7 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 #define CGX_PLANES 3
 #define CGX_ENERGY_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
 #define CGX_BOUND_BYTES 2    /* of each bucket, behind those, where sums of sums need it */
-#define CGX_WATCHED_BYTES 16 /* of each part, behind all that, where a call is watched */
+#define CGX_WATCHED_BYTES 32 /* of each part, behind all that, where a call is watched */
 
 /* A float64 behind pieces: its upper half, which has the range of squares of all float32. */
 static inline uint32_t cgx_upper_half(double value)

@@ -124,7 +124,7 @@ static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
     if (slice->number == 0 && !slice->missed)
         coll->seen = cgx_watch_judge(slice);
-    return slice->number == 0 && coll->seen.sight > CGX_SIGHT_APART;
+    return slice->number == 0 && cgx_verdict_forbids(&coll->seen);
 }
 
 /* Whether this rank lacks what others may act on after the last slice: they do a call of one slice
@@ -137,7 +137,7 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && (coll->feedback || coll->recalls)) ||
-           (slice->missed && slices == 1 && coll->consensus > 0 && coll->schedule->watched);
+           (slice->missed && slices == 1 && coll->watching.threshold > 0 && coll->schedule->watched);
 }
 
 /* What comes of SLICE, whose stages are over. */
@@ -225,7 +225,7 @@ static uint32_t hash_of(const struct cgx_coll *coll)
 void cgx_coll_begin(struct cgx_coll *coll)
 {
     coll->sent = 0;
-    coll->seen = (struct cgx_seen){CGX_SIGHT_NONE, NAN};
+    coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
     coll->state.hash = hash_of(coll);
     cgx_feedback_begin(coll);

@@ -16,7 +16,9 @@
 #include "coll/schedule.h"
 #include "coll/scratch.h"
 #include "mpi/table.h"
+#include "policy/consensus.h"
 #include "policy/finding.h"
+#include "policy/recent.h"
 
 /* What a call shows of the segments of an adaptive plan. */
 struct cgx_feedback {
@@ -37,15 +39,13 @@ struct cgx_error_feedback {
     size_t bytes;     /* of all */
 };
 
-/* What a watched call shows of its inputs: the same on all ranks. */
-struct cgx_seen {
-    enum cgx_sight {
-        CGX_SIGHT_NONE,     /* nothing, or nothing but zeros */
-        CGX_SIGHT_APART,    /* ranks are as far apart as those with gradients are */
-        CGX_SIGHT_CLOSE,    /* ranks contribute nearly the same */
-        CGX_SIGHT_ONE_SIGN, /* no element of the sum is negative, or none is positive */
-    } sight;
-    double distance; /* the mean over ranks of |x_r - s/P|^2 / |s/P|^2; NaN: not known */
+/* What is looked for within a call whose schedule is watched: whether its sums are of gradients
+ * (policy/consensus.h). The same on all ranks, but for the memory. */
+struct cgx_watching {
+    float threshold;           /* of the distance; 0: nothing is looked for */
+    uint32_t number;           /* of such looks at the call site before this one */
+    uint32_t ignored;          /* a bit for each enum cgx_consensus that is not looked for */
+    struct cgx_recent *recent; /* the last sums, of what this rank owns; NULL: it keeps none */
 };
 
 /* What a rank can do for a call; the worst of all ranks counts. */
@@ -86,10 +86,8 @@ struct cgx_coll {
      * what this rank has quantised of the bucket; NaN where it was poisoned. Summed over the ranks
      * these are the scales of all quantisations of the bucket. */
     float *scales;
-    /* Where the distance is below this the call is not compressed, nor where all elements have one
-     * sign; the same on all ranks. 0, or a schedule that is not watched: all calls are. */
-    float consensus;
-    struct cgx_seen seen; /* set */
+    struct cgx_watching watching;
+    struct cgx_verdict seen; /* set: what the look has found; if it forbids, nothing is written */
     size_t sent;          /* set: bytes of the messages sent */
     struct {
         uint32_t hash;     /* of the plan and the history's age, in every message */

@@ -13,6 +13,7 @@
 #define GROUP 256
 #define MOST 256
 #define LEAST_ELEMENTS 512
+#define CALLS 16 /* that have the same samples */
 
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
@@ -42,12 +43,26 @@ struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
     return samples;
 }
 
+struct cgx_watch_samples cgx_watch_samples_of(const struct cgx_slice *slice,
+                                              const struct cgx_block *part, size_t count)
+{
+    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
+
+    samples.count = cgx_smaller(count, samples.buckets);
+    return samples;
+}
+
+uint32_t cgx_watch_places(const struct cgx_slice *slice)
+{
+    return slice->coll->watching.number / CALLS;
+}
+
 /* The bucket of the part that is looked at next: somewhere in the sample's share of them, so that
- * rows of a matrix do not alias, and not in the next call's place. */
+ * rows of a matrix do not alias. */
 static size_t place_of(const struct cgx_watch_samples *samples)
 {
     const uint64_t words[] = {samples->part->first_bucket, samples->number,
-                              samples->slice->coll->call};
+                              cgx_watch_places(samples->slice)};
     size_t first = samples->number * samples->buckets / samples->count;
     size_t end = (samples->number + 1) * samples->buckets / samples->count;
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which buckets of a part are looked at (watch.h): one in 256 of those that tell anything, in each
- * call others, the same on all ranks. */
+/* Which buckets of a part are looked at (watch.h): one in 256 of those that tell anything, after 16
+ * calls others, the same on all ranks. */
 #ifndef CGX_COLL_WATCH_SAMPLE_H
 #define CGX_COLL_WATCH_SAMPLE_H
 
@@ -25,6 +25,14 @@ struct cgx_watch_samples {
 
 struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
                                               const struct cgx_block *part);
+
+/* COUNT others, or all buckets if there are fewer. */
+struct cgx_watch_samples cgx_watch_samples_of(const struct cgx_slice *slice,
+                                              const struct cgx_block *part, size_t count);
+
+/* Which samples are taken: the same number stands for the same ones of a part. Sums are compared
+ * with those before, so that it is another only once in a while. */
+uint32_t cgx_watch_places(const struct cgx_slice *slice);
 
 /* The next one is bucket *INDEX of the piece that is returned; NULL: there are no more. */
 const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index);

@@ -49,6 +49,14 @@ struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice)
                                       .ranks = ranks_of(slice, first, stage->size)};
 }
 
+uint32_t cgx_watch_number_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
+                             unsigned member)
+{
+    const struct cgx_stage *stage = watched_stage(slice);
+
+    return 1 + (is_ring(slice) ? (members->first + member) % stage->size : members->first + member);
+}
+
 unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
                             unsigned member)
 {

@@ -19,6 +19,10 @@ struct cgx_watch_members {
 
 struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice);
 
+/* MEMBER among all of the stage's, counted from 1. */
+uint32_t cgx_watch_number_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
+                             unsigned member);
+
 /* Ranks that MEMBER stands for. */
 unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
                             unsigned member);

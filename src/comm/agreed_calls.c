@@ -10,9 +10,9 @@
 #define MOST_DECLINED (UINT32_MAX / 2)
 #define FIRST_HELD 10
 #define MOST_HELD 100
-#define FIRST_UNWATCHED 10
-#define MOST_UNWATCHED 10000
-#define CLEAR_ENOUGH 2
+#define FIRST_DOUBTED 1
+#define MOST_DOUBTED 64
+#define CLEAR_ENOUGH 4 /* two sums can be compared with the last but one */
 #define STRIKES_ENOUGH 2
 
 struct cgx_agreed_calls {
@@ -28,6 +28,10 @@ struct cgx_agreed_calls *cgx_agreed_calls_create(void)
 
 void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
 {
+    for (size_t i = 0; table && i < CGX_LRU_PLACES; i++)
+        free(table->entries[i].recent);
+    for (size_t i = 0; table && i < CGX_STEP_LONGEST; i++)
+        free(table->placed[i].recent);
     free(table);
 }
 
@@ -39,6 +43,14 @@ void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)
         if (table->placed[i].used)
             table->placed[i].used = false;
     }
+}
+
+/* What is looked at next does not follow what was looked at last. */
+static void forget_sums(struct cgx_agreed_call *call)
+{
+    call->places++;
+    free(call->recent);
+    call->recent = NULL;
 }
 
 /* Whether ENTRY, of a position, is that of KEY. */
@@ -65,13 +77,15 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
     } else {
         entry = &table->entries[cgx_lru_find(&table->lru, lru_key(key), &is_new)];
     }
-    if (is_new)
-        *entry = (struct cgx_agreed_call){.used = true,
-                                          .key = *key,
-                                          .next_declined = FIRST_DECLINED,
-                                          .next_held = FIRST_HELD,
-                                          .next_unknown = 1,
-                                          .next_unwatched = FIRST_UNWATCHED};
+    if (!is_new)
+        return entry;
+    free(entry->recent);
+    *entry = (struct cgx_agreed_call){.used = true,
+                                      .key = *key,
+                                      .next_declined = FIRST_DECLINED,
+                                      .next_held = FIRST_HELD,
+                                      .next_unknown = 1,
+                                      .next_doubted = FIRST_DOUBTED};
     return entry;
 }
 
@@ -104,18 +118,27 @@ bool cgx_call_due(struct cgx_agreed_call *call)
 
 void cgx_call_agree(struct cgx_agreed_call *call)
 {
+    if (call->alarm != CGX_CONSENSUS_UNKNOWN && call->strikes == 0) {
+        call->doubted |= 1u << call->alarm;
+        call->doubted_wait = call->next_doubted;
+        call->next_doubted = at_most(2 * call->next_doubted, MOST_DOUBTED);
+    }
     call->state = CGX_CALL_COMPRESSED;
+    call->alarm = CGX_CONSENSUS_UNKNOWN;
     call->wait = 0;
     call->clear = call->strikes = 0;
+    forget_sums(call);
 }
 
 static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state, uint32_t *next,
                        uint32_t most)
 {
     call->state = state;
+    call->alarm = CGX_CONSENSUS_UNKNOWN;
     call->wait = *next;
     *next = at_most(2 * *next, most);
     call->clear = call->strikes = 0;
+    forget_sums(call);
 }
 
 void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason)
@@ -124,46 +147,58 @@ void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason)
     stay_exact(call, CGX_CALL_DECLINED, &call->next_declined, MOST_DECLINED);
 }
 
-void cgx_call_hold(struct cgx_agreed_call *call)
-{
-    stay_exact(call, CGX_CALL_HELD, &call->next_held, MOST_HELD);
-}
-
-bool cgx_call_clears(struct cgx_agreed_call *call)
-{
-    if (++call->clear == CLEAR_ENOUGH)
-        return true;
-    call->wait = FIRST_HELD;
-    return false;
-}
+/* ---- looks ---- */
 
 void cgx_call_puzzle(struct cgx_agreed_call *call)
 {
+    forget_sums(call);
     call->wait = call->next_unknown;
     call->next_unknown = at_most(2 * call->next_unknown, MOST_HELD);
 }
 
-void cgx_call_strike(struct cgx_agreed_call *call, unsigned strikes)
+void cgx_call_judge(struct cgx_agreed_call *call, const struct cgx_verdict *verdict, bool far)
 {
-    call->strikes = (uint8_t)at_most(strikes + 1, STRIKES_ENOUGH);
+    bool was_held = call->state == CGX_CALL_HELD;
+
+    if (!cgx_verdict_forbids(verdict) && (far || !was_held)) {
+        if (++call->clear >= CLEAR_ENOUGH)
+            cgx_call_agree(call);
+        return;
+    }
+    call->clear = 0;
+    if (++call->strikes < STRIKES_ENOUGH && !was_held)
+        return;
+    stay_exact(call, CGX_CALL_HELD, &call->next_held, MOST_HELD);
 }
 
-bool cgx_call_has_struck_out(const struct cgx_agreed_call *call)
+bool cgx_call_is_unseen(const struct cgx_agreed_call *call)
 {
-    return call->strikes == STRIKES_ENOUGH;
+    return call->state == CGX_CALL_NEW && !call->sampled && call->clear + call->strikes == 0 &&
+           call->alarm == CGX_CONSENSUS_UNKNOWN;
 }
 
-void cgx_call_trust(struct cgx_agreed_call *call)
+void cgx_call_alarm(struct cgx_agreed_call *call, enum cgx_consensus alarm)
 {
-    call->strikes = 0;
-    call->unwatched = call->next_unwatched;
-    call->next_unwatched = at_most(2 * call->next_unwatched, MOST_UNWATCHED);
+    call->state = CGX_CALL_NEW;
+    call->alarm = alarm;
+    call->clear = call->strikes = 0;
+    forget_sums(call);
 }
 
-bool cgx_call_watched(struct cgx_agreed_call *call)
+void cgx_call_watch(struct cgx_agreed_call *call)
 {
-    if (call->unwatched == 0)
-        return true;
-    call->unwatched--;
-    return false;
+    call->watched++;
+    if (call->doubted_wait > 0)
+        call->doubted_wait--;
+    else
+        call->doubted = 0;
+}
+
+struct cgx_recent *cgx_call_recent(struct cgx_agreed_call *call, size_t most)
+{
+    if (call->recent && call->recent->most == most)
+        return call->recent;
+    free(call->recent);
+    call->recent = cgx_recent_create(most);
+    return call->recent;
 }

@@ -14,6 +14,7 @@
 
 #include "observe/reason.h"
 #include "policy/consensus.h"
+#include "policy/recent.h"
 #include "policy/recurrence.h"
 #include "util/lru.h"
 
@@ -26,10 +27,10 @@ struct cgx_call_key {
 };
 
 enum cgx_call_state {
-    CGX_CALL_NEW,        /* ranks have not asked each other */
+    CGX_CALL_NEW,        /* ranks have not come to an end with it */
     CGX_CALL_COMPRESSED, /* they have agreed to compress */
     CGX_CALL_DECLINED,   /* some rank cannot: exact for a while, then they ask again */
-    CGX_CALL_HELD,       /* ranks contribute nearly the same: likewise */
+    CGX_CALL_HELD,       /* its sums are no gradients: likewise */
 };
 
 struct cgx_agreed_call {
@@ -39,13 +40,18 @@ struct cgx_agreed_call {
     enum cgx_reason reason; /* why this rank finds them declined */
     uint32_t wait;          /* calls that stay exact before ranks ask each other again */
     uint32_t next_declined, next_held, next_unknown; /* waits after they do not agree again */
-    uint32_t looks;     /* how often they have looked at the data of an exact call */
-    uint32_t unwatched; /* compressed calls in which a consensus is not looked for */
-    uint32_t next_unwatched;
-    uint8_t clear;   /* verdicts in a row that were far from a consensus */
-    uint8_t strikes; /* compressed calls in a row that were one */
+    /* Looks at the data of exact calls, one after the other. */
+    uint8_t clear;   /* how many in a row have found nothing against compressing, */
+    uint8_t strikes; /* and how many that the sums are no gradients */
     bool sampled; /* this rank has an opinion of the last call, or none where it could not look */
     uint32_t opinion[CGX_OPINION_WORDS];
+    uint32_t places; /* which elements are looked at */
+    /* Looks within compressed calls. */
+    uint32_t watched;         /* how many there were */
+    enum cgx_consensus alarm; /* what the last one to find anything has found; UNKNOWN: nothing */
+    uint32_t doubted;         /* what they need not look for, a bit for each enum cgx_consensus, ... */
+    uint32_t doubted_wait, next_doubted; /* ... for so many calls */
+    struct cgx_recent *recent;           /* NULL: none, or there is no memory */
 };
 
 struct cgx_agreed_calls;
@@ -72,25 +78,27 @@ void cgx_call_agree(struct cgx_agreed_call *call);
  * it could. */
 void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason);
 
-/* A consensus: they ask again after 10, 20, 40, 80, 100, 100, ... calls. */
-void cgx_call_hold(struct cgx_agreed_call *call);
-
-/* A call that was held is far from a consensus now. True if it was so twice in a row, and may be
- * compressed; else they ask again after 10 calls. */
-bool cgx_call_clears(struct cgx_agreed_call *call);
-
 /* Nothing could be said of the data: they look again after 1, 2, 4, ... 100 calls. */
 void cgx_call_puzzle(struct cgx_agreed_call *call);
 
-/* A compressed call has turned out to be a consensus, after STRIKES of which the same is true, and
- * was done exactly. The second: whether two in a row have. */
-void cgx_call_strike(struct cgx_agreed_call *call, unsigned strikes);
-bool cgx_call_has_struck_out(const struct cgx_agreed_call *call);
+/* Takes the verdict of a look at an exact call; FAR: it is far from any other. Four looks in a row
+ * that find nothing, and the calls are compressed. Two that find something, one where they were held, and they are held: ranks look
+ * again after 10, 20, 40, 80, 100, 100, ... calls. Else they look at the next call. */
+void cgx_call_judge(struct cgx_agreed_call *call, const struct cgx_verdict *verdict, bool far);
 
-/* It was none after all: for 10, 20, 40, ... calls a consensus is not looked for in them. */
-void cgx_call_trust(struct cgx_agreed_call *call);
+/* Whether nothing is known of the calls' data. */
+bool cgx_call_is_unseen(const struct cgx_agreed_call *call);
 
-/* A call that is compressed. True if a consensus is to be looked for in it. */
-bool cgx_call_watched(struct cgx_agreed_call *call);
+/* A look within a compressed call, which was then done exactly, has found ALARM: ranks look at it
+ * and the next ones. Where that comes to nothing, looks within calls do not look for the same
+ * during 1, 2, 4, ... 64 calls. */
+void cgx_call_alarm(struct cgx_agreed_call *call, enum cgx_consensus alarm);
+
+/* Counts a look within a compressed call. */
+void cgx_call_watch(struct cgx_agreed_call *call);
+
+/* The memory of the calls' last sums, of up to MOST elements, got anew if it is of another size; NULL
+ * if memory is short. */
+struct cgx_recent *cgx_call_recent(struct cgx_agreed_call *call, size_t most);
 
 #endif

@@ -14,6 +14,7 @@
 #include "comm/planned.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
+#include "observe/notices.h"
 #include "observe/stats.h"
 #include "util/float_state.h"
 #include "util/integers.h"
@@ -39,10 +40,13 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
     return planned && cgx_needs_fit(&planned->schedule.needs, &state->held.needs);
 }
 
-bool cgx_decide_guards(const struct cgx_override *override)
+bool cgx_decide_looks(const struct cgx_recurring *recurring)
 {
-    return cgx_config()->consensus > 0 && cgx_config()->warmup > 0 &&
-           override->consensus != CGX_SAID_OFF;
+    const struct cgx_agreed_call *entry = recurring->entry;
+    bool was_alarmed = entry->alarm != CGX_CONSENSUS_UNKNOWN || entry->state == CGX_CALL_HELD;
+
+    return cgx_config()->consensus > 0 && recurring->override.consensus != CGX_SAID_OFF &&
+           (cgx_config()->warmup > 0 || was_alarmed);
 }
 
 /* ---- what this rank has ---- */
@@ -170,65 +174,40 @@ static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurr
 
 /* ---- what follows from the ranks' opinions ---- */
 
-void cgx_decide_warn(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                     struct cgx_verdict verdict)
+/* Sums of a communicator that is freed and made again are held again: rank 0 says it once. */
+static void say_held(const struct cgx_comm *state, const struct cgx_recurring *recurring,
+                     const struct cgx_verdict *verdict)
 {
-    char why[160], where[64] = "a call";
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    struct cgx_noticed noticed;
 
     if (state->rank != 0)
         return;
-    if (recurring->position != CGX_POSITION_NONE)
-        snprintf(where, sizeof where, "call %zu of the step", recurring->position);
-    if (verdict.consensus == CGX_CONSENSUS_CLOSE)
-        snprintf(why, sizeof why,
-                 "all ranks contribute nearly the same values (they differ by %.2g %% of the "
-                 "mean's square); weights look like this",
-                 100 * verdict.distance);
-    else if (verdict.consensus == CGX_CONSENSUS_ONE_SIGN)
-        snprintf(why, sizeof why,
-                 "all elements of the sum have one sign; variances look like this");
-    else
-        snprintf(why, sizeof why,
-                 "no element is non-zero on two ranks; data that is gathered looks like this");
-    cgx_log(state->said_consensus ? CGX_LOG_DEBUG : CGX_LOG_WARN,
-            "%s (%llu elements, %d ranks): %s and gradients do not, so it stays exact; "
-            "CGX_CONSENSUS=0, or consensus=off in a rule or hint, compresses it all the same",
-            where, (unsigned long long)cgx_recurrence_count(recurring->call), state->size, why);
-    state->said_consensus = true;
+    noticed = cgx_decide_noticed(state, recurring, name);
+    cgx_notice_held(&noticed, verdict);
 }
 
-/* Ranks looked at the last exact call of the entry, or of one that a consensus was suspected in. */
+/* Ranks looked at the last call, which was exact, and maybe at those before. */
 static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
                   const struct cgx_answer *all)
 {
     struct cgx_agreed_call *entry = recurring->entry;
     double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     struct cgx_verdict verdict = cgx_consensus_judge(all->opinion, threshold);
+    bool was_held = entry->state == CGX_CALL_HELD;
 
     entry->sampled = false;
     if (verdict.consensus == CGX_CONSENSUS_UNKNOWN) {
-        if (entry->state != CGX_CALL_COMPRESSED)
-            cgx_call_puzzle(entry);
+        cgx_call_puzzle(entry);
         return;
     }
-    if (entry->state == CGX_CALL_COMPRESSED) {
-        if (verdict.consensus == CGX_CONSENSUS_NONE)
-            cgx_call_trust(entry);
-        else if (cgx_call_has_struck_out(entry))
-            cgx_call_hold(entry);
-    } else if (verdict.consensus == CGX_CONSENSUS_NONE &&
-               (entry->state != CGX_CALL_HELD ||
-                (verdict.distance >= 2 * threshold && cgx_call_clears(entry)))) {
-        cgx_call_agree(entry);
-        recurring->kind->trusted = true;
-    } else if (verdict.consensus != CGX_CONSENSUS_NONE || entry->wait == 0) {
-        cgx_call_hold(entry);
-    }
-    if (entry->state != CGX_CALL_HELD)
+    cgx_call_judge(entry, &verdict, verdict.distance >= 2 * threshold);
+    recurring->kind->trusted |= entry->state == CGX_CALL_COMPRESSED;
+    if (entry->state != CGX_CALL_HELD || entry->wait == 0)
         return;
     cgx_stats_held(state->stats);
-    if (verdict.consensus != CGX_CONSENSUS_NONE)
-        cgx_decide_warn(state, recurring, verdict);
+    if (!was_held)
+        say_held(state, recurring, &verdict);
 }
 
 /* ---- deciding ---- */
@@ -251,6 +230,18 @@ int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal)
     return cgx_errors_raise(comm, cgx_reason_is_unrecoverable(refusal)
                                       ? cgx_reasons[refusal].text
                                       : "a rank cannot use its buffers");
+}
+
+struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state,
+                                      const struct cgx_recurring *recurring,
+                                      char name[CGX_MPI_OBJECT_NAME_BYTES])
+{
+    int length;
+
+    if (cgx_mpi()->Comm_get_name(state->comm, name, &length) != CGX_MPI_SUCCESS)
+        name[0] = '\0';
+    return (struct cgx_noticed){cgx_recurrence_count(recurring->call), state->size, name,
+                                recurring->position};
 }
 
 static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,

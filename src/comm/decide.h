@@ -5,14 +5,15 @@
  * calls, of one type: where the buffers live, what staging memory there is, how nodes are
  * connected. A count that is new then needs nothing, but where it needs more memory than any
  * before, which grows by half. For each position of the step, where CGX_CONSENSUS says so, they
- * look at the data once too. */
+ * look at the data of exact calls too. */
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 
 #include "comm/offer.h"
+#include "observe/notices.h"
 
-/* Whether calls are looked at for a consensus before they are compressed. */
-bool cgx_decide_guards(const struct cgx_override *override);
+/* Whether the data of the call must be looked at before calls like it are compressed. */
+bool cgx_decide_looks(const struct cgx_recurring *recurring);
 
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring);
@@ -26,9 +27,9 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
  * exactly. The next call is tried too: as an exact one it would be an error on that rank alone. */
 int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal);
 
-/* Rank 0 warns of the first VERDICT of a communicator, so that a program that averages its weights
- * is told, and not flooded; the log has the others at the level debug. */
-void cgx_decide_warn(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                     struct cgx_verdict verdict);
+/* The call, for a line about it; NAME is the memory for that of its communicator. */
+struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state,
+                                      const struct cgx_recurring *recurring,
+                                      char name[CGX_MPI_OBJECT_NAME_BYTES]);
 
 #endif

@@ -85,7 +85,6 @@ struct cgx_comm {
     struct cgx_positions *positions; /* of the present step; NULL: none */
     unsigned positions_wait;         /* steps until a rank may have memory for them */
     bool established;                /* its sums recur, which has been said */
-    bool said_consensus;             /* rank 0 has warned of one */
     bool shm_refused;                /* local peers cannot share memory */
     bool mirrors_refused;            /* nor open the memory of each other's devices */
     bool segments_refused;           /* this rank's devices cannot read what local peers share */

@@ -65,7 +65,11 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
     int code;
 
     if (entry) {
-        code = cgx_guard_exact(call, reason, (unsigned)state->size, entry->looks++, entry->opinion);
+        code = cgx_guard_exact(call, reason,
+                               &(struct cgx_guard){(unsigned)state->rank, (unsigned)state->size,
+                                                   entry->places,
+                                                   cgx_call_recent(entry, CGX_RECENT_EXACT)},
+                               entry->opinion);
         entry->sampled = true;
     } else {
         code = cgx_exact(call, reason);
@@ -77,18 +81,12 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
 
 /* ---- compressed ---- */
 
-/* A call in which a consensus was seen, after STRIKES of which the same is true. */
+/* A call that must not be compressed, as was seen in it. */
 static int redo(const struct cgx_call *call, struct cgx_comm *state,
-                const struct cgx_recurring *recurring, const struct cgx_seen *seen,
-                unsigned strikes)
+                const struct cgx_recurring *recurring, const struct cgx_verdict *seen)
 {
-    const struct cgx_verdict verdict = {seen->sight == CGX_SIGHT_ONE_SIGN ? CGX_CONSENSUS_ONE_SIGN
-                                                                          : CGX_CONSENSUS_CLOSE,
-                                        seen->distance};
-
-    cgx_call_strike(recurring->entry, strikes);
-    cgx_decide_warn(state, recurring, verdict);
-    return exact(call, state, CGX_REASON_HELD, recurring->entry);
+    cgx_call_alarm(recurring->entry, seen->consensus);
+    return exact(call, state, CGX_REASON_LOOKED_AT, recurring->entry);
 }
 
 /* What the caller gets of a call that was run with OUTCOME. REFUSAL: why this rank could not serve
@@ -148,21 +146,25 @@ static struct cgx_stats_key stats_key(const struct cgx_recurring *recurring)
     return (struct cgx_stats_key){recurring->position, recurring->call, recurring->override.rule};
 }
 
-/* The threshold of the consensus that is looked for in the call; 0: none is. Where ranks have not
- * looked at such a call before, what sampling may miss counts for nothing. */
-static float watched_for(const struct cgx_comm *state, const struct cgx_recurring *recurring)
+/* What is looked for within the call: the same on all ranks. */
+static struct cgx_watching watching(const struct cgx_comm *state,
+                                    const struct cgx_recurring *recurring)
 {
+    struct cgx_agreed_call *entry = recurring->entry;
+    struct cgx_watching watching = {0};
     union cgx_float_state caller;
-    double threshold;
 
-    if (recurring->override.consensus == CGX_SAID_OFF || !cgx_call_watched(recurring->entry))
-        return 0;
+    if (recurring->override.consensus == CGX_SAID_OFF || !(cgx_config()->consensus > 0))
+        return watching;
     cgx_float_enter(&caller);
-    threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
-    if (recurring->entry->looks > 0)
-        threshold /= 2;
+    watching.threshold =
+        (float)cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     cgx_float_leave(&caller);
-    return (float)threshold;
+    watching.number = entry->watched;
+    watching.ignored = entry->doubted;
+    watching.recent = cgx_call_recent(entry, CGX_RECENT_COMPRESSED);
+    cgx_call_watch(entry);
+    return watching;
 }
 
 /* Of a rank in a call whose elements ranks take for DTYPE. */
@@ -173,12 +175,21 @@ static enum cgx_standing standing_of(const struct cgx_offer *offer, enum cgx_dty
     return offer->refusal || offer->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
 }
 
+/* In the first call of this process that is compressed. */
+static void say_first(const struct cgx_comm *state, const struct cgx_recurring *recurring,
+                      const struct cgx_plan *plan)
+{
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    const struct cgx_noticed noticed = cgx_decide_noticed(state, recurring, name);
+
+    cgx_notice_compressed(&noticed, plan->bytes);
+}
+
 static int compress(const struct cgx_call *call, struct cgx_comm *state,
                     const struct cgx_recurring *recurring)
 {
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
     struct cgx_offer offer = cgx_eligible_offer(call);
-    unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
@@ -190,7 +201,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
                             .shm = state->shm,
                             .seed = cgx_config()->seed,
                             .call = state->calls++,
-                            .consensus = watched_for(state, recurring),
+                            .watching = watching(state, recurring),
                             .input = cgx_call_input(call),
                             .output = call->recvbuf};
 
@@ -217,14 +228,14 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
         cgx_own_break(state);
         return cgx_errors_raise(call->comm, "MPI could not agree on residuals or history");
     }
-    /* A rank that has no result must hold the same as others, which have one. */
-    recurring->entry->strikes = 0;
     if (recurring->kind->apart > 0)
         recurring->kind->apart--;
+    if (state->rank == 0 && !cgx_notice_was_compressed())
+        say_first(state, recurring, planned->plan);
     outcome = run(state, &coll, stats_key(recurring));
     cgx_positions_take_back(state, recurring->position, &coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_CONSENSUS)
-        return redo(call, state, recurring, &coll.seen, strikes);
+        return redo(call, state, recurring, &coll.seen);
     return conclude(call, state, recurring->entry, offer.refusal, outcome);
 }
 
@@ -268,18 +279,25 @@ static bool is_due(const struct cgx_recurring *recurring)
     return cgx_call_due(recurring->entry);
 }
 
-/* Whether a call that is new goes as others of its kind do: its position says nothing of it, and a
- * consensus is looked for in it. */
+/* Whether a call that is new goes as others of its kind do: its position says nothing of it, and it
+ * is looked at within the call. */
 static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
     const struct cgx_planned *planned;
 
-    if (recurring->entry->state != CGX_CALL_NEW || recurring->entry->sampled ||
-        recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
-        !cgx_decide_is_served(state, recurring))
+    if (!cgx_call_is_unseen(recurring->entry) || recurring->position != CGX_POSITION_NONE ||
+        !recurring->kind->trusted || !cgx_decide_is_served(state, recurring))
         return false;
     planned = cgx_planned_find(state, recurring);
     return planned->schedule.watched && cgx_watch_sees(planned->plan);
+}
+
+/* Whether ranks have not come to an end with what they have looked at. */
+static bool looks_again(const struct cgx_recurring *recurring)
+{
+    const struct cgx_agreed_call *entry = recurring->entry;
+
+    return entry->wait == 0 && entry->state != CGX_CALL_DECLINED && cgx_decide_looks(recurring);
 }
 
 /* A call that recurs. */
@@ -295,7 +313,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state,
     if (entry->state != CGX_CALL_COMPRESSED) {
         if (!is_due(recurring))
             return leave_exact(call, state, recurring, reason_of(entry), NULL);
-        if (cgx_decide_guards(&recurring->override) && !entry->sampled)
+        if (cgx_decide_looks(recurring) && !entry->sampled)
             return leave_exact(call, state, recurring, reason_of(entry), entry);
     }
     if (entry->state != CGX_CALL_COMPRESSED || entry->sampled ||
@@ -306,7 +324,8 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state,
             return code;
     }
     if (entry->state != CGX_CALL_COMPRESSED)
-        return leave_exact(call, state, recurring, reason_of(entry), NULL);
+        return leave_exact(call, state, recurring, reason_of(entry),
+                           looks_again(recurring) ? entry : NULL);
     return compress(call, state, recurring);
 }
 

@@ -8,6 +8,7 @@
 #include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/world.h"
+#include "observe/notices.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
@@ -15,6 +16,7 @@
 static void finish(int rank, int size)
 {
     cgx_totals_log(rank);
+    cgx_notice_count();
     cgx_stats_write(CGX_STATS_FINALIZES);
     cgx_timeline_write(rank, size);
     cgx_cuda_finalize();

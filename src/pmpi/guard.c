@@ -13,14 +13,15 @@
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
 #include "util/float_state.h"
+#include "util/integers.h"
 
-/* A bucket of each of COUNT groups, never the same place twice running, so that rows of a matrix do
- * not alias. */
+/* A bucket of each of COUNT groups, whose place in it differs from group to group, so that rows of a
+ * matrix do not alias. */
 struct sample {
     enum cgx_dtype dtype;
     size_t elements; /* of the call */
     size_t bucket_size, count, group;
-    uint32_t number;
+    uint32_t places;
     bool in_place;         /* the input is where the sum is written */
     void *memory;          /* that the following lie in */
     float *values, *input; /* of one bucket */
@@ -41,7 +42,7 @@ static bool enter(const struct cgx_pointer *buffer)
 
 static size_t first_of(const struct sample *sample, size_t index)
 {
-    size_t place = (index * 37 + (size_t)sample->number * 11) % sample->group;
+    size_t place = (index * 37 + (size_t)sample->places * 11) % sample->group;
 
     return (index * sample->group + place) * sample->bucket_size;
 }
@@ -93,7 +94,7 @@ static size_t at_least_one(size_t value)
 }
 
 /* False: nothing can be said of this call. Whoever has wrong arguments is told by MPI. */
-static bool begin(const struct cgx_call *call, uint32_t number, struct sample *sample)
+static bool begin(const struct cgx_call *call, uint32_t places, struct sample *sample)
 {
     size_t most, buckets, size = cgx_config()->bucket_size;
     const struct cgx_offer offer = cgx_eligible_offer(call);
@@ -101,7 +102,7 @@ static bool begin(const struct cgx_call *call, uint32_t number, struct sample *s
     *sample = (struct sample){.dtype = offer.dtype,
                               .elements = offer.count,
                               .bucket_size = size,
-                              .number = number,
+                              .places = places,
                               .in_place = offer.in_place};
     /* The op is not asked here: what else speaks against the call is not known yet. */
     if (offer.refusal || offer.op)
@@ -109,9 +110,8 @@ static bool begin(const struct cgx_call *call, uint32_t number, struct sample *s
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
                                                                  : CGX_GUARD_MOST_DEVICE;
     buckets = sample->elements / size;
-    sample->count = at_least_one(buckets / CGX_GUARD_GROUP);
-    if (sample->count > most)
-        sample->count = most;
+    sample->count = cgx_smaller(cgx_larger(buckets / CGX_GUARD_GROUP, CGX_GUARD_LEAST), most);
+    sample->count = at_least_one(cgx_smaller(sample->count, buckets));
     sample->group = at_least_one(buckets / sample->count);
     sample->memory = malloc(2 * size * sizeof(float) +
                             (sample->in_place ? sample->count + 1 : 1) * bucket_bytes(sample));
@@ -129,7 +129,7 @@ static bool begin(const struct cgx_call *call, uint32_t number, struct sample *s
 
 /* False if what there is to see cannot be read. */
 static bool look(struct sample *sample, const struct cgx_call *call, unsigned ranks,
-                 struct cgx_closeness *closeness)
+                 struct cgx_closeness *closeness, struct cgx_taking *taking)
 {
     for (size_t i = 0; i < sample->count; i++) {
         size_t first = first_of(sample, i), count = count_of(sample, first);
@@ -138,6 +138,8 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
         if (!fetch(sample, &call->receive, call->recvbuf, first, sample->fetched))
             return false;
         cgx_peek_elements(sample->dtype, sample->fetched, count, sample->values);
+        if (cgx_recent_wants(taking))
+            cgx_recent_take(taking, sample->values, count, 0);
         if (sample->in_place)
             input = sample->copy + i * bucket_bytes(sample);
         else if (!fetch(sample, &call->send, call->sendbuf, first, sample->fetched))
@@ -148,25 +150,34 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
     return true;
 }
 
-int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason, unsigned ranks,
-                    uint32_t number, uint32_t words[CGX_OPINION_WORDS])
+int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
+                    const struct cgx_guard *guard, uint32_t words[CGX_OPINION_WORDS])
 {
     struct cgx_closeness closeness = {0};
+    struct cgx_taking taking;
+    struct cgx_change change;
     union cgx_float_state caller;
     struct sample sample;
-    bool can = begin(call, number, &sample), entered;
+    bool can = begin(call, guard->places, &sample), entered = false, looked;
     int code = cgx_exact(call, reason);
 
     memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
-    if (!can)
-        return code;
-    entered = enter(&call->receive);
     cgx_float_enter(&caller);
-    if (code == CGX_MPI_SUCCESS && look(&sample, call, ranks, &closeness))
-        cgx_opinion(&closeness, words);
+    if (can)
+        entered = enter(&call->receive);
+    taking = cgx_recent_begin(guard->recent, guard->places, sample.count);
+    looked = can && code == CGX_MPI_SUCCESS &&
+             look(&sample, call, guard->ranks, &closeness, &taking);
+    if (looked) {
+        change = cgx_recent_end(&taking);
+        cgx_opinion(&closeness, cgx_change_of(&change), guard->rank, words);
+    } else if (guard->recent) {
+        cgx_recent_forget(guard->recent);
+    }
     cgx_float_leave(&caller);
     if (entered)
         cgx_cuda_leave();
-    free(sample.memory);
+    if (can)
+        free(sample.memory);
     return code;
 }

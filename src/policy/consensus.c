@@ -8,7 +8,20 @@
 
 #include "codec/squares.h"
 
-enum { WORD_KNOWN, WORD_DISTANCE, WORD_ONE_SIGN, WORD_DISJOINT };
+/* Of those that brought something, the first rank and, from NO_RANK, the last. All words are below
+ * 2^31: MPICH 4.0 takes the least of MPI_UINT32_T as if they had signs. */
+#define NO_RANK UINT32_C(0x7FFFFFFF)
+enum {
+    WORD_KNOWN,
+    WORD_DISTANCE,
+    WORD_CHANGE,
+    WORD_ONE_SIGN,
+    WORD_DISJOINT,
+    WORD_FIRST,
+    WORD_LAST,
+    WORDS
+};
+_Static_assert(WORDS == CGX_OPINION_WORDS, "the opinion");
 
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks)
@@ -16,17 +29,19 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     const double share = 1.0 / ranks;
     double magnitudes, squares = cgx_squares_sum(sum, count, &magnitudes);
     double apart = cgx_squares_apart(input, sum, share, count);
-    unsigned positive = 0, negative = 0, shared = 0;
+    unsigned positive = 0, negative = 0, brought = 0, shared = 0;
     size_t nonzero = 0;
 
     for (size_t i = 0; i < count; i++) {
         positive |= sum[i] > 0;
         negative |= sum[i] < 0;
+        brought |= input[i] != 0;
         shared |= (unsigned)(input[i] != 0) & (unsigned)(input[i] != sum[i]);
         nonzero += sum[i] != 0;
     }
     closeness->positive |= positive;
     closeness->negative |= negative;
+    closeness->brought |= brought;
     closeness->shared |= shared;
     closeness->count += count;
     closeness->nonzero += nonzero;
@@ -35,19 +50,38 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     closeness->not_finite |= !isfinite(apart) || !isfinite(squares);
 }
 
-void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINION_WORDS])
+/* Floats that are not negative are ordered as their bits are. */
+static uint32_t word_of(double value)
+{
+    float narrow = (float)value;
+    uint32_t word;
+
+    memcpy(&word, &narrow, sizeof word);
+    return word;
+}
+
+static double value_of(uint32_t word)
+{
+    float value;
+
+    memcpy(&value, &word, sizeof value);
+    return (double)value;
+}
+
+void cgx_opinion(const struct cgx_closeness *closeness, double change, unsigned rank,
+                 uint32_t words[CGX_OPINION_WORDS])
 {
     bool nothing = closeness->apart == 0 && closeness->mean == 0;
     bool known = !nothing && !closeness->not_finite;
-    /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
-    float distance = known ? (float)(closeness->apart / closeness->mean) : 0;
 
+    /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
     words[WORD_KNOWN] = known;
-    /* Positive floats are ordered as their bits are: the greatest has the least complement. */
-    memcpy(&words[WORD_DISTANCE], &distance, sizeof distance);
-    words[WORD_DISTANCE] = ~words[WORD_DISTANCE];
+    words[WORD_DISTANCE] = word_of(known ? closeness->apart / closeness->mean : 0);
+    words[WORD_CHANGE] = word_of(change);
     words[WORD_ONE_SIGN] = closeness->positive != closeness->negative;
     words[WORD_DISJOINT] = !closeness->shared && 4 * closeness->nonzero >= closeness->count;
+    words[WORD_FIRST] = closeness->brought ? rank : NO_RANK;
+    words[WORD_LAST] = NO_RANK - (closeness->brought ? rank : 0);
 }
 
 double cgx_consensus_threshold(double setting, unsigned ranks)
@@ -57,21 +91,30 @@ double cgx_consensus_threshold(double setting, unsigned ranks)
     return (rise < 1 ? rise : 1) * setting;
 }
 
+struct cgx_verdict cgx_consensus_of(const struct cgx_findings *findings, double threshold)
+{
+    struct cgx_verdict verdict = {CGX_CONSENSUS_NONE, findings->distance, findings->change};
+
+    if (findings->disjoint)
+        verdict.consensus = CGX_CONSENSUS_DISJOINT;
+    else if (findings->one_sign)
+        verdict.consensus = CGX_CONSENSUS_ONE_SIGN;
+    else if (findings->distance < threshold)
+        verdict.consensus = CGX_CONSENSUS_CLOSE;
+    else if (findings->change < CGX_CONSENSUS_CHANGE)
+        verdict.consensus = CGX_CONSENSUS_STILL;
+    return verdict;
+}
+
 struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_OPINION_WORDS], double threshold)
 {
-    struct cgx_verdict verdict = {CGX_CONSENSUS_NONE, 0};
-    uint32_t bits = ~words[WORD_DISTANCE];
-    float distance;
+    const struct cgx_findings findings = {
+        .disjoint = words[WORD_DISJOINT] && words[WORD_FIRST] != NO_RANK - words[WORD_LAST],
+        .one_sign = words[WORD_ONE_SIGN],
+        .distance = value_of(words[WORD_DISTANCE]),
+        .change = value_of(words[WORD_CHANGE])};
 
-    memcpy(&distance, &bits, sizeof distance);
-    verdict.distance = (double)distance;
     if (!words[WORD_KNOWN])
-        verdict.consensus = CGX_CONSENSUS_UNKNOWN;
-    else if (words[WORD_DISJOINT])
-        verdict.consensus = CGX_CONSENSUS_DISJOINT;
-    else if (words[WORD_ONE_SIGN])
-        verdict.consensus = CGX_CONSENSUS_ONE_SIGN;
-    else if (verdict.distance < threshold)
-        verdict.consensus = CGX_CONSENSUS_CLOSE;
-    return verdict;
+        return (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
+    return cgx_consensus_of(&findings, threshold);
 }

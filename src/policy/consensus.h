@@ -7,16 +7,24 @@
  *
  *     d_r = |x_r - s/P|^2 / |s/P|^2
  *
- * is how far the rank is from the mean. Ranks reach a consensus, and the sum must stay exact, where
- * the rank that is farthest has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS, where all elements of
- * the sum have one sign (variances, counts), or where no element is non-zero on two ranks though at
- * least a quarter of those of the sum are (a gather in disguise; of a large table ranks may just
- * have touched other rows). Gradients were never seen below 0.024 on 2 ranks and 0.13 on 8;
- * averaged weights are at 1e-3 or less. It is no proof: sums of a solver's vectors look like
- * gradients.
+ * is how far the rank is from the mean. A sum must stay exact where one of these holds:
  *
- * Pure arithmetic on samples. Each rank forms an opinion of its own sample, as words of which ranks
- * take the least, so that all come to the same verdict. */
+ *   close     the rank that is nearest to the mean has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS:
+ *             weights. One straggler among ranks that agree does not hide them.
+ *   still     the sum has hardly changed since the last but one (recent.h): forces, averages,
+ *             second-order factors.
+ *   one sign  no element of the sum is negative, or none is positive: variances, counts.
+ *   disjoint  no element is non-zero on two ranks, several ranks have brought some, and at least a
+ *             quarter of the sum's elements are not zero: data that is gathered. (Of a large table
+ *             ranks may just have touched other rows; what one rank alone has may be the gradient
+ *             of an expert, which changes.)
+ *
+ * bench/results/state.md has what gradients and state were measured at. It is no proof: sums of a
+ * solver's vectors, or activations, look like gradients.
+ *
+ * Pure arithmetic on samples. In an exact call each rank forms an opinion of its own sample, as
+ * words of which ranks take the least, so that all come to the same verdict; in a compressed call
+ * the owners of sums do (coll/watch.h). */
 #ifndef CGX_POLICY_CONSENSUS_H
 #define CGX_POLICY_CONSENSUS_H
 
@@ -24,13 +32,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The change (recent.h) below which a sum is still. */
+#define CGX_CONSENSUS_CHANGE 0.15
+
 /* What a rank has seen of one sum. All zero: nothing. */
 struct cgx_closeness {
     double apart;    /* |x_r - s/P|^2 */
     double mean;     /* |s/P|^2 */
     bool positive;   /* some element of the sum is */
     bool negative;   /* some is */
-    bool shared;     /* some element is non-zero here, and on another rank too */
+    bool brought;    /* some element is non-zero here, ... */
+    bool shared;     /* ... and on another rank too */
     size_t count;    /* elements ... */
     size_t nonzero;  /* ... and how many are not zero in the sum */
     bool not_finite; /* some element of input or sum is not */
@@ -40,26 +52,44 @@ struct cgx_closeness {
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks);
 
-/* A rank's opinion; the least of each word over all ranks is that of all. All zero: a rank has
- * none, or none is asked for. */
-#define CGX_OPINION_WORDS 4
-void cgx_opinion(const struct cgx_closeness *closeness, uint32_t words[CGX_OPINION_WORDS]);
+/* The opinion of RANK, with the CHANGE of the sum (infinite: not known); the least of each word
+ * over all ranks is that of all. All zero: a rank has none, or none is asked for. */
+#define CGX_OPINION_WORDS 7
+void cgx_opinion(const struct cgx_closeness *closeness, double change, unsigned rank,
+                 uint32_t words[CGX_OPINION_WORDS]);
 
 enum cgx_consensus {
-    CGX_CONSENSUS_UNKNOWN,  /* there was nothing but zeros, or something that is not finite */
-    CGX_CONSENSUS_CLOSE,    /* ranks contribute nearly the same */
-    CGX_CONSENSUS_ONE_SIGN, /* no element of the sum is negative, or none is positive */
-    CGX_CONSENSUS_DISJOINT, /* no element is non-zero on two ranks, and many are on one */
-    CGX_CONSENSUS_NONE,     /* it may be compressed */
+    CGX_CONSENSUS_UNKNOWN, /* there was nothing but zeros, or something that is not finite */
+    CGX_CONSENSUS_NONE,    /* it may be compressed */
+    CGX_CONSENSUS_CLOSE,
+    CGX_CONSENSUS_STILL,
+    CGX_CONSENSUS_ONE_SIGN,
+    CGX_CONSENSUS_DISJOINT,
 };
 
 struct cgx_verdict {
     enum cgx_consensus consensus;
-    double distance; /* d_r of the rank that is farthest from the mean */
+    double distance; /* d_r of the rank that is nearest to the mean; NaN: not known */
+    double change;   /* of the sum; infinite: not known */
+};
+
+/* Whether the sum must stay exact. */
+static inline bool cgx_verdict_forbids(const struct cgx_verdict *verdict)
+{
+    return verdict->consensus > CGX_CONSENSUS_NONE;
+}
+
+/* What holds for a sum; the first of these decides. */
+struct cgx_findings {
+    bool disjoint, one_sign;
+    double distance, change;
 };
 
 /* The threshold for d_r on RANKS ranks, with SETTING as CGX_CONSENSUS. */
 double cgx_consensus_threshold(double setting, unsigned ranks);
+
+/* The verdict on a sum of which something is known, with THRESHOLD. */
+struct cgx_verdict cgx_consensus_of(const struct cgx_findings *findings, double threshold);
 
 /* What follows from the opinion of all, with THRESHOLD. */
 struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_OPINION_WORDS], double threshold);

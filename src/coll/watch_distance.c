@@ -1,0 +1,166 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* How far the nearest member is from the mean, as watch.h has it. */
+#include <math.h>
+
+#include "codec/encoding.h"
+#include "codec/peek.h"
+#include "codec/squares.h"
+#include "coll/watch_sample.h"
+#include "coll/watch_sight.h"
+#include "coll/watch_sums.h"
+#include "util/integers.h"
+
+/* Of one bucket, what so many members bring is looked at, of others by each rank and in each call:
+ * of thousands of ranks all would take longer than the sum. */
+#define MOST_MEMBERS 8
+
+/* How much farther apart ranks may be than crossings say (below): twice the deviation, and the
+ * distribution of d_i. */
+#define CAUTION 6
+
+/* Decoded, and how many elements are not on the level zero. */
+struct decoded {
+    float values[CGX_BUCKET_SIZE_MAX];
+    float scale;
+    size_t count, nonzero;
+    double magnitude, squares; /* of the sum: of |s| and of s^2 */
+};
+
+/* Of a member that is looked at, over the sampled buckets of the part. */
+struct member {
+    unsigned number;
+    double share;       /* of the ranks of the sum */
+    double apart, mean; /* in units of |s/P|^2 */
+    /* Of one bucket: */
+    double squared; /* |x - share s|^2 */
+    double noise;   /* of its elements, times the variance in steps */
+    double least;   /* what crossings say the squared distance is at the least */
+};
+
+struct look {
+    const struct cgx_slice *slice;
+    const struct cgx_payloads *from;
+    struct cgx_watch_members members;
+    struct member looked[MOST_MEMBERS];
+    unsigned count;
+    double squares;           /* |s|^2 of all buckets */
+    size_t nonzero, elements; /* of the sum */
+};
+
+/* False if the bucket is poisoned. */
+static bool decode(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
+                   const unsigned char *payload, struct decoded *bucket)
+{
+    bucket->count = cgx_bucket_elements(piece, coding->bucket_size, index);
+    if (cgx_peek_bucket(coding, piece, index, payload, bucket->values, &bucket->scale) != CGX_OK ||
+        isnan(bucket->scale))
+        return false;
+    bucket->nonzero = cgx_squares_nonzero(bucket->values, bucket->count);
+    return true;
+}
+
+static double noise_of(const struct decoded *bucket)
+{
+    return (double)bucket->nonzero * (double)bucket->scale * (double)bucket->scale;
+}
+
+/* What the squared distance was before BUCKET and SUM were quantised, if it is SQUARED now and
+ * small beside a step u: then of n elements, which are apart by d_i, few are on different levels,
+ * and SQUARED = u sum |d_i|. With d_i as elements of the sum are, sum d_i^2 is (sum |d_i|)^2 / n
+ * sum s^2 n / (sum |s|)^2; CAUTION is for the rest. */
+static double before_crossings(double squared, const struct decoded *bucket,
+                               const struct decoded *sum, double share)
+{
+    double step = share * (double)sum->scale, before;
+
+    if (step < (double)bucket->scale)
+        step = (double)bucket->scale;
+    if (squared == 0 || step == 0 || sum->magnitude == 0)
+        return squared;
+    before = CAUTION * squared / step * (squared / step) * sum->squares /
+             (sum->magnitude * sum->magnitude);
+    return before < squared ? before : squared;
+}
+
+/* The members that are looked at in this call: one in so many, and not this rank's. */
+static struct look begin(const struct cgx_slice *slice, const struct cgx_payloads *from)
+{
+    struct look look = {slice, from, cgx_watch_members_of(slice), .count = 0};
+    const unsigned stride = (unsigned)cgx_divide_up(look.members.count, MOST_MEMBERS);
+    uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
+    unsigned first = (stride - (unsigned)(turn % stride)) % stride;
+
+    for (unsigned number = first; number < look.members.count; number += stride) {
+        if (number == look.members.self)
+            continue;
+        look.looked[look.count++] = (struct member){
+            .number = number,
+            .share = cgx_watch_ranks_of(slice, &look.members, number) / look.members.ranks};
+    }
+    return look;
+}
+
+/* Adds what is seen of bucket INDEX of PIECE. */
+static void add_bucket(struct look *look, const struct cgx_piece *piece, size_t index)
+{
+    const struct cgx_coding *coding = &look->slice->coding;
+    const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
+    const double variance = cgx_rounding_variance(rounding);
+    const double ranks = look->slice->coll->schedule->ranks;
+    struct cgx_piece in_source = *piece;
+    struct decoded sum, bucket;
+    double others = 0;
+
+    if (look->count == 0 || !decode(coding, piece, index, look->slice->slot->staging, &sum))
+        return;
+    sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
+    in_source.offset -= look->from->origin;
+    for (struct member *member = look->looked; member < look->looked + look->count; member++) {
+        if (!decode(coding, &in_source, index,
+                    cgx_watch_payload_of(look->from, &look->members, member->number), &bucket))
+            return;
+        member->squared = cgx_squares_apart(bucket.values, sum.values, member->share, sum.count);
+        member->noise = noise_of(&bucket);
+        member->least = rounding == CGX_ROUNDING_NEAREST
+                            ? before_crossings(member->squared, &bucket, &sum, member->share)
+                            : 0;
+        others += member->noise;
+    }
+    others *= (look->members.count - 1.0) / look->count;
+    for (struct member *member = look->looked; member < look->looked + look->count; member++) {
+        double share = member->share;
+        double weight = look->members.ranks / ranks * (ranks - 1) * (1 / share - 1);
+        double apart = member->squared - variance * ((1 - 2 * share) * member->noise +
+                                                     share * share * (noise_of(&sum) + others));
+
+        member->apart += weight * (apart > member->least ? apart : member->least);
+        member->mean += (1 - share) * (1 - share) * sum.squares;
+    }
+    look->squares += sum.squares;
+    look->nonzero += sum.nonzero;
+    look->elements += sum.count;
+}
+
+bool cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
+                        const struct cgx_payloads *from, struct cgx_sight *sight)
+{
+    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
+    struct look look = begin(slice, from);
+    const struct cgx_piece *piece;
+    double nearest = INFINITY;
+    size_t index;
+
+    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
+        add_bucket(&look, piece, index);
+    for (unsigned i = 0; i < look.count; i++) {
+        const struct member *member = &look.looked[i];
+        double distance = look.squares > 0 ? member->apart / member->mean : member->apart;
+
+        nearest = distance < nearest ? distance : nearest;
+    }
+    sight->mean = look.squares;
+    sight->apart = look.elements == 0 ? 0 : look.squares > 0 ? nearest * look.squares : nearest;
+    return 4 * look.nonzero >= look.elements;
+}

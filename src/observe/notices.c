@@ -1,0 +1,97 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "observe/notices.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "policy/recurrence.h"
+#include "util/log.h"
+
+static atomic_bool compressed;
+static atomic_ullong held[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
+
+/* "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)" */
+static void describe(const struct cgx_noticed *sum, char *text, size_t size)
+{
+    char where[48] = "a sum", on[CGX_NOTICED_NAME_BYTES + 8] = "";
+
+    if (sum->position != CGX_POSITION_NONE)
+        snprintf(where, sizeof where, "call %zu of the step", sum->position);
+    if (sum->name[0] != '\0')
+        snprintf(on, sizeof on, " on %s", sum->name);
+    snprintf(text, size, "%s (%llu elements%s, %d ranks)", where, (unsigned long long)sum->count,
+             on, sum->ranks);
+}
+
+bool cgx_notice_was_compressed(void)
+{
+    return atomic_load_explicit(&compressed, memory_order_relaxed);
+}
+
+void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
+{
+    char text[CGX_NOTICED_BYTES];
+
+    if (atomic_exchange(&compressed, true))
+        return;
+    describe(sum, text, sizeof text);
+    cgx_log(CGX_LOG_WARN,
+            "compressing from now on, first %s, at %.1f bits an element; CGX_LOG=info says more, "
+            "CGX_LOG=error hides this line, CGX_ENABLE=0 keeps all sums exact",
+            text, 8 * (double)bytes / (double)sum->count);
+}
+
+/* ---- what is held ---- */
+
+static void say_why(const struct cgx_verdict *verdict, char *why, size_t size)
+{
+    switch (verdict->consensus) {
+    case CGX_CONSENSUS_CLOSE:
+        snprintf(why, size,
+                 "ranks contribute nearly the same values (the nearest differs by %.2g %% of the "
+                 "mean's square), as averaged weights do",
+                 100 * verdict->distance);
+        break;
+    case CGX_CONSENSUS_STILL:
+        snprintf(why, size,
+                 "the sum hardly changes from call to call (by %.2g %% of its square), as forces, "
+                 "averages and second-order factors do",
+                 100 * verdict->change);
+        break;
+    case CGX_CONSENSUS_ONE_SIGN:
+        snprintf(why, size, "all elements of the sum have one sign, as variances do");
+        break;
+    default:
+        snprintf(why, size, "no element is non-zero on two ranks, as in data that is gathered");
+        break;
+    }
+}
+
+void cgx_notice_held(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
+{
+    bool is_first = atomic_fetch_add(&held[verdict->consensus], 1) == 0;
+    char text[CGX_NOTICED_BYTES], why[160];
+
+    describe(sum, text, sizeof text);
+    say_why(verdict, why, sizeof why);
+    cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
+            "%s stays exact: %s and gradients do not; consensus=off in a rule or hint, or "
+            "CGX_CONSENSUS=0, compresses it all the same",
+            text, why);
+}
+
+void cgx_notice_count(void)
+{
+    unsigned long long more = 0;
+
+    for (unsigned i = 0; i < sizeof held / sizeof held[0]; i++) {
+        unsigned long long count = atomic_load(&held[i]);
+
+        more += count > 1 ? count - 1 : 0;
+    }
+    if (more > 0)
+        cgx_log(CGX_LOG_WARN, "%llu more sum%s stayed exact like that: CGX_LOG=debug names them",
+                more, more == 1 ? "" : "s");
+}

@@ -1,0 +1,101 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/recent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/integers.h"
+
+/* A bfloat16 has precision enough: 2^-16 of the square at the most is lost. */
+static uint16_t narrow(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+static double widen(uint16_t kept)
+{
+    uint32_t bits = (uint32_t)kept << 16;
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+struct cgx_recent *cgx_recent_create(size_t most)
+{
+    struct cgx_recent *recent =
+        calloc(1, sizeof *recent + CGX_RECENT_SUMS * most * sizeof recent->kept[0]);
+
+    if (recent)
+        recent->most = most;
+    return recent;
+}
+
+struct cgx_taking cgx_recent_begin(struct cgx_recent *recent, uint32_t places, size_t buckets)
+{
+    size_t every = buckets > CGX_RECENT_RUNS ? cgx_divide_up(buckets, CGX_RECENT_RUNS) : 1;
+    size_t runs = buckets > 0 ? cgx_divide_up(buckets, every) : 1;
+
+    if (recent && recent->places != places) {
+        recent->places = places;
+        cgx_recent_forget(recent);
+    }
+    return (struct cgx_taking){
+        .recent = recent, .every = every, .run = recent ? recent->most / runs : 0};
+}
+
+bool cgx_recent_wants(struct cgx_taking *taking)
+{
+    return taking->bucket++ % taking->every == 0 && taking->recent;
+}
+
+/* The sum goes to the place of the last but one. */
+static void take(struct cgx_taking *taking, float value)
+{
+    struct cgx_recent *recent = taking->recent;
+    uint16_t *kept = &recent->kept[recent->next * recent->most + taking->taken++];
+    uint16_t now = narrow(value);
+    double present = widen(now), apart = present - widen(*kept);
+
+    taking->change.apart += apart * apart;
+    taking->change.squares += present * present;
+    *kept = now;
+}
+
+/* Runs, since elements of matrices are unlike along their rows: of half a bucket, now the first and
+ * now the second half. */
+void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance)
+{
+    size_t run = count < taking->run ? count : taking->run;
+    size_t first = (taking->bucket / taking->every) * run % (count - run + 1);
+
+    for (size_t i = 0; i < run; i++)
+        take(taking, values[first + i]);
+    taking->noise += (double)run * variance;
+}
+
+struct cgx_change cgx_recent_end(struct cgx_taking *taking)
+{
+    struct cgx_recent *recent = taking->recent;
+    struct cgx_change change = taking->change;
+
+    if (!recent)
+        return CGX_CHANGE_UNKNOWN;
+    if (taking->taken != recent->elements)
+        cgx_recent_forget(recent);
+    change.apart -= taking->noise + recent->noise[recent->next];
+    if (change.apart < 0)
+        change.apart = 0;
+    if (recent->count < CGX_RECENT_SUMS)
+        change.apart = INFINITY;
+    recent->elements = taking->taken;
+    recent->noise[recent->next] = taking->noise;
+    recent->next = (recent->next + 1) % CGX_RECENT_SUMS;
+    recent->count += recent->count < CGX_RECENT_SUMS;
+    return change;
+}
