@@ -202,7 +202,8 @@ tests_mpi_trace_SOURCES = tests/mpi/trace.c $(call_faults)
 tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 
 # Not in a library, where MPI_Allreduce would be the MPI's own.
-tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi/lib/player.h
+player = tests/mpi/lib/player.c tests/mpi/lib/player.h
+tests_mpi_streams_SOURCES = tests/mpi/streams.c $(player)
 
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/draw.h \
 	tests/storm/episode.c tests/storm/episode.h tests/storm/hint.c tests/storm/hint.h \
