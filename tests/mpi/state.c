@@ -153,7 +153,7 @@ static void play_factors_alike(struct player *player, unsigned step)
     sum_factor(player);
 }
 
-/* Weights that all ranks but the last have nearly the same of; how FAR that one is, by length. */
+/* Weights on which all ranks but the last nearly agree; that one is FAR away, by their length. */
 static void sum_weights(struct player *player, size_t count, float far)
 {
     float *input = player_input(player, count);
@@ -236,8 +236,7 @@ static void play_rest(struct player *player, unsigned step)
     player_sum_input(player, step < MOVES ? PLAYER_GRADIENT : PLAYER_WEIGHTS, COUNT);
 }
 
-/* A gradient and a field in turn, of one count; their position in the step is told apart by
- * nothing else. */
+/* A gradient and a field in turn, of one count: the calls are one site. */
 static void play_in_turn(struct player *player, unsigned step)
 {
     float *input;
@@ -299,7 +298,7 @@ static void play_softmax_1024(struct player *player, unsigned step)
     sum_softmax(player, step, 1024);
 }
 
-/* Of a large batch, so that noise is a fifth of the sum's square: the noise scale's signal. */
+/* Of a large batch: noise is a sixth of the sum's square. */
 static void play_large_batch(struct player *player, unsigned step)
 {
     float *input = player_input(player, COUNT);
