@@ -53,7 +53,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/progress tests/mpi/rank_faults \
 	tests/mpi/reasons tests/mpi/security tests/mpi/session tests/mpi/signals \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
-	tests/mpi/streams tests/mpi/surroundings tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
+	tests/mpi/state tests/mpi/streams tests/mpi/surroundings tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
 	tests/mpi/types_classify tests/mpi/warmup
 storm_programs = tests/storm/storm
 storm_scripts = tests/storm/storm.test
@@ -69,7 +69,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/packages.test tests/mpi/pass_through.test tests/mpi/preload_order.test tests/mpi/rank_faults.test \
 	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/security.test \
 	tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
-	tests/mpi/stats.test tests/mpi/streams.test tests/mpi/surroundings.test tests/mpi/trace.test tests/mpi/training.test \
+	tests/mpi/state.test tests/mpi/stats.test tests/mpi/streams.test tests/mpi/surroundings.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test \
 	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
 	tests/mpi/wheel.test
@@ -202,7 +202,9 @@ tests_mpi_trace_SOURCES = tests/mpi/trace.c $(call_faults)
 tests_mpi_transport_faults_SOURCES = tests/mpi/transport_faults.c $(call_faults)
 
 # Not in a library, where MPI_Allreduce would be the MPI's own.
-tests_mpi_streams_SOURCES = tests/mpi/streams.c tests/mpi/lib/player.c tests/mpi/lib/player.h
+player = tests/mpi/lib/player.c tests/mpi/lib/player.h
+tests_mpi_state_SOURCES = tests/mpi/state.c $(player)
+tests_mpi_streams_SOURCES = tests/mpi/streams.c $(player)
 
 tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/draw.h \
 	tests/storm/episode.c tests/storm/episode.h tests/storm/hint.c tests/storm/hint.h \

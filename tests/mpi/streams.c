@@ -5,10 +5,6 @@
  * CGX_COMPRESSION_MINIMAL_SIZE=1024: "streams NAME". Gradients are compressed from step 50 on; what
  * ranks agree on, and what does not recur, never is. */
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/check.h"
 #include "lib/data.h"
 #include "lib/player.h"
 
@@ -258,12 +254,7 @@ static void play_passes(struct player *player, unsigned step)
     sum_all(player, PLAYER_GRADIENT, &model);
 }
 
-static const struct stream {
-    const char *name;
-    void (*play)(struct player *player, unsigned step);
-    unsigned steps, watched_from;
-    double least, most; /* of gradients compressed, in percent */
-} streams[] = {
+static const struct player_stream streams[] = {
     {"transformer", play_transformer, STEPS, WATCHED_FROM, 99, 100},
     {"buckets", play_buckets, STEPS, WATCHED_FROM, 99, 100},
     {"resnet", play_resnet, STEPS, WATCHED_FROM, 99, 100},
@@ -279,47 +270,7 @@ static const struct stream {
     {"two_passes", play_passes, 2, 0, 0, 0},
 };
 
-/* Exact kinds are watched from the first step on, gradients when they should be compressed. */
-static void play(const struct stream *stream)
-{
-    struct player player;
-    double share;
-
-    player_begin(&player);
-    for (unsigned step = 0; step < stream->steps; step++) {
-        if (step == stream->watched_from)
-            player.tallies[PLAYER_GRADIENT] = (struct player_tally){0};
-        player.watched = true;
-        stream->play(&player, step);
-        player_step(&player);
-    }
-    share = player_share(&player, PLAYER_GRADIENT);
-    check_note("%-12s %d ranks, %6llu sums; compressed: gradients %5.1f %%, moments %5.1f %%, "
-               "weights %.0f of %.0f sums, squares %.0f of %.0f",
-               stream->name, player.ranks, (unsigned long long)player.sums, share,
-               player_share(&player, PLAYER_MOMENT), player.tallies[PLAYER_WEIGHTS].compressed_sums,
-               player.tallies[PLAYER_WEIGHTS].sums, player.tallies[PLAYER_SQUARES].compressed_sums,
-               player.tallies[PLAYER_SQUARES].sums);
-    check(player.right, "no call fails, small ones are exact, and all ranks have the same bytes");
-    check(share >= stream->least && share <= stream->most,
-          "%.0f to %.0f %% of the gradients are compressed", stream->least, stream->most);
-    check(player.tallies[PLAYER_WEIGHTS].compressed_sums == 0 &&
-              player.tallies[PLAYER_SQUARES].compressed_sums == 0,
-          "what ranks agree on stays as it is, to the bit");
-    player_end(&player);
-}
-
 int main(int argc, char **argv)
 {
-    bool found = false;
-
-    check_begin(&argc, &argv);
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        if (argc > 1 && strcmp(argv[1], streams[i].name) != 0)
-            continue;
-        play(&streams[i]);
-        found = true;
-    }
-    check(found, "there is such a stream");
-    return check_end();
+    return player_main(argc, argv, streams, sizeof streams / sizeof streams[0]);
 }

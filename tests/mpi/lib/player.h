@@ -38,6 +38,8 @@ struct player {
     struct player_tally tallies[PLAYER_KINDS];
     size_t room;
     float *input, *result, *exact;
+    bool on_device; /* set before the first sum: where sums are made */
+    void *device;
 };
 
 /* On a duplicate of MPI_COMM_WORLD. */
@@ -47,10 +49,28 @@ void player_end(struct player *player);
 /* One MPI_Allreduce, in place, of COUNT elements. What ranks agree on is a function of TENSOR. */
 void player_sum(struct player *player, enum player_kind kind, uint64_t tensor, size_t count);
 
+/* The same of data that the caller makes: first writes COUNT elements to what player_input returns,
+ * then sums them. Returns the sum. Both are the player's. */
+float *player_input(struct player *player, size_t count);
+const float *player_sum_input(struct player *player, enum player_kind kind, size_t count);
+
 /* The end of a step, where the ranks compare what they have. */
 void player_step(struct player *player);
 
 /* Compressed elements of KIND in percent; 0 where there were none at all. */
 double player_share(const struct player *player, enum player_kind kind);
+
+/* A program, step by step. Weights and squares are watched from the first step on, gradients from
+ * WATCHED_FROM on; PLAY may unset player->watched for the rest of a step. */
+struct player_stream {
+    const char *name;
+    void (*play)(struct player *player, unsigned step);
+    unsigned steps, watched_from;
+    double least, most; /* of gradients compressed, in percent */
+};
+
+/* All of main: plays the stream of N that is called ARGV[1], or all of them. No sum of weights or
+ * squares may be compressed. Buffers are on a device where ARGV[2] is "device". */
+int player_main(int argc, char **argv, const struct player_stream *streams, size_t n);
 
 #endif

@@ -1,0 +1,378 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums of state (forces, averaged weights, factors), which must be exact, and gradients like them,
+ * which must be compressed: "state NAME [device]", with CGX_BUFFERS=host and else the defaults. */
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/data.h"
+#include "lib/player.h"
+
+enum { COUNT = 16384, WATCHED_FROM = 24, STEPS = 80 };
+
+/* Element INDEX of STREAM: a Gaussian number. */
+static float gauss(uint64_t stream, size_t index)
+{
+    return (float)data_value(DATA_GAUSSIAN, ELEMENT_FLOAT32, stream, 0, index);
+}
+
+/* What STREAM gives this rank alone, in this sum alone. */
+static float own_gauss(const struct player *player, uint64_t stream, size_t index)
+{
+    return (float)data_value(DATA_GAUSSIAN, ELEMENT_FLOAT32, 1000 * player->sums + stream,
+                             player->rank + 1, index);
+}
+
+static void sum_noise(struct player *player, size_t count, float scale)
+{
+    float *input = player_input(player, count);
+
+    for (size_t i = 0; i < count; i++)
+        input[i] = scale * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_GRADIENT, count);
+}
+
+/* ---- state ---- */
+
+enum { PARTICLES = 5600, CENTRES = 64, AXES = 3 };
+
+/* Adds the force of CENTRE on a particle in PLACE. */
+static void attract(const float *place, const float *centre, float mass, float *force)
+{
+    float square = 0.05f;
+
+    for (size_t k = 0; k < AXES; k++)
+        square += (centre[k] - place[k]) * (centre[k] - place[k]);
+    for (size_t k = 0; k < AXES; k++)
+        force[k] += mass * (centre[k] - place[k]) / (square * sqrtf(square));
+}
+
+/* Particles among fixed centres, each rank with some of these; leapfrog. */
+static void play_forces(struct player *player, unsigned step)
+{
+    static float place[AXES * PARTICLES], speed[AXES * PARTICLES];
+    float *force = player_input(player, AXES * PARTICLES);
+    const float *sum;
+
+    for (size_t i = 0; step == 0 && i < AXES * PARTICLES; i++)
+        place[i] = gauss(1, i) * (i % 150 < 3 ? 6 : 1);
+    memset(force, 0, sizeof place);
+    for (size_t c = (size_t)player->rank; c < CENTRES; c += (size_t)player->ranks) {
+        const float centre[AXES] = {gauss(2, 3 * c), gauss(2, 3 * c + 1), gauss(2, 3 * c + 2)};
+
+        for (size_t p = 0; p < AXES * PARTICLES; p += AXES)
+            attract(place + p, centre, 1.0f / CENTRES, force + p);
+    }
+    sum = player_sum_input(player, PLAYER_WEIGHTS, AXES * PARTICLES);
+    for (size_t i = 0; i < AXES * PARTICLES; i++) {
+        speed[i] += 0.02f * sum[i];
+        place[i] += 0.02f * speed[i];
+    }
+}
+
+/* One sample of a class from CLASSES of INPUTS values each. */
+enum { CLASSES = 64, INPUTS = COUNT / CLASSES };
+
+static void draw_sample(const struct player *player, uint64_t stream, size_t class, float *values)
+{
+    for (size_t i = 0; i < INPUTS; i++)
+        values[i] = 0.2f * gauss(3, class * INPUTS + i) + own_gauss(player, stream, i);
+}
+
+/* Adds RATE times the gradient of a softmax over WEIGHTS by a sample of CLASS to SUM. */
+static void learn(const float *weights, const float *values, size_t class, float rate, float *sum)
+{
+    float output[CLASSES], most = -INFINITY, total = 0;
+
+    for (size_t c = 0; c < CLASSES; c++) {
+        output[c] = 0;
+        for (size_t i = 0; i < INPUTS; i++)
+            output[c] += weights[c * INPUTS + i] * values[i];
+        most = fmaxf(most, output[c]);
+    }
+    for (size_t c = 0; c < CLASSES; c++)
+        total += output[c] = expf(output[c] - most);
+    for (size_t c = 0; c < CLASSES; c++)
+        for (size_t i = 0; i < INPUTS; i++)
+            sum[c * INPUTS + i] += rate * (output[c] / total - (float)(c == class)) * values[i];
+}
+
+/* Each rank descends by itself, on classes of its own, and then the weights are averaged. */
+static void play_federated(struct player *player, unsigned step)
+{
+    static float weights[COUNT];
+    float *own = player_input(player, COUNT), values[INPUTS];
+    const float *sum;
+
+    for (size_t i = 0; step == 0 && i < COUNT; i++)
+        weights[i] = gauss(4, i) * sqrtf(2.0f / INPUTS);
+    memcpy(own, weights, sizeof weights);
+    for (uint64_t s = 0; s < 40; s++) {
+        size_t class = data_random(5, (uint64_t)player->rank + 100 * step, s) % CLASSES;
+
+        class -= class % (size_t)player->ranks;
+        class += (size_t)player->rank;
+        draw_sample(player, s, class, values);
+        learn(own, values, class, -0.1f, own);
+    }
+    sum = player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        weights[i] = sum[i] / (float)player->ranks;
+}
+
+/* Mean of x x^T over a batch, of activations of unlike scale, as K-FAC and Shampoo sum it. */
+static void sum_factor(struct player *player)
+{
+    enum { WIDTH = 128, BATCH = 256 };
+    float *factor = player_input(player, COUNT), values[WIDTH];
+
+    memset(factor, 0, COUNT * sizeof *factor);
+    for (uint64_t s = 0; s < BATCH; s++) {
+        for (size_t i = 0; i < WIDTH; i++)
+            values[i] = powf(10, -2.0f * (float)i / WIDTH) * own_gauss(player, s, i);
+        for (size_t i = 0; i < WIDTH; i++)
+            for (size_t j = 0; j < WIDTH; j++)
+                factor[i * WIDTH + j] += values[i] * values[j] / BATCH;
+    }
+    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+}
+
+static void play_factors(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_noise(player, COUNT + 4096, 1e-3f);
+    sum_factor(player);
+}
+
+static void play_factors_alike(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_noise(player, COUNT, 1e-3f);
+    sum_factor(player);
+}
+
+/* Weights on which all ranks but the last nearly agree; that one is FAR away, by their length. */
+static void sum_weights(struct player *player, size_t count, float far)
+{
+    float *input = player_input(player, count);
+    float apart = player->rank == player->ranks - 1 ? far : 0.01f;
+
+    for (size_t i = 0; i < count; i++)
+        input[i] = gauss(6, i) + apart * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_WEIGHTS, count);
+}
+
+static void play_straggler_near(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_weights(player, COUNT, 0.3f);
+}
+
+static void play_straggler(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_weights(player, COUNT, 0.5f);
+}
+
+static void play_straggler_far(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_weights(player, COUNT, 1);
+}
+
+/* Each rank has its part of weights that change a little from step to step, and zeros elsewhere. */
+static void sum_parts(struct player *player, size_t count)
+{
+    float *input = player_input(player, count);
+    size_t first = count * (size_t)player->rank / (size_t)player->ranks;
+    size_t end = count * (size_t)(player->rank + 1) / (size_t)player->ranks;
+
+    memset(input, 0, count * sizeof *input);
+    for (size_t i = first; i < end; i++)
+        input[i] = gauss(7, i) + 0.01f * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_WEIGHTS, count);
+}
+
+static void play_gather_last(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_noise(player, 2 * COUNT, 1);
+    sum_parts(player, 2 * COUNT);
+}
+
+static void play_gather_first(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_parts(player, 2 * COUNT);
+    sum_noise(player, 2 * COUNT, 1);
+}
+
+/* Counts as a fusion buffer has them that closes by time. */
+static void play_gather_varied(struct player *player, unsigned step)
+{
+    for (uint64_t k = 0; k < 8; k++) {
+        size_t count = COUNT + 512 * (data_random(8, step, k) % 60);
+
+        if (k < 6)
+            sum_noise(player, count, 1);
+        else
+            sum_parts(player, count + 37);
+    }
+}
+
+/* A solver whose sums are like gradients at first, and then come to rest. */
+static void play_rest(struct player *player, unsigned step)
+{
+    enum { MOVES = 60, RESTS = 90 };
+    float *input = player_input(player, COUNT);
+    float moves = step < MOVES ? 3 : 3 * powf(0.8f, (float)(step - MOVES));
+
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = gauss(9 + (uint64_t)player->rank, i) + moves * own_gauss(player, 1, i);
+    /* In between nothing is held to be right or wrong. */
+    player->watched = step < MOVES || step >= RESTS;
+    player_sum_input(player, step < MOVES ? PLAYER_GRADIENT : PLAYER_WEIGHTS, COUNT);
+}
+
+/* A gradient and a field in turn, of one count: the calls are one site. */
+static void play_in_turn(struct player *player, unsigned step)
+{
+    float *input;
+
+    if (step % 2 == 0) {
+        sum_noise(player, COUNT, 1);
+        return;
+    }
+    input = player_input(player, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = gauss(20 + (uint64_t)player->rank, i) + 0.03f * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+}
+
+/* Nothing but zeros for a while, of a layer that is frozen. */
+static void play_zeros(struct player *player, unsigned step)
+{
+    if (step < STEPS / 2)
+        memset(player_input(player, COUNT), 0, COUNT * sizeof(float));
+    if (step < STEPS / 2)
+        player_sum_input(player, PLAYER_WEIGHTS, COUNT);
+    else
+        sum_noise(player, COUNT, 1);
+}
+
+/* ---- gradients ---- */
+
+static void play_noise(struct player *player, unsigned step)
+{
+    (void)step;
+    sum_noise(player, COUNT, 1);
+}
+
+static void sum_softmax(struct player *player, unsigned step, unsigned batch)
+{
+    static float weights[COUNT];
+    float *gradient = player_input(player, COUNT), values[INPUTS];
+    const float *sum;
+
+    memset(gradient, 0, sizeof weights);
+    for (uint64_t s = 0; s < batch; s++) {
+        size_t class = data_random(10, (uint64_t)player->rank + 100 * step, s) % CLASSES;
+
+        draw_sample(player, s, class, values);
+        learn(weights, values, class, 1 / (float)batch, gradient);
+    }
+    sum = player_sum_input(player, PLAYER_GRADIENT, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        weights[i] -= 0.5f * sum[i] / (float)player->ranks;
+}
+
+static void play_softmax_64(struct player *player, unsigned step)
+{
+    sum_softmax(player, step, 64);
+}
+
+static void play_softmax_1024(struct player *player, unsigned step)
+{
+    sum_softmax(player, step, 1024);
+}
+
+/* Of a large batch: noise is a sixth of the sum's square. */
+static void play_large_batch(struct player *player, unsigned step)
+{
+    float *input = player_input(player, COUNT);
+    float noise = sqrtf(0.2f * (float)player->ranks);
+
+    (void)step;
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = gauss(11, i) + noise * own_gauss(player, 1, i);
+    player_sum_input(player, PLAYER_GRADIENT, COUNT);
+}
+
+/* Of a mixture of experts: one rank alone has a gradient, another one in each step. */
+static void play_experts(struct player *player, unsigned step)
+{
+    float *input = player_input(player, COUNT);
+    bool mine = step % (unsigned)player->ranks == (unsigned)player->rank;
+
+    for (size_t i = 0; i < COUNT; i++)
+        input[i] = mine ? own_gauss(player, 1, i) : 0;
+    player_sum_input(player, PLAYER_GRADIENT, COUNT);
+}
+
+/* ... in every fourth step. */
+static void play_few_experts(struct player *player, unsigned step)
+{
+    if (step % 4 == 0)
+        play_experts(player, step / 4);
+    else
+        sum_noise(player, COUNT, 1);
+}
+
+static void play_decaying(struct player *player, unsigned step)
+{
+    sum_noise(player, COUNT, powf(0.8f, (float)step));
+}
+
+/* Layers of unlike scale in one buffer, one of which is frozen. */
+static void play_fused(struct player *player, unsigned step)
+{
+    float *input = player_input(player, 3 * COUNT);
+
+    (void)step;
+    for (size_t i = 0; i < 3 * COUNT; i++)
+        input[i] = i < COUNT       ? own_gauss(player, 1, i)
+                   : i < 2 * COUNT ? 0
+                                   : 1e-3f * (gauss(11, i) + own_gauss(player, 1, i));
+    player_sum_input(player, PLAYER_GRADIENT, 3 * COUNT);
+}
+
+static const struct player_stream scenes[] = {
+    {"forces", play_forces, STEPS, 0, 0, 0},
+    {"federated", play_federated, STEPS, 0, 0, 0},
+    {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
+    {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 90, 100},
+    {"straggler_near", play_straggler_near, STEPS, 0, 0, 0},
+    {"straggler", play_straggler, STEPS, 0, 0, 0},
+    {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
+    {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 90, 100},
+    {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 90, 100},
+    {"gather_varied", play_gather_varied, STEPS, WATCHED_FROM, 60, 100},
+    {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
+    {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 90, 100},
+    {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
+    {"noise", play_noise, STEPS, WATCHED_FROM, 95, 100},
+    {"softmax_64", play_softmax_64, STEPS, WATCHED_FROM, 95, 100},
+    {"softmax_1024", play_softmax_1024, STEPS / 2, WATCHED_FROM, 95, 100},
+    {"large_batch", play_large_batch, STEPS, WATCHED_FROM, 95, 100},
+    {"experts", play_experts, STEPS, WATCHED_FROM, 90, 100},
+    {"few_experts", play_few_experts, STEPS, WATCHED_FROM, 90, 100},
+    {"decaying", play_decaying, STEPS, WATCHED_FROM, 95, 100},
+    {"fused", play_fused, STEPS, WATCHED_FROM, 95, 100},
+};
+
+int main(int argc, char **argv)
+{
+    return player_main(argc, argv, scenes, sizeof scenes / sizeof scenes[0]);
+}
