@@ -22,7 +22,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
 	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
-	tests/unit/consensus tests/unit/cost tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
+	tests/unit/consensus tests/unit/recent tests/unit/cost tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
 	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
 	tests/unit/history tests/unit/layout tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
 	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/output tests/unit/packing tests/unit/pages \

@@ -102,17 +102,18 @@ static struct cgx_sight look(const struct cgx_slice *slice, const struct cgx_blo
                              const struct cgx_payloads *from, bool last)
 {
     const unsigned char *told = cgx_watch_told(slice, part, from, last);
+    unsigned turn = cgx_watch_turn(slice, part, last);
+    bool looks = cgx_watch_is_looked_at(slice, part, last);
     struct cgx_sight sight = {0};
 
     if (told)
         sight = get(part, told, from->origin);
-    if (cgx_watch_is_looked_at(slice, part, last) &&
-        cgx_sight_distance(slice, part, from, &sight))
-        cgx_sight_bringers(slice, part, from, &sight);
-    if (last) {
-        cgx_sight_signs(slice, part, &sight);
-        cgx_sight_change(slice, part, &sight);
-    }
+    if (looks)
+        cgx_sight_distance(slice, part, from, &sight);
+    if (looks || turn > 0)
+        cgx_sight_members(slice, part, from, turn, &sight);
+    if (last)
+        cgx_sight_sum(slice, part, &sight);
     return sight;
 }
 
@@ -156,7 +157,7 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
         .change = cgx_change_of(&all->change),
     };
 
-    if (!(all->mean > 0 || all->apart > 0 || findings.one_sign))
+    if (!(all->mean > 0 || all->apart > 0 || findings.one_sign || findings.disjoint))
         return (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     findings.disjoint = findings.disjoint && !(ignored & 1u << CGX_CONSENSUS_DISJOINT);
     findings.one_sign = findings.one_sign && !(ignored & 1u << CGX_CONSENSUS_ONE_SIGN);

@@ -45,8 +45,8 @@ struct look {
     struct cgx_watch_members members;
     struct member looked[MOST_MEMBERS];
     unsigned count;
-    double squares;           /* |s|^2 of all buckets */
-    size_t nonzero, elements; /* of the sum */
+    double squares; /* |s|^2 of all buckets */
+    size_t buckets;
 };
 
 /* False if the bucket is poisoned. */
@@ -139,11 +139,10 @@ static void add_bucket(struct look *look, const struct cgx_piece *piece, size_t 
         member->mean += (1 - share) * (1 - share) * sum.squares;
     }
     look->squares += sum.squares;
-    look->nonzero += sum.nonzero;
-    look->elements += sum.count;
+    look->buckets++;
 }
 
-bool cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
+void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight)
 {
     struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
@@ -161,6 +160,5 @@ bool cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *p
         nearest = distance < nearest ? distance : nearest;
     }
     sight->mean = look.squares;
-    sight->apart = look.elements == 0 ? 0 : look.squares > 0 ? nearest * look.squares : nearest;
-    return 4 * look.nonzero >= look.elements;
+    sight->apart = look.buckets == 0 ? 0 : look.squares > 0 ? nearest * look.squares : nearest;
 }

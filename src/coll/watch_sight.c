@@ -21,67 +21,105 @@
 #define MOST_HEADERS 256
 #define MOST_BUCKETS 16
 
-/* What is in a sum if one member alone, with steps U, has brought it: the sum is quantised again,
- * on a grid that may be somewhat shorter. */
+/* Whether a bucket of a sum has the steps that it has where one member alone, with steps U, has
+ * brought it: the sum is quantised again, on a grid that may be somewhat shorter or longer. */
 static bool is_alone(float sum, float u)
 {
-    return sum >= 0.8f * u && sum <= 1.1f * u;
+    return sum >= 0.8f * u && sum <= 1.2f * u;
 }
 
-/* Where in the payloads of FROM the headers of a piece are, for MEMBER. */
-static const unsigned char *headers_of(const struct cgx_payloads *from,
-                                       const struct cgx_watch_members *members, unsigned member,
-                                       const struct cgx_piece *piece)
+/* The steps of bucket INDEX of PIECE of a PAYLOAD of FROM. */
+static float steps_of(const struct cgx_payloads *from, const unsigned char *payload,
+                      const struct cgx_piece *piece, size_t index)
 {
-    return cgx_watch_payload_of(from, members, member) + piece->offset - from->origin;
+    return cgx_bucket_scale(payload + piece->offset - from->origin, index);
 }
 
-/* Bucket INDEX of PIECE: of the members one in STRIDE is asked. One that is constant has no steps,
- * and tells nothing. */
-static void ask_bucket(const struct cgx_slice *slice, const struct cgx_payloads *from,
-                       const struct cgx_piece *piece, size_t index, unsigned stride,
-                       struct cgx_sight *sight)
+/* Bucket INDEX of PIECE, with steps SUM: what the members have brought to it, of whom one in STRIDE
+ * is asked. A bucket that is constant has no steps, and tells nothing. */
+static void ask_all(const struct cgx_slice *slice, const struct cgx_payloads *from,
+                    const struct cgx_piece *piece, size_t index, float sum, struct cgx_sight *sight)
 {
     const struct cgx_watch_members members = cgx_watch_members_of(slice);
-    float sum = cgx_bucket_scale(slice->slot->staging + piece->offset, index), only = 0;
-    uint32_t bringer = stride == 1 ? cgx_watch_number_of(slice, &members, members.self)
-                                   : CGX_BRINGERS;
-    unsigned others = 0;
+    const unsigned stride = (unsigned)cgx_divide_up(members.count, MOST_HEADERS);
+    unsigned others = 0, bringer = members.self;
+    float only = 0;
 
-    if (!(sum > 0))
-        return;
     for (unsigned member = 0; member < members.count; member += stride) {
-        float u = member == members.self
-                      ? 0
-                      : cgx_bucket_scale(headers_of(from, &members, member, piece), index);
+        float u = 0;
 
+        if (member != members.self)
+            u = steps_of(from, cgx_watch_payload_of(from, &members, member), piece, index);
         if (isnan(u))
             return;
         if (u > 0) {
             others++;
             only = u;
-            bringer = cgx_watch_number_of(slice, &members, member);
+            bringer = member;
         }
     }
-    if (others > 1 || (others == 1 && !is_alone(sum, only))) {
+    if (others > 1 || (others == 1 && !is_alone(sum, only)))
         sight->shared++;
-        return;
-    }
-    sight->alone++;
-    sight->bringer = cgx_bringers(sight->bringer, bringer);
+    else
+        sight->bringer =
+            cgx_bringers(sight->bringer, others == 0 && stride > 1
+                                             ? CGX_BRINGERS
+                                             : cgx_watch_number_of(slice, &members, bringer));
 }
 
-void cgx_sight_bringers(const struct cgx_slice *slice, const struct cgx_block *part,
-                        const struct cgx_payloads *from, struct cgx_sight *sight)
+/* The same in a ring: this rank has added to the sum of those before it. */
+static void ask_ring(const struct cgx_slice *slice, const struct cgx_payloads *from,
+                     const struct cgx_piece *piece, size_t index, float sum, unsigned turn,
+                     struct cgx_sight *sight)
 {
-    const unsigned count = cgx_watch_members_of(slice).count;
-    const unsigned stride = (unsigned)cgx_divide_up(count, MOST_HEADERS);
-    size_t buckets = cgx_smaller(cgx_larger(MOST_HEADERS / count, 1), MOST_BUCKETS), index;
-    struct cgx_watch_samples samples = cgx_watch_samples_of(slice, part, buckets);
+    const struct cgx_watch_members members = cgx_watch_members_of(slice);
+    float before = steps_of(from, from->at[0], piece, index);
+
+    if (before > 0 && !is_alone(sum, before))
+        sight->shared++;
+    if (before == 0 || (turn == 1 && before > 0))
+        sight->bringer = cgx_bringers(
+            sight->bringer,
+            cgx_watch_number_of(slice, &members, before > 0 ? 1 - members.self : members.self));
+}
+
+/* Buckets that are asked about. */
+static struct cgx_watch_samples asked(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    const unsigned members = cgx_watch_members_of(slice).count;
+
+    return cgx_watch_samples_of(
+        slice, part, cgx_smaller(cgx_larger(MOST_HEADERS / members, 1), MOST_BUCKETS));
+}
+
+void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
+                       const struct cgx_payloads *from, unsigned turn, struct cgx_sight *sight)
+{
+    struct cgx_watch_samples samples = asked(slice, part);
     const struct cgx_piece *piece;
+    size_t index;
+
+    while ((piece = cgx_watch_next(&samples, &index)) != NULL) {
+        float sum = cgx_bucket_scale(slice->slot->staging + piece->offset, index);
+
+        if (!(sum > 0))
+            continue;
+        if (turn > 0)
+            ask_ring(slice, from, piece, index, sum, turn, sight);
+        else
+            ask_all(slice, from, piece, index, sum, sight);
+    }
+}
+
+static void count_alone(const struct cgx_slice *slice, const struct cgx_block *part,
+                        struct cgx_sight *sight)
+{
+    struct cgx_watch_samples samples = asked(slice, part);
+    const struct cgx_piece *piece;
+    size_t index;
 
     while ((piece = cgx_watch_next(&samples, &index)) != NULL)
-        ask_bucket(slice, from, piece, index, stride, sight);
+        sight->alone += cgx_bucket_scale(slice->slot->staging + piece->offset, index) > 0;
 }
 
 /* ---- signs ---- */
@@ -105,53 +143,65 @@ static void add_signs(const struct cgx_slice *slice, const struct cgx_piece *pie
     }
 }
 
-void cgx_sight_signs(const struct cgx_slice *slice, const struct cgx_block *part,
-                     struct cgx_sight *sight)
-{
-    for (size_t i = 0; i < part->npieces; i++)
-        add_signs(slice, &cgx_slice_pieces(slice, part)[i], sight);
-}
+/* ---- the sum ---- */
 
-/* ---- change ---- */
-
-/* The squared error of an element of the sum: of its own quantisation, and as much again of those
- * of what it was formed from, which are as large where ranks are independent. */
+/* The squared error of an element of the sum, with steps SCALE: of its own quantisation, and as much
+ * again of those of what it was formed from, which are as large where ranks are independent. */
 static double variance_of(const struct cgx_slice *slice, const struct cgx_piece *piece,
-                          const float *values, size_t count, float scale)
+                          double nonzero, float scale)
 {
     enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, slice->coding.rounding);
 
-    return 2 * cgx_rounding_variance(rounding) * (double)scale * (double)scale *
-           (double)cgx_squares_nonzero(values, count) / (double)count;
+    return 2 * cgx_rounding_variance(rounding) * (double)scale * (double)scale * nonzero;
 }
 
-void cgx_sight_change(const struct cgx_slice *slice, const struct cgx_block *part,
-                      struct cgx_sight *sight)
+/* Takes the sampled elements of PART, and returns the share of them that are not zero. False: a
+ * bucket is poisoned. */
+static bool take(const struct cgx_slice *slice, const struct cgx_block *part,
+                 struct cgx_taking *taking, double *nonzero)
 {
-    const struct cgx_coll *coll = slice->coll;
     struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
-    const uint32_t words[] = {coll->schedule->hash, (uint32_t)part->first_bucket,
-                              cgx_watch_places(slice)};
-    struct cgx_taking taking =
-        cgx_recent_begin(coll->watching.recent, cgx_hash(CGX_HASH_START, words, sizeof words),
-                         samples.count);
     float values[CGX_BUCKET_SIZE_MAX], scale;
     const struct cgx_piece *piece;
-    size_t index;
+    size_t index, filled = 0, all = 0;
 
     while ((piece = cgx_watch_next(&samples, &index)) != NULL) {
-        size_t count = cgx_bucket_elements(piece, slice->coding.bucket_size, index);
+        size_t count = cgx_bucket_elements(piece, slice->coding.bucket_size, index), some;
 
-        if (!cgx_recent_wants(&taking))
+        if (!cgx_recent_wants(taking))
             continue;
         if (cgx_peek_bucket(&slice->coding, piece, index, slice->slot->staging, values, &scale) !=
                 CGX_OK ||
-            isnan(scale)) {
-            cgx_recent_forget(coll->watching.recent);
-            sight->change = CGX_CHANGE_UNKNOWN;
-            return;
-        }
-        cgx_recent_take(&taking, values, count, variance_of(slice, piece, values, count, scale));
+            isnan(scale))
+            return false;
+        some = cgx_squares_nonzero(values, count);
+        filled += some;
+        all += count;
+        cgx_recent_take(taking, values, count,
+                        variance_of(slice, piece, (double)some / (double)count, scale));
     }
-    sight->change = cgx_recent_end(&taking);
+    *nonzero = all > 0 ? (double)filled / (double)all : 0;
+    return true;
+}
+
+void cgx_sight_sum(const struct cgx_slice *slice, const struct cgx_block *part,
+                   struct cgx_sight *sight)
+{
+    struct cgx_recent *recent = slice->coll->watching.recent;
+    const uint32_t words[] = {slice->coll->schedule->hash, (uint32_t)part->first_bucket,
+                              cgx_watch_places(slice)};
+    struct cgx_taking taking =
+        cgx_recent_begin(recent, cgx_hash(CGX_HASH_START, words, sizeof words),
+                         cgx_watch_samples_in(slice, part).count);
+    double nonzero = 0;
+
+    for (size_t i = 0; i < part->npieces; i++)
+        add_signs(slice, &cgx_slice_pieces(slice, part)[i], sight);
+    sight->change = CGX_CHANGE_UNKNOWN;
+    if (take(slice, part, &taking, &nonzero))
+        sight->change = cgx_recent_end(&taking);
+    else if (recent)
+        cgx_recent_forget(recent);
+    if (nonzero >= 0.25)
+        count_alone(slice, part, sight);
 }

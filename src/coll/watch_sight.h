@@ -12,8 +12,8 @@ struct cgx_sight {
     double apart, mean; /* of the nearest member: apart / mean is its distance */
     uint32_t signs;     /* CGX_SIGN_: there are such elements, in ... */
     uint32_t buckets;   /* ... so many buckets that show signs */
-    uint32_t alone;     /* buckets that one member alone has brought something to ... */
-    uint32_t shared;    /* ... and that several have */
+    uint32_t alone;     /* buckets of the sum that are not empty, of those ... */
+    uint32_t shared;    /* ... of which so many are known to be of several members */
     uint32_t bringer;   /* CGX_BRINGER_NONE, that member counted from 1, or CGX_BRINGERS */
     struct cgx_change change;
 };
@@ -32,20 +32,18 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 
 /* ---- what is seen of a sum of FROM, which PART lies in ---- */
 
-/* Sets apart and mean of SIGHT. False: less than a quarter of the sum's elements are not zero. */
-bool cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
+/* Sets apart and mean of SIGHT. */
+void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight);
 
-/* Sets alone, shared and bringer. */
-void cgx_sight_bringers(const struct cgx_slice *slice, const struct cgx_block *part,
-                        const struct cgx_payloads *from, struct cgx_sight *sight);
+/* Adds to shared and bringer what the members of a sum have brought, or in a ring, at TURN, this
+ * rank. */
+void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
+                       const struct cgx_payloads *from, unsigned turn, struct cgx_sight *sight);
 
-/* Adds to signs and buckets what all bucket headers of PART tell. */
-void cgx_sight_signs(const struct cgx_slice *slice, const struct cgx_block *part,
-                     struct cgx_sight *sight);
-
-/* Sets the change: from the last sums, which are the whole call's. */
-void cgx_sight_change(const struct cgx_slice *slice, const struct cgx_block *part,
-                      struct cgx_sight *sight);
+/* What the last sum, the whole call's, tells by itself: sets signs, buckets and the change, and
+ * alone, which is 0 where less than a quarter of the elements are not zero. */
+void cgx_sight_sum(const struct cgx_slice *slice, const struct cgx_block *part,
+                   struct cgx_sight *sight);
 
 #endif

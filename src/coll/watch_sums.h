@@ -34,6 +34,10 @@ const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
 /* Whether a sum of PART that is formed now, the LAST or not, is one that is looked at. */
 bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
+/* How many members have brought something to PART before this sum is formed, the LAST or not, of a
+ * ring; 0: it is not one of a ring. */
+unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
+
 /* The payload among FROM that tells what was seen of PART before this sum; NULL: nothing was. */
 const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
                                     const struct cgx_payloads *from, bool last);

@@ -51,7 +51,7 @@ struct cgx_taking cgx_recent_begin(struct cgx_recent *recent, uint32_t places, s
 
 bool cgx_recent_wants(struct cgx_taking *taking)
 {
-    return taking->bucket++ % taking->every == 0 && taking->recent;
+    return taking->bucket++ % taking->every == 0;
 }
 
 /* The sum goes to the place of the last but one. */
@@ -71,7 +71,7 @@ static void take(struct cgx_taking *taking, float value)
  * now the second half. */
 void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance)
 {
-    size_t run = count < taking->run ? count : taking->run;
+    size_t run = count < taking->run ? count : taking->run; /* 0: there is no memory */
     size_t first = (taking->bucket / taking->every) * run % (count - run + 1);
 
     for (size_t i = 0; i < run; i++)

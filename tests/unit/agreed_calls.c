@@ -97,6 +97,27 @@ static void decline(struct cgx_agreed_call *call)
     cgx_call_decline(call, CGX_REASON_OVERLAP);
 }
 
+static const struct cgx_verdict nothing = {CGX_CONSENSUS_NONE, 1, 2};
+static const struct cgx_verdict weights = {CGX_CONSENSUS_CLOSE, 1e-3, 2};
+
+/* A look at a call that is far from a consensus, and one at weights. */
+static void clear(struct cgx_agreed_call *call)
+{
+    cgx_call_judge(call, &nothing, true);
+}
+
+static void strike(struct cgx_agreed_call *call)
+{
+    cgx_call_judge(call, &weights, false);
+}
+
+static void hold(struct cgx_agreed_call *call)
+{
+    strike(call);
+    if (call->state != CGX_CALL_HELD)
+        strike(call);
+}
+
 static void test_waits(void)
 {
     static const unsigned declined[] = {4, 8, 16, 32}, held[] = {10, 20, 40, 80, 100, 100};
@@ -107,7 +128,7 @@ static void test_waits(void)
     ok(cgx_call_due(call), "ranks ask each other in the first call");
     ok(waits_are(call, decline, declined, 4),
        "after a rank could not, they ask again at doubling intervals");
-    ok(waits_are(call, cgx_call_hold, held, 6), "after a consensus, after 10, 20, ... 100 calls");
+    ok(waits_are(call, hold, held, 6), "after a consensus, after 10, 20, ... 100 calls");
     ok(waits_are(call, cgx_call_puzzle, puzzled, 9),
        "where nothing could be said, after 1, 2, 4, ... 100 calls");
     cgx_call_agree(call);
@@ -115,45 +136,107 @@ static void test_waits(void)
     cgx_agreed_calls_free(table);
 }
 
-static void test_clearing(void)
+/* Looks that find nothing until calls are compressed; at most 10. */
+static unsigned clears_for(struct cgx_agreed_call *call)
+{
+    unsigned looks = 0;
+
+    while (call->state != CGX_CALL_COMPRESSED && looks < 10) {
+        clear(call);
+        looks++;
+    }
+    return looks;
+}
+
+static void test_looks(void)
 {
     struct cgx_agreed_calls *table = cgx_agreed_calls_create();
-    struct cgx_agreed_call *call = find(table, 42);
+    struct cgx_agreed_call *call = find(table, 42), *other = find(table, 43);
+    uint32_t places = other->places;
 
-    cgx_call_hold(call);
-    wait_for(call);
-    ok(!cgx_call_clears(call), "one verdict does not clear a call that was held");
-    ok(wait_for(call) == 10, "the next is asked for soon");
-    ok(cgx_call_clears(call), "two in a row do");
-    cgx_call_hold(call);
-    wait_for(call);
-    cgx_call_clears(call);
-    cgx_call_hold(call);
-    wait_for(call);
-    ok(!cgx_call_clears(call), "a consensus between them takes the first back");
+    ok(cgx_call_is_unseen(call) && clears_for(call) == 4,
+       "four looks in a row that find nothing, and calls are compressed");
+    clear(other);
+    clear(other);
+    clear(other);
+    strike(other);
+    ok(other->state == CGX_CALL_NEW && other->wait == 0 && !cgx_call_is_unseen(other),
+       "one that finds something decides nothing");
+    ok(other->places == places, "they look at the same elements");
+    strike(other);
+    ok(other->state == CGX_CALL_HELD && other->wait == 10, "two hold the calls");
+    ok(other->places != places, "and the next looks are at others");
     cgx_agreed_calls_free(table);
 }
 
-static void test_strikes(void)
+static void test_turns(void)
 {
     struct cgx_agreed_calls *table = cgx_agreed_calls_create();
     struct cgx_agreed_call *call = find(table, 42);
-    unsigned unwatched = 0;
+
+    strike(call);
+    clear(call);
+    strike(call);
+    ok(call->state == CGX_CALL_HELD, "weights in every second call are held");
+    wait_for(call);
+    clear(call);
+    strike(call);
+    ok(call->state == CGX_CALL_HELD && call->wait == 20, "and stay so");
+    wait_for(call);
+    cgx_call_judge(call, &nothing, false);
+    ok(call->state == CGX_CALL_HELD && call->wait == 40, "as what is near a consensus does");
+    wait_for(call);
+    ok(clears_for(call) == 4, "what is far from one four times is compressed");
+    cgx_agreed_calls_free(table);
+}
+
+static void test_alarms(void)
+{
+    static const unsigned ignored[] = {1, 2, 4, 8, 16, 32, 64, 64};
+    struct cgx_agreed_calls *table = cgx_agreed_calls_create();
+    struct cgx_agreed_call *call = find(table, 42);
+    bool right = true;
 
     cgx_call_agree(call);
-    cgx_call_strike(call, 0);
-    ok(!cgx_call_has_struck_out(call), "one compressed call that was a consensus may be a stray");
-    cgx_call_strike(call, call->strikes);
-    ok(cgx_call_has_struck_out(call), "two in a row are not");
-    cgx_call_trust(call);
-    while (!cgx_call_watched(call))
-        unwatched++;
-    ok(unwatched == 10 && !cgx_call_has_struck_out(call),
-       "where it was none after all, it is not looked for in ten calls");
-    cgx_call_trust(call);
-    for (unwatched = 0; !cgx_call_watched(call);)
-        unwatched++;
-    ok(unwatched == 20, "and the next time not in twenty");
+    for (int i = 0; i < 8; i++) {
+        unsigned calls = 0;
+
+        cgx_call_alarm(call, CGX_CONSENSUS_STILL);
+        right = right && call->state == CGX_CALL_NEW && !cgx_call_is_unseen(call) &&
+                clears_for(call) == 4;
+        while (call->doubted == 1u << CGX_CONSENSUS_STILL && calls < 100) {
+            cgx_call_watch(call);
+            calls++;
+        }
+        right = right && calls == ignored[i] + 1;
+    }
+    ok(right, "an alarm that looks do not confirm is not given again during 1, 2, ... 64 calls");
+    cgx_call_alarm(call, CGX_CONSENSUS_CLOSE);
+    strike(call);
+    clears_for(call);
+    ok(call->state == CGX_CALL_COMPRESSED && call->doubted == 0,
+       "one that was confirmed once may be");
+    cgx_call_alarm(call, CGX_CONSENSUS_CLOSE);
+    hold(call);
+    ok(call->state == CGX_CALL_HELD, "and twice holds the calls");
+    cgx_agreed_calls_free(table);
+}
+
+static void test_sums(void)
+{
+    struct cgx_agreed_calls *table = cgx_agreed_calls_create();
+    struct cgx_agreed_call *call = find(table, 42);
+    struct cgx_recent *recent = cgx_call_recent(call, 64);
+
+    ok(recent && recent->most == 64 && cgx_call_recent(call, 64) == recent,
+       "the memory of the last sums is kept");
+    recent = cgx_call_recent(call, 128);
+    ok(recent && recent->most == 128 && recent->count == 0, "or got anew in another size");
+    cgx_call_alarm(call, CGX_CONSENSUS_CLOSE);
+    ok(!call->recent, "what is looked at next has no sums before it");
+    cgx_call_recent(call, 64);
+    cgx_agreed_calls_clear(table);
+    find(table, 42);
     cgx_agreed_calls_free(table);
 }
 
@@ -162,7 +245,9 @@ int main(void)
     test_memory();
     test_positions();
     test_waits();
-    test_clearing();
-    test_strikes();
+    test_looks();
+    test_turns();
+    test_alarms();
+    test_sums();
     return done_testing();
 }

@@ -257,7 +257,9 @@ static void run_rank(void *context, unsigned rank)
                                         : (int)rank == scene->declined    ? CGX_DECLINED
                                                                           : CGX_ABLE,
                             .feedback = scene->adaptive ? &feedback : NULL,
-                            .consensus = scene->consensus,
+                            .watching = {.threshold = scene->consensus,
+                                         .ignored = scene->ignored,
+                                         .recent = scene->recent[rank]},
                             .scales = scene->scales[rank]};
 
     rank_now = rank;

@@ -48,6 +48,8 @@ struct scene {
     bool adaptive;               /* segments of different widths, beginning with BITS */
     bool watched;                /* owners say how far ranks are apart */
     float consensus;             /* the distance below which the call is not compressed */
+    struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
+    uint32_t ignored;            /* of what is looked for */
     size_t staging;              /* bytes; 0: all in one slice */
     size_t fragment;             /* bytes */
     int declined, unrecoverable; /* the rank that is; -1: none */
@@ -61,7 +63,7 @@ struct scene {
     float *scales[SCENE_MOST_RANKS];
     double *energies[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */
     enum cgx_outcome outcomes[SCENE_MOST_RANKS];
-    struct cgx_seen seen[SCENE_MOST_RANKS];
+    struct cgx_verdict seen[SCENE_MOST_RANKS];
     size_t crossing; /* bytes of messages between ranks of different nodes */
     size_t busiest;  /* bytes of them that one node has sent */
     bool fault_came; /* there was an operation or a message to which the fault applied */
