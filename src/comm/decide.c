@@ -92,7 +92,7 @@ static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurrin
         return;
     }
     cgx_offer_get_backends(state, offer);
-    cgx_offer_ask_op(offer);
+    cgx_offer_ask_op(offer, (unsigned)state->size);
 }
 
 /* ---- agreeing about a kind of calls ---- */
@@ -282,7 +282,7 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
     if (renews)
         prepare(state, recurring, offer, &wanted);
     else
-        cgx_offer_ask_op(offer);
+        cgx_offer_ask_op(offer, (unsigned)state->size);
     code = ask(state, recurring, offer, renews, &all);
     if (code != CGX_MPI_SUCCESS) {
         cgx_own_break(state);

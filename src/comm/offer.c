@@ -9,6 +9,9 @@
 #include "mpi/config.h"
 #include "mpi/ops.h"
 
+/* Elements that are brought from a device at a time. */
+#define FETCHED ((size_t)2 << 20)
+
 /* Whether a context is broken, or its device lost: then a call cannot be exact either. */
 static bool is_dead(const struct cgx_pointer *buffer)
 {
@@ -65,21 +68,67 @@ static struct cgx_look look_at(size_t count)
     return (struct cgx_look){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
 }
 
-void cgx_offer_ask_op(struct cgx_offer *offer)
+/* The op's verdict on some elements, or what is known. */
+static enum cgx_op_class ask(const struct cgx_offer *offer)
 {
     const struct cgx_look look = look_at(offer->count);
-    enum cgx_op_class sum = CGX_OP_UNTOLD;
+    enum cgx_op_class known = cgx_op_known(offer->op, offer->datatype);
     uint16_t words[CGX_OP_WORDS];
+
+    if (known != CGX_OP_UNTOLD)
+        return known;
+    if (!cgx_input_copy(&offer->send, offer->input, sizeof words[0], &look, words))
+        return CGX_OP_UNTOLD;
+    return cgx_op_ask(offer->op, offer->datatype, words, look.count);
+}
+
+/* Looks at all elements. Those on a device are brought to the host. False: they cannot be had. */
+static bool see_all(const struct cgx_offer *offer, enum cgx_op_class sum,
+                    struct cgx_op_extremes *seen)
+{
+    const size_t size = sizeof(uint16_t), at_once = offer->count < FETCHED ? offer->count : FETCHED;
+    const struct cgx_look all = {.stride = 1, .count = 1};
+    bool had = true;
+    void *memory;
+
+    if (offer->send.memory == CGX_MEMORY_HOST) {
+        cgx_op_look(sum, offer->input, offer->count, seen);
+        return true;
+    }
+    if (cgx_pinned_take(&offer->send, at_once * size, &memory) != CGX_OK)
+        return false;
+    for (size_t first = 0, count; had && first < offer->count; first += count) {
+        count = offer->count - first < at_once ? offer->count - first : at_once;
+        had = cgx_input_copy(&offer->send, (const char *)offer->input + first * size, count * size,
+                             &all, memory);
+        if (had)
+            cgx_op_look(sum, memory, count, seen);
+    }
+    cgx_pinned_give(&offer->send, memory);
+    return had;
+}
+
+static bool is_sum(enum cgx_op_class class)
+{
+    return class == CGX_OP_SUM_FLOAT16 || class == CGX_OP_SUM_BFLOAT16;
+}
+
+void cgx_offer_ask_op(struct cgx_offer *offer, unsigned ranks)
+{
+    struct cgx_op_extremes seen = {{0}, {0}, 0};
+    enum cgx_op_class sum;
 
     if (offer->refusal || !offer->op)
         return;
-    if (cgx_input_copy(&offer->send, offer->input, sizeof words[0], &look, words))
-        sum = cgx_op_ask(offer->op, offer->datatype, words, look.count);
+    sum = ask(offer);
+    if (is_sum(sum))
+        sum = see_all(offer, sum, &seen) ? cgx_op_confirm(offer->op, offer->datatype, ranks, &seen)
+                                         : CGX_OP_UNTOLD;
     offer->op = NULL;
-    if (sum == CGX_OP_SUM_BFLOAT16)
-        offer->dtype = CGX_BFLOAT16;
-    else if (sum != CGX_OP_SUM_FLOAT16)
+    if (!is_sum(sum))
         offer->refusal = CGX_REASON_UNKNOWN_SUM;
+    else if (sum == CGX_OP_SUM_BFLOAT16)
+        offer->dtype = CGX_BFLOAT16;
 }
 
 struct cgx_backend *cgx_offer_backend(const struct cgx_offer *offer)

@@ -42,12 +42,17 @@ static int place(uint16_t word)
     return (word & 0x8000) != 0 ? -magnitude(word) : magnitude(word);
 }
 
-/* The operands are normal numbers: only the sum may be one that is taken for zero. */
+/* No operand is subnormal: only the sum may be a number that is taken for zero. */
 static bool is_acceptable(const struct half *half, struct pair pair, uint16_t result)
 {
     double sum = (double)half->to_float(pair.a) + (double)half->to_float(pair.b);
     uint16_t nearest = half->from_float((float)sum);
+    bool is_finite = magnitude(pair.a) < half->infinity && magnitude(pair.b) < half->infinity;
 
+    if (magnitude(nearest) > half->infinity)
+        return magnitude(result) > half->infinity;
+    if (!is_finite)
+        return result == nearest;
     return magnitude(result) <= half->infinity &&
            (abs(place(result) - place(nearest)) <= 1 ||
             (magnitude(nearest) < half->normal && magnitude(result) == 0));
@@ -164,27 +169,32 @@ struct guarded {
 };
 #define GUARDED (MARGIN + LONGEST_RUN + MARGIN)
 
-/* Whether the function sums a run of LENGTH pairs and writes nowhere else. The words around the run
- * are of the pairs too, and none of them passes for what the function would make of it. */
+/* Whether the function sums a run of LENGTH pairs, which are NPAIRS again and again, and writes
+ * nowhere else; *RESULT, unless it is NULL, is what it makes of the first. The words around the run
+ * are of the pairs too, and in cgx_op_try none of them passes for what the function would make of
+ * it. */
 static bool passes(const struct half *half, const struct cgx_op_source *source,
-                   cgx_mpi_datatype datatype, const struct pair *pairs, size_t length)
+                   cgx_mpi_datatype datatype, const struct pair *pairs, size_t npairs,
+                   size_t length, uint16_t *result)
 {
     struct guarded in, inout;
     bool right = true;
 
     for (size_t i = 0; i < GUARDED; i++) {
-        in.words[i] = pairs[i % length].a;
-        inout.words[i] = pairs[i % length].b;
+        in.words[i] = pairs[i % npairs].a;
+        inout.words[i] = pairs[i % npairs].b;
     }
     cgx_mpi()->call_op(source->function, source->large, in.words + MARGIN, inout.words + MARGIN,
                        (int)length, datatype);
     for (size_t i = 0; i < GUARDED; i++) {
-        const struct pair pair = pairs[i % length];
+        const struct pair pair = pairs[i % npairs];
         bool in_run = i >= MARGIN && i < MARGIN + length;
 
         right = right && in.words[i] == pair.a &&
                 (in_run ? is_acceptable(half, pair, inout.words[i]) : inout.words[i] == pair.b);
     }
+    if (result)
+        *result = inout.words[MARGIN];
     return right;
 }
 
@@ -199,7 +209,7 @@ static bool sums(const struct half *half, const struct cgx_op_source *source,
 
         if (length > npairs - first)
             length = npairs - first;
-        if (!passes(half, source, datatype, pairs + first, length))
+        if (!passes(half, source, datatype, pairs + first, length, length, NULL))
             return false;
         first += length;
     }
@@ -221,4 +231,102 @@ enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatyp
             return halves[i].sum;
     }
     return class;
+}
+
+/* ---- beyond what the function was tried on ---- */
+
+/* One function that is tried as a sum, and how. */
+struct trial {
+    const struct half *half;
+    const struct cgx_op_source *source;
+    cgx_mpi_datatype datatype;
+    bool right; /* so far */
+};
+
+/* The function's own result of A and B, in a run that has a vector path's part and a rest. */
+static uint16_t sum_of(struct trial *trial, uint16_t a, uint16_t b)
+{
+    const struct pair pair = {a, b};
+    uint16_t result = 0;
+
+    trial->right = trial->right && passes(trial->half, trial->source, trial->datatype, &pair, 1,
+                                          LONGEST_RUN, &result);
+    return result;
+}
+
+/* Adds up TIMES words of the same, by doubling. */
+static void add_up(struct trial *trial, uint16_t word, unsigned times)
+{
+    uint16_t sum = word;
+    unsigned bit = 1;
+
+    while (bit <= times / 2)
+        bit *= 2;
+    for (bit /= 2; bit > 0 && trial->right && magnitude(sum) < trial->half->infinity; bit /= 2) {
+        sum = sum_of(trial, sum, sum);
+        if ((times & bit) != 0)
+            sum = sum_of(trial, word, sum);
+    }
+}
+
+/* Adds what is not finite to all kinds of words that were seen. */
+static void add_to_all(struct trial *trial, uint16_t word, const struct cgx_op_extremes *seen)
+{
+    const uint16_t others[] = {word, seen->most[0], seen->most[1], seen->infinite[0],
+                               seen->infinite[1]};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (magnitude(others[i]) < trial->half->normal)
+            continue;
+        sum_of(trial, word, others[i]);
+        sum_of(trial, others[i], word);
+    }
+}
+
+static const struct half *half_of(enum cgx_op_class sum)
+{
+    return &halves[sum == CGX_OP_SUM_FLOAT16 ? FLOAT16 : BFLOAT16];
+}
+
+/* Whether the sum of RANKS words like the one of SIGN is beyond REACH. */
+static bool is_beyond(const struct half *half, int sign, unsigned ranks,
+                      const struct cgx_op_extremes *seen, const struct cgx_op_reach *reach)
+{
+    return magnitude(seen->most[sign]) >= half->normal &&
+           fabsf(half->to_float(seen->most[sign])) * (float)ranks > reach->most[sign];
+}
+
+bool cgx_op_reaches(enum cgx_op_class sum, unsigned ranks, const struct cgx_op_extremes *seen,
+                    const struct cgx_op_reach *reach)
+{
+    const struct half *half = half_of(sum);
+    bool beyond = seen->nan != 0 && !reach->nan;
+
+    for (int sign = 0; sign < 2; sign++)
+        beyond = beyond || is_beyond(half, sign, ranks, seen, reach) ||
+                 (seen->infinite[sign] != 0 && !reach->infinite[sign]);
+    return !beyond;
+}
+
+bool cgx_op_extend(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
+                   enum cgx_op_class sum, unsigned ranks, const struct cgx_op_extremes *seen,
+                   struct cgx_op_reach *reach)
+{
+    struct trial trial = {half_of(sum), source, datatype, true};
+
+    for (int sign = 0; sign < 2; sign++) {
+        if (is_beyond(trial.half, sign, ranks, seen, reach)) {
+            add_up(&trial, seen->most[sign], ranks);
+            reach->most[sign] = fabsf(trial.half->to_float(seen->most[sign])) * (float)ranks;
+        }
+        if (seen->infinite[sign] != 0 && !reach->infinite[sign]) {
+            add_to_all(&trial, seen->infinite[sign], seen);
+            reach->infinite[sign] = true;
+        }
+    }
+    if (seen->nan != 0 && !reach->nan) {
+        add_to_all(&trial, seen->nan, seen);
+        reach->nan = true;
+    }
+    return trial.right;
 }

@@ -18,8 +18,20 @@
  * largest number, and take subnormal numbers for zeros. A function that writes outside its result
  * is none. CGX_OP_UNTOLD: some other function would do the same with these words, as with zeros, or
  * with words of one sign; then it is not called, or is no sum of the other halves. What a sum does
- * with infinities, NaN and numbers that are not among the words stays unknown. */
+ * with infinities, NaN and larger numbers than these is for cgx_op_extend. */
 enum cgx_op_class cgx_op_try(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
                              const uint16_t *words, size_t count);
+
+/* Calls SOURCE's function, which is SUM, on what SEEN has beyond REACH, and widens REACH by it.
+ * False: it is no sum there. The greatest words of either sign are added up to the multiple that
+ * RANKS ranks may have; NaN and infinities are added to each other and to these. The function meets
+ * words of the program and its own results alone. */
+bool cgx_op_extend(const struct cgx_op_source *source, cgx_mpi_datatype datatype,
+                   enum cgx_op_class sum, unsigned ranks, const struct cgx_op_extremes *seen,
+                   struct cgx_op_reach *reach);
+
+/* Whether SEEN has nothing beyond REACH. */
+bool cgx_op_reaches(enum cgx_op_class sum, unsigned ranks, const struct cgx_op_extremes *seen,
+                    const struct cgx_op_reach *reach);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "mpi/op_probe.h"
 #include "mpi/table.h"
+#include "util/float_state.h"
 
 /* An op may look at its datatype, so that there is an answer for each. */
 #define ANSWERS 4
@@ -19,6 +20,7 @@
 struct answer {
     cgx_mpi_datatype datatype; /* NULL: free */
     enum cgx_op_class class;
+    struct cgx_op_reach reach; /* of a sum */
 };
 
 struct record {
@@ -116,9 +118,9 @@ bool cgx_op_is_user(cgx_mpi_op op)
     return cgx_mpi()->looks_created(op);
 }
 
-/* Sets *SOURCE where the answer is CGX_OP_UNTOLD. */
+/* Also sets *SOURCE where the answer is CGX_OP_UNTOLD, and *SOURCE and *REACH where it is a sum. */
 static enum cgx_op_class look_up(cgx_mpi_op op, cgx_mpi_datatype datatype,
-                                 struct cgx_op_source *source)
+                                 struct cgx_op_source *source, struct cgx_op_reach *reach)
 {
     enum cgx_op_class class = CGX_OP_OTHER;
     struct record *record;
@@ -131,6 +133,8 @@ static enum cgx_op_class look_up(cgx_mpi_op op, cgx_mpi_datatype datatype,
     answer = record ? find_answer(record, datatype) : NULL;
     if (answer) {
         class = answer->class;
+        *source = record->source;
+        *reach = answer->reach;
     } else if (record && find_answer(record, NULL)) {
         class = CGX_OP_UNTOLD;
         *source = record->source;
@@ -147,31 +151,72 @@ static void keep(cgx_mpi_op op, cgx_mpi_datatype datatype, enum cgx_op_class cla
     pthread_mutex_lock(&mutex);
     record = find_record(op);
     room = record ? find_answer(record, NULL) : NULL;
-    if (room && !find_answer(record, datatype)) {
-        room->datatype = datatype;
-        room->class = class;
-    }
+    if (room && !find_answer(record, datatype))
+        *room = (struct answer){.datatype = datatype, .class = class};
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The op was asked as far as REACH; it was a SUM there, or is none. */
+static void keep_reach(cgx_mpi_op op, cgx_mpi_datatype datatype, bool is_sum,
+                       const struct cgx_op_reach *reach)
+{
+    struct record *record;
+    struct answer *answer;
+
+    pthread_mutex_lock(&mutex);
+    record = find_record(op);
+    answer = record ? find_answer(record, datatype) : NULL;
+    if (answer && !is_sum)
+        answer->class = CGX_OP_OTHER;
+    if (answer)
+        answer->reach = *reach;
     pthread_mutex_unlock(&mutex);
 }
 
 enum cgx_op_class cgx_op_known(cgx_mpi_op op, cgx_mpi_datatype datatype)
 {
     struct cgx_op_source source;
+    struct cgx_op_reach reach;
 
-    return look_up(op, datatype, &source);
+    return look_up(op, datatype, &source, &reach);
 }
 
 enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uint16_t *words,
                              size_t count)
 {
     struct cgx_op_source source;
-    enum cgx_op_class class = look_up(op, datatype, &source);
+    struct cgx_op_reach reach;
+    enum cgx_op_class class = look_up(op, datatype, &source, &reach);
+    union cgx_float_state caller;
 
     if (class != CGX_OP_UNTOLD)
         return class;
     /* Not under the mutex: the function is the program's. */
+    cgx_float_enter(&caller);
     class = cgx_op_try(&source, datatype, words, count);
+    cgx_float_leave(&caller);
     if (class != CGX_OP_UNTOLD)
         keep(op, datatype, class);
     return class;
+}
+
+enum cgx_op_class cgx_op_confirm(cgx_mpi_op op, cgx_mpi_datatype datatype, unsigned ranks,
+                                 const struct cgx_op_extremes *seen)
+{
+    struct cgx_op_source source;
+    struct cgx_op_reach reach;
+    enum cgx_op_class class = look_up(op, datatype, &source, &reach);
+    union cgx_float_state caller;
+    bool is_sum;
+
+    if (class == CGX_OP_OTHER || class == CGX_OP_UNTOLD)
+        return class;
+    cgx_float_enter(&caller);
+    is_sum = cgx_op_reaches(class, ranks, seen, &reach);
+    if (!is_sum) {
+        is_sum = cgx_op_extend(&source, datatype, class, ranks, seen, &reach);
+        keep_reach(op, datatype, is_sum, &reach);
+    }
+    cgx_float_leave(&caller);
+    return is_sum ? class : CGX_OP_OTHER;
 }

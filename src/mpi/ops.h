@@ -36,6 +36,19 @@ void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source);
 void cgx_op_freed(cgx_mpi_op op);
 void cgx_op_type_freed(cgx_mpi_datatype datatype);
 
+/* What elements have that decides whether an op that sums ordinary ones sums all of them. By sign
+ * (0: none, 1: minus) the words of the greatest magnitude and of an infinity; and one NaN. 0: there
+ * is none. */
+struct cgx_op_extremes {
+    uint16_t most[2], infinite[2], nan;
+};
+
+/* How far an op has been asked: by sign, the greatest magnitude of a sum, and infinity; and NaN. */
+struct cgx_op_reach {
+    float most[2];
+    bool infinite[2], nan;
+};
+
 /* By a comparison alone; the same on all ranks. */
 bool cgx_op_is_user(cgx_mpi_op op);
 
@@ -51,5 +64,16 @@ enum cgx_op_class cgx_op_known(cgx_mpi_op op, cgx_mpi_datatype datatype);
 #define CGX_OP_WORDS 4096 /* at most */
 enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uint16_t *words,
                              size_t count);
+
+/* Adds COUNT ELEMENTS, which may be misaligned, to what is SEEN, which begins as zeros. SUM says
+ * which of the two types they have. */
+void cgx_op_look(enum cgx_op_class sum, const void *elements, size_t count,
+                 struct cgx_op_extremes *seen);
+
+/* What is known of OP on DATATYPE, where RANKS ranks sum elements of which all were SEEN. Where one
+ * is larger than the op was asked about, or the first infinity or NaN, the op is asked again. Once
+ * it does not sum these it is CGX_OP_OTHER for good. May differ between ranks. Thread-safe. */
+enum cgx_op_class cgx_op_confirm(cgx_mpi_op op, cgx_mpi_datatype datatype, unsigned ranks,
+                                 const struct cgx_op_extremes *seen);
 
 #endif

@@ -220,7 +220,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
         offer.refusal = CGX_REASON_PEERS;
-    cgx_offer_ask_op(&offer);
+    cgx_offer_ask_op(&offer, (unsigned)state->size);
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, planned->plan->dtype);

@@ -69,7 +69,7 @@ static enum cgx_reason refuse_buffers(const struct cgx_call *call)
     return reason || in_place ? reason : refuse_kind(&call->send, buffers);
 }
 
-/* What the op of two-byte elements is known to do goes into OFFER, or that it is to be asked. */
+/* What the op of two-byte elements is known to do goes into OFFER, and that it is to be asked. */
 static void take_op(const struct cgx_call *call, struct cgx_offer *offer)
 {
     enum cgx_op_class sum = cgx_type_is_byte_pair(call->datatype)
@@ -80,10 +80,8 @@ static void take_op(const struct cgx_call *call, struct cgx_offer *offer)
         offer->refusal = CGX_REASON_UNKNOWN_SUM;
     if (sum == CGX_OP_SUM_BFLOAT16)
         offer->dtype = CGX_BFLOAT16;
-    if (sum == CGX_OP_UNTOLD) {
-        offer->op = call->op;
-        offer->datatype = call->datatype;
-    }
+    offer->op = call->op;
+    offer->datatype = call->datatype;
 }
 
 struct cgx_offer cgx_eligible_offer(const struct cgx_call *call)

@@ -3,6 +3,7 @@
 
 /* What is remembered of the program's ops, and which of them are tried. */
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -132,6 +133,95 @@ static void test_bound(void)
         cgx_op_freed(OP_NUMBER(i));
 }
 
+/* ---- other elements than it was asked about ---- */
+
+/* What is seen of 5001 elements, misaligned: VALUE and others between -2 and 2. */
+static struct cgx_op_extremes look(float value)
+{
+    static unsigned char bytes[1 + 5001 * sizeof(uint16_t)];
+    struct cgx_op_extremes seen = {{0}, {0}, 0};
+
+    for (size_t i = 0; i < 5001; i++) {
+        uint16_t word = cgx_to_float16((float)(i * 617 % 1001) / 250 - 2);
+
+        if (i == 4321)
+            word = cgx_to_float16(value);
+        memcpy(bytes + 1 + i * sizeof word, &word, sizeof word);
+    }
+    cgx_op_look(CGX_OP_SUM_FLOAT16, bytes + 1, 5001, &seen);
+    return seen;
+}
+
+static bool has(const struct cgx_op_extremes *seen, float plus, float minus)
+{
+    return seen->most[0] == cgx_to_float16(plus) && seen->most[1] == cgx_to_float16(minus);
+}
+
+static void test_look(void)
+{
+    struct cgx_op_extremes ordinary = look(0), large = look(7), small = look(-9),
+                           infinite = look(-INFINITY), nan = look(NAN);
+
+    ok(has(&ordinary, 2, -2) && ordinary.nan == 0 && ordinary.infinite[0] == 0 &&
+           ordinary.infinite[1] == 0,
+       "the greatest elements of either sign are seen");
+    ok(has(&large, 7, -2) && has(&small, 2, -9), "and one that is larger than all others");
+    ok(has(&infinite, 2, -2) && infinite.infinite[1] == 0xFC00 && infinite.infinite[0] == 0 &&
+           infinite.nan == 0,
+       "an infinity hides no others");
+    ok(has(&nan, 2, -2) && nan.nan == CGX_NAN_FLOAT16, "nor does NaN");
+}
+
+/* A sum up to 20, which leaves NaN out. */
+static void bounded_sum(void *in, void *inout, int *length, void *datatype)
+{
+    const uint16_t *a = in;
+    uint16_t *b = inout;
+
+    (void)datatype;
+    calls++;
+    for (int i = 0; i < *length; i++) {
+        float x = cgx_from_float16(a[i]), y = cgx_from_float16(b[i]);
+
+        b[i] = isnan(x) ? b[i] : isnan(y) ? a[i] : cgx_to_float16(fminf(x + y, 20));
+    }
+}
+
+/* Of an op that sums ordinary elements, elements that are like VALUE on RANKS ranks. */
+static bool confirms(float value, unsigned ranks)
+{
+    const struct cgx_op_extremes seen = look(value);
+
+    return cgx_op_confirm(OP_NUMBER(1), TYPE_NUMBER(1), ranks, &seen) == CGX_OP_SUM_FLOAT16;
+}
+
+static void begin(void)
+{
+    cgx_op_freed(OP_NUMBER(1));
+    create(OP_NUMBER(1), bounded_sum);
+    is_sum(OP_NUMBER(1));
+}
+
+static void test_confirm(void)
+{
+    begin();
+    ok(confirms(0, 4), "an op that sums ordinary elements");
+    calls = 0;
+    ok(confirms(0, 4) && confirms(-2, 3) && calls == 0, "is not asked again about the like");
+    ok(confirms(4, 5) && calls > 0, "it is about larger ones");
+    calls = 0;
+    ok(confirms(4, 5) && calls == 0, "once");
+    ok(!confirms(4, 6), "it is no sum of more ranks'");
+    ok(!confirms(0, 2) && !is_sum(OP_NUMBER(1)), "and never again");
+    begin();
+    ok(!confirms(NAN, 2), "nor of NaN");
+    begin();
+    ok(!confirms(INFINITY, 2), "nor of infinities");
+    begin();
+    ok(confirms(-INFINITY, 2) && confirms(-60000, 2), "those that it does sum are no harm");
+    cgx_op_freed(OP_NUMBER(1));
+}
+
 static void test_refusals(void)
 {
     struct cgx_op_source source = {(cgx_mpi_function *)float16_sum, false, false,
@@ -165,6 +255,8 @@ int main(void)
     test_life();
     test_types();
     test_bound();
+    test_look();
+    test_confirm();
     test_refusals();
     return done_testing();
 }
