@@ -53,7 +53,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/progress tests/mpi/rank_faults \
 	tests/mpi/reasons tests/mpi/security tests/mpi/session tests/mpi/signals \
 	tests/mpi/shared tests/mpi/shared_faults tests/mpi/sparse tests/mpi/spawn tests/mpi/stats \
-	tests/mpi/state tests/mpi/streams tests/mpi/surroundings tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults \
+	tests/mpi/state tests/mpi/streams tests/mpi/surroundings tests/mpi/threads tests/mpi/trace tests/mpi/trace_memory tests/mpi/transport_faults tests/mpi/traps \
 	tests/mpi/types_classify tests/mpi/warmup
 storm_programs = tests/storm/storm
 storm_scripts = tests/storm/storm.test
@@ -70,7 +70,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/reasons.test tests/mpi/recipes.test tests/mpi/report.test tests/mpi/security.test \
 	tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
 	tests/mpi/state.test tests/mpi/stats.test tests/mpi/streams.test tests/mpi/surroundings.test tests/mpi/trace.test tests/mpi/training.test \
-	tests/mpi/transport_faults.test \
+	tests/mpi/transport_faults.test tests/mpi/traps.test \
 	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
 	tests/mpi/wheel.test
 

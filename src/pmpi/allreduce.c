@@ -122,6 +122,7 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
 {
     struct cgx_check *check;
     struct cgx_checked checked;
+    union cgx_float_state caller;
     enum cgx_outcome outcome;
     int64_t begun, time;
     double seconds;
@@ -132,10 +133,13 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     time = cgx_trace_now();
     outcome = cgx_coll_run(coll);
     cgx_timeline_compressed(time, coll, outcome);
+    /* Exact sums and their bounds may overflow, or be no numbers: the program may trap these. */
+    cgx_float_enter(&caller);
     seconds = cgx_stats_seconds(state->stats, begun);
     if (cgx_check_end(check, outcome, &checked) != CGX_MPI_SUCCESS)
         outcome = CGX_OUTCOME_BROKEN;
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
+    cgx_float_leave(&caller);
     if (outcome == CGX_OUTCOME_DONE)
         cgx_totals_compressed(coll->sent);
     return outcome;
