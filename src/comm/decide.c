@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coll/watch.h"
 #include "comm/agreed_calls.h"
 #include "comm/agreement.h"
 #include "comm/connect.h"
@@ -38,6 +39,17 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
         return false;
     planned = cgx_planned_find(state, recurring);
     return planned && cgx_needs_fit(&planned->schedule.needs, &state->held.needs);
+}
+
+bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recurring)
+{
+    const struct cgx_planned *planned;
+
+    if (recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
+        !cgx_decide_is_served(state, recurring))
+        return false;
+    planned = cgx_planned_find(state, recurring);
+    return planned->schedule.watched && cgx_watch_sees(planned->plan);
 }
 
 bool cgx_decide_looks(const struct cgx_recurring *recurring)
@@ -203,6 +215,9 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
     }
     cgx_call_judge(entry, &verdict, verdict.distance >= 2 * threshold);
     recurring->kind->trusted |= entry->state == CGX_CALL_COMPRESSED;
+    if (entry->state == CGX_CALL_NEW && entry->strikes == 0 &&
+        entry->alarm == CGX_CONSENSUS_UNKNOWN && cgx_decide_trusts(state, recurring))
+        cgx_call_agree(entry);
     if (entry->state != CGX_CALL_HELD || entry->wait == 0)
         return;
     cgx_stats_held(state->stats);

@@ -3,7 +3,6 @@
 
 #include "pmpi/allreduce.h"
 
-#include "coll/watch.h"
 #include "comm/agreed_calls.h"
 #include "comm/comm.h"
 #include "comm/connect.h"
@@ -283,19 +282,6 @@ static bool is_due(const struct cgx_recurring *recurring)
     return cgx_call_due(recurring->entry);
 }
 
-/* Whether a call that is new goes as others of its kind do: its position says nothing of it, and it
- * is looked at within the call. */
-static bool is_trusted(struct cgx_comm *state, const struct cgx_recurring *recurring)
-{
-    const struct cgx_planned *planned;
-
-    if (!cgx_call_is_unseen(recurring->entry) || recurring->position != CGX_POSITION_NONE ||
-        !recurring->kind->trusted || !cgx_decide_is_served(state, recurring))
-        return false;
-    planned = cgx_planned_find(state, recurring);
-    return planned->schedule.watched && cgx_watch_sees(planned->plan);
-}
-
 /* Whether ranks have not come to an end with what they have looked at. */
 static bool looks_again(const struct cgx_recurring *recurring)
 {
@@ -312,7 +298,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state,
     struct cgx_offer offer;
     int code;
 
-    if (is_trusted(state, recurring))
+    if (cgx_call_is_unseen(entry) && cgx_decide_trusts(state, recurring))
         cgx_call_agree(entry);
     if (entry->state != CGX_CALL_COMPRESSED) {
         if (!is_due(recurring))
