@@ -36,40 +36,59 @@ static void sum_noise(struct player *player, size_t count, float scale)
 
 /* ---- state ---- */
 
-enum { PARTICLES = 5600, CENTRES = 64, AXES = 3 };
+enum { PARTICLES = COUNT, CENTRES = 64, AXES = 3 };
 
-/* Adds the force of CENTRE on a particle in PLACE. */
+/* Elements of a particle are PARTICLES apart. Adds the force of CENTRE on the one in PLACE. */
 static void attract(const float *place, const float *centre, float mass, float *force)
 {
     float square = 0.05f;
 
+    for (size_t k = 0; k < AXES; k++) {
+        float way = centre[k] - place[k * PARTICLES];
+
+        square += way * way;
+    }
     for (size_t k = 0; k < AXES; k++)
-        square += (centre[k] - place[k]) * (centre[k] - place[k]);
-    for (size_t k = 0; k < AXES; k++)
-        force[k] += mass * (centre[k] - place[k]) / (square * sqrtf(square));
+        force[k * PARTICLES] +=
+            mass * (centre[k] - place[k * PARTICLES]) / (square * sqrtf(square));
 }
 
-/* Particles among fixed centres, each rank with some of these; leapfrog. */
-static void play_forces(struct player *player, unsigned step)
+/* A step of particles among fixed centres, each rank with some of these; leapfrog. The forces are
+ * summed in so many CALLS. */
+static void move_particles(struct player *player, unsigned step, size_t calls)
 {
-    static float place[AXES * PARTICLES], speed[AXES * PARTICLES];
-    float *force = player_input(player, AXES * PARTICLES);
-    const float *sum;
+    static float place[AXES * PARTICLES], speed[AXES * PARTICLES], force[AXES * PARTICLES];
+    size_t count = AXES * PARTICLES / calls;
 
     for (size_t i = 0; step == 0 && i < AXES * PARTICLES; i++)
-        place[i] = gauss(1, i) * (i % 150 < 3 ? 6 : 1);
-    memset(force, 0, sizeof place);
+        place[i] = gauss(1, i) * (i % 50 == 0 ? 6 : 1);
+    memset(force, 0, sizeof force);
     for (size_t c = (size_t)player->rank; c < CENTRES; c += (size_t)player->ranks) {
         const float centre[AXES] = {gauss(2, 3 * c), gauss(2, 3 * c + 1), gauss(2, 3 * c + 2)};
 
-        for (size_t p = 0; p < AXES * PARTICLES; p += AXES)
+        for (size_t p = 0; p < PARTICLES; p++)
             attract(place + p, centre, 1.0f / CENTRES, force + p);
     }
-    sum = player_sum_input(player, PLAYER_WEIGHTS, AXES * PARTICLES);
+    for (size_t first = 0; first < AXES * PARTICLES; first += count) {
+        memcpy(player_input(player, count), force + first, count * sizeof(float));
+        memcpy(force + first, player_sum_input(player, PLAYER_WEIGHTS, count),
+               count * sizeof(float));
+    }
     for (size_t i = 0; i < AXES * PARTICLES; i++) {
-        speed[i] += 0.02f * sum[i];
+        speed[i] += 0.02f * force[i];
         place[i] += 0.02f * speed[i];
     }
+}
+
+static void play_forces(struct player *player, unsigned step)
+{
+    move_particles(player, step, 1);
+}
+
+/* Three sums of one count: one call site, where each is like the third before it. */
+static void play_components(struct player *player, unsigned step)
+{
+    move_particles(player, step, AXES);
 }
 
 /* One sample of a class from CLASSES of INPUTS values each. */
@@ -348,20 +367,21 @@ static void play_fused(struct player *player, unsigned step)
     player_sum_input(player, PLAYER_GRADIENT, 3 * COUNT);
 }
 
-/* Of a call site whose sums are gradients and state in turn, all stay exact. */
+/* Gradients that share a call site with state may stay exact like it. */
 static const struct player_stream scenes[] = {
     {"forces", play_forces, STEPS, 0, 0, 0},
+    {"components", play_components, STEPS, 0, 0, 0},
     {"federated", play_federated, STEPS, 0, 0, 0},
     {"factors", play_factors, STEPS, WATCHED_FROM, 90, 100},
-    {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 0},
+    {"factors_alike", play_factors_alike, STEPS, WATCHED_FROM, 0, 100},
     {"straggler_near", play_straggler_near, STEPS, 0, 0, 0},
     {"straggler", play_straggler, STEPS, 0, 0, 0},
     {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
-    {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 0},
-    {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 0},
-    {"gather_varied", play_gather_varied, STEPS, WATCHED_FROM, 60, 100},
+    {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
+    {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 100},
+    {"gather_varied", play_gather_varied, STEPS, WATCHED_FROM, 0, 100},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
-    {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 0},
+    {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
     {"noise", play_noise, STEPS, WATCHED_FROM, 95, 100},
     {"softmax_64", play_softmax_64, STEPS, WATCHED_FROM, 95, 100},
