@@ -147,6 +147,7 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/exact.c src/pmpi/exact.h \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
+	src/pmpi/fortran.c \
 	src/pmpi/guard.c src/pmpi/guard.h \
 	src/pmpi/half_sum.c src/pmpi/half_sum.h
 
