@@ -137,6 +137,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/residuals.c src/comm/residuals.h \
 	src/comm/retained.c src/comm/retained.h \
 	src/comm/tables.c src/comm/tables.h \
+	src/comm/workspace.c src/comm/workspace.h \
 	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \

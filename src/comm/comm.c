@@ -57,10 +57,7 @@ static void free_state(struct cgx_comm *state)
     cgx_stats_end(state->stats);
     cgx_tables_free(state);
     cgx_hints_free(state->hints);
-    /* After a failure requests may still be under way in the scratch memory. */
-    if (!state->broken)
-        cgx_scratch_release(&state->scratch);
-    cgx_shm_free(state->shm);
+    cgx_workspace_release(&state->alone, state->broken);
     cgx_nodes_free(state->nodes);
     cgx_nodes_free(state->flat);
     give_memory(state);
@@ -89,6 +86,8 @@ static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
+    /* What calls have kept goes before the backends that have kept it. */
+    cgx_tables_free(state);
     cgx_own_put(state);
     free_state(state);
     forget_attribute();
@@ -231,7 +230,7 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
 
     if (!made)
         return NULL;
-    *made = (struct cgx_comm){.comm = comm};
+    *made = (struct cgx_comm){.comm = comm, .work = &made->alone};
     made->refusal = refuse_alone(made);
     made->agreed = made->final = made->refusal != CGX_REASON_NONE;
     return made;

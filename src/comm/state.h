@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "coll/scratch.h"
 #include "comm/agreed_calls.h"
+#include "comm/workspace.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
 #include "policy/cost.h"
@@ -34,12 +34,6 @@ struct cgx_kind {
     /* Calls that did go from device to device and do not now, until ranks see whether they can
      * again; NEXT_APART 0: they never did. */
     uint32_t apart, next_apart;
-};
-
-/* Memory that calls can rely on. */
-struct cgx_held {
-    struct cgx_needs needs; /* to work in */
-    size_t plan;            /* bytes that a plan can be made in */
 };
 
 /* Ranks agree on nothing before the communicator has had so many float sums of at least 1024
@@ -92,21 +86,16 @@ struct cgx_comm {
     struct cgx_recurrence *recurrence; /* with the tables below; NULL: no large sum has come */
     size_t step_told;                  /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
-    struct cgx_held held; /* by all ranks */
+    size_t held_plan; /* bytes that a plan can be made in, on all ranks */
     struct cgx_agreed_calls *agreed_calls;
     struct cgx_planned_calls *planned;
     struct cgx_positions *positions; /* of the present step; NULL: none */
     unsigned positions_wait;         /* steps until a rank may have memory for them */
     bool established;                /* its sums recur, which has been said */
-    bool shm_refused;                /* local peers cannot share memory */
-    bool mirrors_refused;            /* nor open the memory of each other's devices */
-    bool segments_refused;           /* this rank's devices cannot read what local peers share */
-    struct cgx_scratch scratch;
-    struct cgx_shm *shm;     /* NULL: all messages go by MPI */
-    uint64_t shm_cookie;     /* of the segment that local peers are attached to */
-    uint64_t mirror_cookie;  /* of the device memory that was offered them last; 0: none */
-    uint32_t calls;          /* compressed so far */
-    struct cgx_stats *stats; /* NULL: none are kept */
+    struct cgx_workspace *work;      /* the private communicator's, or ... */
+    struct cgx_workspace alone;      /* ... this one */
+    uint32_t calls;                  /* compressed so far */
+    struct cgx_stats *stats;         /* NULL: none are kept */
 };
 
 /* A float sum that may be compressed, as far as this communicator's calls tell. */
