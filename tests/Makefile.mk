@@ -124,7 +124,7 @@ tests_unit_adapt_replay_SOURCES = tests/unit/adapt_replay.c $(replay_sources)
 # What a communicator asks for is counted.
 tests_unit_recurrence_SOURCES = tests/unit/recurrence.c tests/unit/recurrence.h
 tests_unit_recurrence_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=calloc -Wl,--wrap=malloc -Wl,--wrap=realloc
+	-Wl,--wrap=calloc -Wl,--wrap=malloc -Wl,--wrap=realloc -Wl,--wrap=cgx_sparse_map
 tests_unit_recurrence_positions_SOURCES = tests/unit/recurrence_positions.c tests/unit/recurrence.h
 EXTRA_DIST += tests/unit/circles.py tests/unit/streams/held_out.py tests/unit/streams/models.py \
 	tests/unit/streams/programs.py tests/unit/streams/zoo.py
@@ -175,7 +175,7 @@ tests_mpi_codec_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_codec_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_codec_run
 tests_mpi_memory_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_memory_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
-	-Wl,--wrap=realloc,--wrap=cgx_pages_map
+	-Wl,--wrap=realloc,--wrap=cgx_pages_map,--wrap=cgx_sparse_map
 tests_mpi_pace_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
 	-Wl,--wrap=cgx_topo_speed_here

@@ -45,6 +45,11 @@ WRAPPED(void *, cgx_pages_map, size_t bytes, int file)
     return fails() ? NULL : __real_cgx_pages_map(bytes, file);
 }
 
+WRAPPED(void *, cgx_sparse_map, size_t bytes)
+{
+    return fails() ? NULL : __real_cgx_sparse_map(bytes);
+}
+
 enum { COUNT = 20000, FEWER = 1500, CALLS = 20 };
 static float input[COUNT], exact[COUNT], result[COUNT];
 
