@@ -97,6 +97,7 @@ bench_libs = $(tests_unit_libs)
 tests_mpi_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
 # The first sums of communicators: tests/mpi/lib/first.c.
 tests_mpi_ldflags = -Wl,--wrap=MPI_Allreduce,--wrap=MPI_Allreduce_c
+tests_storm_ldflags = $(tests_mpi_ldflags)
 tests_storm_libs = $(tests_mpi_libs)
 tests_softcuda_libs = $(tests_unit_libs)
 tests_ptx_libs = $(tests_unit_libs)
