@@ -96,7 +96,7 @@ tests_unit_streams_libs = $(tests_unit_libs)
 bench_libs = $(tests_unit_libs)
 tests_mpi_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
 # The first sums of communicators: tests/mpi/lib/first.c.
-tests_mpi_ldflags = -Wl,--wrap=MPI_Allreduce,--wrap=MPI_Allreduce_c
+tests_mpi_ldflags = -Wl,--undefined=MPI_Allreduce,--wrap=MPI_Allreduce,--wrap=MPI_Allreduce_c
 tests_storm_ldflags = $(tests_mpi_ldflags)
 tests_storm_libs = $(tests_mpi_libs)
 tests_softcuda_libs = $(tests_unit_libs)
@@ -178,15 +178,15 @@ tests_mpi_memory_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_memory_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
 	-Wl,--wrap=realloc,--wrap=cgx_pages_map,--wrap=cgx_sparse_map
 tests_mpi_pace_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=cgx_topo_speed_here
 tests_mpi_trace_memory_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_trace_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_mpi_security_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_security_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+tests_mpi_security_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=cgx_trace_end
 tests_mpi_shared_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=memfd_create,--wrap=fchmod,--wrap=ftruncate \
 	-Wl,--wrap=mmap,--wrap=readlink,--wrap=open,--wrap=fstat \
 	-Wl,--wrap=getrandom,--wrap=calloc
