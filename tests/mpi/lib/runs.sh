@@ -48,7 +48,7 @@ launch() {
     "$top_srcdir/tests/lib/run-mpi" $transport=MPI $launch_least $settings "$@" \
         >"$scratch/out" 2>"$scratch/all" || status=$?
     # That a first sum is compressed is said by nearly all; notices.test looks at it.
-    grep -v '^cgx\[[0-9?]*\]: warn: compressing from now on' "$scratch/all" >"$scratch/err" || :
+    grep -a -v '^cgx\[[0-9?]*\]: warn: compressing from now on' "$scratch/all" >"$scratch/err" || :
 }
 
 # The same with host buffers compressed, at one width, from the first call on.
