@@ -256,6 +256,15 @@ static int count_hosts(void)
     return hosts;
 }
 
+/* The library leaves the first sums of a communicator exact. */
+static void make_first_sums(void)
+{
+    float input[1024] = {0}, sum[1024];
+
+    for (int i = 0; i < 7; i++)
+        MPI_Allreduce(input, sum, 1024, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     parse_options(argc, argv);
@@ -270,6 +279,7 @@ int main(int argc, char **argv)
     MPI_Op_create(half_sum, 1, &run.half_sum);
     for (struct method *method = methods; method->name; method++)
         method->wanted &= method->sum != COMPRESSED_SUM || is_preloaded();
+    make_first_sums();
     if (run.rank == 0)
         printf("run,%d ranks,%d hosts\n", run.ranks, run.hosts);
     for (int i = optind; i < argc; i++)

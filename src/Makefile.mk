@@ -137,6 +137,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/residuals.c src/comm/residuals.h \
 	src/comm/retained.c src/comm/retained.h \
 	src/comm/tables.c src/comm/tables.h \
+	src/comm/workspace.c src/comm/workspace.h \
 	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
@@ -147,6 +148,7 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/exact.c src/pmpi/exact.h \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
+	src/pmpi/fortran.c \
 	src/pmpi/guard.c src/pmpi/guard.h \
 	src/pmpi/half_sum.c src/pmpi/half_sum.h
 

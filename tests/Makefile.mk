@@ -45,7 +45,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/connect \
 	tests/mpi/consensus tests/mpi/exact \
-	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
+	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/first tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
 	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/long_run tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
@@ -61,7 +61,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/adaptive_settings.test tests/mpi/arguments.test tests/mpi/bitwise.test \
 	tests/mpi/bound.test tests/mpi/bytes.test tests/mpi/check.test tests/mpi/clients.test \
 	tests/mpi/codec_faults.test tests/mpi/communicators.test tests/mpi/consensus.test \
-	tests/mpi/demo.test tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/find_mpi.test \
+	tests/mpi/demo.test tests/mpi/digits.test tests/mpi/exact.test tests/mpi/families.test tests/mpi/feedback.test tests/mpi/first.test tests/mpi/find_mpi.test \
 	tests/mpi/fortran.test tests/mpi/half_sum.test tests/mpi/history.test tests/mpi/lab.test \
 	tests/mpi/lab_vanish.test tests/mpi/life.test tests/mpi/long_run.test tests/mpi/many.test \
 	tests/mpi/memory_faults.test tests/mpi/missing.test tests/mpi/no_dev_shm.test \
@@ -95,6 +95,9 @@ tests_unit_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la tests/unit/lib
 tests_unit_streams_libs = $(tests_unit_libs)
 bench_libs = $(tests_unit_libs)
 tests_mpi_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
+# The first sums of communicators: tests/mpi/lib/first.c.
+tests_mpi_ldflags = -Wl,--undefined=MPI_Allreduce,--wrap=MPI_Allreduce,--wrap=MPI_Allreduce_c
+tests_storm_ldflags = $(tests_mpi_ldflags)
 tests_storm_libs = $(tests_mpi_libs)
 tests_softcuda_libs = $(tests_unit_libs)
 tests_ptx_libs = $(tests_unit_libs)
@@ -122,7 +125,7 @@ tests_unit_adapt_replay_SOURCES = tests/unit/adapt_replay.c $(replay_sources)
 # What a communicator asks for is counted.
 tests_unit_recurrence_SOURCES = tests/unit/recurrence.c tests/unit/recurrence.h
 tests_unit_recurrence_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=calloc -Wl,--wrap=malloc -Wl,--wrap=realloc
+	-Wl,--wrap=calloc -Wl,--wrap=malloc -Wl,--wrap=realloc -Wl,--wrap=cgx_sparse_map
 tests_unit_recurrence_positions_SOURCES = tests/unit/recurrence_positions.c tests/unit/recurrence.h
 EXTRA_DIST += tests/unit/circles.py tests/unit/streams/held_out.py tests/unit/streams/models.py \
 	tests/unit/streams/programs.py tests/unit/streams/zoo.py
@@ -163,7 +166,7 @@ tests_mpi_lib_libmpitest_la_SOURCES = tests/mpi/lib/bound.c tests/mpi/lib/bound.
 	tests/mpi/lib/check.c tests/mpi/lib/check.h tests/mpi/lib/comms.c tests/mpi/lib/comms.h \
 	tests/mpi/lib/data.c tests/mpi/lib/data.h \
 	tests/mpi/lib/device.c tests/mpi/lib/device.h tests/mpi/lib/elements.c tests/mpi/lib/elements.h \
-	tests/mpi/lib/families.c tests/mpi/lib/families.h \
+	tests/mpi/lib/families.c tests/mpi/lib/families.h tests/mpi/lib/first.c \
 	tests/mpi/lib/placed.c tests/mpi/lib/placed.h tests/mpi/lib/repeat.c \
 	tests/mpi/lib/repeat.h tests/mpi/lib/sum.c \
 	tests/mpi/lib/sum.h tests/mpi/lib/traffic.c tests/mpi/lib/traffic.h
@@ -173,17 +176,17 @@ tests_mpi_codec_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_codec_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_codec_run
 tests_mpi_memory_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_memory_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
-	-Wl,--wrap=realloc,--wrap=cgx_pages_map
+	-Wl,--wrap=realloc,--wrap=cgx_pages_map,--wrap=cgx_sparse_map
 tests_mpi_pace_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+tests_mpi_pace_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=cgx_topo_speed_here
 tests_mpi_trace_memory_LDADD = libcgxcore.la $(tests_mpi_libs)
 tests_mpi_trace_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_mpi_security_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_security_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+tests_mpi_security_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=cgx_trace_end
 tests_mpi_shared_faults_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) -Wl,--undefined=MPI_Allreduce \
+tests_mpi_shared_faults_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=memfd_create,--wrap=fchmod,--wrap=ftruncate \
 	-Wl,--wrap=mmap,--wrap=readlink,--wrap=open,--wrap=fstat \
 	-Wl,--wrap=getrandom,--wrap=calloc
@@ -215,6 +218,7 @@ tests_storm_storm_SOURCES = tests/storm/storm.c tests/storm/draw.c tests/storm/d
 steps = tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h tests/mpi/lib/steps.c \
 	tests/mpi/lib/steps_judge.c tests/mpi/lib/steps_judge.h \
 	tests/mpi/lib/steps.h
+tests_mpi_first_SOURCES = tests/mpi/first.c tests/mpi/lib/collectives.c tests/mpi/lib/collectives.h
 tests_mpi_adaptive_SOURCES = tests/mpi/adaptive.c $(steps)
 tests_mpi_adaptive_rules_SOURCES = tests/mpi/adaptive_rules.c $(steps)
 tests_mpi_adaptive_settings_SOURCES = tests/mpi/adaptive_settings.c $(steps)

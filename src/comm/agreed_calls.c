@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/pages.h"
+
 #define FIRST_DECLINED 4
 #define MOST_DECLINED (UINT32_MAX / 2)
 #define FIRST_HELD 10
@@ -23,7 +25,7 @@ struct cgx_agreed_calls {
 
 struct cgx_agreed_calls *cgx_agreed_calls_create(void)
 {
-    return calloc(1, sizeof(struct cgx_agreed_calls));
+    return cgx_sparse_map(sizeof(struct cgx_agreed_calls));
 }
 
 void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
@@ -32,7 +34,7 @@ void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
         free(table->entries[i].recent);
     for (size_t i = 0; table && i < CGX_STEP_LONGEST; i++)
         free(table->placed[i].recent);
-    free(table);
+    cgx_sparse_unmap(table, sizeof *table);
 }
 
 void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)

@@ -20,24 +20,47 @@
 #include "util/hash.h"
 #include "util/log.h"
 
-/* Stands for the state of a communicator where memory is short. */
-static struct cgx_comm no_state = {
-    .agreed = true, .final = true, .refusal = CGX_REASON_NO_MEMORY, .own = NULL};
+/* States for some communicators where memory is short: a rank that cannot count the first sums does
+ * not know when the others call the roll. */
+#define SPARES 4
+static struct {
+    atomic_bool taken;
+    struct cgx_comm state;
+} spares[SPARES];
+
+/* Memory for a state, or NULL. */
+static struct cgx_comm *take_memory(void)
+{
+    struct cgx_comm *made = malloc(sizeof *made);
+
+    for (unsigned i = 0; !made && i < SPARES; i++)
+        if (!atomic_exchange(&spares[i].taken, true))
+            made = &spares[i].state;
+    return made;
+}
+
+static void give_memory(struct cgx_comm *state)
+{
+    for (unsigned i = 0; i < SPARES; i++) {
+        if (state == &spares[i].state) {
+            atomic_store(&spares[i].taken, false);
+            return;
+        }
+    }
+    free(state);
+}
 
 static void free_state(struct cgx_comm *state)
 {
-    if (!state || state == &no_state)
+    if (!state)
         return;
     cgx_stats_end(state->stats);
     cgx_tables_free(state);
     cgx_hints_free(state->hints);
-    /* After a failure requests may still be under way in the scratch memory. */
-    if (!state->broken)
-        cgx_scratch_release(&state->scratch);
-    cgx_shm_free(state->shm);
+    cgx_workspace_release(&state->alone, state->broken);
     cgx_nodes_free(state->nodes);
     cgx_nodes_free(state->flat);
-    free(state);
+    give_memory(state);
 }
 
 /* The key of the attribute. It must not outlive the MPI instance that made it, since a program of
@@ -63,6 +86,8 @@ static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
 
+    /* What calls have kept goes before the backends that have kept it. */
+    cgx_tables_free(state);
     cgx_own_put(state);
     free_state(state);
     forget_attribute();
@@ -125,9 +150,28 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
     return CGX_REASON_NONE;
 }
 
-/* Ranks compare settings, and what was said of this communicator. READY: whether this rank could
- * keep STATE at all. If the call is LARGE they have the tables afterwards, or refuse all calls. */
-static int agree(struct cgx_comm *state, bool ready, bool large)
+static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t count)
+{
+    enum cgx_reason refusal = refuse_by_settings(cgx_config(), state);
+
+    return refusal ? refusal : cgx_tables_serve(count) ? CGX_REASON_FIRST : CGX_REASON_SMALL;
+}
+
+/* Counts the first sums in the statistics, which begin after them. */
+static void count_first(const struct cgx_comm *state)
+{
+    const struct cgx_first *first = &state->first;
+
+    for (unsigned i = 0; i < first->sums; i++) {
+        uint64_t count = cgx_recurrence_count(first->keys[i]);
+
+        cgx_stats_reason(state->stats, reason_of_first(state, count), count);
+    }
+}
+
+/* Ranks compare settings, and what was said of this communicator. If the call is LARGE they have
+ * the tables afterwards, or refuse all calls. */
+static int agree(struct cgx_comm *state, bool large)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
@@ -139,8 +183,7 @@ static int agree(struct cgx_comm *state, bool ready, bool large)
         state->name[0] = '\0';
     agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
     agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
-    agreement.ready =
-        ready && (!large || refuse_by_settings(settings, state) || cgx_tables_make(state));
+    agreement.ready = !large || refuse_by_settings(settings, state) || cgx_tables_make(state);
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
     state->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code != CGX_MPI_SUCCESS;
@@ -154,8 +197,10 @@ static int agree(struct cgx_comm *state, bool ready, bool large)
         cgx_tables_free(state);
     if (equal)
         cgx_comm_tell_step(state);
-    if (ready && !state->refusal && !state->stats)
+    if (!state->refusal && !state->stats) {
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
+        count_first(state);
+    }
     return code;
 }
 
@@ -178,23 +223,16 @@ static int agree_on_tables(struct cgx_comm *state)
     return code;
 }
 
-/* The state of COMM, without communication. */
-static struct cgx_comm describe(cgx_mpi_comm comm)
-{
-    struct cgx_comm state = {.comm = comm};
-
-    state.refusal = refuse_alone(&state);
-    state.agreed = state.final = state.refusal != CGX_REASON_NONE;
-    return state;
-}
-
-/* In memory that lasts; NULL if it is short. */
+/* The state of COMM, had without communication; NULL if memory is short. */
 static struct cgx_comm *make_state(cgx_mpi_comm comm)
 {
-    struct cgx_comm *made = malloc(sizeof *made);
+    struct cgx_comm *made = take_memory();
 
-    if (made)
-        *made = describe(comm);
+    if (!made)
+        return NULL;
+    *made = (struct cgx_comm){.comm = comm, .work = &made->alone};
+    made->refusal = refuse_alone(made);
+    made->agreed = made->final = made->refusal != CGX_REASON_NONE;
     return made;
 }
 
@@ -210,56 +248,45 @@ static int find_state(cgx_mpi_comm comm, struct cgx_comm **state)
     return code;
 }
 
-static int raise_lost(cgx_mpi_comm comm)
+/* In the first sum on COMM. */
+static int begin_state(cgx_mpi_comm comm, struct cgx_comm **state)
 {
+    static atomic_bool lost;
+    struct cgx_comm *made = NULL;
+
+    if (!atomic_load(&lost)) {
+        made = make_state(comm);
+        if (made && keep_state(comm, made) == CGX_MPI_SUCCESS) {
+            *state = made;
+            return CGX_MPI_SUCCESS;
+        }
+        /* What ranks will agree on, or have agreed on, cannot be looked up in the next call. */
+        atomic_store(&lost, true);
+    }
+    /* Without a word to other ranks: this one does not know whether they call the roll now, or are
+     * in a call of the program's, whose data must not meet a roll call. */
+    free_state(made);
     return cgx_errors_raise(comm, "the state of a communicator could not be kept");
 }
 
-/* In the first call on COMM. A rank that cannot keep a state takes part in the agreement all the
- * same, so that all ranks come to know. */
-static int begin_state(cgx_mpi_comm comm, bool large, struct cgx_comm **state)
-{
-    static atomic_bool lost;
-    struct cgx_comm local, *made;
-    bool kept;
-    int code = CGX_MPI_SUCCESS;
-
-    /* Without a word to other ranks: this one does not know whether they compare settings now, or
-     * have done so and are in a call of the program's, whose data must not meet a comparison. */
-    if (atomic_load(&lost))
-        return raise_lost(comm);
-    made = make_state(comm);
-    kept = keep_state(comm, made ? made : &no_state) == CGX_MPI_SUCCESS;
-    if (!made)
-        local = describe(comm);
-    *state = made ? made : &local;
-    if (!(*state)->refusal)
-        code = agree(*state, made && kept, large);
-    if (!made)
-        *state = &no_state;
-    if (kept)
-        return code;
-    /* What was agreed for this communicator cannot be looked up in the next call. */
-    atomic_store(&lost, true);
-    free_state(*state);
-    return raise_lost(comm);
-}
-
-int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, struct cgx_comm **state)
+int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_comm **state,
+                 enum cgx_reason *first)
 {
     bool large = cgx_tables_serve(count);
     int code = find_state(comm, state);
 
-    if (code != CGX_MPI_SUCCESS)
+    *first = CGX_REASON_NONE;
+    if (code == CGX_MPI_SUCCESS && !*state)
+        code = begin_state(comm, state);
+    if (code != CGX_MPI_SUCCESS || (*state)->broken)
         return code;
-    if (!*state)
-        return begin_state(comm, large, state);
-    if ((*state)->broken)
-        return CGX_MPI_SUCCESS;
-    if (!(*state)->agreed)
-        return agree(*state, true, large);
-    if (large && !(*state)->refusal && !(*state)->recurrence)
+    if (!(*state)->agreed) {
+        if (!cgx_tables_take_first(*state, count, type))
+            return agree(*state, large);
+        *first = reason_of_first(*state, count);
+    } else if (large && !(*state)->refusal && !(*state)->recurrence) {
         return agree_on_tables(*state);
+    }
     return CGX_MPI_SUCCESS;
 }
 
@@ -267,8 +294,10 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 {
     struct cgx_comm *state;
 
+    /* A rank that was short of memory may not have the state of a communicator that was only spoken
+     * of. */
     if (find_state(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
-        !(state->agreed || state->recurrence))
+        state->first.sums == 0)
         return NULL;
     return state;
 }

@@ -13,7 +13,7 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 {
     enum cgx_transport transport = cgx_config()->inner_transport;
 
-    return state->nodes && !state->shm_refused && transport != CGX_TRANSPORT_MPI
+    return state->nodes && !state->work->shm_refused && transport != CGX_TRANSPORT_MPI
                ? state->nodes->most
                : 0;
 }
@@ -43,7 +43,7 @@ static bool may_open(const struct cgx_comm *state)
     const struct cgx_settings *settings = cgx_config();
     bool finds_powers = settings->adaptive && settings->adaptive_budget_kind == CGX_BUDGET_NOISE;
 
-    return !state->mirrors_refused &&
+    return !state->work->mirrors_refused &&
            (settings->inner_transport == CGX_TRANSPORT_P2P ||
             (settings->inner_transport == CGX_TRANSPORT_AUTO && !finds_powers));
 }
@@ -68,24 +68,25 @@ static int offer_device(const struct cgx_comm *state, struct cgx_backend *device
 
 static uint64_t memory_cookie(const struct cgx_comm *state)
 {
-    return state->scratch.shared.memory ? state->scratch.shared.cookie : 0;
+    return state->work->scratch.shared.memory ? state->work->scratch.shared.cookie : 0;
 }
 
 /* Of the memory on a device that local peers may use in calls with DEVICE or with others. */
 static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *mine)
 {
-    return mine->mirror.cookie ? mine->mirror.cookie : cgx_cuda_offered(state->scratch.devices);
+    return mine->mirror.cookie ? mine->mirror.cookie
+                               : cgx_cuda_offered(state->work->scratch.devices);
 }
 
 static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct means *mine)
 {
-    struct found found = {.memory = state->shm && memory_cookie(state) != 0,
-                          .memory_is_old = memory_cookie(state) == state->shm_cookie};
+    struct found found = {.memory = state->work->shm && memory_cookie(state) != 0,
+                          .memory_is_old = memory_cookie(state) == state->work->shm_cookie};
 
-    *mine = (struct means){.memory = cgx_shared_offer(&state->scratch.shared)};
+    *mine = (struct means){.memory = cgx_shared_offer(&state->work->scratch.shared)};
     found.device = offer_device(state, device, &mine->mirror);
     found.device_is_old =
-        mirror_cookie(state, mine) == state->mirror_cookie &&
+        mirror_cookie(state, mine) == state->work->mirror_cookie &&
         (found.device != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
     return found;
 }
@@ -118,7 +119,7 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     if (!local_peers)
         return CGX_ERR_NOMEM;
     for (unsigned i = 0; i < peers.count; i++) {
-        const struct cgx_shm_segment segment = cgx_shm_segment(state->shm, i);
+        const struct cgx_shm_segment segment = cgx_shm_segment(state->work->shm, i);
 
         if (offers)
             local_peers[i].mirror = offers[i].mirror;
@@ -143,10 +144,10 @@ static void attach(struct cgx_comm *state, struct cgx_backend *device, const str
 
     for (unsigned i = 0; memories && i < peers.count; i++)
         memories[peers.ranks[i]] = offers[i].memory;
-    found->memory =
-        memories && cgx_shm_attach(state->shm, &state->scratch.shared, memories) == CGX_OK;
+    found->memory = memories && cgx_shm_attach(state->work->shm, &state->work->scratch.shared,
+                                               memories) == CGX_OK;
     free(memories);
-    cgx_cuda_disconnect(state->scratch.devices);
+    cgx_cuda_disconnect(state->work->scratch.devices);
     if (found->device == DEVICE_READY && found->memory &&
         connect_device(state, device, CGX_PULL_DEVICE, offers) != CGX_OK)
         found->device = DEVICE_REFUSED;
@@ -157,11 +158,13 @@ static void give_up_memory(struct cgx_comm *state)
 {
     enum cgx_transport asked = cgx_config()->inner_transport;
 
-    cgx_cuda_disconnect(state->scratch.devices);
-    cgx_shm_free(state->shm);
-    state->shm = NULL;
-    state->shm_refused = true;
-    state->scratch.local_peers = 0;
+    cgx_cuda_disconnect(state->work->scratch.devices);
+    cgx_shm_free(state->work->shm);
+    cgx_nodes_free(state->work->nodes);
+    state->work->shm = NULL;
+    state->work->nodes = NULL;
+    state->work->shm_refused = true;
+    state->work->scratch.local_peers = 0;
     if (state->rank == 0)
         cgx_log(asked != CGX_TRANSPORT_AUTO ? CGX_LOG_WARN : CGX_LOG_INFO,
                 "ranks of a node cannot share memory here: their messages go through MPI");
@@ -171,8 +174,8 @@ static void give_up_mirrors(struct cgx_comm *state)
 {
     enum cgx_transport asked = cgx_config()->inner_transport;
 
-    cgx_cuda_disconnect(state->scratch.devices);
-    state->mirrors_refused = true;
+    cgx_cuda_disconnect(state->work->scratch.devices);
+    state->work->mirrors_refused = true;
     if (state->rank == 0)
         cgx_log(asked == CGX_TRANSPORT_P2P ? CGX_LOG_WARN : CGX_LOG_INFO,
                 "ranks of a node cannot reach the memory of each other's devices here: their "
@@ -184,16 +187,16 @@ static void conclude(struct cgx_comm *state, const struct means *mine, const str
 {
     uint64_t offered = mirror_cookie(state, mine);
 
-    cgx_shared_close(&state->scratch.shared);
-    state->shm_cookie = memory_cookie(state);
+    cgx_shared_close(&state->work->scratch.shared);
+    state->work->shm_cookie = memory_cookie(state);
     if (!found->memory)
         give_up_memory(state);
     else if (found->device == DEVICE_REFUSED)
         give_up_mirrors(state);
     /* By now all ranks have closed what was offered before, or are about to. */
-    if (state->mirror_cookie != offered)
-        cgx_cuda_withdraw(state->scratch.devices, state->mirror_cookie);
-    state->mirror_cookie = offered;
+    if (state->work->mirror_cookie != offered)
+        cgx_cuda_withdraw(state->work->scratch.devices, state->work->mirror_cookie);
+    state->work->mirror_cookie = offered;
 }
 
 /* Sets OFFERS, by local peer, this rank's own included. Each message is awaited before the next
@@ -238,12 +241,12 @@ static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
  * in its own staging memory. */
 static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 {
-    if (!device || !cgx_cuda_is_device(device) || !state->shm || state->segments_refused ||
-        cgx_config()->inner_reduction == CGX_REDUCTION_RING ||
+    if (!device || !cgx_cuda_is_device(device) || !state->work->shm ||
+        state->work->segments_refused || cgx_config()->inner_reduction == CGX_REDUCTION_RING ||
         cgx_cuda_connection(device) != CGX_PULL_NONE ||
         connect_device(state, device, CGX_PULL_HOST, NULL) == CGX_OK)
         return;
-    state->segments_refused = true;
+    state->work->segments_refused = true;
     cgx_log(CGX_LOG_INFO, "the device cannot read the shared memory of other ranks here: the "
                           "processor copies their messages");
 }
@@ -257,8 +260,11 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
     *by_device = false;
     if (cgx_connect_local_peers(state) < 2)
         return CGX_MPI_SUCCESS;
-    if (!state->shm)
-        state->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
+    if (!state->work->shm) {
+        state->work->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
+        if (state->work->shm)
+            state->work->nodes = cgx_nodes_share(state->nodes);
+    }
     offers = calloc(state->nodes->most, sizeof *offers);
     found = look(state, device, &mine);
     found.memory = found.memory && offers;

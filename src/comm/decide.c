@@ -35,10 +35,10 @@ bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *re
     const struct cgx_planned *planned;
 
     if (!recurring->kind->agreed || is_apart_for_long(recurring->kind) ||
-        cgx_plan_most_bytes(&recurring->override, count) > state->held.plan)
+        cgx_plan_most_bytes(&recurring->override, count) > state->held_plan)
         return false;
     planned = cgx_planned_find(state, recurring);
-    return planned && cgx_needs_fit(&planned->schedule.needs, &state->held.needs);
+    return planned && cgx_needs_fit(&planned->schedule.needs, &state->work->held);
 }
 
 bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recurring)
@@ -63,10 +63,16 @@ bool cgx_decide_looks(const struct cgx_recurring *recurring)
 
 /* ---- what this rank has ---- */
 
+/* Memory that a call is to rely on. */
+struct wanted {
+    struct cgx_needs needs; /* to work in */
+    size_t plan;            /* bytes to make a plan in */
+};
+
 /* Sets *WANTED to what is to be had for the call and, where there was too little before, for counts
  * that are larger by half. False if memory is short. */
 static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                        enum cgx_dtype dtype, struct cgx_held *wanted)
+                        enum cgx_dtype dtype, struct wanted *wanted)
 {
     uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
     const struct cgx_planned *planned = cgx_planned_get(state, recurring, dtype);
@@ -76,9 +82,9 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
     if (!planned)
         return false;
     wanted->plan =
-        cgx_larger(state->held.plan, cgx_plan_most_bytes(&recurring->override, (size_t)most));
-    wanted->needs = cgx_needs_most(&planned->schedule.needs, &state->held.needs);
-    if (state->held.needs.slots == 0 || cgx_needs_fit(&wanted->needs, &state->held.needs))
+        cgx_larger(state->held_plan, cgx_plan_most_bytes(&recurring->override, (size_t)most));
+    wanted->needs = cgx_needs_most(&planned->schedule.needs, &state->work->held);
+    if (state->work->held.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->held))
         return true;
     if (!cgx_planned_make(state, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
         return false;
@@ -89,17 +95,17 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
 
 /* Gets ready what this rank needs for the calls; why it cannot be had goes into OFFER. */
 static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                    struct cgx_offer *offer, struct cgx_held *wanted)
+                    struct cgx_offer *offer, struct wanted *wanted)
 {
     if (!offer->refusal && cgx_config()->intra_compress == CGX_INTRA_OFF &&
         state->nodes->nodes == 1)
         offer->refusal = CGX_REASON_ONE_NODE;
     if (offer->refusal)
         return;
-    state->scratch.local_peers = cgx_connect_local_peers(state);
+    state->work->scratch.local_peers = cgx_connect_local_peers(state);
     if (!find_wanted(state, recurring, offer->dtype, wanted) ||
         !cgx_planned_reserve(state, wanted->plan) ||
-        cgx_scratch_reserve(&state->scratch, &wanted->needs) != CGX_OK) {
+        cgx_scratch_reserve(&state->work->scratch, &wanted->needs) != CGX_OK) {
         offer->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
@@ -129,11 +135,12 @@ static void keep_apart(struct cgx_kind *kind, bool was_by_device)
     kind->apart = kind->next_apart;
 }
 
-/* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, where
- * RENEWED, was just had, and is connected. */
+/* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, as
+ * RENEWED says, was just had, and is connected. */
 static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
-               struct cgx_offer *offer, bool renewed, struct cgx_answer *all)
+               struct cgx_offer *offer, const struct wanted *renewed, struct cgx_answer *all)
 {
+    const struct cgx_backend *backend = cgx_offer_backend(offer);
     const struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
     bool agreed, was_by_device = recurring->kind->by_device;
@@ -146,7 +153,7 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
         return code;
     agreed = all->standing == CGX_ABLE;
     if (agreed && !state->own) {
-        code = cgx_own_get(state, &agreed);
+        code = cgx_own_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
         if (!agreed) {
             all->standing = CGX_DECLINED;
             offer->refusal = CGX_REASON_COMMUNICATORS;
@@ -161,13 +168,13 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
     else if (code == CGX_MPI_SUCCESS)
-        cgx_scratch_release(&state->scratch);
+        cgx_scratch_release(&state->work->scratch);
     return code;
 }
 
 /* Takes note of what was agreed for the kind of the call. */
 static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                      enum cgx_dtype dtype, const struct cgx_held *wanted, bool agreed)
+                      enum cgx_dtype dtype, const struct wanted *wanted, bool agreed)
 {
     struct cgx_kind *kind = recurring->kind;
 
@@ -175,7 +182,8 @@ static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurr
         kind->agreed = true;
         kind->dtype = dtype;
         kind->next_wait = 0;
-        state->held = *wanted;
+        state->held_plan = wanted->plan;
+        state->work->held = cgx_needs_most(&wanted->needs, &state->work->held);
     } else if (!kind->agreed) {
         kind->next_wait = kind->next_wait ? 2 * kind->next_wait : CGX_KIND_FIRST_WAIT;
         if (kind->next_wait > CGX_KIND_MOST_WAIT)
@@ -282,7 +290,7 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
 {
     struct cgx_agreed_call *entry = recurring->entry;
     bool renews = entry->state == CGX_CALL_DECLINED || !cgx_decide_is_served(state, recurring);
-    struct cgx_held wanted = {{0}, 0};
+    struct wanted wanted = {{0}, 0};
     union cgx_float_state caller;
     struct cgx_answer all;
     int code = find_nodes(state, offer);
@@ -298,7 +306,7 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
         prepare(state, recurring, offer, &wanted);
     else
         cgx_offer_ask_op(offer, (unsigned)state->size);
-    code = ask(state, recurring, offer, renews, &all);
+    code = ask(state, recurring, offer, renews ? &wanted : NULL, &all);
     if (code != CGX_MPI_SUCCESS) {
         cgx_own_break(state);
         return code;

@@ -31,12 +31,12 @@ static bool share_backend(const struct cgx_offer *offer)
 static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
                                    struct cgx_backend **backend)
 {
-    struct cgx_area area = cgx_scratch_area(&state->scratch);
+    struct cgx_area area = cgx_scratch_area(&state->work->scratch);
 
     area.offered = cgx_connect_may_offer(state);
     area.shares_processors = !state->pace.roomy;
     if (buffer->memory != CGX_MEMORY_HOST)
-        return cgx_cuda_backend(&state->scratch.devices, buffer, &area, cgx_config()->sync,
+        return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, cgx_config()->sync,
                                 backend);
     *backend = cgx_backend_host();
     return CGX_OK;

@@ -19,9 +19,10 @@ struct cgx_own {
     cgx_mpi_comm comm;
     int number; /* the same on all of its ranks, and no other's of any of them */
     bool broken;
-    unsigned users; /* communicators */
-    int size;       /* 0: it is not shared, and there are no ... */
-    int ranks[];    /* ... of the processes in MPI_COMM_WORLD */
+    struct cgx_workspace work; /* of those that joined it */
+    unsigned users;            /* communicators */
+    int size;                  /* 0: it is not shared, and there are no ... */
+    int ranks[];               /* ... of the processes in MPI_COMM_WORLD */
 };
 
 /* Of this process; what the lock is for. */
@@ -154,16 +155,24 @@ static void cancel(void)
     pthread_mutex_unlock(&lock);
 }
 
-int cgx_own_get(struct cgx_comm *state, bool *had)
+/* Has STATE work in the memory of its private communicator, with NEEDS, if that can be. */
+static void join(struct cgx_comm *state, const struct cgx_needs *needs)
 {
-    enum { FOUND, NOT_FOUND, ROOM, NUMBER, WORDS };
+    if (cgx_workspace_join(&state->owned->work, &state->alone, needs))
+        state->work = &state->owned->work;
+}
+
+int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had)
+{
+    enum { FOUND, NOT_FOUND, ROOM, NUMBER, JOINS, WORDS };
     struct cgx_own *made = create(state), *found = made ? find(made) : NULL;
     bool reserved, makes, shares;
     int number = reserve(&reserved);
     int words[WORDS] = {[FOUND] = found ? found->number : 0,
                         [NOT_FOUND] = found ? -found->number : 0,
                         [ROOM] = made && reserved,
-                        [NUMBER] = -number};
+                        [NUMBER] = -number,
+                        [JOINS] = needs != NULL};
     int code = cgx_mpi_least(state->comm, words, WORDS);
 
     *had = false;
@@ -181,6 +190,8 @@ int cgx_own_get(struct cgx_comm *state, bool *had)
         if (reserved)
             cancel();
     }
+    if (*had && words[JOINS])
+        join(state, needs);
     return code;
 }
 
@@ -203,8 +214,11 @@ void cgx_own_put(struct cgx_comm *state)
         cgx_mpi()->Comm_free(&own->comm);
         cancel();
     }
-    if (last)
+    if (last) {
+        cgx_workspace_release(&own->work, own->broken || state->broken);
         free(own);
+    }
+    state->work = &state->alone;
     state->owned = NULL;
     state->own = NULL;
 }

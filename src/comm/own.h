@@ -12,9 +12,10 @@
 #include "comm/state.h"
 
 /* Has STATE's private communicator, shared or new, on all ranks or none: *HAD. It is not had where
- * a process has as many as it may, or MPI has no more. To be called on all ranks. Returns MPI's
- * code. */
-int cgx_own_get(struct cgx_comm *state, bool *had);
+ * a process has as many as it may, or MPI has no more. If all ranks give NEEDS, which STATE has
+ * just been given memory for (workspace.h), it shares that too. To be called on all ranks. Returns
+ * MPI's code. */
+int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had);
 
 /* The communicator of STATE is freed: so is its private one, if no other has it. */
 void cgx_own_put(struct cgx_comm *state);

@@ -11,6 +11,7 @@
 #include "mpi/config.h"
 #include "util/integers.h"
 #include "util/lru.h"
+#include "util/pages.h"
 
 struct cgx_planned_calls {
     struct cgx_planned spare; /* made in the reserve where it cannot be made otherwise */
@@ -22,7 +23,7 @@ struct cgx_planned_calls {
 
 struct cgx_planned_calls *cgx_planned_calls_create(void)
 {
-    return calloc(1, sizeof(struct cgx_planned_calls));
+    return cgx_sparse_map(sizeof(struct cgx_planned_calls));
 }
 
 static void forget(struct cgx_planned *planned)
@@ -44,7 +45,7 @@ void cgx_planned_calls_free(struct cgx_planned_calls *table)
         return;
     cgx_planned_calls_clear(table);
     free(table->reserve);
-    free(table);
+    cgx_sparse_unmap(table, sizeof *table);
 }
 
 /* PLAN may become as wide as WIDEST, which is needed here alone. */

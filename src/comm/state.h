@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "coll/scratch.h"
 #include "comm/agreed_calls.h"
+#include "comm/workspace.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
 #include "policy/cost.h"
@@ -36,18 +36,25 @@ struct cgx_kind {
     uint32_t apart, next_apart;
 };
 
-/* Memory that calls can rely on. */
-struct cgx_held {
-    struct cgx_needs needs; /* to work in */
-    size_t plan;            /* bytes that a plan can be made in */
+/* Ranks agree on nothing before the communicator has had so many float sums of at least 1024
+ * elements (CGX_ELIGIBLE_LEAST): these are exact, and the next one calls the roll. A constant,
+ * since ranks that do not know each other's settings yet must call it in the same sum. One-off sums
+ * then cost nothing, and a step of one sum, which takes 17 to be told, is compressed no later. */
+#define CGX_FIRST_SUMS 7
+
+/* Small sums in a row. */
+struct cgx_smalls {
+    uint64_t elements; /* of those that say something, ... */
+    uint32_t sums;     /* ... which were so many */
+    uint32_t ignored;  /* elements of those that say nothing */
 };
 
-/* The float sums of a communicator before its first large one, of CGX_COMPRESSION_MINIMAL_SIZE
- * elements. */
-struct cgx_before {
-    uint64_t elements; /* of those that say something, ... */
-    uint32_t smalls;   /* ... which were so many */
-    uint32_t ignored;  /* elements of those that say nothing */
+/* The float sums of a communicator before it has tables (comm/tables.h), which then learn of them.
+ */
+struct cgx_first {
+    unsigned sums;                                /* so far, of at least 1024 elements */
+    uint64_t keys[CGX_FIRST_SUMS];                /* cgx_recurrence_key */
+    struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
 };
 
 #define CGX_KIND_FIRST_WAIT 4
@@ -59,7 +66,7 @@ struct cgx_before {
 struct cgx_comm {
     cgx_mpi_comm comm;       /* the caller's */
     enum cgx_reason refusal; /* why every call is exact */
-    bool agreed;             /* settings and hints have been compared */
+    bool agreed;             /* settings and hints have been compared; not yet in the first sums */
     bool final;              /* and need not be again, whatever hints come */
     bool broken;             /* MPI failed: what was agreed, or is under way on OWN, is lost */
     bool hints_refused;
@@ -75,25 +82,20 @@ struct cgx_comm {
     struct cgx_hints *hints; /* NULL: none */
     uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
-    struct cgx_before before;
+    struct cgx_first first;
     struct cgx_recurrence *recurrence; /* with the tables below; NULL: no large sum has come */
     size_t step_told;                  /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
-    struct cgx_held held; /* by all ranks */
+    size_t held_plan; /* bytes that a plan can be made in, on all ranks */
     struct cgx_agreed_calls *agreed_calls;
     struct cgx_planned_calls *planned;
     struct cgx_positions *positions; /* of the present step; NULL: none */
     unsigned positions_wait;         /* steps until a rank may have memory for them */
     bool established;                /* its sums recur, which has been said */
-    bool shm_refused;                /* local peers cannot share memory */
-    bool mirrors_refused;            /* nor open the memory of each other's devices */
-    bool segments_refused;           /* this rank's devices cannot read what local peers share */
-    struct cgx_scratch scratch;
-    struct cgx_shm *shm;     /* NULL: all messages go by MPI */
-    uint64_t shm_cookie;     /* of the segment that local peers are attached to */
-    uint64_t mirror_cookie;  /* of the device memory that was offered them last; 0: none */
-    uint32_t calls;          /* compressed so far */
-    struct cgx_stats *stats; /* NULL: none are kept */
+    struct cgx_workspace *work;      /* the private communicator's, or ... */
+    struct cgx_workspace alone;      /* ... this one */
+    uint32_t calls;                  /* compressed so far */
+    struct cgx_stats *stats;         /* NULL: none are kept */
 };
 
 /* A float sum that may be compressed, as far as this communicator's calls tell. */

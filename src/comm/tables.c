@@ -10,7 +10,7 @@
 #include "comm/positions.h"
 #include "mpi/config.h"
 
-/* Small sums that are remembered before the first large one: as many as may lie between two. */
+/* Small sums in a row that are remembered: as many as may lie between two large ones. */
 #define MOST_SMALLS UINT16_MAX
 
 bool cgx_tables_serve(uint64_t count)
@@ -18,28 +18,48 @@ bool cgx_tables_serve(uint64_t count)
     return count >= cgx_config()->minimal_size;
 }
 
-/* Tells STATE's recurrence of the sums before it: as many, of as many elements. */
-static void catch_up(struct cgx_comm *state)
+/* Tells RECURRENCE of small sums: as many, of as many elements. */
+static void tell_smalls(struct cgx_recurrence *recurrence, const struct cgx_smalls *smalls)
 {
-    const struct cgx_before *before = &state->before;
-
-    for (uint32_t i = 0; i < before->ignored; i++)
-        cgx_recurrence_next(state->recurrence, 1, 0);
-    for (uint32_t i = 0; i < before->smalls; i++)
+    for (uint32_t i = 0; i < smalls->ignored; i++)
+        cgx_recurrence_next(recurrence, 1, 0);
+    for (uint32_t i = 0; i < smalls->sums; i++)
         cgx_recurrence_next(
-            state->recurrence,
-            before->elements / before->smalls + (i < before->elements % before->smalls), 0);
+            recurrence, smalls->elements / smalls->sums + (i < smalls->elements % smalls->sums), 0);
 }
 
-static void note(struct cgx_before *before, uint64_t count)
+/* Tells STATE's recurrence of the sums before it. */
+static void catch_up(struct cgx_comm *state)
+{
+    const struct cgx_first *first = &state->first;
+
+    for (unsigned i = 0; i < first->sums; i++) {
+        tell_smalls(state->recurrence, &first->before[i]);
+        cgx_recurrence_next(state->recurrence, cgx_recurrence_count(first->keys[i]),
+                            cgx_recurrence_type(first->keys[i]));
+    }
+    tell_smalls(state->recurrence, &first->before[first->sums]);
+}
+
+static void note(struct cgx_smalls *smalls, uint64_t count)
 {
     if (count < CGX_RECURRENCE_LEAST) {
-        if (before->ignored < MOST_SMALLS)
-            before->ignored += (uint32_t)count;
-    } else if (before->smalls < MOST_SMALLS) {
-        before->elements += count;
-        before->smalls++;
+        if (smalls->ignored < MOST_SMALLS)
+            smalls->ignored += (uint32_t)count;
+    } else if (smalls->sums < MOST_SMALLS) {
+        smalls->elements += count;
+        smalls->sums++;
     }
+}
+
+bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type)
+{
+    struct cgx_first *first = &state->first;
+
+    if (first->sums == CGX_FIRST_SUMS)
+        return false;
+    first->keys[first->sums++] = cgx_recurrence_key(count, type);
+    return true;
 }
 
 bool cgx_tables_make(struct cgx_comm *state)
@@ -57,6 +77,8 @@ bool cgx_tables_make(struct cgx_comm *state)
             .warmup = settings->warmup, .minimal_size = settings->minimal_size});
         if (!state->recurrence)
             return false;
+        state->step_told = 0;
+        cgx_comm_tell_step(state);
         catch_up(state);
     }
     return true;
@@ -89,6 +111,6 @@ struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, un
 {
     if (state->recurrence)
         return cgx_recurrence_next(state->recurrence, count, type);
-    note(&state->before, count);
+    note(&state->first.before[state->first.sums], count);
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }

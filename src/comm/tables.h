@@ -19,6 +19,9 @@ void cgx_tables_clear(struct cgx_comm *state);
 
 void cgx_tables_free(struct cgx_comm *state);
 
+/* Takes one of the first sums, of COUNT elements of a TYPE. False: it is none of them any more. */
+bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);
+
 /* Takes the next float sum, of COUNT elements of a TYPE; a large one needs the tables. */
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type);
 

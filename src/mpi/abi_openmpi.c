@@ -3,6 +3,8 @@
 
 /* Open MPI's ABI (4.1 and 5): handles are pointers, and those of predefined objects the addresses
  * of data of its own. */
+#include <stdio.h>
+
 #define STATUS_BYTES 24
 #include "mpi/abi_pointers.h"
 
@@ -65,6 +67,25 @@ static void find_types(struct cgx_mpi *table, void *library, const char **missin
     table->C_FLOAT16 = table->BFLOAT16 = null_type;
 }
 
+/* Fortran's, which is not missed where there is none. MPI_IN_PLACE and MPI_BOTTOM are common
+ * blocks, which the linker may have put into the program. From version 6 on mpi_f08 passes
+ * descriptors. */
+static void find_fortran(struct cgx_mpi *table, void *library)
+{
+    __typeof__(table->fortran) found = {.INTEGER = object(library, "ompi_mpi_integer"),
+                                        .IN_PLACE = object(library, "mpi_fortran_in_place_"),
+                                        .BOTTOM = object(library, "mpi_fortran_bottom_")};
+    int major;
+
+    found.Comm_f2c = (__typeof__(found.Comm_f2c))dlsym(library, "PMPI_Comm_f2c");
+    found.Type_f2c = (__typeof__(found.Type_f2c))dlsym(library, "PMPI_Type_f2c");
+    found.Op_f2c = (__typeof__(found.Op_f2c))dlsym(library, "PMPI_Op_f2c");
+    found.has_addresses_08 = sscanf(table->name, "Open MPI v%d", &major) == 1 && major < 6;
+    if (found.INTEGER && found.IN_PLACE && found.BOTTOM && found.Comm_f2c && found.Type_f2c &&
+        found.Op_f2c)
+        table->fortran = found;
+}
+
 const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
 {
     const char *missing = translate(table, library);
@@ -91,5 +112,6 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     table->COMBINER_CONTIGUOUS = 2;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
+    find_fortran(table, library);
     return missing;
 }

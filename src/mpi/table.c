@@ -32,12 +32,12 @@ static void *open_loaded(const char *path)
     return dlopen(path[0] == '\0' ? NULL : path, RTLD_NOLOAD | RTLD_LAZY);
 }
 
-/* The same, if the object or its dependencies have an MPI. */
-static void *open_with_mpi(const char *path)
+/* The same, if the object or its dependencies have SYMBOL. */
+static void *open_with(const char *path, const char *symbol)
 {
     void *handle = open_loaded(path);
 
-    if (handle && !dlsym(handle, "PMPI_Allreduce")) {
+    if (handle && !dlsym(handle, symbol)) {
         dlclose(handle);
         handle = NULL;
     }
@@ -72,7 +72,7 @@ static int copy_nth_path(struct dl_phdr_info *info, size_t size, void *context)
 
 /* Paths are copied one by one, since dlopen from within dl_iterate_phdr takes the loader's locks in
  * the order opposite to that of dlopen elsewhere. */
-static void *open_any_with_mpi(void)
+static void *open_any_with(const char *symbol)
 {
     struct nth_object object;
     void *handle = NULL;
@@ -81,17 +81,28 @@ static void *open_any_with_mpi(void)
         object.left = n;
         if (dl_iterate_phdr(copy_nth_path, &object) == 0)
             break;
-        handle = open_with_mpi(object.path);
+        handle = open_with(object.path, symbol);
     }
     return handle;
 }
 
-static void *open_mpi(const void *caller)
+/* Of what the caller can reach, or else of any. */
+static void *open_near(const void *caller, const char *symbol)
 {
     const char *path = object_path(caller);
-    void *handle = path ? open_with_mpi(path) : NULL;
+    void *handle = path ? open_with(path, symbol) : NULL;
 
-    return handle ? handle : open_any_with_mpi();
+    return handle ? handle : open_any_with(symbol);
+}
+
+void *cgx_mpi_symbol(const void *caller, const char *symbol)
+{
+    void *handle = open_near(caller, symbol);
+    void *found = handle ? dlsym(handle, symbol) : NULL;
+
+    if (handle)
+        dlclose(handle);
+    return found;
 }
 
 /* ---- what it is ---- */
@@ -191,7 +202,7 @@ static void resolve_raw(void *library)
 
 static void fill(const void *caller)
 {
-    void *library = open_mpi(caller);
+    void *library = open_near(caller, "PMPI_Allreduce");
     const char *missing, *path;
     cgx_abi *abi;
 

@@ -178,6 +178,17 @@ struct cgx_mpi {
      * The first: of type CGX_MPI_GPU_CUDA. */
     int (*GPU_query_support)(int gpu_type, int *is_supported);
     int (*Query_cuda_support)(void);
+
+    /* Fortran's arguments in C, where the MPI's Fortran calls PMPI_Allreduce and not MPI_Allreduce;
+     * elsewhere all is NULL. */
+    struct {
+        cgx_mpi_comm (*Comm_f2c)(int comm);
+        cgx_mpi_datatype (*Type_f2c)(int datatype);
+        cgx_mpi_op (*Op_f2c)(int op);
+        cgx_mpi_datatype INTEGER;      /* what handles are, if it has the size of an int */
+        const void *IN_PLACE, *BOTTOM; /* the addresses that stand for these */
+        bool has_addresses_08;         /* buffers of mpi_f08 are addresses, not descriptors */
+    } fortran;
 };
 
 #define CGX_MPI_GPU_CUDA 0 /* MPIX_GPU_SUPPORT_CUDA */
@@ -187,6 +198,10 @@ struct cgx_mpi {
  * thread-safe; an atomic load once it is filled. The library found stays loaded. Prints one error
  * where no MPI is found, or one of another ABI. May be called before MPI_Init. */
 const struct cgx_mpi *cgx_mpi_find(const void *caller);
+
+/* The address of SYMBOL in the object that CALLER lies in or in its dependencies or, where they
+ * have none, in any other that is loaded; NULL: none has it. */
+void *cgx_mpi_symbol(const void *caller, const char *symbol);
 
 /* The table once cgx_mpi_find has returned, NULL before. */
 extern _Atomic(const struct cgx_mpi *) cgx_mpi_found;

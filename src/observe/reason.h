@@ -33,6 +33,7 @@ enum cgx_reason {
     CGX_REASON_HINT_ENABLE,
 
     /* Of the sequence of calls, and what is said of the call. */
+    CGX_REASON_FIRST, /* of its communicator: ranks have not agreed on anything yet */
     CGX_REASON_NOT_RECURRING,
     CGX_REASON_STRAY, /* steps are known, and the call is no part of them */
     CGX_REASON_RULE,

@@ -13,6 +13,7 @@
 #include "mpi/config.h"
 #include "observe/stats.h"
 #include "util/log.h"
+#include "util/pages.h"
 
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,7 +32,7 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size)
 
     if (cgx_config()->stats_path[0] == '\0')
         return NULL;
-    stats = calloc(1, sizeof *stats);
+    stats = cgx_sparse_map(sizeof *stats);
     if (!stats)
         return NULL;
     if (cgx_mpi()->Comm_get_name(comm, stats->name, &length) != CGX_MPI_SUCCESS)
@@ -90,7 +91,7 @@ static void free_stats(struct cgx_stats *stats)
         free(layer->changes);
     }
     pthread_mutex_destroy(&stats->lock);
-    free(stats);
+    cgx_sparse_unmap(stats, sizeof *stats);
 }
 
 void cgx_stats_end(struct cgx_stats *stats)

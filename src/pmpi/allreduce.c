@@ -199,9 +199,9 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->own,
                             .rank = (unsigned)state->rank,
-                            .scratch = &state->scratch,
+                            .scratch = &state->work->scratch,
                             .pace = state->pace,
-                            .shm = state->shm,
+                            .shm = state->work->shm,
                             .seed = cgx_config()->seed,
                             .call = state->calls++,
                             .watching = watching(state, recurring),
@@ -348,7 +348,7 @@ int cgx_allreduce(struct cgx_call *call)
 {
     struct cgx_occurrence occurrence;
     struct cgx_recurring found;
-    enum cgx_reason reason = cgx_eligible(call);
+    enum cgx_reason first, reason = cgx_eligible(call);
     struct cgx_comm *state;
     int code;
 
@@ -357,13 +357,15 @@ int cgx_allreduce(struct cgx_call *call)
         note_small(call);
     if (reason)
         return cgx_exact(call, reason);
-    code = cgx_comm_get(call->comm, (uint64_t)call->count, &state);
+    code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, &state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (cgx_own_is_broken(state))
         return cgx_errors_raise(call->comm, "an earlier one on this communicator failed");
     if (state->refusal)
         return cgx_exact(call, state->refusal);
+    if (first)
+        return exact(call, state, first, NULL);
     occurrence = cgx_tables_next(state, (uint64_t)call->count, call->type);
     if (!state->recurrence)
         return exact(call, state, CGX_REASON_SMALL, NULL);

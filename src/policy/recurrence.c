@@ -3,12 +3,11 @@
 
 #include "policy/recurrence.h"
 
-#include <stdlib.h>
-
 #include "policy/disorder.h"
 #include "policy/pattern.h"
 #include "policy/periods.h"
 #include "policy/sums.h"
+#include "util/pages.h"
 
 /* A sum that has come so often is known. */
 #define KNOWN 2
@@ -46,7 +45,7 @@ _Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's me
 
 struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
 {
-    struct cgx_recurrence *recurrence = calloc(1, sizeof *recurrence);
+    struct cgx_recurrence *recurrence = cgx_sparse_map(sizeof *recurrence);
 
     if (!recurrence)
         return NULL;
@@ -60,7 +59,7 @@ struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *r
 
 void cgx_recurrence_free(struct cgx_recurrence *recurrence)
 {
-    free(recurrence);
+    cgx_sparse_unmap(recurrence, sizeof *recurrence);
 }
 
 void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step)

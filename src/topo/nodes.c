@@ -7,9 +7,16 @@
 
 #include "util/hash.h"
 
+struct cgx_nodes *cgx_nodes_share(struct cgx_nodes *nodes)
+{
+    nodes->users++;
+    return nodes;
+}
+
 void cgx_nodes_free(struct cgx_nodes *nodes)
 {
-    free(nodes);
+    if (nodes && --nodes->users == 0)
+        free(nodes);
 }
 
 struct keyed {
@@ -69,6 +76,7 @@ struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks)
         free(sorted);
         return NULL;
     }
+    nodes->users = 1;
     nodes->ranks = ranks;
     nodes->node = (unsigned *)(nodes + 1);
     nodes->local = nodes->node + n;

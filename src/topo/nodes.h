@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct cgx_nodes {
+    unsigned users; /* 1, and those that share it */
     unsigned ranks;
     unsigned nodes;
     unsigned least, most;   /* members of the smallest node and of the largest */
@@ -21,6 +22,8 @@ struct cgx_nodes {
 /* Ranks with equal KEYS share a node; NULL: every rank is a node of its own. NULL if memory is
  * short. */
 struct cgx_nodes *cgx_nodes_create(const int *keys, unsigned ranks);
+/* One more user, each of which is to free it. */
+struct cgx_nodes *cgx_nodes_share(struct cgx_nodes *nodes);
 void cgx_nodes_free(struct cgx_nodes *nodes);
 
 #endif

@@ -53,3 +53,16 @@ void cgx_pages_unmap(void *memory, size_t bytes)
     if (memory)
         munmap(memory, whole_pages(bytes) + page_bytes());
 }
+
+void *cgx_sparse_map(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void cgx_sparse_unmap(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}

@@ -26,6 +26,14 @@
  * touched behind them faults. NULL: there is no memory. */
 void *cgx_pages_map(size_t bytes, int file);
 
+/* BYTES of zeros for tables that are nearly empty: no page is there before it is touched, as with a
+ * calloc that gets its memory anew. Once a program has freed large memory it does not, and touches
+ * all of it. NULL: there is no memory. */
+void *cgx_sparse_map(size_t bytes);
+
+/* With the same BYTES; MEMORY may be NULL. */
+void cgx_sparse_unmap(void *memory, size_t bytes);
+
 /* What is mapped at MEMORY, shared and in whole pages, at another address too, with the same
  * access; it stays when MEMORY goes, until munmap. NULL: there is no room. */
 void *cgx_pages_again(const void *memory, size_t bytes);

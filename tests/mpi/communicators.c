@@ -12,6 +12,7 @@
 
 #include "lib/bound.h"
 #include "lib/check.h"
+#include "lib/comms.h"
 #include "lib/sum.h"
 #include "lib/traffic.h"
 
@@ -298,6 +299,52 @@ static void test_late(void)
     check(good, "freed on some ranks earlier than on others: right and compressed");
 }
 
+/* Segments of memory that local peers share, in this process. */
+static int segments(void)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    char line[512];
+    int n = 0;
+
+    while (fgets(line, sizeof line, file))
+        n += strstr(line, "memfd:cgxpmpi") != NULL;
+    fclose(file);
+    return n;
+}
+
+/* Sums on COMM, of few elements and of more. */
+static bool use(MPI_Comm comm)
+{
+    bool good = true, compressed = false;
+
+    for (uint64_t i = 0; i < 4; i++)
+        good = sum_is_right(comm, i < 2 ? 3000 : 200000, i, &compressed) && good;
+    return good;
+}
+
+/* Communicators that share a private one share the memory that their sums are formed in. */
+static void test_segments(void)
+{
+    enum { COMMS = 8 };
+    MPI_Comm comms[COMMS];
+    bool good;
+    int one;
+
+    comms_make(comms, COMMS);
+    good = use(comms[0]);
+    one = segments();
+    if (!check_has(one > 0, "memory is shared", "local peers cannot share memory here"))
+        return;
+    for (int i = 1; i < COMMS; i++)
+        good = use(comms[i]) && good;
+    check(segments() == one, "%d communicators have the segments of one", COMMS);
+    MPI_Comm_free(&comms[0]);
+    good = use(comms[1]) && good;
+    check(good && segments() == one, "all sums are right, also when the first one is freed");
+    comms_free(comms + 1, COMMS - 1);
+    check(segments() == 0, "with the last one they are freed");
+}
+
 /* Where threads may be in MPI at once each has one of the library's: what exceeds that is exact,
  * and others can be compressed once some are freed. */
 static void test_threaded(void)
@@ -341,7 +388,8 @@ int main(int argc, char **argv)
         {"memory", test_memory},     {"attributes", test_attributes},
         {"handler", test_handler},   {"many", test_many},
         {"all", test_all},           {"cheap", test_cheap},
-        {"threaded", test_threaded}, {"late", test_late}};
+        {"threaded", test_threaded}, {"late", test_late},
+        {"segments", test_segments}};
     int level;
 
     if (strcmp(argv[1], "threaded") == 0)

@@ -67,9 +67,12 @@ WRAPPED(int, ftruncate, int file, off_t length)
     return fails("ftruncate") ? -1 : __real_ftruncate(file, length);
 }
 
+/* Of memory that is shared, not of tables. */
 WRAPPED(void *, mmap, void *at, size_t bytes, int access, int flags, int file, off_t offset)
 {
-    return fails("mmap") ? MAP_FAILED : __real_mmap(at, bytes, access, flags, file, offset);
+    return flags & MAP_SHARED && fails("mmap")
+               ? MAP_FAILED
+               : __real_mmap(at, bytes, access, flags, file, offset);
 }
 
 WRAPPED(ssize_t, readlink, const char *path, char *target, size_t size)

@@ -24,6 +24,10 @@ def check(here, name):
         print("ok" if verdict else "not ok", tests, "-", name, flush=True)
 
 
+# The first sums of a communicator are exact.
+for i in range(7):
+    world.Allreduce(numpy.zeros(1024 + i, numpy.float32), numpy.zeros(1024 + i, numpy.float32))
+
 # 4 bits: a step is at most 8/15 for each rank's values, and more for the sum.
 most = world.size * 0.6 if expected == "compressed" else 1e-5
 least = 1e-3 if expected == "compressed" else 0

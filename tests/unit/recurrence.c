@@ -26,6 +26,12 @@ WRAPPED(void *, calloc, size_t n, size_t size)
     return __real_calloc(n, size);
 }
 
+WRAPPED(void *, cgx_sparse_map, size_t size)
+{
+    count_allocation(size);
+    return __real_cgx_sparse_map(size);
+}
+
 WRAPPED(void *, malloc, size_t size)
 {
     count_allocation(size);

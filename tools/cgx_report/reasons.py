@@ -61,6 +61,11 @@ REASONS = {
         ),
         ("hint_enable", "The communicator has the hint cgx_enable.", _NOTHING),
         (
+            "first",
+            "The sum is one of the first 7 of its communicator.",
+            "Nothing to do where communicators live long. Else sum on one that lives longer.",
+        ),
+        (
             "not_recurring",
             "The sums do not recur, or had not yet shown that they do.",
             "Nothing to do where these are the first steps of a long run. Else tell the step's "

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "comms.h"
 
-enum { WARM = 6 };
+enum { WARM = 10 };
 
 float repeat_input[REPEAT_COUNT], repeat_result[REPEAT_COUNT], repeat_exact[REPEAT_COUNT];
 

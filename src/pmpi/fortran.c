@@ -1,0 +1,116 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What Fortran programs call. The Fortran of Open MPI 4.1 and 5 calls PMPI_Allreduce, which nobody
+ * sees, so its names are taken over: MPI_Allreduce of mpif.h and of module mpi is mpi_allreduce_ to
+ * gfortran and its kin, and that of mpi_f08 mpi_allreduce_f08_. All arguments are addresses; a
+ * handle is an integer, or in mpi_f08 a record of one. In MPICH and its family these names, if it
+ * has them, lead to MPI_Allreduce: there, and wherever else, the call is passed on as it is. */
+#define _GNU_SOURCE
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "mpi/table.h"
+#include "pmpi/allreduce.h"
+
+#define EXPORT(name) __asm__(name) __attribute__((visibility("default")))
+
+typedef void fortran_allreduce(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
+                               const int *op, const int *comm, int *error);
+
+fortran_allreduce cgx_export_fortran EXPORT("mpi_allreduce_");
+fortran_allreduce cgx_export_fortran_08 EXPORT("mpi_allreduce_f08_");
+
+/* As in exports.c. */
+#define CALLER __builtin_return_address(0)
+#define FAILED 15
+
+/* A function of this file, and what is known of it after its first call. */
+struct entry {
+    const char *name, *pmpi_name;
+    bool is_08;
+    enum { UNKNOWN, TAKEN_OVER, PASSED_ON } _Atomic way;
+    _Atomic(fortran_allreduce *) next; /* the MPI's own, if calls are passed on; or NULL */
+};
+static struct entry plain = {.name = "mpi_allreduce_", .pmpi_name = "pmpi_allreduce_"};
+static struct entry f08 = {
+    .name = "mpi_allreduce_f08_", .pmpi_name = "pmpi_allreduce_f08_", .is_08 = true};
+
+/* Whether MPI's Fortran calls PMPI_Allreduce, with integers of 4 bytes. */
+static bool is_served(const struct cgx_mpi *mpi, const struct entry *entry)
+{
+    int bytes;
+
+    return mpi->abi == CGX_MPI_ABI_KNOWN && mpi->fortran.Comm_f2c &&
+           (!entry->is_08 || mpi->fortran.has_addresses_08) &&
+           mpi->Type_size(mpi->fortran.INTEGER, &bytes) == CGX_MPI_SUCCESS &&
+           bytes == (int)sizeof(int);
+}
+
+/* The MPI is found where the caller finds its Fortran. What has no profiling interface is none, but
+ * one of the stand-ins that serial programs link. */
+static void look_up(struct entry *entry, const void *caller)
+{
+    void *next = dlsym(RTLD_NEXT, entry->name), *pmpi = cgx_mpi_symbol(caller, entry->pmpi_name);
+    bool served = pmpi && is_served(cgx_mpi_find(caller), entry);
+
+    atomic_store(&entry->next, (fortran_allreduce *)(next ? next : pmpi));
+    atomic_store(&entry->way, served ? TAKEN_OVER : PASSED_ON);
+}
+
+/* An address of Fortran's in C. */
+static void *buffer_of(const struct cgx_mpi *mpi, void *address)
+{
+    if (address == mpi->fortran.IN_PLACE)
+        return mpi->IN_PLACE;
+    return address == mpi->fortran.BOTTOM ? mpi->BOTTOM : address;
+}
+
+static int take_over(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
+                     const int *op, const int *comm)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct cgx_call call = {.sendbuf = buffer_of(mpi, sendbuf),
+                            .recvbuf = buffer_of(mpi, recvbuf),
+                            .count = *count,
+                            .datatype = mpi->fortran.Type_f2c(*datatype),
+                            .op = mpi->fortran.Op_f2c(*op),
+                            .comm = mpi->fortran.Comm_f2c(*comm)};
+
+    cgx_call_look(&call);
+    return cgx_allreduce(&call);
+}
+
+static void reduce(struct entry *entry, const void *caller, void *sendbuf, void *recvbuf,
+                   const int *count, const int *datatype, const int *op, const int *comm,
+                   int *error)
+{
+    fortran_allreduce *next;
+    int code = FAILED;
+
+    if (atomic_load(&entry->way) == UNKNOWN)
+        look_up(entry, caller);
+    next = atomic_load(&entry->next);
+    if (atomic_load(&entry->way) == TAKEN_OVER) {
+        code = take_over(sendbuf, recvbuf, count, datatype, op, comm);
+    } else if (next) {
+        next(sendbuf, recvbuf, count, datatype, op, comm, error);
+        return;
+    }
+    if (error) /* mpi_f08 may leave it out */
+        *error = code;
+}
+
+void cgx_export_fortran(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
+                        const int *op, const int *comm, int *error)
+{
+    reduce(&plain, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
+}
+
+void cgx_export_fortran_08(void *sendbuf, void *recvbuf, const int *count, const int *datatype,
+                           const int *op, const int *comm, int *error)
+{
+    reduce(&f08, CALLER, sendbuf, recvbuf, count, datatype, op, comm, error);
+}
