@@ -54,17 +54,25 @@ bool cgx_recent_wants(struct cgx_taking *taking)
     return taking->bucket++ % taking->every == 0;
 }
 
-/* The sum goes to the place of the last but one. */
+/* The place of the sum of so many calls ago; that of the oldest is where the present one goes. */
+static unsigned place_of(const struct cgx_recent *recent, unsigned ago)
+{
+    return (recent->next + CGX_RECENT_SUMS - ago) % CGX_RECENT_SUMS;
+}
+
 static void take(struct cgx_taking *taking, float value)
 {
     struct cgx_recent *recent = taking->recent;
-    uint16_t *kept = &recent->kept[recent->next * recent->most + taking->taken++];
-    uint16_t now = narrow(value);
-    double present = widen(now), apart = present - widen(*kept);
+    uint16_t *kept = &recent->kept[taking->taken++], now = narrow(value);
+    double present = widen(now);
 
-    taking->change.apart += apart * apart;
-    taking->change.squares += present * present;
-    *kept = now;
+    for (unsigned ago = CGX_RECENT_NEAREST; ago <= CGX_RECENT_SUMS; ago++) {
+        double apart = present - widen(kept[place_of(recent, ago) * recent->most]);
+
+        taking->apart[ago - CGX_RECENT_NEAREST] += apart * apart;
+    }
+    taking->squares += present * present;
+    kept[recent->next * recent->most] = now;
 }
 
 /* Runs, since elements of matrices are unlike along their rows: of half a bucket, now the first and
@@ -82,17 +90,19 @@ void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t coun
 struct cgx_change cgx_recent_end(struct cgx_taking *taking)
 {
     struct cgx_recent *recent = taking->recent;
-    struct cgx_change change = taking->change;
+    struct cgx_change change = {INFINITY, taking->squares};
 
     if (!recent)
         return CGX_CHANGE_UNKNOWN;
     if (taking->taken != recent->elements)
         cgx_recent_forget(recent);
-    change.apart -= taking->noise + recent->noise[recent->next];
-    if (change.apart < 0)
-        change.apart = 0;
-    if (recent->count < CGX_RECENT_SUMS)
-        change.apart = INFINITY;
+    for (unsigned ago = CGX_RECENT_NEAREST; ago <= recent->count; ago++) {
+        double noise = taking->noise + recent->noise[place_of(recent, ago)];
+        double apart = taking->apart[ago - CGX_RECENT_NEAREST] - noise;
+
+        if (apart < change.apart)
+            change.apart = apart > 0 ? apart : 0;
+    }
     recent->elements = taking->taken;
     recent->noise[recent->next] = taking->noise;
     recent->next = (recent->next + 1) % CGX_RECENT_SUMS;

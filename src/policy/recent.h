@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* How much a recurring sum changes from call to call: gradients change, state hardly does
- * (consensus.h). The last two sums of a call site are kept, a sample of each. With s the present
- * sum and s' the last but one,
+ * (consensus.h). The last four sums of a call site are kept, a sample of each. With s the present
+ * sum and s' that of the second to fourth last which is nearest to it,
  *
  *     change = |s - s'|^2 / |s|^2
  *
- * over the sampled elements: 2 for independent sums, 0 for equal ones. The last but one, so that a
- * site whose sums are gradients and state in turn is told, and gradients that are formed twice with
- * one batch are not. Sums that are decoded have the noise of quantisation in them, which is
+ * over the sampled elements: 2 for independent sums, 0 for equal ones. A site may have two to four
+ * kinds of sums in turn, such as the three components of forces, since a step of sums of one count
+ * is a step of one call. Not the last, so that gradients that are formed twice with one batch are
+ * not held. Sums that are decoded have the noise of quantisation in them, which is
  * subtracted. */
 #ifndef CGX_POLICY_RECENT_H
 #define CGX_POLICY_RECENT_H
@@ -19,20 +20,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CGX_RECENT_SUMS 2
+#define CGX_RECENT_SUMS 4
+#define CGX_RECENT_NEAREST 2 /* the last but one; the last is kept to become that */
 
-/* Elements that are kept of each sum at most, as bfloat16, in up to so many runs: for looks at exact
- * calls, which are few, and for those within compressed calls. */
+/* Elements that are kept of each sum at most, as bfloat16, in up to so many runs: for looks at
+ * exact calls, which are few, and for those within compressed calls. */
 #define CGX_RECENT_EXACT 16384
-#define CGX_RECENT_COMPRESSED 2048
+#define CGX_RECENT_COMPRESSED 1024
 #define CGX_RECENT_RUNS 32
 
 struct cgx_recent {
-    size_t most;       /* elements of a sum that there is memory for */
-    uint32_t places;   /* stands for those that elements were taken from */
-    unsigned count;    /* sums that are kept, of ... */
-    size_t elements;   /* ... so many elements each, ... */
-    unsigned next;     /* ... and where the next one goes, in place of the oldest */
+    size_t most;                   /* elements of a sum that there is memory for */
+    uint32_t places;               /* stands for those that elements were taken from */
+    unsigned count;                /* sums that are kept, of ... */
+    size_t elements;               /* ... so many elements each, ... */
+    unsigned next;                 /* ... and where the next one goes, in place of the oldest */
     double noise[CGX_RECENT_SUMS]; /* the squared error of these elements */
     uint16_t kept[];               /* one sum after the other */
 };
@@ -54,8 +56,9 @@ struct cgx_taking {
     size_t every, run;         /* of every so many buckets, so many elements in a row */
     size_t bucket;             /* the next one */
     size_t taken;
-    double noise;
-    struct cgx_change change;
+    double noise, squares;
+    double apart[CGX_RECENT_SUMS - CGX_RECENT_NEAREST +
+                 1]; /* from each sum that it is compared with */
 };
 
 /* Forgets all sums. */
@@ -74,8 +77,7 @@ bool cgx_recent_wants(struct cgx_taking *taking);
 
 /* Takes elements of the bucket that is wanted, of COUNT VALUES. VARIANCE: the squared error of one
  * of them. */
-void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count,
-                     double variance);
+void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance);
 
 /* Keeps the sum, in place of the oldest, and returns how much it has changed. */
 struct cgx_change cgx_recent_end(struct cgx_taking *taking);
