@@ -379,7 +379,7 @@ static const struct player_stream scenes[] = {
     {"straggler_far", play_straggler_far, STEPS, 0, 0, 0},
     {"gather_last", play_gather_last, STEPS, WATCHED_FROM, 0, 100},
     {"gather_first", play_gather_first, STEPS, WATCHED_FROM, 0, 100},
-    {"gather_varied", play_gather_varied, STEPS, WATCHED_FROM, 0, 100},
+    {"gather_varied", play_gather_varied, STEPS, WATCHED_FROM, 30, 100},
     {"rest", play_rest, STEPS + 40, WATCHED_FROM, 90, 100},
     {"in_turn", play_in_turn, 2 * STEPS, 2 * WATCHED_FROM, 0, 100},
     {"zeros", play_zeros, 2 * STEPS, STEPS / 2 + WATCHED_FROM, 90, 100},
