@@ -64,7 +64,7 @@ static const struct cgx_settings_row rows[] = {
       "repeats of the program's step before its calls are compressed; 0: all calls are, at once", 7},
      cgx_value_integer, 0, 1000000, FIELD(warmup)},
     {{"CGX_CONSENSUS", "a number from 0 to 1", "0.05",
-      "how far ranks are from their mean, squared and relative, where a sum is compressed; 0: off",
+      "how far the nearest rank is from the mean where a sum is compressed; 0: data is not looked at",
       24},
      cgx_value_share, .most = 1, FIELD(consensus)},
     {{"CGX_ROUNDING", "nearest, stochastic", "nearest",

@@ -82,12 +82,12 @@ REASONS = {
         ("bits", "CGX_COMPRESSION_QUANTIZATION_BITS=32 is set.", _NOTHING),
         (
             "looked_at",
-            "Ranks look at the data once before they compress such sums.",
-            "Nothing to do: it is a call or two of each kind.",
+            "Ranks look at the data before they compress such sums.",
+            "Nothing to do: it is some four calls of each kind.",
         ),
         (
             "held",
-            "Ranks contribute nearly the same values, as averaged weights are.",
+            "The sums do not look like gradients: ranks nearly agree on them, or they hardly change.",
             "Nothing to do unless these are gradients: then set CGX_CONSENSUS=0, or say "
             "consensus=off in CGX_RULES.",
         ),
