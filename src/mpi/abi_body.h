@@ -28,6 +28,7 @@
 /* ---- the same but for words ---- */
 
 CALL(Initialized, (int *flag), (int *), (flag))
+CALL(Finalized, (int *flag), (int *), (flag))
 CALL(Query_thread, (int *level), (int *), (level))
 CALL(Get_library_version, (char *version, int *length), (char *, int *), (version, length))
 CALL(Allreduce,

@@ -104,6 +104,7 @@ struct cgx_mpi {
     /* ---- functions ---- */
 
     int (*Initialized)(int *flag);
+    int (*Finalized)(int *flag);
     int (*Query_thread)(int *level);
     int (*Get_library_version)(char *version, int *length);
 
