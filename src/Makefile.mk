@@ -125,6 +125,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreed_calls.c src/comm/agreed_calls.h \
 	src/comm/agreement.c src/comm/agreement.h \
+	src/comm/attribute.c src/comm/attribute.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \

@@ -19,6 +19,7 @@ struct cgx_own {
     cgx_mpi_comm comm;
     int number; /* the same on all of its ranks, and no other's of any of them */
     bool broken;
+    bool late;                 /* made after MPI_Finalize */
     struct cgx_workspace work; /* of those that joined it */
     unsigned users;            /* communicators */
     int size;                  /* 0: it is not shared, and there are no ... */
@@ -87,7 +88,7 @@ static struct cgx_own *create(const struct cgx_comm *state)
 
     if (!made)
         return NULL;
-    *made = (struct cgx_own){.size = (int)ranks};
+    *made = (struct cgx_own){.size = (int)ranks, .late = cgx_world_is_over()};
     if (ranks > 0 && !cgx_world_ranks(state->comm, made->size, made->ranks))
         made->size = 0;
     return made;
@@ -204,7 +205,7 @@ void cgx_own_put(struct cgx_comm *state)
         return;
     pthread_mutex_lock(&lock);
     last = --own->users == 0;
-    frees = last && !own->broken && !state->broken && !cgx_world_finalizing();
+    frees = last && !own->broken && !state->broken && (own->late || !cgx_world_finalizing());
     while (last && *link != own)
         link = &(*link)->next;
     if (last)
