@@ -143,6 +143,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
+	src/pmpi/failure.c src/pmpi/failure.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \
 	src/pmpi/eligible.c src/pmpi/eligible.h \

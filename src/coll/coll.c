@@ -225,6 +225,7 @@ static uint32_t hash_of(const struct cgx_coll *coll)
 void cgx_coll_begin(struct cgx_coll *coll)
 {
     coll->sent = 0;
+    coll->code = CGX_MPI_SUCCESS;
     coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
     coll->state.hash = hash_of(coll);
@@ -258,6 +259,7 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
         take_up(coll, slice->number + 1);
         return false;
     }
+    coll->code = cgx_exchange_code(coll->scratch->exchange);
     *outcome = finish(coll, *outcome);
     return true;
 }

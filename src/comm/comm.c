@@ -150,7 +150,7 @@ static int agree(struct cgx_comm *state, bool large)
     agreement.ready = !large || refuse_by_settings(settings, state) || cgx_tables_make(state);
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
     state->agreed = code == CGX_MPI_SUCCESS;
-    state->broken = code != CGX_MPI_SUCCESS;
+    state->broken = code;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
         cgx_tables_clear(state);
@@ -176,7 +176,7 @@ static int agree_on_tables(struct cgx_comm *state)
     struct cgx_answer all;
     int code = cgx_agree_call(state->comm, &mine, &all);
 
-    state->broken = code != CGX_MPI_SUCCESS;
+    state->broken = code;
     if (all.standing == CGX_ABLE) {
         cgx_comm_tell_step(state);
     } else {
