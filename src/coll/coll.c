@@ -137,7 +137,8 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && (coll->feedback || coll->recalls)) ||
-           (slice->missed && slices == 1 && coll->watching.threshold > 0 && coll->schedule->watched);
+           (slice->missed && slices == 1 && coll->watching.threshold > 0 &&
+            coll->schedule->watched);
 }
 
 /* What comes of SLICE, whose stages are over. */

@@ -89,8 +89,8 @@ struct cgx_coll {
     float *scales;
     struct cgx_watching watching;
     struct cgx_verdict seen; /* set: what the look has found; if it forbids, nothing is written */
-    size_t sent;          /* set: bytes of the messages sent */
-    int code;             /* set where the outcome is BROKEN: MPI's, if MPI failed */
+    size_t sent;             /* set: bytes of the messages sent */
+    int code;                /* set where the outcome is BROKEN: MPI's, if MPI failed */
     struct {
         uint32_t hash;     /* of the plan and the history's age, in every message */
         unsigned backends; /* that have begun */

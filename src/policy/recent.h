@@ -21,18 +21,18 @@
 
 #define CGX_RECENT_SUMS 2
 
-/* Elements that are kept of each sum at most, as bfloat16, in up to so many runs: for looks at exact
- * calls, which are few, and for those within compressed calls. */
+/* Elements that are kept of each sum at most, as bfloat16, in up to so many runs: for looks at
+ * exact calls, which are few, and for those within compressed calls. */
 #define CGX_RECENT_EXACT 16384
 #define CGX_RECENT_COMPRESSED 2048
 #define CGX_RECENT_RUNS 32
 
 struct cgx_recent {
-    size_t most;       /* elements of a sum that there is memory for */
-    uint32_t places;   /* stands for those that elements were taken from */
-    unsigned count;    /* sums that are kept, of ... */
-    size_t elements;   /* ... so many elements each, ... */
-    unsigned next;     /* ... and where the next one goes, in place of the oldest */
+    size_t most;                   /* elements of a sum that there is memory for */
+    uint32_t places;               /* stands for those that elements were taken from */
+    unsigned count;                /* sums that are kept, of ... */
+    size_t elements;               /* ... so many elements each, ... */
+    unsigned next;                 /* ... and where the next one goes, in place of the oldest */
     double noise[CGX_RECENT_SUMS]; /* the squared error of these elements */
     uint16_t kept[];               /* one sum after the other */
 };
@@ -74,8 +74,7 @@ bool cgx_recent_wants(struct cgx_taking *taking);
 
 /* Takes elements of the bucket that is wanted, of COUNT VALUES. VARIANCE: the squared error of one
  * of them. */
-void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count,
-                     double variance);
+void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t count, double variance);
 
 /* Keeps the sum, in place of the oldest, and returns how much it has changed. */
 struct cgx_change cgx_recent_end(struct cgx_taking *taking);
