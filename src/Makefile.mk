@@ -125,6 +125,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreed_calls.c src/comm/agreed_calls.h \
 	src/comm/agreement.c src/comm/agreement.h \
+	src/comm/attribute.c src/comm/attribute.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
@@ -142,6 +143,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
+	src/pmpi/failure.c src/pmpi/failure.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \
 	src/pmpi/eligible.c src/pmpi/eligible.h \

@@ -46,7 +46,7 @@ mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_se
 	tests/mpi/check tests/mpi/codec_faults tests/mpi/communicators tests/mpi/connect \
 	tests/mpi/consensus tests/mpi/exact \
 	tests/mpi/families tests/mpi/families_change tests/mpi/feedback tests/mpi/first tests/mpi/find_foreign tests/mpi/find_none tests/mpi/find_private tests/mpi/find_sum \
-	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/lab_vanish tests/mpi/leave \
+	tests/mpi/forward tests/mpi/half_sum tests/mpi/history tests/mpi/keyval tests/mpi/lab_vanish tests/mpi/leave \
 	tests/mpi/long_run tests/mpi/many \
 	tests/mpi/memory_faults tests/mpi/missing \
 	tests/mpi/nonfinite tests/mpi/ops_beyond tests/mpi/ops_half tests/mpi/ops_strict tests/mpi/pace tests/mpi/pass_messages tests/mpi/pass_objects \
@@ -71,7 +71,7 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/shared.test tests/mpi/shared_faults.test tests/mpi/signals.test tests/mpi/sparse.test \
 	tests/mpi/state.test tests/mpi/stats.test tests/mpi/streams.test tests/mpi/surroundings.test tests/mpi/trace.test tests/mpi/training.test \
 	tests/mpi/transport_faults.test tests/mpi/traps.test \
-	tests/mpi/types_classify.test tests/mpi/versions.test tests/mpi/warmup.test \
+	tests/mpi/types_classify.test tests/mpi/ulfm.test tests/mpi/versions.test tests/mpi/warmup.test \
 	tests/mpi/wheel.test
 
 check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
@@ -115,7 +115,7 @@ tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_re
 	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh tests/mpi/lib/together \
 	tests/mpi/abi_constants.c tests/mpi/abi_split.c tests/mpi/client.py tests/mpi/lib/clients.sh \
-	tests/mpi/lib/watch-launcher tests/mpi/pmpi_tool.c tests/mpi/sums.py
+	tests/mpi/lib/watch-launcher tests/mpi/pmpi_tool.c tests/mpi/sums.py tests/mpi/ulfm.c
 
 replay_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/replay.c tests/unit/replay.h
 tests_unit_adapt_SOURCES = tests/unit/adapt.c tests/unit/adapt_steps.h

@@ -137,7 +137,8 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && (coll->feedback || coll->recalls)) ||
-           (slice->missed && slices == 1 && coll->watching.threshold > 0 && coll->schedule->watched);
+           (slice->missed && slices == 1 && coll->watching.threshold > 0 &&
+            coll->schedule->watched);
 }
 
 /* What comes of SLICE, whose stages are over. */
@@ -225,6 +226,7 @@ static uint32_t hash_of(const struct cgx_coll *coll)
 void cgx_coll_begin(struct cgx_coll *coll)
 {
     coll->sent = 0;
+    coll->code = CGX_MPI_SUCCESS;
     coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
     coll->state.hash = hash_of(coll);
@@ -258,6 +260,7 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
         take_up(coll, slice->number + 1);
         return false;
     }
+    coll->code = cgx_exchange_code(coll->scratch->exchange);
     *outcome = finish(coll, *outcome);
     return true;
 }

@@ -59,7 +59,8 @@ enum cgx_standing {
 struct cgx_coll {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
-    int tag; /* calls that are under way on COMM at the same time have tags 2 apart */
+    cgx_mpi_comm caller; /* the program's communicator */
+    int tag;             /* calls that are under way on COMM at the same time have tags 2 apart */
     unsigned rank;
     const struct cgx_schedule *schedule;
     struct cgx_backend *encoder; /* for the input; both made for SCRATCH */
@@ -88,7 +89,8 @@ struct cgx_coll {
     float *scales;
     struct cgx_watching watching;
     struct cgx_verdict seen; /* set: what the look has found; if it forbids, nothing is written */
-    size_t sent;          /* set: bytes of the messages sent */
+    size_t sent;             /* set: bytes of the messages sent */
+    int code;                /* set where the outcome is BROKEN: MPI's, if MPI failed */
     struct {
         uint32_t hash;     /* of the plan and the history's age, in every message */
         unsigned backends; /* that have begun */

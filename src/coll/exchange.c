@@ -21,6 +21,8 @@
 #define POLLS_BEFORE_YIELD 32
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
+/* And before it looks again whether the program's communicator was revoked. */
+#define POLLS_BEFORE_LOOK 1024
 
 struct cgx_exchange {
     size_t most;   /* transfers */
@@ -36,6 +38,7 @@ struct cgx_exchange {
     size_t ntransfers;
     size_t nfragments; /* in the first so many slots */
     unsigned idle;     /* polls without progress, since the last */
+    int code;          /* MPI's, of what failed */
 };
 
 struct cgx_exchange *cgx_exchange_create(size_t transfers)
@@ -156,16 +159,41 @@ static void close_gaps(struct cgx_exchange *exchange)
     }
 }
 
-/* Completes what has come of the fragments; *DONE: how many. */
+/* Finds no message, but what has become of the communicator. */
+static int probe(const struct cgx_transports *by)
+{
+    int flag;
+
+    return by->mpi->Iprobe(by->mpi->ANY_SOURCE, by->tag + CGX_TAG_NEVER, by->comm, &flag);
+}
+
+static bool is_revoked(const struct cgx_mpi *mpi, cgx_mpi_comm comm)
+{
+    int revoked = 0;
+
+    return mpi->Comm_is_revoked && mpi->Comm_is_revoked(comm, &revoked) == CGX_MPI_SUCCESS &&
+           revoked;
+}
+
+/* Completes what has come of the fragments; *DONE: how many. On a communicator that was revoked
+ * they are not tested: Open MPI 5 would free those that are still being sent, and abort when they
+ * are. */
 static int advance_fragments(struct cgx_exchange *exchange, int *done)
 {
     const struct cgx_mpi *mpi = exchange->transports.mpi;
-    int code = mpi->Testsome((int)exchange->nfragments, exchange->requests, done, exchange->indices,
-                             exchange->statuses);
+    int code = CGX_MPI_SUCCESS;
 
+    if (is_revoked(mpi, exchange->transports.comm))
+        code = probe(&exchange->transports);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = mpi->Testsome((int)exchange->nfragments, exchange->requests, done, exchange->indices,
+                         exchange->statuses);
     for (int i = 0; code == CGX_MPI_SUCCESS && i < *done; i++)
         code = advance(exchange, (size_t)exchange->indices[i],
                        exchange->statuses + (size_t)i * mpi->status_bytes);
+    if (code != CGX_MPI_SUCCESS)
+        return cgx_mpi_error_of(mpi, code, *done, exchange->statuses);
     if (*done > 0)
         close_gaps(exchange);
     return code;
@@ -256,13 +284,24 @@ static size_t advance_shared(struct cgx_exchange *exchange, size_t *left)
 
 /* ---- all of them ---- */
 
-static enum cgx_status status_of(const struct cgx_exchange *exchange, int code)
+static enum cgx_status status_of(struct cgx_exchange *exchange, int code)
 {
     if (code == CGX_MPI_SUCCESS)
         return CGX_OK;
+    exchange->code = code;
     cgx_mpi_log_error(exchange->transports.mpi, "the exchange of compressed data failed in MPI",
                       code);
     return CGX_ERR_MPI;
+}
+
+/* What this rank's requests do not tell it. MPI does not know that the communicators belong
+ * together: once the program has revoked its own, ranks that it has been taken from would be waited
+ * for for ever. */
+static int look(const struct cgx_transports *by)
+{
+    if (is_revoked(by->mpi, by->caller))
+        by->mpi->Comm_revoke(by->comm);
+    return probe(by);
 }
 
 enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
@@ -283,6 +322,9 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;
     }
+    code = is_revoked(transports->mpi, transports->caller) ? look(transports) : CGX_MPI_SUCCESS;
+    if (code != CGX_MPI_SUCCESS)
+        return status_of(exchange, code);
     begin_shared(exchange);
     code = post_first(exchange, CGX_TRANSFER_RECEIVE);
     if (code == CGX_MPI_SUCCESS)
@@ -294,17 +336,25 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
 {
     const struct cgx_transports *by = &exchange->transports;
     size_t left, shared = advance_shared(exchange, &left);
-    int done = 0, code = CGX_MPI_SUCCESS, flag;
+    int done = 0, code = CGX_MPI_SUCCESS;
 
     if (exchange->nfragments > 0)
         code = advance_fragments(exchange, &done);
     else if (left > 0 && shared == 0)
         /* With no request of ours Testsome may not poll, nor may a probe that finds a message, such
          * as one of the next stage. */
-        code = by->mpi->Iprobe(by->mpi->ANY_SOURCE, by->tag + CGX_TAG_NEVER, by->comm, &flag);
+        code = probe(by);
     exchange->idle = shared > 0 || done > 0 ? 0 : exchange->idle + 1;
+    if (exchange->idle % POLLS_BEFORE_LOOK == POLLS_BEFORE_LOOK - 1 && by->mpi->Comm_is_revoked &&
+        code == CGX_MPI_SUCCESS)
+        code = look(by);
     *complete = exchange->nfragments == 0 && left == 0;
     return status_of(exchange, code);
+}
+
+int cgx_exchange_code(const struct cgx_exchange *exchange)
+{
+    return exchange->code;
 }
 
 void cgx_exchange_rest(const struct cgx_exchange *exchange)

@@ -5,7 +5,8 @@
  * them under way at a time, and waiting yields and, where ranks share processors, then sleeps. With
  * fragments below the MPI library's eager limit this comes within 1.1 times the wire's limit on
  * slow links, where whole messages and MPI_Waitall take twice as long. Ranks of a node may share
- * memory instead (shm.h). Every wait polls MPI, so that the caller's own requests move on. */
+ * memory instead (shm.h). Every wait polls MPI, so that the caller's own requests move on, and from
+ * time to time looks whether the program has revoked its communicator. */
 #ifndef CGX_COLL_EXCHANGE_H
 #define CGX_COLL_EXCHANGE_H
 
@@ -56,7 +57,8 @@ struct cgx_pace {
 struct cgx_transports {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
-    int tag; /* of all messages; no message has the tag CGX_TAG_NEVER above it */
+    cgx_mpi_comm caller; /* the program's communicator that it is used for */
+    int tag;             /* of all messages; no message has the tag CGX_TAG_NEVER above it */
     struct cgx_pace pace;
     struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
     struct cgx_puller puller;
@@ -77,6 +79,9 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
 
 /* Moves on what can be moved; *COMPLETE: all transfers are. */
 enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete);
+
+/* MPI's code where either has returned CGX_ERR_MPI. */
+int cgx_exchange_code(const struct cgx_exchange *exchange);
 
 /* Between polls of a caller that has nothing else to do: gives the processor away, or sleeps, when
  * nothing has come for a while. */

@@ -165,6 +165,7 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_transports transports = {.mpi = coll->mpi,
                                               .comm = coll->comm,
+                                              .caller = coll->caller,
                                               .tag = coll->tag,
                                               .pace = coll->pace,
                                               .shm = coll->shm,

@@ -3,13 +3,12 @@
 
 #include "comm/comm.h"
 
-#include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm/agreement.h"
+#include "comm/attribute.h"
 #include "comm/override.h"
 #include "comm/own.h"
 #include "comm/tables.h"
@@ -63,25 +62,6 @@ static void free_state(struct cgx_comm *state)
     give_memory(state);
 }
 
-/* The key of the attribute. It must not outlive the MPI instance that made it, since a program of
- * MPI sessions may end one and begin another: it lives while there are attributes. */
-static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
-#define NO_KEYVAL INT_MIN
-static atomic_int keyval = NO_KEYVAL;
-static unsigned attributes;
-
-static void forget_attribute(void)
-{
-    int unused = NO_KEYVAL;
-
-    pthread_mutex_lock(&keyval_lock);
-    if (--attributes == 0)
-        unused = atomic_exchange(&keyval, NO_KEYVAL);
-    pthread_mutex_unlock(&keyval_lock);
-    if (unused != NO_KEYVAL && !cgx_world_finalizing())
-        cgx_mpi()->Comm_free_keyval(&unused);
-}
-
 static void on_comm_free(void *value)
 {
     struct cgx_comm *state = value;
@@ -90,28 +70,12 @@ static void on_comm_free(void *value)
     cgx_tables_free(state);
     cgx_own_put(state);
     free_state(state);
-    forget_attribute();
+    cgx_attribute_end();
 }
 
 static int keep_state(cgx_mpi_comm comm, struct cgx_comm *state)
 {
-    int created, code = CGX_MPI_SUCCESS;
-
-    pthread_mutex_lock(&keyval_lock);
-    if (attributes == 0) {
-        code = cgx_mpi()->Comm_create_keyval(on_comm_free, &created);
-        if (code == CGX_MPI_SUCCESS)
-            atomic_store(&keyval, created);
-    }
-    if (code == CGX_MPI_SUCCESS)
-        attributes++;
-    pthread_mutex_unlock(&keyval_lock);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    code = cgx_mpi()->Comm_set_attr(comm, atomic_load(&keyval), state);
-    if (code != CGX_MPI_SUCCESS)
-        forget_attribute();
-    return code;
+    return cgx_attribute_set(comm, state, on_comm_free);
 }
 
 /* Why no call can be compressed whatever the settings, found without communication and alike on all
@@ -186,7 +150,7 @@ static int agree(struct cgx_comm *state, bool large)
     agreement.ready = !large || refuse_by_settings(settings, state) || cgx_tables_make(state);
     code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
     state->agreed = code == CGX_MPI_SUCCESS;
-    state->broken = code != CGX_MPI_SUCCESS;
+    state->broken = code;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
         cgx_tables_clear(state);
@@ -212,7 +176,7 @@ static int agree_on_tables(struct cgx_comm *state)
     struct cgx_answer all;
     int code = cgx_agree_call(state->comm, &mine, &all);
 
-    state->broken = code != CGX_MPI_SUCCESS;
+    state->broken = code;
     if (all.standing == CGX_ABLE) {
         cgx_comm_tell_step(state);
     } else {
@@ -234,18 +198,6 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     made->refusal = refuse_alone(made);
     made->agreed = made->final = made->refusal != CGX_REASON_NONE;
     return made;
-}
-
-static int find_state(cgx_mpi_comm comm, struct cgx_comm **state)
-{
-    int key = atomic_load_explicit(&keyval, memory_order_relaxed);
-    int found = 0, code = CGX_MPI_SUCCESS;
-
-    if (key != NO_KEYVAL)
-        code = cgx_mpi()->Comm_get_attr(comm, key, state, &found);
-    if (!found)
-        *state = NULL;
-    return code;
 }
 
 /* In the first sum on COMM. */
@@ -273,7 +225,7 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
                  enum cgx_reason *first)
 {
     bool large = cgx_tables_serve(count);
-    int code = find_state(comm, state);
+    int code = cgx_attribute_get(comm, state);
 
     *first = CGX_REASON_NONE;
     if (code == CGX_MPI_SUCCESS && !*state)
@@ -296,7 +248,7 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 
     /* A rank that was short of memory may not have the state of a communicator that was only spoken
      * of. */
-    if (find_state(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
+    if (cgx_attribute_get(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
         state->first.sums == 0)
         return NULL;
     return state;
@@ -305,7 +257,7 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
 {
     struct cgx_comm *state;
-    int code = find_state(comm, &state);
+    int code = cgx_attribute_get(comm, &state);
 
     if (code != CGX_MPI_SUCCESS)
         return code;

@@ -161,9 +161,9 @@ static int ask(struct cgx_comm *state, const struct cgx_recurring *recurring,
     }
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == CGX_MPI_SUCCESS && state->own) {
-        if (cgx_connect(state, cgx_offer_backend(offer), &recurring->kind->by_device) !=
-            CGX_MPI_SUCCESS)
-            code = cgx_errors_raise(state->comm, "MPI could not connect the ranks of a node");
+        code = cgx_connect(state, cgx_offer_backend(offer), &recurring->kind->by_device);
+        if (code != CGX_MPI_SUCCESS)
+            cgx_errors_raise_code(state->comm, code, "MPI could not connect the ranks of a node");
         keep_apart(recurring->kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
@@ -240,8 +240,8 @@ static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
     int code = cgx_nodes_discover(state);
 
     if (code != CGX_MPI_SUCCESS) {
-        state->broken = true;
-        return cgx_errors_raise(state->comm, "MPI could not tell the nodes");
+        cgx_own_break(state, code);
+        return cgx_errors_raise_code(state->comm, code, "MPI could not tell the nodes");
     }
     if (!state->nodes && !offer->refusal)
         offer->refusal = CGX_REASON_NODES;
@@ -308,7 +308,7 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
         cgx_offer_ask_op(offer, (unsigned)state->size);
     code = ask(state, recurring, offer, renews ? &wanted : NULL, &all);
     if (code != CGX_MPI_SUCCESS) {
-        cgx_own_break(state);
+        cgx_own_break(state, code);
         return code;
     }
     /* Else it is the call's buffers, which say nothing of its kind. */

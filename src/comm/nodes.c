@@ -50,18 +50,36 @@ static int ranks_per_node(const struct cgx_comm *state)
 
 /* ---- nodes, as MPI says ---- */
 
-/* The lowest rank that shares memory with this one. */
+/* The rank in COMM of the first rank of NODE. */
+static bool find_first(cgx_mpi_comm node, cgx_mpi_comm comm, int *rank)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    const int first = 0;
+    cgx_mpi_group members, all;
+    bool found = false;
+
+    if (mpi->Comm_group(node, &members) != CGX_MPI_SUCCESS)
+        return false;
+    if (mpi->Comm_group(comm, &all) == CGX_MPI_SUCCESS) {
+        found = mpi->Group_translate_ranks(members, 1, &first, all, rank) == CGX_MPI_SUCCESS;
+        mpi->Group_free(&all);
+    }
+    mpi->Group_free(&members);
+    return found;
+}
+
+/* The lowest rank that shares memory with this one. It is not asked for on the communicator of the
+ * node: a rank that could not make that would be waited for. */
 static bool find_lowest(const struct cgx_comm *state, int *lowest)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     cgx_mpi_comm node;
     bool found;
 
-    *lowest = state->rank;
     if (mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
                              &node) != CGX_MPI_SUCCESS)
         return false;
-    found = cgx_mpi_least(node, lowest, 1) == CGX_MPI_SUCCESS;
+    found = find_first(node, state->comm, lowest);
     mpi->Comm_free(&node);
     return found;
 }

@@ -17,8 +17,9 @@
 struct cgx_own {
     struct cgx_own *next;
     cgx_mpi_comm comm;
-    int number; /* the same on all of its ranks, and no other's of any of them */
-    bool broken;
+    int number;                /* the same on all of its ranks, and no other's of any of them */
+    int broken;                /* MPI's code */
+    bool late;                 /* made after MPI_Finalize */
     struct cgx_workspace work; /* of those that joined it */
     unsigned users;            /* communicators */
     int size;                  /* 0: it is not shared, and there are no ... */
@@ -49,6 +50,24 @@ static bool is_threaded(void)
 
     return !cgx_world_exists() || mpi->Query_thread(&level) != CGX_MPI_SUCCESS ||
            level == mpi->THREAD_MULTIPLE;
+}
+
+/* Whether MPI runs on when ranks fail, as Open MPI does with --with-ft ulfm. */
+static bool tolerates_failures(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    const int *on;
+    int found = 0;
+
+    return mpi->Comm_is_revoked && cgx_world_exists() &&
+           mpi->Comm_get_attr(mpi->COMM_WORLD, mpi->FT, &on, &found) == CGX_MPI_SUCCESS && found &&
+           *on;
+}
+
+static void revoke(cgx_mpi_comm comm)
+{
+    if (comm && cgx_mpi()->Comm_revoke)
+        cgx_mpi()->Comm_revoke(comm);
 }
 
 /* One that those of MADE share, or NULL. */
@@ -82,12 +101,12 @@ static void use(struct cgx_comm *state, struct cgx_own *own)
 /* For STATE; NULL if memory is short. */
 static struct cgx_own *create(const struct cgx_comm *state)
 {
-    size_t ranks = is_threaded() ? 0 : (size_t)state->size;
+    size_t ranks = is_threaded() || tolerates_failures() ? 0 : (size_t)state->size;
     struct cgx_own *made = malloc(sizeof *made + ranks * sizeof made->ranks[0]);
 
     if (!made)
         return NULL;
-    *made = (struct cgx_own){.size = (int)ranks};
+    *made = (struct cgx_own){.size = (int)ranks, .late = cgx_world_is_over()};
     if (ranks > 0 && !cgx_world_ranks(state->comm, made->size, made->ranks))
         made->size = 0;
     return made;
@@ -121,11 +140,13 @@ static int make(struct cgx_comm *state, struct cgx_own *made, int number, bool *
     whole = made->comm != NULL;
     code = cgx_mpi_least(state->comm, &whole, 1);
     *had = code == CGX_MPI_SUCCESS && whole;
-    if (!*had) {
-        if (made->comm)
-            cgx_mpi()->Comm_free(&made->comm);
+    /* Other ranks may have got the answer, and wait there for this one. */
+    if (code != CGX_MPI_SUCCESS)
+        revoke(made->comm);
+    else if (!*had && made->comm)
+        cgx_mpi()->Comm_free(&made->comm);
+    if (!*had)
         return code;
-    }
     pthread_mutex_lock(&lock);
     next_number = number + 1 > next_number ? number + 1 : next_number;
     made->next = owns;
@@ -204,7 +225,7 @@ void cgx_own_put(struct cgx_comm *state)
         return;
     pthread_mutex_lock(&lock);
     last = --own->users == 0;
-    frees = last && !own->broken && !state->broken && !cgx_world_finalizing();
+    frees = last && !own->broken && !state->broken && (own->late || !cgx_world_finalizing());
     while (last && *link != own)
         link = &(*link)->next;
     if (last)
@@ -223,14 +244,16 @@ void cgx_own_put(struct cgx_comm *state)
     state->own = NULL;
 }
 
-void cgx_own_break(struct cgx_comm *state)
+void cgx_own_break(struct cgx_comm *state, int code)
 {
-    state->broken = true;
-    if (state->owned)
-        state->owned->broken = true;
+    if (state->broken == CGX_MPI_SUCCESS)
+        state->broken = code;
+    if (state->owned && state->owned->broken == CGX_MPI_SUCCESS)
+        state->owned->broken = code;
+    revoke(state->own);
 }
 
-bool cgx_own_is_broken(const struct cgx_comm *state)
+int cgx_own_broken(const struct cgx_comm *state)
 {
-    return state->broken || (state->owned && state->owned->broken);
+    return state->broken != CGX_MPI_SUCCESS || !state->owned ? state->broken : state->owned->broken;
 }

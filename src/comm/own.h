@@ -3,7 +3,8 @@
 
 /* Private communicators, on which the library's messages go. MPIs have few for a process, of which
  * programs may want most: so communicators of the same processes in the same order have one
- * together, unless a process may have several threads in MPI at once. Then no two calls on them are
+ * together, unless a process may have several threads in MPI at once, or a program may go on when
+ * ranks fail: what it revokes must be one communicator alone. Then no two calls on them are
  * under way at the same time, and all ranks make them in one order, since each waits for all ranks:
  * they follow each other on the private communicator as calls on one communicator do. */
 #ifndef CGX_COMM_OWN_H
@@ -20,10 +21,12 @@ int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had
 /* The communicator of STATE is freed: so is its private one, if no other has it. */
 void cgx_own_put(struct cgx_comm *state);
 
-/* MPI has failed on the communicator of STATE: messages may be under way on its private one. */
-void cgx_own_break(struct cgx_comm *state);
+/* MPI has failed with CODE on the communicator of STATE: messages may be under way on its private
+ * one, which is revoked where the MPI can, so that ranks that wait there do not wait for ever. */
+void cgx_own_break(struct cgx_comm *state, int code);
 
-/* Whether it has failed there, or on a communicator that shares its private one. */
-bool cgx_own_is_broken(const struct cgx_comm *state);
+/* The code with which it has failed there first, or on a communicator that shares its private one;
+ * or MPI_SUCCESS. */
+int cgx_own_broken(const struct cgx_comm *state);
 
 #endif

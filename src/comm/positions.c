@@ -14,6 +14,7 @@
 #include "comm/planned.h"
 #include "comm/residuals.h"
 #include "mpi/config.h"
+#include "mpi/errors.h"
 #include "observe/stats.h"
 #include "policy/adapt.h"
 #include "policy/families.h"
@@ -169,7 +170,7 @@ static int make(struct cgx_comm *state)
 {
     struct cgx_positions *layers = create(state);
     int all = layers != NULL;
-    int code = cgx_mpi_least(state->own, &all, 1);
+    int code = cgx_errors_least(state->comm, &all, 1);
 
     if (layers && code == CGX_MPI_SUCCESS && all) {
         state->positions = layers;
@@ -191,7 +192,7 @@ static int allow(struct cgx_comm *state)
     int code = CGX_MPI_SUCCESS;
 
     if (layers->nseen > 0)
-        code = cgx_mpi_union(state->own, layers->seen, (int)layers->nseen);
+        code = cgx_mpi_union(state->comm, layers->seen, (int)layers->nseen);
     if (code != CGX_MPI_SUCCESS)
         return code;
     for (size_t i = 0; i < layers->count; i++) {
@@ -209,8 +210,9 @@ static int allow(struct cgx_comm *state)
     return code;
 }
 
-/* The plans of all ranks follow the root's choice. */
-static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
+/* The plans of all ranks follow the root's choice, which it passes on by the caller's communicator:
+ * a rank that does not come, since the program has revoked that, is not waited for. */
+static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     struct cgx_adapt *adapt = state->positions->adapt;
@@ -220,11 +222,11 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
         code = allow(state);
     if (code == CGX_MPI_SUCCESS && due == CGX_ADAPT_MEASURED)
         code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
-                           mpi->DOUBLE, mpi->SUM, 0, state->own);
+                           mpi->DOUBLE, mpi->SUM, 0, state->comm);
     if (code == CGX_MPI_SUCCESS && state->rank == 0)
         cgx_adapt_choose(adapt, due);
     if (code == CGX_MPI_SUCCESS)
-        code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), mpi->BYTE, 0, state->own);
+        code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), mpi->BYTE, 0, state->comm);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (cgx_adapt_take(adapt, due))
@@ -232,6 +234,18 @@ static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
                 due == CGX_ADAPT_SCALED ? ": the error grew" : "");
     cgx_stats_plan(state->stats, state->recurrence, adapt, due);
     follow_plans(state->positions);
+    return code;
+}
+
+static int choose(struct cgx_comm *state, enum cgx_adapt_due due)
+{
+    cgx_mpi_errhandler handler;
+    int code = cgx_errors_return(state->comm, &handler);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = choose_quietly(state, due);
+    cgx_errors_restore(state->comm, handler);
     return code;
 }
 
@@ -270,7 +284,7 @@ int cgx_positions_step(struct cgx_comm *state)
     }
     cgx_float_leave(&caller);
     if (code != CGX_MPI_SUCCESS)
-        cgx_own_break(state);
+        cgx_own_break(state, code);
     return code;
 }
 

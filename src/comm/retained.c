@@ -3,6 +3,7 @@
 
 #include "comm/retained.h"
 
+#include "mpi/errors.h"
 #include "util/log.h"
 
 /* Calls after which ranks try again to have the memory. */
@@ -34,7 +35,7 @@ int cgx_retained_agree(struct cgx_comm *state, struct cgx_retained *memory, cons
                        size_t count)
 {
     int all = memory->holding != NULL;
-    int code = cgx_mpi_least(state->own, &all, 1);
+    int code = cgx_errors_least(state->comm, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
         return code;

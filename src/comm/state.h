@@ -68,7 +68,7 @@ struct cgx_comm {
     enum cgx_reason refusal; /* why every call is exact */
     bool agreed;             /* settings and hints have been compared; not yet in the first sums */
     bool final;              /* and need not be again, whatever hints come */
-    bool broken;             /* MPI failed: what was agreed, or is under way on OWN, is lost */
+    int broken; /* MPI's code if it failed: what was agreed, or is under way on OWN, is lost */
     bool hints_refused;
     int rank;
     int size;

@@ -11,15 +11,15 @@
 /* Functions of MPI-3 that are called by their names in the table. */
 /* clang-format off */
 #define CGX_ABI_FUNCTIONS(X)                                                              \
-    X(Initialized) X(Query_thread) X(Get_library_version) X(Allreduce) X(Allgather)       \
-    X(Bcast) X(Reduce) X(Isend) X(Irecv) X(Sendrecv) X(Testsome) X(Get_count) X(Iprobe)   \
-    X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_get_name) X(Comm_split)           \
-    X(Comm_split_type) X(Comm_free) X(Comm_group) X(Group_translate_ranks) X(Group_free)  \
-    X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_set_attr)           \
-    X(Info_get) X(Comm_get_errhandler) X(Comm_set_errhandler) X(Comm_call_errhandler)     \
-    X(Errhandler_free) X(Add_error_code) X(Add_error_string) X(Error_string)              \
-    X(Type_size) X(Type_get_extent) X(Type_get_true_extent) X(Type_get_envelope)          \
-    X(Type_free)
+    X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Allreduce)       \
+    X(Allgather) X(Bcast) X(Reduce) X(Isend) X(Irecv) X(Sendrecv) X(Testsome)             \
+    X(Get_count) X(Iprobe) X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_get_name)  \
+    X(Comm_split) X(Comm_split_type) X(Comm_free) X(Comm_group) X(Group_translate_ranks)  \
+    X(Group_free) X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_get_attr)              \
+    X(Comm_set_attr) X(Info_get) X(Comm_get_errhandler) X(Comm_set_errhandler)            \
+    X(Comm_call_errhandler) X(Errhandler_free) X(Add_error_code) X(Add_error_string)      \
+    X(Error_class) X(Error_string) X(Type_size) X(Type_get_extent) X(Type_get_true_extent)               \
+    X(Type_get_envelope) X(Type_free)
 /* clang-format on */
 
 typedef const char *cgx_abi(struct cgx_mpi *table, void *library);

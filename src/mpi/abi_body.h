@@ -6,6 +6,7 @@
  *
  *     HANDLE             the type of all handles
  *     STATUS_BYTES       of its MPI_Status
+ *     STATUS_ERROR       offset of MPI_ERROR in it
  *     STATUS_IGNORE      as an address
  *
  * and fills the table with translate(), which returns the name of what LIBRARY lacks, or NULL. */
@@ -28,6 +29,7 @@
 /* ---- the same but for words ---- */
 
 CALL(Initialized, (int *flag), (int *), (flag))
+CALL(Finalized, (int *flag), (int *), (flag))
 CALL(Query_thread, (int *level), (int *), (level))
 CALL(Get_library_version, (char *version, int *length), (char *, int *), (version, length))
 CALL(Allreduce,
@@ -95,6 +97,7 @@ CALL(Comm_set_errhandler, (cgx_mpi_comm comm, cgx_mpi_errhandler handler), (HAND
 CALL(Comm_call_errhandler, (cgx_mpi_comm comm, int code), (HANDLE, int), (NATIVE(comm), code))
 CALL(Add_error_code, (int class, int *code), (int, int *), (class, code))
 CALL(Add_error_string, (int code, const char *string), (int, const char *), (code, string))
+CALL(Error_class, (int code, int *class), (int, int *), (code, class))
 CALL(Error_string, (int code, char *string, int *length), (int, char *, int *),
      (code, string, length))
 CALL(Type_size, (cgx_mpi_datatype datatype, int *size), (HANDLE, int *), (NATIVE(datatype), size))
@@ -106,6 +109,9 @@ CALL(Type_get_envelope,
      (cgx_mpi_datatype datatype, int *integers, int *addresses, int *datatypes, int *combiner),
      (HANDLE, int *, int *, int *, int *),
      (NATIVE(datatype), integers, addresses, datatypes, combiner))
+
+CALL(Comm_revoke, (cgx_mpi_comm comm), (HANDLE), (NATIVE(comm)))
+CALL(Comm_is_revoked, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(comm), flag))
 
 /* ---- what sets a handle, and what frees one ---- */
 
@@ -220,6 +226,17 @@ static uintptr_t handle_at(const void *address)
 
 /* ---- the table ---- */
 
+static void translate_ulfm(struct cgx_mpi *table, void *library)
+{
+    native_Comm_revoke = (__typeof__(native_Comm_revoke))dlsym(library, "PMPIX_Comm_revoke");
+    native_Comm_is_revoked =
+        (__typeof__(native_Comm_is_revoked))dlsym(library, "PMPIX_Comm_is_revoked");
+    if (native_Comm_revoke && native_Comm_is_revoked) {
+        table->Comm_revoke = call_Comm_revoke;
+        table->Comm_is_revoked = call_Comm_is_revoked;
+    }
+}
+
 static const char *translate(struct cgx_mpi *table, void *library)
 {
     const char *missing = NULL;
@@ -243,9 +260,11 @@ static const char *translate(struct cgx_mpi *table, void *library)
     table->handle_at = handle_at;
     table->request_bytes = sizeof(HANDLE);
     table->status_bytes = STATUS_BYTES;
+    table->status_error = STATUS_ERROR;
     table->GPU_query_support =
         (__typeof__(table->GPU_query_support))dlsym(library, "MPIX_GPU_query_support");
     table->Query_cuda_support =
         (__typeof__(table->Query_cuda_support))dlsym(library, "MPIX_Query_cuda_support");
+    translate_ulfm(table, library);
     return missing;
 }

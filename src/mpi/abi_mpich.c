@@ -6,6 +6,7 @@
  */
 #define HANDLE int
 #define STATUS_BYTES 20
+#define STATUS_ERROR 16
 #define STATUS_IGNORE ((void *)1)
 #include "mpi/abi_body.h"
 
@@ -74,6 +75,7 @@ const char *cgx_abi_mpich(struct cgx_mpi *table, void *library)
     table->ERR_OTHER = 15;
     table->ERR_INTERN = 16;
     table->ERR_NO_MEM = 34;
+    table->ERR_IN_STATUS = 17;
     table->looks_like_type = looks_like_type;
     table->looks_created = looks_created;
     return missing;

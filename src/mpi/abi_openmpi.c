@@ -107,6 +107,8 @@ const char *cgx_abi_openmpi(struct cgx_mpi *table, void *library)
     set_constants(table);
     table->communicators = 65536;
     table->THREAD_MULTIPLE = 3;
+    table->ERR_IN_STATUS = 18;
+    table->FT = 12;
     table->COMM_TYPE_SHARED = 0;
     table->COMBINER_NAMED = 0;
     table->COMBINER_CONTIGUOUS = 2;

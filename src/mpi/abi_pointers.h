@@ -4,6 +4,7 @@
 /* What Open MPI's ABI and that of the standard have in common: handles are pointers, and most
  * constants are the same. An ABI's file defines STATUS_BYTES and includes it once. */
 #define HANDLE void *
+#define STATUS_ERROR 8
 #define STATUS_IGNORE NULL
 #include "mpi/abi_body.h"
 

@@ -52,6 +52,7 @@ const char *cgx_abi_standard(struct cgx_mpi *table, void *library)
     set_constants(table);
     table->communicators = 2048;
     table->THREAD_MULTIPLE = 4096;
+    table->ERR_IN_STATUS = 19;
     table->COMM_TYPE_SHARED = 221;
     table->COMBINER_NAMED = 101;
     table->COMBINER_CONTIGUOUS = 103;

@@ -58,6 +58,23 @@ int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
 
 int cgx_errors_raise(cgx_mpi_comm comm, const char *why)
 {
+    return cgx_errors_raise_code(comm, cgx_errors_code(CGX_MPI_SUCCESS), "%s", why);
+}
+
+int cgx_errors_code(int code)
+{
     pthread_once(&code_once, add_code);
-    return cgx_errors_raise_code(comm, failure_code, "%s", why);
+    return code == CGX_MPI_SUCCESS ? failure_code : code;
+}
+
+int cgx_errors_least(cgx_mpi_comm comm, int *integers, int count)
+{
+    cgx_mpi_errhandler handler;
+    int code = cgx_errors_return(comm, &handler);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = cgx_mpi_least(comm, integers, count);
+    cgx_errors_restore(comm, handler);
+    return code;
 }

@@ -18,4 +18,10 @@ int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int cgx_errors_raise(cgx_mpi_comm comm, const char *why);
 
+/* CODE, or an error code of our own where that is none. */
+int cgx_errors_code(int code);
+
+/* cgx_mpi_least on a communicator of the caller's, whose handler is not called. */
+int cgx_errors_least(cgx_mpi_comm comm, int *integers, int count);
+
 #endif

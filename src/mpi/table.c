@@ -261,6 +261,17 @@ int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count)
     return mpi->Allreduce(mpi->IN_PLACE, words, count, mpi->INT, mpi->BOR, comm);
 }
 
+int cgx_mpi_error_of(const struct cgx_mpi *mpi, int code, int done, const unsigned char *statuses)
+{
+    int class = CGX_MPI_SUCCESS, error = CGX_MPI_SUCCESS;
+
+    if (mpi->Error_class(code, &class) != CGX_MPI_SUCCESS || class != mpi->ERR_IN_STATUS)
+        return code;
+    for (int i = 0; i < done && error == CGX_MPI_SUCCESS; i++)
+        memcpy(&error, statuses + (size_t)i * mpi->status_bytes + mpi->status_error, sizeof error);
+    return error == CGX_MPI_SUCCESS ? code : error;
+}
+
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code)
 {
     char text[CGX_MPI_ERROR_BYTES] = "";

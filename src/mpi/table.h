@@ -92,9 +92,11 @@ struct cgx_mpi {
     void *IN_PLACE, *BOTTOM;
     int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED, COMBINER_NAMED,
         COMBINER_CONTIGUOUS;
-    int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM;
-    int communicators;                  /* a process can have as many, or more */
+    int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM, ERR_IN_STATUS;
+    int FT;            /* MPI_FT, a key of MPI_COMM_WORLD's, where there is Comm_is_revoked */
+    int communicators; /* a process can have as many, or more */
     size_t request_bytes, status_bytes; /* at most CGX_MPI_REQUEST_MOST, CGX_MPI_STATUS_MOST */
+    size_t status_error;                /* offset of a status's MPI_ERROR */
 
     /* What a handle says by itself: whether it may be that of a datatype, and whether that of an op
      * which the program has made. */
@@ -104,6 +106,7 @@ struct cgx_mpi {
     /* ---- functions ---- */
 
     int (*Initialized)(int *flag);
+    int (*Finalized)(int *flag);
     int (*Query_thread)(int *level);
     int (*Get_library_version)(char *version, int *length);
 
@@ -158,6 +161,7 @@ struct cgx_mpi {
     int (*Errhandler_free)(cgx_mpi_errhandler *handler);
     int (*Add_error_code)(int class, int *code);
     int (*Add_error_string)(int code, const char *string);
+    int (*Error_class)(int code, int *class);
     int (*Error_string)(int code, char *string, int *length);
 
     int (*Type_size)(cgx_mpi_datatype datatype, int *size);
@@ -189,6 +193,10 @@ struct cgx_mpi {
         const void *IN_PLACE, *BOTTOM; /* the addresses that stand for these */
         bool has_addresses_08;         /* buffers of mpi_f08 are addresses, not descriptors */
     } fortran;
+
+    /* Fault tolerance (ULFM): both, or NULL. MPICH's Comm_revoke aborts, and has no other. */
+    int (*Comm_revoke)(cgx_mpi_comm comm);
+    int (*Comm_is_revoked)(cgx_mpi_comm comm, int *flag);
 };
 
 #define CGX_MPI_GPU_CUDA 0 /* MPIX_GPU_SUPPORT_CUDA */
@@ -215,6 +223,10 @@ int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
 
 /* The same with all bits that some rank has, of words of 32. */
 int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count);
+
+/* The code of what failed in a call of Testsome that returned CODE and DONE of the STATUSES: they
+ * may have it alone. */
+int cgx_mpi_error_of(const struct cgx_mpi *mpi, int code, int done, const unsigned char *statuses);
 
 /* Logs the text of CODE behind WHAT, at level error. */
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code);

@@ -39,12 +39,15 @@ static void meet(void)
 
 bool cgx_world_exists(void)
 {
-    int initialized = 0;
+    int initialized = 0, finalized = 0;
 
     cgx_mpi()->Initialized(&initialized);
     if (initialized)
-        pthread_once(&once, meet);
-    return initialized;
+        cgx_mpi()->Finalized(&finalized);
+    if (!initialized || finalized)
+        return false;
+    pthread_once(&once, meet);
+    return true;
 }
 
 int cgx_world_rank(void)
@@ -115,4 +118,9 @@ bool cgx_world_ends(void)
 bool cgx_world_finalizing(void)
 {
     return atomic_load(&finalizing);
+}
+
+bool cgx_world_is_over(void)
+{
+    return atomic_load(&finalizing) && !cgx_world_exists();
 }

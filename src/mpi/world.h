@@ -9,8 +9,9 @@
 
 #include "mpi/table.h"
 
-/* False in a program that so far uses MPI sessions alone: there even touching MPI_COMM_WORLD or
- * MPI_COMM_SELF aborts. The first true answer sets the rank in log lines. */
+/* False in a program that so far uses MPI sessions alone, and after MPI_Finalize: there even
+ * touching MPI_COMM_WORLD or MPI_COMM_SELF aborts. The first true answer sets the rank in log
+ * lines. */
 bool cgx_world_exists(void);
 
 /* This process's rank in it, -1 where there is none. */
@@ -28,8 +29,11 @@ typedef void cgx_world_end(int rank, int size);
 void cgx_world_at_end(cgx_world_end *function);
 bool cgx_world_ends(void);
 
-/* True once MPI_Finalize has begun: from then on only memory may be freed. Never true in a program
- * that uses MPI sessions alone. */
+/* True once MPI_Finalize has begun: from then on only memory may be freed of what was made while
+ * MPI_COMM_WORLD was there. Never true in a program that uses MPI sessions alone. */
 bool cgx_world_finalizing(void);
+
+/* True once MPI_Finalize has freed all of that: what is made now is of a later session. */
+bool cgx_world_is_over(void);
 
 #endif

@@ -14,6 +14,7 @@
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
+#include "mpi/errors.h"
 #include "observe/check_bound.h"
 #include "util/hash.h"
 #include "util/log.h"
@@ -120,7 +121,7 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
         return CGX_MPI_SUCCESS;
     made = create(coll);
     can = all = made != NULL;
-    code = cgx_mpi_least(coll->comm, &all, 1);
+    code = cgx_errors_least(coll->caller, &all, 1);
     if (made && code == CGX_MPI_SUCCESS && all) {
         coll->scales = made->scales;
         *check = made;

@@ -22,6 +22,7 @@
 #include "observe/totals.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
+#include "pmpi/failure.h"
 #include "pmpi/finalize.h"
 #include "pmpi/guard.h"
 #include "util/float_state.h"
@@ -88,11 +89,11 @@ static int redo(const struct cgx_call *call, struct cgx_comm *state,
     return exact(call, state, CGX_REASON_LOOKED_AT, recurring->entry);
 }
 
-/* What the caller gets of a call that was run with OUTCOME. REFUSAL: why this rank could not serve
- * it, if it could not. */
+/* What the caller gets of a call that was run with OUTCOME and MPI's CODE. REFUSAL: why this rank
+ * could not serve it, if it could not. */
 static int conclude(const struct cgx_call *call, struct cgx_comm *state,
                     struct cgx_agreed_call *entry, enum cgx_reason refusal,
-                    enum cgx_outcome outcome)
+                    enum cgx_outcome outcome, int code)
 {
     switch (outcome) {
     case CGX_OUTCOME_DONE:
@@ -110,8 +111,7 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state,
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
-        cgx_own_break(state);
-        return cgx_errors_raise(call->comm, "MPI could not move the data");
+        return cgx_failure(call, state, code, "MPI could not move the data");
     }
     return cgx_mpi()->ERR_INTERN;
 }
@@ -125,8 +125,10 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     enum cgx_outcome outcome;
     int64_t begun, time;
     double seconds;
+    int code;
 
-    if (cgx_check_begin(coll, &check) != CGX_MPI_SUCCESS)
+    coll->code = cgx_check_begin(coll, &check);
+    if (coll->code != CGX_MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
     begun = cgx_stats_clock(state->stats);
     time = cgx_trace_now();
@@ -135,8 +137,11 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     /* Exact sums and their bounds may overflow, or be no numbers: the program may trap these. */
     cgx_float_enter(&caller);
     seconds = cgx_stats_seconds(state->stats, begun);
-    if (cgx_check_end(check, outcome, &checked) != CGX_MPI_SUCCESS)
+    code = cgx_check_end(check, outcome, &checked);
+    if (code != CGX_MPI_SUCCESS) {
+        coll->code = code;
         outcome = CGX_OUTCOME_BROKEN;
+    }
     cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
     cgx_float_leave(&caller);
     if (outcome == CGX_OUTCOME_DONE)
@@ -194,10 +199,12 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
     struct cgx_offer offer = cgx_eligible_offer(call);
     enum cgx_outcome outcome;
+    int code;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->own,
+                            .caller = state->comm,
                             .rank = (unsigned)state->rank,
                             .scratch = &state->work->scratch,
                             .pace = state->pace,
@@ -209,8 +216,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
                             .output = call->recvbuf};
 
     if (!planned) {
-        cgx_own_break(state);
-        return cgx_errors_raise(call->comm, "out of memory");
+        return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     }
     coll.schedule = &planned->schedule;
     cgx_positions_look(state, recurring->position, planned->plan, &call->send, coll.input);
@@ -227,10 +233,9 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, planned->plan->dtype);
-    if (cgx_positions_lend(state, recurring->position, &coll, &error_feedback) != CGX_MPI_SUCCESS) {
-        cgx_own_break(state);
-        return cgx_errors_raise(call->comm, "MPI could not agree on residuals or history");
-    }
+    code = cgx_positions_lend(state, recurring->position, &coll, &error_feedback);
+    if (code != CGX_MPI_SUCCESS)
+        return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     if (recurring->kind->apart > 0)
         recurring->kind->apart--;
     if (state->rank == 0 && !cgx_notice_was_compressed())
@@ -239,7 +244,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     cgx_positions_take_back(state, recurring->position, &coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_CONSENSUS)
         return redo(call, state, recurring, &coll.seen);
-    return conclude(call, state, recurring->entry, offer.refusal, outcome);
+    return conclude(call, state, recurring->entry, offer.refusal, outcome, coll.code);
 }
 
 /* ---- a call ---- */
@@ -360,8 +365,8 @@ int cgx_allreduce(struct cgx_call *call)
     code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, &state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_own_is_broken(state))
-        return cgx_errors_raise(call->comm, "an earlier one on this communicator failed");
+    if (cgx_own_broken(state) != CGX_MPI_SUCCESS)
+        return cgx_failure_again(call, cgx_own_broken(state));
     if (state->refusal)
         return cgx_exact(call, state->refusal);
     if (first)
@@ -372,8 +377,10 @@ int cgx_allreduce(struct cgx_call *call)
     cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);
-    if (occurrence.begins_step && cgx_positions_step(state) != CGX_MPI_SUCCESS)
-        return cgx_errors_raise(call->comm, "MPI could not exchange widths");
+    if (occurrence.begins_step)
+        code = cgx_positions_step(state);
+    if (code != CGX_MPI_SUCCESS)
+        return cgx_errors_raise_code(call->comm, code, "MPI could not exchange widths");
     found = recurring(state, call, &occurrence);
     if (found.reason)
         return leave_exact(call, state, &found, found.reason, NULL);

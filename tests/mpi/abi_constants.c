@@ -68,8 +68,15 @@ static void test_numbers(const struct cgx_mpi *mpi)
     NUMBER(ERR_OTHER);
     NUMBER(ERR_INTERN);
     NUMBER(ERR_NO_MEM);
+    NUMBER(ERR_IN_STATUS);
+#if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5
+    ok(mpi->FT == MPI_FT, "FT is %d", MPI_FT);
+    ok(mpi->Comm_revoke && mpi->Comm_is_revoked, "a communicator can be revoked");
+#endif
     ok(mpi->request_bytes == sizeof(MPI_Request), "a request has %zu bytes", mpi->request_bytes);
     ok(mpi->status_bytes == sizeof(MPI_Status), "a status has %zu bytes", mpi->status_bytes);
+    ok(mpi->status_error == offsetof(MPI_Status, MPI_ERROR), "its error is at %zu",
+       mpi->status_error);
 }
 
 static void test_predicates(const struct cgx_mpi *mpi)

@@ -1,8 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A program that never calls MPI_Init but opens a session: it sums on a communicator of that and
- * ends without MPI_Finalize, which it does not need. */
+/* A program that opens a session, and sums on a communicator of that. Alone it never calls MPI_Init
+ * and ends without MPI_Finalize, which it does not need; "after" both it opens the session when it
+ * has called them; "around" them it opens one before as well, sums between them on MPI_COMM_WORLD,
+ * and ends the first session behind them. */
+
+#include <string.h>
 
 #include "../lib/tap.h"
 #include "lib/bound.h"
@@ -22,28 +26,77 @@ static void report(MPI_Comm comm, bool here, const char *name)
         ok(all, "in a session %s", name);
 }
 
-int main(void)
+static bool are_compressed(MPI_Comm comm)
 {
     struct sum sum = {DATA_GAUSSIAN, ELEMENT_FLOAT32, 3, 30011, SUM_SEPARATE};
     bool good = true;
-    MPI_Session session;
-    MPI_Group group;
-    MPI_Comm comm;
-    int rank;
 
-    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-    MPI_Comm_create_from_group(group, "cgx-test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
-    MPI_Group_free(&group);
     for (int i = 0; i < 5; i++) {
         struct judged judged = bound_judge(&sum, comm);
 
         good = judged.right && judged.compressed && good;
     }
-    report(comm, good, "sums are right and compressed");
-    PMPI_Comm_rank(comm, &rank);
-    MPI_Comm_free(&comm);
-    MPI_Session_finalize(&session);
+    return good;
+}
+
+struct opened {
+    MPI_Session session;
+    MPI_Comm comm;
+};
+
+static struct opened open_session(void)
+{
+    struct opened opened;
+    MPI_Group group;
+
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &opened.session);
+    MPI_Group_from_session_pset(opened.session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "cgx-test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                               &opened.comm);
+    MPI_Group_free(&group);
+    return opened;
+}
+
+static void close_session(struct opened *opened)
+{
+    MPI_Comm_free(&opened->comm);
+    MPI_Session_finalize(&opened->session);
+}
+
+/* Sums on MPI_COMM_WORLD, and then in the session of BEFORE, which is open all the while. */
+static void live_in_world(const struct opened *before)
+{
+    bool good;
+    int rank;
+
+    MPI_Init(NULL, NULL);
+    good = are_compressed(MPI_COMM_WORLD);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Finalize();
+    if (rank == 0)
+        ok(good, "sums on MPI_COMM_WORLD are right and compressed");
+    report(before->comm, are_compressed(before->comm), "behind MPI_Finalize too");
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "alone";
+    struct opened opened;
+    int rank;
+
+    if (strcmp(how, "around") == 0) {
+        opened = open_session();
+        report(opened.comm, are_compressed(opened.comm), "sums are right and compressed");
+        live_in_world(&opened);
+        close_session(&opened);
+    } else if (strcmp(how, "after") == 0) {
+        MPI_Init(NULL, NULL);
+        MPI_Finalize();
+    }
+    opened = open_session();
+    report(opened.comm, are_compressed(opened.comm), "sums are right and compressed");
+    PMPI_Comm_rank(opened.comm, &rank);
+    close_session(&opened);
     return rank == 0 ? done_testing() : 0;
 }
 

@@ -1,0 +1,128 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/attribute.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "mpi/world.h"
+
+#define NO_KEYVAL INT_MIN
+
+/* The key of the attribute. It must not outlive the MPI instance that made it, since a program of
+ * MPI sessions may end one and begin another; and it must not be freed while a thread looks it up,
+ * which Open MPI takes for an error of the program. A key that is made while MPI_COMM_WORLD is
+ * there lasts until MPI_Finalize, and is looked up without the lock. Any other key lives while it
+ * has holders: attributes, and threads that look one up. MPI is never called under the lock, since
+ * it may have a lock of its own while it ends an attribute. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int keyval = NO_KEYVAL;
+static bool is_late;                   /* it was made after MPI_Finalize */
+static atomic_int lasting = NO_KEYVAL; /* the same key, if it lasts */
+static atomic_uint holders;
+
+static bool can_be_used(void)
+{
+    return atomic_load(&holders) > 0 ||
+           (atomic_load(&lasting) != NO_KEYVAL && !cgx_world_finalizing());
+}
+
+/* One holder more of the key, which is made where there is none. */
+static int hold(cgx_mpi_attribute_end *end, int *key)
+{
+    bool lasts = cgx_world_exists(), late = cgx_world_is_over(), held = false;
+    int made = NO_KEYVAL, code = CGX_MPI_SUCCESS;
+
+    while (!held && code == CGX_MPI_SUCCESS) {
+        pthread_mutex_lock(&lock);
+        held = can_be_used() || made != NO_KEYVAL;
+        if (held && !can_be_used()) {
+            keyval = made;
+            is_late = late;
+            atomic_store(&lasting, lasts ? made : NO_KEYVAL);
+            made = NO_KEYVAL;
+        }
+        if (held) {
+            atomic_fetch_add(&holders, 1);
+            *key = keyval;
+        }
+        pthread_mutex_unlock(&lock);
+        if (!held)
+            code = cgx_mpi()->Comm_create_keyval(end, &made);
+    }
+    if (made != NO_KEYVAL)
+        cgx_mpi()->Comm_free_keyval(&made);
+    return code;
+}
+
+void cgx_attribute_end(void)
+{
+    int unused = NO_KEYVAL;
+
+    pthread_mutex_lock(&lock);
+    if (atomic_fetch_sub(&holders, 1) == 1 && atomic_load(&lasting) == NO_KEYVAL &&
+        (is_late || !cgx_world_finalizing()))
+        unused = keyval;
+    pthread_mutex_unlock(&lock);
+    if (unused != NO_KEYVAL)
+        cgx_mpi()->Comm_free_keyval(&unused);
+}
+
+int cgx_attribute_set(cgx_mpi_comm comm, struct cgx_comm *state, cgx_mpi_attribute_end *end)
+{
+    int key = NO_KEYVAL, code = hold(end, &key);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = cgx_mpi()->Comm_set_attr(comm, key, state);
+    if (code != CGX_MPI_SUCCESS)
+        cgx_attribute_end();
+    return code;
+}
+
+/* One holder more, if there is a key; NO_KEYVAL: there is none, so no communicator has the
+ * attribute.
+ */
+static int hold_for_look_up(void)
+{
+    int key = NO_KEYVAL;
+
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&holders) > 0) {
+        atomic_fetch_add(&holders, 1);
+        key = keyval;
+    }
+    pthread_mutex_unlock(&lock);
+    return key;
+}
+
+static int look_up(cgx_mpi_comm comm, int key, struct cgx_comm **state)
+{
+    int found = 0, code = cgx_mpi()->Comm_get_attr(comm, key, state, &found);
+
+    if (!found)
+        *state = NULL;
+    return code;
+}
+
+int cgx_attribute_get(cgx_mpi_comm comm, struct cgx_comm **state)
+{
+    int key, code;
+
+    *state = NULL;
+    /* In this order: what had holders and lasted can still be looked up. */
+    if (atomic_load(&holders) == 0)
+        return CGX_MPI_SUCCESS;
+    key = atomic_load(&lasting);
+    if (key != NO_KEYVAL)
+        return look_up(comm, key, state);
+    key = hold_for_look_up();
+    if (key == NO_KEYVAL)
+        return CGX_MPI_SUCCESS;
+    code = look_up(comm, key, state);
+    cgx_attribute_end();
+    return code;
+}
