@@ -120,13 +120,7 @@ bool cgx_call_due(struct cgx_agreed_call *call)
 
 void cgx_call_agree(struct cgx_agreed_call *call)
 {
-    if (call->alarm != CGX_CONSENSUS_UNKNOWN && call->strikes == 0) {
-        call->doubted |= 1u << call->alarm;
-        call->doubted_wait = call->next_doubted;
-        call->next_doubted = at_most(2 * call->next_doubted, MOST_DOUBTED);
-    }
     call->state = CGX_CALL_COMPRESSED;
-    call->alarm = CGX_CONSENSUS_UNKNOWN;
     call->wait = 0;
     call->clear = call->strikes = 0;
     forget_sums(call);
@@ -136,7 +130,6 @@ static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state, 
                        uint32_t most)
 {
     call->state = state;
-    call->alarm = CGX_CONSENSUS_UNKNOWN;
     call->wait = *next;
     *next = at_most(2 * *next, most);
     call->clear = call->strikes = 0;
@@ -175,16 +168,27 @@ void cgx_call_judge(struct cgx_agreed_call *call, const struct cgx_verdict *verd
 
 bool cgx_call_is_unseen(const struct cgx_agreed_call *call)
 {
-    return call->state == CGX_CALL_NEW && !call->sampled && call->clear + call->strikes == 0 &&
-           call->alarm == CGX_CONSENSUS_UNKNOWN;
+    return call->state == CGX_CALL_NEW && !call->sampled && call->clear + call->strikes == 0;
 }
 
-void cgx_call_alarm(struct cgx_agreed_call *call, enum cgx_consensus alarm)
+void cgx_call_alarm(struct cgx_agreed_call *call, const struct cgx_verdict *alarm, unsigned strikes)
 {
-    call->state = CGX_CALL_NEW;
-    call->alarm = alarm;
-    call->clear = call->strikes = 0;
-    forget_sums(call);
+    call->alarm = *alarm;
+    call->strikes = (uint8_t)at_most(strikes + 1, STRIKES_ENOUGH);
+}
+
+void cgx_call_confirm(struct cgx_agreed_call *call, const struct cgx_verdict *verdict)
+{
+    if (verdict->consensus == CGX_CONSENSUS_UNKNOWN)
+        return;
+    if (!cgx_verdict_forbids(verdict)) {
+        call->strikes = 0;
+        call->doubted |= 1u << call->alarm.consensus;
+        call->doubted_wait = call->next_doubted;
+        call->next_doubted = at_most(2 * call->next_doubted, MOST_DOUBTED);
+    } else if (call->strikes == STRIKES_ENOUGH) {
+        stay_exact(call, CGX_CALL_HELD, &call->next_held, MOST_HELD);
+    }
 }
 
 void cgx_call_watch(struct cgx_agreed_call *call)

@@ -42,13 +42,13 @@ struct cgx_agreed_call {
     uint32_t next_declined, next_held, next_unknown; /* waits after they do not agree again */
     /* Looks at the data of exact calls, one after the other. */
     uint8_t clear;   /* how many in a row have found nothing against compressing, */
-    uint8_t strikes; /* and how many that the sums are no gradients */
+    uint8_t strikes; /* and how many that the sums are no gradients; of compressed calls, in a row */
     bool sampled; /* this rank has an opinion of the last call, or none where it could not look */
     uint32_t opinion[CGX_OPINION_WORDS];
     uint32_t places; /* which elements are looked at */
     /* Looks within compressed calls. */
     uint32_t watched;         /* how many there were */
-    enum cgx_consensus alarm; /* what the last one to find anything has found; UNKNOWN: nothing */
+    struct cgx_verdict alarm; /* what the last one has found, if anything, and ranks have not judged */
     uint32_t doubted;         /* what they need not look for, a bit for each enum cgx_consensus, ... */
     uint32_t doubted_wait, next_doubted; /* ... for so many calls */
     struct cgx_recent *recent;           /* NULL: none, or there is no memory */
@@ -82,17 +82,22 @@ void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason);
 void cgx_call_puzzle(struct cgx_agreed_call *call);
 
 /* Takes the verdict of a look at an exact call; FAR: it is far from any other. Four looks in a row
- * that find nothing, and the calls are compressed. Two that find something, one where they were held, and they are held: ranks look
- * again after 10, 20, 40, 80, 100, 100, ... calls. Else they look at the next call. */
+ * that find nothing, and the calls are compressed. Two that find something, one where they were
+ * held, and they are held: ranks look again after 10, 20, 40, 80, 100, 100, ... calls. Else they
+ * look at the next call. */
 void cgx_call_judge(struct cgx_agreed_call *call, const struct cgx_verdict *verdict, bool far);
 
 /* Whether nothing is known of the calls' data. */
 bool cgx_call_is_unseen(const struct cgx_agreed_call *call);
 
-/* A look within a compressed call, which was then done exactly, has found ALARM: ranks look at it
- * and the next ones. Where that comes to nothing, looks within calls do not look for the same
- * during 1, 2, 4, ... 64 calls. */
-void cgx_call_alarm(struct cgx_agreed_call *call, enum cgx_consensus alarm);
+/* A look within a compressed call has found ALARM, after STRIKES such calls in a row; the call was
+ * then done exactly. */
+void cgx_call_alarm(struct cgx_agreed_call *call, const struct cgx_verdict *alarm,
+                    unsigned strikes);
+
+/* Takes the verdict of the look at that exact call: two in a row hold the calls. If it does not
+ * confirm the alarm, looks within calls do not look for the same during 1, 2, 4, ... 64 calls. */
+void cgx_call_confirm(struct cgx_agreed_call *call, const struct cgx_verdict *verdict);
 
 /* Counts a look within a compressed call. */
 void cgx_call_watch(struct cgx_agreed_call *call);

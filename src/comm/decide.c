@@ -54,11 +54,8 @@ bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recur
 
 bool cgx_decide_looks(const struct cgx_recurring *recurring)
 {
-    const struct cgx_agreed_call *entry = recurring->entry;
-    bool was_alarmed = entry->alarm != CGX_CONSENSUS_UNKNOWN || entry->state == CGX_CALL_HELD;
-
     return cgx_config()->consensus > 0 && recurring->override.consensus != CGX_SAID_OFF &&
-           (cgx_config()->warmup > 0 || was_alarmed);
+           (cgx_config()->warmup > 0 || recurring->entry->state == CGX_CALL_HELD);
 }
 
 /* ---- what this rank has ---- */
@@ -207,29 +204,44 @@ static void say_held(const struct cgx_comm *state, const struct cgx_recurring *r
     cgx_notice_held(&noticed, verdict);
 }
 
-/* Ranks looked at the last call, which was exact, and maybe at those before. */
+/* What follows for an entry whose calls are not compressed; FAR as in cgx_call_judge. */
+static void judge_exact(struct cgx_comm *state, const struct cgx_recurring *recurring,
+                        const struct cgx_verdict *verdict, bool far)
+{
+    struct cgx_agreed_call *entry = recurring->entry;
+
+    if (verdict->consensus == CGX_CONSENSUS_UNKNOWN) {
+        cgx_call_puzzle(entry);
+        return;
+    }
+    cgx_call_judge(entry, verdict, far);
+    recurring->kind->trusted |= entry->state == CGX_CALL_COMPRESSED;
+    if (entry->state == CGX_CALL_NEW && entry->strikes == 0 && cgx_decide_trusts(state, recurring))
+        cgx_call_agree(entry);
+}
+
+/* Ranks looked at the last call, which was exact, and maybe at those before, or done again exactly.
+ * Of the exact call alone nobody knows how much it has changed. */
 static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
                   const struct cgx_answer *all)
 {
     struct cgx_agreed_call *entry = recurring->entry;
     double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     struct cgx_verdict verdict = cgx_consensus_judge(all->opinion, threshold);
-    bool was_held = entry->state == CGX_CALL_HELD;
+    enum cgx_call_state before = entry->state;
 
     entry->sampled = false;
-    if (verdict.consensus == CGX_CONSENSUS_UNKNOWN) {
-        cgx_call_puzzle(entry);
-        return;
+    if (before != CGX_CALL_COMPRESSED) {
+        judge_exact(state, recurring, &verdict, verdict.distance >= 2 * threshold);
+    } else {
+        if (entry->alarm.consensus == CGX_CONSENSUS_STILL)
+            verdict = entry->alarm;
+        cgx_call_confirm(entry, &verdict);
     }
-    cgx_call_judge(entry, &verdict, verdict.distance >= 2 * threshold);
-    recurring->kind->trusted |= entry->state == CGX_CALL_COMPRESSED;
-    if (entry->state == CGX_CALL_NEW && entry->strikes == 0 &&
-        entry->alarm == CGX_CONSENSUS_UNKNOWN && cgx_decide_trusts(state, recurring))
-        cgx_call_agree(entry);
     if (entry->state != CGX_CALL_HELD || entry->wait == 0)
         return;
     cgx_stats_held(state->stats);
-    if (!was_held)
+    if (before != CGX_CALL_HELD)
         say_held(state, recurring, &verdict);
 }
 

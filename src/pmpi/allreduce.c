@@ -65,11 +65,12 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
     int code;
 
     if (entry) {
-        code = cgx_guard_exact(call, reason,
-                               &(struct cgx_guard){(unsigned)state->rank, (unsigned)state->size,
-                                                   entry->places,
-                                                   cgx_call_recent(entry, CGX_RECENT_EXACT)},
-                               entry->opinion);
+        const struct cgx_guard guard = {
+            (unsigned)state->rank, (unsigned)state->size, entry->places,
+            /* The sums before one that is done again were compressed. */
+            entry->state == CGX_CALL_COMPRESSED ? NULL : cgx_call_recent(entry, CGX_RECENT_EXACT)};
+
+        code = cgx_guard_exact(call, reason, &guard, entry->opinion);
         entry->sampled = true;
     } else {
         code = cgx_exact(call, reason);
@@ -81,12 +82,13 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
 
 /* ---- compressed ---- */
 
-/* A call that must not be compressed, as was seen in it. */
+/* A call that must not be compressed, as was seen in it, after STRIKES of which the same is true. */
 static int redo(const struct cgx_call *call, struct cgx_comm *state,
-                const struct cgx_recurring *recurring, const struct cgx_verdict *seen)
+                const struct cgx_recurring *recurring, const struct cgx_verdict *seen,
+                unsigned strikes)
 {
-    cgx_call_alarm(recurring->entry, seen->consensus);
-    return exact(call, state, CGX_REASON_LOOKED_AT, recurring->entry);
+    cgx_call_alarm(recurring->entry, seen, strikes);
+    return exact(call, state, CGX_REASON_HELD, recurring->entry);
 }
 
 /* What the caller gets of a call that was run with OUTCOME and MPI's CODE. REFUSAL: why this rank
@@ -198,6 +200,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
 {
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
     struct cgx_offer offer = cgx_eligible_offer(call);
+    unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
     int code;
     struct cgx_feedback feedback;
@@ -215,9 +218,8 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
                             .input = cgx_call_input(call),
                             .output = call->recvbuf};
 
-    if (!planned) {
+    if (!planned)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
-    }
     coll.schedule = &planned->schedule;
     cgx_positions_look(state, recurring->position, planned->plan, &call->send, coll.input);
     if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &feedback))
@@ -236,6 +238,8 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     code = cgx_positions_lend(state, recurring->position, &coll, &error_feedback);
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
+    /* A rank that has no result must hold the same as others, which have one. */
+    recurring->entry->strikes = 0;
     if (recurring->kind->apart > 0)
         recurring->kind->apart--;
     if (state->rank == 0 && !cgx_notice_was_compressed())
@@ -243,7 +247,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     outcome = run(state, &coll, stats_key(recurring));
     cgx_positions_take_back(state, recurring->position, &coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_CONSENSUS)
-        return redo(call, state, recurring, &coll.seen);
+        return redo(call, state, recurring, &coll.seen, strikes);
     return conclude(call, state, recurring->entry, offer.refusal, outcome, coll.code);
 }
 

@@ -4,6 +4,8 @@
 /* The table of what ranks have agreed, and what becomes of its entries. */
 #include "comm/agreed_calls.h"
 
+#include <math.h>
+
 #include "lib/tap.h"
 
 static struct cgx_call_key unplaced(uint64_t call)
@@ -190,35 +192,42 @@ static void test_turns(void)
     cgx_agreed_calls_free(table);
 }
 
+/* Compressed calls, until a look within them looks for what the last alarm was of. */
+static unsigned doubts(struct cgx_agreed_call *call)
+{
+    unsigned calls = 0;
+
+    for (; call->doubted != 0 && calls < 100; calls++)
+        cgx_call_watch(call);
+    return calls - 1;
+}
+
 static void test_alarms(void)
 {
     static const unsigned ignored[] = {1, 2, 4, 8, 16, 32, 64, 64};
+    static const struct cgx_verdict unknown = {CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     struct cgx_agreed_calls *table = cgx_agreed_calls_create();
     struct cgx_agreed_call *call = find(table, 42);
     bool right = true;
 
     cgx_call_agree(call);
     for (int i = 0; i < 8; i++) {
-        unsigned calls = 0;
-
-        cgx_call_alarm(call, CGX_CONSENSUS_STILL);
-        right = right && call->state == CGX_CALL_NEW && !cgx_call_is_unseen(call) &&
-                clears_for(call) == 4;
-        while (call->doubted == 1u << CGX_CONSENSUS_STILL && calls < 100) {
-            cgx_call_watch(call);
-            calls++;
-        }
-        right = right && calls == ignored[i] + 1;
+        cgx_call_alarm(call, &weights, 0);
+        cgx_call_confirm(call, &nothing);
+        right = right && call->doubted == 1u << CGX_CONSENSUS_CLOSE && doubts(call) == ignored[i];
     }
-    ok(right, "an alarm that looks do not confirm is not given again during 1, 2, ... 64 calls");
-    cgx_call_alarm(call, CGX_CONSENSUS_CLOSE);
-    strike(call);
-    clears_for(call);
+    ok(right, "an alarm that is not confirmed is not given again during 1, 2, ... 64 calls");
+    cgx_call_alarm(call, &weights, 0);
+    cgx_call_confirm(call, &weights);
+    ok(call->state == CGX_CALL_COMPRESSED && call->doubted == 0 && call->strikes == 1,
+       "one compressed call that was a consensus may be a stray");
+    cgx_call_alarm(call, &weights, call->strikes);
+    cgx_call_confirm(call, &unknown);
     ok(call->state == CGX_CALL_COMPRESSED && call->doubted == 0,
-       "one that was confirmed once may be");
-    cgx_call_alarm(call, CGX_CONSENSUS_CLOSE);
-    hold(call);
-    ok(call->state == CGX_CALL_HELD, "and twice holds the calls");
+       "what cannot be looked at is not doubted");
+    cgx_call_alarm(call, &weights, 1);
+    cgx_call_confirm(call, &weights);
+    ok(call->state == CGX_CALL_HELD && call->wait == 10, "two in a row hold the calls");
     cgx_agreed_calls_free(table);
 }
 
@@ -232,7 +241,7 @@ static void test_sums(void)
        "the memory of the last sums is kept");
     recent = cgx_call_recent(call, 128);
     ok(recent && recent->most == 128 && recent->count == 0, "or got anew in another size");
-    cgx_call_alarm(call, CGX_CONSENSUS_CLOSE);
+    hold(call);
     ok(!call->recent, "what is looked at next has no sums before it");
     cgx_call_recent(call, 64);
     cgx_agreed_calls_clear(table);
