@@ -37,9 +37,14 @@ static void plain(const struct work *work)
     PMPI_Allreduce(work->in, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* Sums that hardly change are no gradients to the library: in each call other elements are summed. */
+enum { SHIFTS = 5, SHIFT = 16 };
+static size_t shift; /* of the last compressed call; elements */
+
 static void compressed(const struct work *work)
 {
-    MPI_Allreduce(work->in, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    shift = (shift + SHIFT) % (SHIFTS * SHIFT);
+    MPI_Allreduce(work->in + shift, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void exchange(const struct work *work)
@@ -130,12 +135,14 @@ static double bound_of(const struct run *run, const struct method *method)
 
 bool work_check(const struct work *work, const struct method *method, double *error, double *bound)
 {
+    size_t first = method->sum == COMPRESSED_SUM ? shift : 0;
+
     *error = 0;
     for (size_t i = 0; i < work->count; i++) {
         double sum = 0;
 
         for (int rank = 0; rank < work->run->ranks; rank++)
-            sum += (double)value(rank, i);
+            sum += (double)value(rank, first + i);
         /* What is no number stays. */
         if (!(fabs(sum - (double)work->out[i]) <= *error))
             *error = fabs(sum - (double)work->out[i]);
@@ -152,12 +159,12 @@ void work_create(struct work *work, const struct run *run, size_t bytes)
 
     work->run = run;
     work->count = bytes / sizeof(float);
-    work->in = must(malloc(bytes));
+    work->in = must(malloc(bytes + (size_t)SHIFTS * SHIFT * sizeof(float)));
     work->out = must(calloc(1, bytes));
     work->half_in = must(malloc(bytes));
     work->half_out = must(calloc(1, bytes));
     work->chunks = must(calloc(ranks, sizeof *work->chunks));
-    for (size_t i = 0; i < work->count; i++)
+    for (size_t i = 0; i < work->count + (size_t)SHIFTS * SHIFT; i++)
         work->in[i] = value(run->rank, i);
     half_from_floats(work->half_in, work->in, work->count);
     /* Messages have headers of 16 bytes. */
