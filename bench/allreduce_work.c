@@ -37,14 +37,16 @@ static void plain(const struct work *work)
     PMPI_Allreduce(work->in, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* Sums that hardly change are no gradients to the library: in each call other elements are summed. */
+/* Sums that hardly change are no gradients to the library: in each call other elements are summed.
+ */
 enum { SHIFTS = 5, SHIFT = 16 };
 static size_t shift; /* of the last compressed call; elements */
 
 static void compressed(const struct work *work)
 {
     shift = (shift + SHIFT) % (SHIFTS * SHIFT);
-    MPI_Allreduce(work->in + shift, work->out, (int)work->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(work->in + shift, work->out, (int)work->count, MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
 }
 
 static void exchange(const struct work *work)

@@ -34,7 +34,7 @@ unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_famili
 	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values tests/unit/shared_hostile \
 	tests/unit/schedule tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
 	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
-	tests/unit/tables tests/unit/topo tests/unit/topo_machine tests/unit/trace tests/unit/watch
+	tests/unit/tables tests/unit/topo tests/unit/topo_machine tests/unit/trace tests/unit/watch tests/unit/watch_limits
 unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
 	tests/unit/exports.test \
 	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
@@ -149,7 +149,9 @@ tests_unit_stages_rotated_SOURCES = tests/unit/stages_rotated.c $(scene_sources)
 tests_unit_stages_sparse_SOURCES = tests/unit/stages_sparse.c $(scene_sources)
 tests_unit_stages_sparse_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_packing_pays,--wrap=cgx_slice_send
 tests_unit_trace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
-tests_unit_watch_SOURCES = tests/unit/watch.c $(scene_sources)
+watch_sources = tests/unit/watch_scene.c tests/unit/watch_scene.h $(scene_sources)
+tests_unit_watch_SOURCES = tests/unit/watch.c $(watch_sources)
+tests_unit_watch_limits_SOURCES = tests/unit/watch_limits.c $(watch_sources)
 tests_unit_allocate_SOURCES = tests/unit/allocate.c tests/unit/allocate_exact.h
 tests_unit_info_link_SOURCES = tests/unit/info_link.c tools/info_link.c tools/info_link.h
 tests_unit_info_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools

@@ -151,8 +151,8 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
     struct cgx_findings findings = {
         .disjoint = all->bringer == CGX_BRINGERS && all->alone >= GATHERED_BUCKETS &&
                     all->alone >= GATHERED_TIMES * all->shared,
-        .one_sign = is_one_sign && (size_t)all->buckets * coll->schedule->plan->bucket_size >=
-                                       SIGNED_ELEMENTS,
+        .one_sign = is_one_sign &&
+                    (size_t)all->buckets * coll->schedule->plan->bucket_size >= SIGNED_ELEMENTS,
         .distance = all->mean > 0 ? all->apart / all->mean : INFINITY,
         .change = cgx_change_of(&all->change),
     };
@@ -163,9 +163,8 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
     findings.one_sign = findings.one_sign && !(ignored & 1u << CGX_CONSENSUS_ONE_SIGN);
     if (ignored & 1u << CGX_CONSENSUS_STILL)
         findings.change = INFINITY;
-    return cgx_consensus_of(&findings, ignored & 1u << CGX_CONSENSUS_CLOSE
-                                           ? 0
-                                           : (double)coll->watching.threshold);
+    return cgx_consensus_of(
+        &findings, ignored & 1u << CGX_CONSENSUS_CLOSE ? 0 : (double)coll->watching.threshold);
 }
 
 struct cgx_verdict cgx_watch_judge(const struct cgx_slice *slice)

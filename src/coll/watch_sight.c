@@ -88,8 +88,8 @@ static struct cgx_watch_samples asked(const struct cgx_slice *slice, const struc
 {
     const unsigned members = cgx_watch_members_of(slice).count;
 
-    return cgx_watch_samples_of(
-        slice, part, cgx_smaller(cgx_larger(MOST_HEADERS / members, 1), MOST_BUCKETS));
+    return cgx_watch_samples_of(slice, part,
+                                cgx_smaller(cgx_larger(MOST_HEADERS / members, 1), MOST_BUCKETS));
 }
 
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
@@ -145,8 +145,9 @@ static void add_signs(const struct cgx_slice *slice, const struct cgx_piece *pie
 
 /* ---- the sum ---- */
 
-/* The squared error of an element of the sum, with steps SCALE: of its own quantisation, and as much
- * again of those of what it was formed from, which are as large where ranks are independent. */
+/* The squared error of an element of the sum, with steps SCALE: of its own quantisation, and as
+ * much again of those of what it was formed from, which are as large where ranks are independent.
+ */
 static double variance_of(const struct cgx_slice *slice, const struct cgx_piece *piece,
                           double nonzero, float scale)
 {

@@ -41,15 +41,17 @@ struct cgx_agreed_call {
     uint32_t wait;          /* calls that stay exact before ranks ask each other again */
     uint32_t next_declined, next_held, next_unknown; /* waits after they do not agree again */
     /* Looks at the data of exact calls, one after the other. */
-    uint8_t clear;   /* how many in a row have found nothing against compressing, */
-    uint8_t strikes; /* and how many that the sums are no gradients; of compressed calls, in a row */
+    uint8_t clear; /* how many in a row have found nothing against compressing, */
+    uint8_t
+        strikes;  /* and how many that the sums are no gradients; of compressed calls, in a row */
     bool sampled; /* this rank has an opinion of the last call, or none where it could not look */
     uint32_t opinion[CGX_OPINION_WORDS];
     uint32_t places; /* which elements are looked at */
     /* Looks within compressed calls. */
-    uint32_t watched;         /* how many there were */
-    struct cgx_verdict alarm; /* what the last one has found, if anything, and ranks have not judged */
-    uint32_t doubted;         /* what they need not look for, a bit for each enum cgx_consensus, ... */
+    uint32_t watched; /* how many there were */
+    struct cgx_verdict
+        alarm;        /* what the last one has found, if anything, and ranks have not judged */
+    uint32_t doubted; /* what they need not look for, a bit for each enum cgx_consensus, ... */
     uint32_t doubted_wait, next_doubted; /* ... for so many calls */
     struct cgx_recent *recent;           /* NULL: none, or there is no memory */
 };
@@ -102,8 +104,8 @@ void cgx_call_confirm(struct cgx_agreed_call *call, const struct cgx_verdict *ve
 /* Counts a look within a compressed call. */
 void cgx_call_watch(struct cgx_agreed_call *call);
 
-/* The memory of the calls' last sums, of up to MOST elements, got anew if it is of another size; NULL
- * if memory is short. */
+/* The memory of the calls' last sums, of up to MOST elements, got anew if it is of another size;
+ * NULL if memory is short. */
 struct cgx_recent *cgx_call_recent(struct cgx_agreed_call *call, size_t most);
 
 #endif

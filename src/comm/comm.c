@@ -230,7 +230,7 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
     *first = CGX_REASON_NONE;
     if (code == CGX_MPI_SUCCESS && !*state)
         code = begin_state(comm, state);
-    if (code != CGX_MPI_SUCCESS || (*state)->broken)
+    if (code != CGX_MPI_SUCCESS || !*state || (*state)->broken)
         return code;
     if (!(*state)->agreed) {
         if (!cgx_tables_take_first(*state, count, type))

@@ -18,8 +18,8 @@ bool cgx_decide_looks(const struct cgx_recurring *recurring);
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring);
 
-/* Whether the call goes as others of its kind do, as long as nothing speaks against it: its position
- * says nothing of it, and it is looked at within the call. */
+/* Whether the call goes as others of its kind do, as long as nothing speaks against it: its
+ * position says nothing of it, and it is looked at within the call. */
 bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recurring);
 
 /* Collective on the caller's communicator: what becomes of the entry. OFFER is this rank's,

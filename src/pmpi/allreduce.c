@@ -82,7 +82,8 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
 
 /* ---- compressed ---- */
 
-/* A call that must not be compressed, as was seen in it, after STRIKES of which the same is true. */
+/* A call that must not be compressed, as was seen in it, after STRIKES of which the same is true.
+ */
 static int redo(const struct cgx_call *call, struct cgx_comm *state,
                 const struct cgx_recurring *recurring, const struct cgx_verdict *seen,
                 unsigned strikes)

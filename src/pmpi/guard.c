@@ -15,8 +15,8 @@
 #include "util/float_state.h"
 #include "util/integers.h"
 
-/* A bucket of each of COUNT groups, whose place in it differs from group to group, so that rows of a
- * matrix do not alias. */
+/* A bucket of each of COUNT groups, whose place in it differs from group to group, so that rows of
+ * a matrix do not alias. */
 struct sample {
     enum cgx_dtype dtype;
     size_t elements; /* of the call */
@@ -166,8 +166,8 @@ int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
     if (can)
         entered = enter(&call->receive);
     taking = cgx_recent_begin(guard->recent, guard->places, sample.count);
-    looked = can && code == CGX_MPI_SUCCESS &&
-             look(&sample, call, guard->ranks, &closeness, &taking);
+    looked =
+        can && code == CGX_MPI_SUCCESS && look(&sample, call, guard->ranks, &closeness, &taking);
     if (looked) {
         change = cgx_recent_end(&taking);
         cgx_opinion(&closeness, cgx_change_of(&change), guard->rank, words);

@@ -168,7 +168,8 @@ static void test_disjoint(void)
         for (unsigned r = 0; r < 4; r++)
             inputs[r][i] = r == 2 ? noise(2, i) : 0;
     }
-    ok(consensus_of(4) == CGX_CONSENSUS_NONE, "what one rank alone has may be an expert's gradient");
+    ok(consensus_of(4) == CGX_CONSENSUS_NONE,
+       "what one rank alone has may be an expert's gradient");
     make(4, 0, 1);
     for (unsigned r = 0; r < 4; r++) {
         for (size_t i = 0; i < ELEMENTS; i++)

@@ -42,13 +42,16 @@ static void test_change(size_t buckets)
     double first = change_of(recent, buckets, 0, 1), second = change_of(recent, buckets, 1, 2);
     double equal = change_of(recent, buckets, 0, 3), other = change_of(recent, buckets, 1, 4);
 
-    ok(isinf(first) && isinf(second), "%zu buckets: of the first two sums nothing is known", buckets);
+    ok(isinf(first) && isinf(second), "%zu buckets: of the first two sums nothing is known",
+       buckets);
     ok(equal == 0, "%zu buckets: a sum as the last but one has not changed", buckets);
-    ok(fabs(other - 0.5) < 0.1, "%zu buckets: one that differs from all has, by %.3f", buckets, other);
+    ok(fabs(other - 0.5) < 0.1, "%zu buckets: one that differs from all has, by %.3f", buckets,
+       other);
     change_of(recent, buckets, 0.1, 5);
     other = change_of(recent, buckets, 1, 6);
     equal = change_of(recent, buckets, 0.1, 7);
-    ok(fabs(equal / 0.01 - 1) < 0.2, "%zu buckets: in turn with others too, by %.3f", buckets, equal);
+    ok(fabs(equal / 0.01 - 1) < 0.2, "%zu buckets: in turn with others too, by %.3f", buckets,
+       equal);
     free(recent);
 }
 

@@ -45,14 +45,14 @@ struct scene {
     enum cgx_rounding rounding;
     size_t count;
     bool skip_incomplete, in_place;
-    bool adaptive;               /* segments of different widths, beginning with BITS */
-    bool watched;                /* owners say how far ranks are apart */
-    float consensus;             /* the distance below which the call is not compressed */
+    bool adaptive;   /* segments of different widths, beginning with BITS */
+    bool watched;    /* owners say how far ranks are apart */
+    float consensus; /* the distance below which the call is not compressed */
     struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
-    uint32_t ignored;            /* of what is looked for */
-    size_t staging;              /* bytes; 0: all in one slice */
-    size_t fragment;             /* bytes */
-    int declined, unrecoverable; /* the rank that is; -1: none */
+    uint32_t ignored;                            /* of what is looked for */
+    size_t staging;                              /* bytes; 0: all in one slice */
+    size_t fragment;                             /* bytes */
+    int declined, unrecoverable;                 /* the rank that is; -1: none */
     struct scene_fault fault;
 
     /* What comes of it. */
