@@ -83,10 +83,12 @@ unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *p
 {
     enum cgx_phase phase = is_inside_node(slice) ? CGX_PHASE_SCATTER_INSIDE : CGX_PHASE_SCATTER_ROW;
     const struct cgx_stage *stage = watched_stage(slice);
-    unsigned owner = (unsigned)(part - slice->parts) % stage->size;
+    unsigned owner;
 
-    if (!is_ring(slice) || !(last || slice->phase == phase))
+    /* A rank that has no part in the stage forms no sum there. */
+    if (!is_ring(slice) || !(last || slice->phase == phase) || stage->size == 0)
         return 0;
+    owner = (unsigned)(part - slice->parts) % stage->size;
     return (stage->self + stage->size - owner - 1) % stage->size;
 }
 
