@@ -152,6 +152,7 @@ static int agree(struct cgx_comm *state, bool large)
     state->agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
     state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
+    state->first.missed |= state->refusal != CGX_REASON_NONE;
     if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
         cgx_tables_clear(state);
     state->hints_agreed = agreement.hints;

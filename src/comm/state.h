@@ -55,6 +55,7 @@ struct cgx_first {
     unsigned sums;                                /* so far, of at least 1024 elements */
     uint64_t keys[CGX_FIRST_SUMS];                /* cgx_recurrence_key */
     struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
+    bool missed; /* sums after them, since every call was exact: they tell nothing of the next */
 };
 
 #define CGX_KIND_FIRST_WAIT 4

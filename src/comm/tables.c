@@ -33,6 +33,8 @@ static void catch_up(struct cgx_comm *state)
 {
     const struct cgx_first *first = &state->first;
 
+    if (first->missed)
+        return;
     for (unsigned i = 0; i < first->sums; i++) {
         tell_smalls(state->recurrence, &first->before[i]);
         cgx_recurrence_next(state->recurrence, cgx_recurrence_count(first->keys[i]),
