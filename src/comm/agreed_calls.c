@@ -20,6 +20,7 @@
 struct cgx_agreed_calls {
     struct cgx_lru lru; /* of calls without a position */
     struct cgx_agreed_call entries[CGX_LRU_PLACES];
+    size_t places; /* positions that were ever looked up end before this one */
     struct cgx_agreed_call placed[CGX_STEP_LONGEST]; /* by position */
 };
 
@@ -28,31 +29,32 @@ struct cgx_agreed_calls *cgx_agreed_calls_create(void)
     return cgx_sparse_map(sizeof(struct cgx_agreed_calls));
 }
 
-void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
-{
-    for (size_t i = 0; table && i < CGX_LRU_PLACES; i++)
-        free(table->entries[i].recent);
-    for (size_t i = 0; table && i < CGX_STEP_LONGEST; i++)
-        free(table->placed[i].recent);
-    cgx_sparse_unmap(table, sizeof *table);
-}
-
-void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)
-{
-    memset(&table->lru, 0, sizeof table->lru);
-    /* What was never touched need not be now: most tables are nearly empty. */
-    for (size_t i = 0; i < CGX_STEP_LONGEST; i++) {
-        if (table->placed[i].used)
-            table->placed[i].used = false;
-    }
-}
-
 /* What is looked at next does not follow what was looked at last. */
 static void forget_sums(struct cgx_agreed_call *call)
 {
     call->places++;
     free(call->recent);
     call->recent = NULL;
+}
+
+void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
+{
+    for (size_t i = 0; table && i < table->lru.used; i++)
+        free(table->entries[i].recent);
+    for (size_t i = 0; table && i < table->places; i++)
+        free(table->placed[i].recent);
+    cgx_sparse_unmap(table, sizeof *table);
+}
+
+void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)
+{
+    for (size_t i = 0; i < table->lru.used; i++)
+        forget_sums(&table->entries[i]);
+    memset(&table->lru, 0, sizeof table->lru);
+    for (size_t i = 0; i < table->places; i++) {
+        table->placed[i].used = false;
+        forget_sums(&table->placed[i]);
+    }
 }
 
 /* Whether ENTRY, of a position, is that of KEY. */
@@ -75,6 +77,8 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
 
     if (key->position != CGX_POSITION_NONE) {
         entry = &table->placed[key->position];
+        if (table->places <= key->position)
+            table->places = key->position + 1;
         is_new = !is_entry(entry, key);
     } else {
         entry = &table->entries[cgx_lru_find(&table->lru, lru_key(key), &is_new)];

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -17,15 +18,45 @@
 enum { LEAST = 1024, MOST_SUMS = 16 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int first_sums, keyval;
+static int first_sums;
 
 static void begin(void)
 {
     const char *text = getenv("TESTS_FIRST_SUMS");
 
     first_sums = text ? atoi(text) : 0;
-    if (first_sums > 0)
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+}
+
+/* Communicators that have had their first sums have an attribute. A key is of one MPI session, or
+ * of MPI_COMM_WORLD's time: where no attribute is left the next one gets another key. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int keyval;
+static atomic_int attributes;
+
+static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    atomic_fetch_sub(&attributes, 1);
+    return MPI_SUCCESS;
+}
+
+/* Whether COMM is new; it is not from now on. */
+static bool is_new(MPI_Comm comm)
+{
+    void *value;
+    int key, found = 0;
+
+    pthread_mutex_lock(&lock);
+    if (atomic_fetch_add(&attributes, 1) == 0)
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
+    key = keyval;
+    pthread_mutex_unlock(&lock);
+    PMPI_Comm_get_attr(comm, key, &value, &found);
+    if (found)
+        atomic_fetch_sub(&attributes, 1);
+    else
+        PMPI_Comm_set_attr(comm, key, &first_sums);
+    return !found;
 }
 
 static bool is_predefined(MPI_Op op)
@@ -60,16 +91,10 @@ static void prepare(MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm 
 {
     static const float zeros[LEAST + MOST_SUMS];
     float sums[LEAST + MOST_SUMS];
-    void *value;
-    int found = 0;
 
     pthread_once(&once, begin);
-    if (first_sums == 0 || !counts(count, datatype, op, comm))
+    if (first_sums == 0 || !counts(count, datatype, op, comm) || !is_new(comm))
         return;
-    PMPI_Comm_get_attr(comm, keyval, &value, &found);
-    if (found)
-        return;
-    PMPI_Comm_set_attr(comm, keyval, &first_sums);
     for (int i = 0; i < first_sums; i++)
         __real_MPI_Allreduce(zeros, sums, LEAST + i, MPI_FLOAT, MPI_SUM, comm);
 }
