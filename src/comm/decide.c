@@ -339,6 +339,8 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
     else
         cgx_call_agree(entry);
     cgx_float_leave(&caller);
+    if (entry->state == CGX_CALL_COMPRESSED && !renews)
+        cgx_offer_get_backends(state, offer);
     if (entry->state == CGX_CALL_COMPRESSED)
         say_compressed(state, recurring, cgx_offer_backend(offer));
     return CGX_MPI_SUCCESS;
