@@ -14,13 +14,13 @@
 #define MOST_HELD 100
 #define FIRST_DOUBTED 1
 #define MOST_DOUBTED 64
-#define CLEAR_ENOUGH 4 /* two sums can be compared with the last but one */
+#define CLEAR_ENOUGH 4 /* two of them can be compared with sums before the last */
 #define STRIKES_ENOUGH 2
 
 struct cgx_agreed_calls {
     struct cgx_lru lru; /* of calls without a position */
     struct cgx_agreed_call entries[CGX_LRU_PLACES];
-    size_t places; /* positions that were ever looked up end before this one */
+    size_t placed_end; /* behind the last position that was ever looked up */
     struct cgx_agreed_call placed[CGX_STEP_LONGEST]; /* by position */
 };
 
@@ -41,7 +41,7 @@ void cgx_agreed_calls_free(struct cgx_agreed_calls *table)
 {
     for (size_t i = 0; table && i < table->lru.used; i++)
         free(table->entries[i].recent);
-    for (size_t i = 0; table && i < table->places; i++)
+    for (size_t i = 0; table && i < table->placed_end; i++)
         free(table->placed[i].recent);
     cgx_sparse_unmap(table, sizeof *table);
 }
@@ -51,7 +51,7 @@ void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)
     for (size_t i = 0; i < table->lru.used; i++)
         forget_sums(&table->entries[i]);
     memset(&table->lru, 0, sizeof table->lru);
-    for (size_t i = 0; i < table->places; i++) {
+    for (size_t i = 0; i < table->placed_end; i++) {
         table->placed[i].used = false;
         forget_sums(&table->placed[i]);
     }
@@ -77,8 +77,8 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
 
     if (key->position != CGX_POSITION_NONE) {
         entry = &table->placed[key->position];
-        if (table->places <= key->position)
-            table->places = key->position + 1;
+        if (table->placed_end <= key->position)
+            table->placed_end = key->position + 1;
         is_new = !is_entry(entry, key);
     } else {
         entry = &table->entries[cgx_lru_find(&table->lru, lru_key(key), &is_new)];

@@ -4,8 +4,8 @@
 #include "policy/consensus.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "codec/quant.h"
 #include "codec/squares.h"
 
 /* Of those that brought something, the first rank and, from NO_RANK, the last. All words are below
@@ -53,19 +53,12 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
 /* Floats that are not negative are ordered as their bits are. */
 static uint32_t word_of(double value)
 {
-    float narrow = (float)value;
-    uint32_t word;
-
-    memcpy(&word, &narrow, sizeof word);
-    return word;
+    return cgx_float_bits((float)value);
 }
 
 static double value_of(uint32_t word)
 {
-    float value;
-
-    memcpy(&value, &word, sizeof value);
-    return (double)value;
+    return (double)cgx_bits_float(word);
 }
 
 void cgx_opinion(const struct cgx_closeness *closeness, double change, unsigned rank,

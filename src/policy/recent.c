@@ -4,26 +4,19 @@
 #include "policy/recent.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "codec/quant.h"
 #include "util/integers.h"
 
 /* A bfloat16 has precision enough: 2^-16 of the square at the most is lost. */
 static uint16_t narrow(float value)
 {
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)(bits >> 16);
+    return (uint16_t)(cgx_float_bits(value) >> 16);
 }
 
 static double widen(uint16_t kept)
 {
-    uint32_t bits = (uint32_t)kept << 16;
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
+    return (double)cgx_bits_float((uint32_t)kept << 16);
 }
 
 struct cgx_recent *cgx_recent_create(size_t most)
