@@ -32,7 +32,7 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 
 /* ---- what is seen of a sum of FROM, which PART lies in ---- */
 
-/* Sets apart and mean of SIGHT. */
+/* Sets apart and mean of SIGHT (watch_distance.c). */
 void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight);
 

@@ -279,8 +279,9 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state,
                                 recurring->position};
 }
 
+/* OFFER has its backends, which say how payloads go, only if they were got for this call. */
 static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *recurring,
-                           const struct cgx_backend *device)
+                           struct cgx_offer *offer)
 {
     static const char *const ways[] = {[CGX_PULL_NONE] = "",
                                        [CGX_PULL_HOST] = ", copied by the devices",
@@ -288,13 +289,16 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
     const struct cgx_planned *planned = cgx_planned_find(state, recurring);
     char rows[32] = "";
 
-    if (planned && planned->schedule.grid.rows > 1)
+    if (!planned || cgx_log_level() < CGX_LOG_DEBUG)
+        return;
+    if (!cgx_offer_backend(offer))
+        cgx_offer_get_backends(state, offer);
+    if (planned->schedule.grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", planned->schedule.grid.rows);
-    if (planned)
-        cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
-                (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
-                planned->schedule.slices, planned->schedule.slices == 1 ? "" : "s",
-                ways[cgx_connect_pull(recurring->kind, device)], rows);
+    cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
+            (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
+            planned->schedule.slices, planned->schedule.slices == 1 ? "" : "s",
+            ways[cgx_connect_pull(recurring->kind, cgx_offer_backend(offer))], rows);
 }
 
 int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
@@ -339,9 +343,7 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
     else
         cgx_call_agree(entry);
     cgx_float_leave(&caller);
-    if (entry->state == CGX_CALL_COMPRESSED && !renews)
-        cgx_offer_get_backends(state, offer);
     if (entry->state == CGX_CALL_COMPRESSED)
-        say_compressed(state, recurring, cgx_offer_backend(offer));
+        say_compressed(state, recurring, offer);
     return CGX_MPI_SUCCESS;
 }

@@ -203,9 +203,9 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     struct cgx_offer offer = cgx_eligible_offer(call);
     unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
-    int code;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
+    int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->own,
                             .caller = state->comm,
