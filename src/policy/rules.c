@@ -12,7 +12,7 @@
 
 struct cgx_rules {
     size_t nrules;
-    struct cgx_rule *rules;
+    struct cgx_rule rules[];
 };
 
 /* ---- warnings ---- */
@@ -57,9 +57,8 @@ static void warn_of(const struct cgx_rules *rules, const struct cgx_rule *rule,
     char message[160];
 
     warn_of_layers(rule, warn, context);
-    for (size_t i = 0; i < rules->nrules && (calls || step); i++) {
-        const struct cgx_rule *earlier = &rules->rules[i];
-
+    for (const struct cgx_rule *earlier = rules->rules; earlier < rule && (calls || step);
+         earlier++) {
         if (calls && earlier->of_calls && covers(earlier, rule)) {
             snprintf(message, sizeof message,
                      "the rule is never reached%s: the one of line %u is "
@@ -80,51 +79,41 @@ static void warn_of(const struct cgx_rules *rules, const struct cgx_rule *rule,
 
 /* ---- rules ---- */
 
-/* Takes over what RULE owns where it returns true. */
-static bool append_rule(struct cgx_rules *rules, const struct cgx_rule *rule)
-{
-    size_t n = rules->nrules;
-
-    if ((n & (n - 1)) == 0) { /* room is doubled at powers of two */
-        struct cgx_rule *larger = realloc(rules->rules, (n == 0 ? 1 : 2 * n) * sizeof *larger);
-
-        if (!larger)
-            return false;
-        rules->rules = larger;
-    }
-    rules->rules[rules->nrules++] = *rule;
-    return true;
-}
-
 static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_warn *warn,
                       void *context)
 {
-    struct cgx_rule rule;
+    struct cgx_rule *rule = &rules->rules[rules->nrules];
 
     cgx_scan_blanks(scan);
     if (cgx_scan_over(scan))
         return true;
-    if (!cgx_rule_read(scan, &rule))
-        goto refused;
+    rules->nrules++; /* whatever comes of it: it is to be cleared */
+    if (!cgx_rule_read(scan, rule))
+        return false;
     if (warn)
-        warn_of(rules, &rule, warn, context);
-    scan->key = NULL;
-    if (!append_rule(rules, &rule)) {
-        cgx_scan_fail(scan, scan->begin, "out of memory");
-        goto refused;
-    }
+        warn_of(rules, rule, warn, context);
     return true;
+}
 
-refused:
-    cgx_rule_clear(&rule);
-    return false;
+/* With room for a rule in each line of TEXT. */
+static struct cgx_rules *make_rules(const char *text, size_t length)
+{
+    struct cgx_rules *rules;
+    size_t lines = 1;
+
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    rules = malloc(sizeof *rules + lines * sizeof rules->rules[0]);
+    if (rules)
+        rules->nrules = 0;
+    return rules;
 }
 
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
                                   void *context, struct cgx_rules_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* that some editors put before UTF-8 */
-    struct cgx_rules *rules = calloc(1, sizeof *rules);
+    struct cgx_rules *rules = make_rules(text, length);
     struct cgx_scan scan = {.begin = text, .at = text, .end = text, .error = error};
     size_t first = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 
@@ -156,7 +145,6 @@ void cgx_rules_free(struct cgx_rules *rules)
         return;
     for (size_t i = 0; i < rules->nrules; i++)
         cgx_rule_clear(&rules->rules[i]);
-    free(rules->rules);
     free(rules);
 }
 
