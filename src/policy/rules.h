@@ -68,6 +68,9 @@ struct cgx_rules_error {
 
 struct cgx_rules;
 
+/* Conditions and actions by name, in no order that matters; NULL: there are no more. */
+const char *cgx_rule_word(size_t index);
+
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, which may be
  * NULL, is called for a rule that can never be reached, or whose layers cannot add up to any count
  * that its conditions allow. */
