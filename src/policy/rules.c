@@ -62,28 +62,6 @@ static bool read_range(struct cgx_scan *scan, uint64_t limit, struct range *rang
     return true;
 }
 
-static bool read_count(struct cgx_scan *scan, struct rule *rule)
-{
-    return read_range(scan, UINT64_MAX, &rule->count);
-}
-
-/* The largest number stands for a position that is not known. */
-static bool read_position(struct cgx_scan *scan, struct rule *rule)
-{
-    return read_range(scan, UINT64_MAX - 1, &rule->position);
-}
-
-static bool read_type(struct cgx_scan *scan, struct rule *rule)
-{
-    uint64_t index;
-
-    /* as in enum cgx_dtype */
-    if (!cgx_scan_choice(scan, "float32, float16, bfloat16", &index))
-        return false;
-    rule->dtype = (int)index;
-    return true;
-}
-
 static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
 {
     bool quoted = scan->at < scan->end && *scan->at == '"';
@@ -105,91 +83,93 @@ static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
     return rule->communicator || cgx_scan_fail(scan, at, "out of memory");
 }
 
-static bool read_exact(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    (void)scan;
-    actions->bits = (struct cgx_widths){CGX_BITS_EXACT, CGX_BITS_EXACT};
-    return true;
-}
-
 /* ---- lines ---- */
 
-enum { COUNT, POSITION, TYPE, COMM, EXACT, BITS, CODEC, LAYERS, RECURS, CONSENSUS, STEP, WORDS };
+/* Conditions, then actions: "exact" is in the place of cgx_enable, which is of hints alone. */
+enum { COUNT, POSITION, TYPE, COMM, EXACT, WORDS = EXACT + CGX_HINTS };
 
 /* Sets of words. */
 #define SET(word) (1u << (word))
-#define OF_CALLS (SET(EXACT) | SET(BITS) | SET(CODEC) | SET(LAYERS) | SET(RECURS) | SET(CONSENSUS))
-
-static const struct word {
-    const char *name;
-    bool (*condition)(struct cgx_scan *scan, struct rule *rule);
-    cgx_scan_action *action; /* NULL: it is a condition */
-} words[WORDS] = {
-    [COUNT] = {"count", .condition = read_count},
-    [POSITION] = {"position", .condition = read_position},
-    [TYPE] = {"type", .condition = read_type},
-    [COMM] = {"comm", .condition = read_communicator},
-    [EXACT] = {"exact", .action = read_exact},
-    [BITS] = {"bits", .action = cgx_scan_bits},
-    [CODEC] = {"codec", .action = cgx_scan_codec},
-    [LAYERS] = {"layers", .action = cgx_scan_layers},
-    [RECURS] = {"recurs", .action = cgx_scan_recurs},
-    [CONSENSUS] = {"consensus", .action = cgx_scan_consensus},
-    [STEP] = {"step", .action = cgx_scan_step},
-};
+#define STEP SET(EXACT + CGX_HINT_STEP)
+#define OF_CALLS (SET(WORDS) - SET(EXACT) - STEP)
 
 const char *cgx_rule_word(size_t index)
 {
-    return index < WORDS ? words[index].name : NULL;
+    static const char *const words[] = {"count", "position", "type", "comm", "exact"};
+
+    if (index <= EXACT)
+        return words[index];
+    return index < WORDS ? cgx_action_keys[index - EXACT].about.name + strlen("cgx_") : NULL;
 }
 
-static const struct word *find_word(const char *name, bool action)
+/* WORDS: there is no such condition, or action. */
+static size_t find_word(const char *name, bool action)
 {
+    size_t end = action ? WORDS : EXACT;
     uint64_t same;
 
-    for (size_t i = 0; i < WORDS; i++)
-        if ((words[i].action != NULL) == action && cgx_parse_choice(name, words[i].name, &same))
-            return &words[i];
-    return NULL;
+    for (size_t i = action ? EXACT : COUNT; i < end; i++)
+        if (cgx_parse_choice(name, cgx_rule_word(i), &same))
+            return i;
+    return WORDS;
 }
 
-static bool more_than_one(unsigned set)
+static bool read_value(struct cgx_scan *scan, size_t word, struct rule *rule)
 {
-    return (set & (set - 1)) != 0;
+    static const struct cgx_key type = {
+        .about = {.values = "float32, float16, bfloat16"}, /* as in enum cgx_dtype */
+        .parse = cgx_value_choice,
+        .offset = offsetof(struct rule, dtype),
+        .size = sizeof rule->dtype};
+
+    switch (word) {
+    case COUNT:
+        return read_range(scan, UINT64_MAX, &rule->count);
+    case POSITION: /* the largest number stands for one that is not known */
+        return read_range(scan, UINT64_MAX - 1, &rule->position);
+    case TYPE:
+        return cgx_scan_value(scan, &type, rule);
+    case COMM:
+        return read_communicator(scan, rule);
+    case EXACT:
+        return cgx_key_read(&cgx_action_keys[CGX_HINT_BITS], "exact", &rule->says);
+    default:
+        return cgx_scan_value(scan, &cgx_action_keys[word - EXACT], &rule->says);
+    }
 }
 
 /* A condition or an action; those before it are in *GIVEN. */
 static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, unsigned *given)
 {
     const char *at = scan->at;
-    const struct word *word;
     char token[CGX_TOKEN_BYTES];
+    size_t word;
 
     scan->key = NULL;
     cgx_scan_token(scan, "=", token);
     word = find_word(token, action);
-    if (!word)
+    if (word == WORDS)
         return cgx_scan_refuse(scan, at,
                                action
                                    ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
                                    : "count=, position=, type=, comm=, then ->");
-    if (*given & SET(word - words))
-        return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", word->name);
-    *given |= SET(word - words);
-    scan->key = word->name;
-    if (word != &words[EXACT]) {
+    if (*given & SET(word))
+        return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", cgx_rule_word(word));
+    *given |= SET(word);
+    scan->key = cgx_rule_word(word);
+    if (word != EXACT) {
         if (scan->at == scan->end || *scan->at != '=')
             return cgx_scan_fail(scan, scan->at, "= and a value have to follow without a blank");
         scan->at++;
     }
-    if (action ? !word->action(scan, &rule->says) : !word->condition(scan, rule))
+    if (!read_value(scan, word, rule))
         return false;
     if (!cgx_scan_ends(scan))
         return cgx_scan_refuse(scan, scan->at, "a blank, and what follows, or the end");
-    if ((*given & SET(EXACT) || rule->says.bits.least == CGX_BITS_EXACT) &&
-        more_than_one(*given & OF_CALLS))
+    if ((*given & SET(EXACT) || rule->says.bits >> 16 == CGX_BITS_EXACT) &&
+        __builtin_popcount(*given & OF_CALLS) > 1)
         return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
-    if (*given & SET(STEP) && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
+    if (*given & STEP && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
         return cgx_scan_fail(scan, at,
                              "refused: a step is of a communicator, whose rule can have no "
                              "condition but comm=");
@@ -204,7 +184,6 @@ static bool read_rule(struct cgx_scan *scan, struct rule *rule)
                           .position = {0, UINT64_MAX},
                           .dtype = EVERY_DTYPE,
                           .line = scan->line};
-
     for (; !cgx_scan_arrow(scan); cgx_scan_blanks(scan))
         if (!read_item(scan, false, rule, &given))
             return false;
@@ -290,7 +269,7 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     cgx_scan_blanks(scan);
     if (cgx_scan_over(scan))
         return true;
-    rules->nrules++; /* whatever comes of it: it is to be cleared */
+    rules->nrules++; /* for what it owns */
     if (!read_rule(scan, rule))
         return false;
     if (warn)
@@ -298,7 +277,7 @@ static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_
     return true;
 }
 
-/* With room for a rule in each line of TEXT. */
+/* With room for a rule in each line. */
 static struct cgx_rules *make_rules(const char *text, size_t length)
 {
     struct cgx_rules *rules;

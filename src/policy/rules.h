@@ -47,6 +47,7 @@ struct cgx_layer_list {
 enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
+/* 1 more than enum cgx_family. */
 enum cgx_said_codec { CGX_CODEC_AS_SET, CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED, CGX_CODEC_AUTO };
 
 /* What is said of a call. All zero: nothing is. */
