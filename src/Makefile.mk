@@ -71,7 +71,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/recurrence.c src/policy/recurrence.h \
-	src/policy/rule.c src/policy/rule.h \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/override_parse.c src/policy/override_parse.h \
 	src/policy/sums.c src/policy/sums.h \

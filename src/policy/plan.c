@@ -116,9 +116,7 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
     enum cgx_family family = settings->codec;
 
     if (codec != CGX_CODEC_AS_SET)
-        family = codec == CGX_CODEC_AUTO      ? CGX_FAMILY_AUTO
-                 : codec == CGX_CODEC_ROTATED ? CGX_FAMILY_ROTATED
-                                              : CGX_FAMILY_MAXMIN;
+        family = (enum cgx_family)(codec - CGX_CODEC_MAXMIN);
     return family == CGX_FAMILY_AUTO && settings->history ? CGX_FAMILY_MAXMIN : family;
 }
 

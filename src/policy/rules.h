@@ -47,6 +47,7 @@ struct cgx_layer_list {
 enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
+/* 1 more than enum cgx_family. */
 enum cgx_said_codec { CGX_CODEC_AS_SET, CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED, CGX_CODEC_AUTO };
 
 /* What is said of a call. All zero: nothing is. */
@@ -67,6 +68,9 @@ struct cgx_rules_error {
 };
 
 struct cgx_rules;
+
+/* Conditions and actions by name, in no order that matters; NULL: there are no more. */
+const char *cgx_rule_word(size_t index);
 
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, which may be
  * NULL, is called for a rule that can never be reached, or whose layers cannot add up to any count

@@ -24,7 +24,7 @@
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
-static const struct cgx_settings_row rows[] = {
+static const struct cgx_key rows[] = {
     /* These come first: the defaults of the others depend on them. */
     {{"CGX_PROFILE", "cgx, bytegrad, exact, torch_cgx", "cgx",
       "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises; "
@@ -143,7 +143,7 @@ const struct cgx_setting *cgx_settings_row(size_t index)
 
 const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
 {
-    const struct cgx_settings_row *row = &rows[index];
+    const struct cgx_key *row = &rows[index];
 
     return row->others[defaults] ? row->others[defaults] : row->about.initial;
 }
@@ -171,27 +171,7 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
     return settings->history ? CGX_DEFAULTS_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
-static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)
-{
-    return *text != '\0' && row->parse(row, text, value);
-}
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
-
-static void store(const struct cgx_settings_row *row, uint64_t value, struct cgx_settings *settings)
-{
-    unsigned char *fields = (unsigned char *)settings;
-    uint32_t kind = (value & CGX_SETTINGS_SIGN) != 0;
-
-    if (row->kind != 0) {
-        memcpy(fields + row->kind, &kind, sizeof kind);
-        value &= ~CGX_SETTINGS_SIGN;
-    }
-    memcpy(fields + row->offset, &value, row->size);
-}
-
-static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settings *settings)
+static uint64_t load(const struct cgx_key *row, const struct cgx_settings *settings)
 {
     const unsigned char *fields = (const unsigned char *)settings;
     uint64_t value = 0;
@@ -204,18 +184,14 @@ static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settin
 }
 
 /* False if TEXT, what the environment says or NULL, is refused. */
-static bool read_row(const struct cgx_settings_row *row, const char *initial, const char *text,
+static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
 {
-    uint64_t value = 0;
-
-    row->parse(row, initial, &value);
-    store(row, value, settings);
+    cgx_key_read(row, initial, settings); /* "" leaves 0 */
     if (!text)
         return true;
-    if (!accepts(row, text, &value))
+    if (!cgx_key_read(row, text, settings))
         return false;
-    store(row, value, settings);
     if (row->path != 0)
         strcpy((char *)settings + row->path, text);
     return true;
@@ -307,7 +283,7 @@ static void print_row(FILE *out, size_t index, char *const environment[],
     const struct cgx_setting *row = &rows[index].about;
     const char *text = environment ? cgx_environment_find(environment, row->name) : NULL;
     char copy[CGX_PRINTABLE_BYTES];
-    uint64_t value;
+    struct cgx_settings tried;
 
     fprintf(out, "%s\n    %s\n", row->name, row->meaning);
     fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
@@ -318,7 +294,7 @@ static void print_row(FILE *out, size_t index, char *const environment[],
     fputc('\n', out);
     if (text)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
-                accepts(&rows[index], text, &value) ? "" : " (refused)");
+                cgx_key_read(&rows[index], text, &tried) ? "" : " (refused)");
     else if (environment)
         fprintf(out, "    now: the default%s%s\n", rows[index].others[defaults] ? " with " : "",
                 rows[index].others[defaults] ? cgx_defaults_name(defaults) : "");

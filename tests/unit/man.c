@@ -25,7 +25,6 @@
 
 #include "../lib/tap.h"
 #include "observe/reason.h"
-#include "policy/rule.h"
 #include "policy/rules.h"
 #include "util/settings.h"
 

@@ -64,7 +64,7 @@ static const struct {
     {"-> recurs=never bits=32", 1, 17, "an exact call can have no other action"},
     {"-> codec=best", 1, 10, "codec: \"best\" refused: allowed: maxmin, rotated, auto"},
     {"-> codec=rotated exact", 1, 18, "an exact call can have no other action"},
-    {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: off, on"},
+    {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: on, off"},
     {"-> consensus=off exact", 1, 18, "an exact call can have no other action"},
     {"-> step=0", 1, 9, "step: \"0\" refused: allowed: 1-4096 calls"},
     {"-> step=4097", 1, 9, "\"4097\" refused: allowed: 1-4096 calls"},
