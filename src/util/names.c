@@ -29,6 +29,13 @@ static const struct retired {
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
 };
 
+/* Values that settings had, up to a colon. */
+static const struct {
+    const char *name, *value, *instead;
+} retired_values[] = {
+    {"CGX_ADAPTIVE_BUDGET", "noise", "CGX_ADAPTIVE_BUDGET=error:X"},
+};
+
 /* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.
  * A has LENGTH characters, both are shorter than NAME_BYTES. */
 static size_t distance(const char *a, size_t length, const char *b)
@@ -113,4 +120,18 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     else
         snprintf(message, size, "%s is not a variable of this library", shown);
     return true;
+}
+
+const char *cgx_names_instead(const char *name, const char *text)
+{
+    size_t length = strcspn(text, ":");
+    char word[NAME_BYTES];
+    uint64_t index;
+
+    snprintf(word, sizeof word, "%.*s", (int)cgx_smaller(length, NAME_BYTES), text);
+    for (size_t i = 0; i < sizeof retired_values / sizeof retired_values[0]; i++)
+        if (strcmp(name, retired_values[i].name) == 0 &&
+            cgx_parse_choice(word, retired_values[i].value, &index))
+            return retired_values[i].instead;
+    return NULL;
 }

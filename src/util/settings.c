@@ -79,10 +79,9 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_ADAPTIVE_BITS", "auto, or MIN:MAX, each 1-8", "auto",
       "widths that it may choose; auto: from one below CGX_COMPRESSION_QUANTIZATION_BITS to 8", 11},
      cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
-    {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0; noise:C, above 0 and up to 1", "error:1.0",
-      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all, or to "
-      "the noise between the ranks", 12},
-     cgx_value_budget, .most = 1, FIELD(adaptive_budget), KIND(adaptive_budget_kind)},
+    {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0", "error:1.0",
+      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all", 12},
+     cgx_value_budget, FIELD(adaptive_budget)},
     {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
       "steps after which the widths are chosen anew", 13},
      cgx_value_integer, 1, 1000000, FIELD(adaptive_period)},
@@ -225,9 +224,11 @@ static void report_refused(const struct cgx_setting *about, const char *text,
                            cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
+    const char *instead = cgx_names_instead(about->name, text);
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact",
-             about->name, cgx_printable(text, copy), about->values);
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact%s%s",
+             about->name, cgx_printable(text, copy), about->values,
+             instead ? "; this value is retired: set " : "", instead ? instead : "");
     report(context, CGX_LOG_ERROR, message);
 }
 

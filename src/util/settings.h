@@ -29,7 +29,6 @@ enum cgx_profile {
     CGX_PROFILE_TORCH_CGX
 };
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
-enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
@@ -66,10 +65,8 @@ struct cgx_settings {
     enum cgx_intra intra_compress;
     uint64_t topology;
     bool adaptive;
-    uint32_t adaptive_bits; /* 0: auto; for cgx_settings_least, _most */
-    /* Squared error allowed, relative to that of bits for all, or to the noise between ranks. */
-    double adaptive_budget;
-    enum cgx_budget adaptive_budget_kind;
+    uint32_t adaptive_bits;   /* 0: auto; for cgx_settings_least, _most */
+    double adaptive_budget;   /* squared error allowed, relative to that of bits for all */
     unsigned adaptive_period; /* steps */
     bool error_feedback;
     bool history;

@@ -22,21 +22,6 @@ static const char *refuse_rounding(struct cgx_settings *settings)
                    "each 2-8; every call is exact";
 }
 
-/* The noise is measured where the inputs of all ranks come together: in a ring that is nowhere. */
-static const char *refuse_budget(struct cgx_settings *settings)
-{
-    bool ring = settings->inner_reduction == CGX_REDUCTION_RING ||
-                settings->cross_reduction == CGX_REDUCTION_RING;
-
-    if (settings->adaptive_budget_kind != CGX_BUDGET_NOISE || !settings->adaptive || !ring)
-        return NULL;
-    settings->adaptive_budget_kind = CGX_BUDGET_ERROR;
-    settings->adaptive_budget = 1;
-    return "CGX_ADAPTIVE_BUDGET=\"noise:...\" refused: allowed with CGX_INNER_REDUCTION_TYPE, "
-           "CGX_CROSS_REDUCTION_TYPE: SRA, for in a ring no rank has the inputs of all; every call "
-           "is exact";
-}
-
 /* History is of max-min quantisation to the nearest, and what it leaves is no error that feedback
  * could use. */
 static const char *refuse_history(struct cgx_settings *settings)
@@ -73,7 +58,6 @@ bool cgx_settings_together(struct cgx_settings *settings,
                            const char *messages[CGX_SETTINGS_TOGETHER])
 {
     messages[0] = refuse_rounding(settings);
-    messages[1] = refuse_budget(settings);
-    messages[2] = refuse_history(settings);
-    return !messages[0] && !messages[1] && !messages[2];
+    messages[1] = refuse_history(settings);
+    return !messages[0] && !messages[1];
 }

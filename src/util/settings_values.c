@@ -77,25 +77,22 @@ bool cgx_value_share(const struct cgx_settings_row *row, const char *text, uint6
     return true;
 }
 
-/* Noise is at most MOST. */
 bool cgx_value_budget(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    char word[sizeof "noise"];
+    char word[sizeof "error"];
     size_t length = strcspn(text, ":");
-    uint64_t kind = CGX_BUDGET_ERROR;
     double number;
 
+    (void)row;
     if (text[length] != '\0') {
         snprintf(word, sizeof word, "%.*s", (int)length, text);
-        if (length >= sizeof word || !cgx_parse_choice(word, "error, noise", &kind))
-            return false; /* the list is as in enum cgx_budget */
+        if (length >= sizeof word || !cgx_parse_choice(word, "error", value))
+            return false;
         text += length + 1;
     }
-    if (!cgx_parse_positive(text, &number) ||
-        (kind == CGX_BUDGET_NOISE && number > (double)row->most))
+    if (!cgx_parse_positive(text, &number))
         return false;
     memcpy(value, &number, sizeof number);
-    *value |= kind == CGX_BUDGET_NOISE ? CGX_SETTINGS_SIGN : 0;
     return true;
 }
 

@@ -22,8 +22,7 @@ cgx_settings_parser cgx_value_choice;    /* a word of the list that the row show
 cgx_settings_parser
     cgx_value_widths;                /* "auto": 0; or MIN:MAX from LEAST to MOST: MIN << 16 | MAX */
 cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
-cgx_settings_parser cgx_value_budget; /* a real number above 0; noise, whose number is at most MOST,
-                                         sets the sign */
+cgx_settings_parser cgx_value_budget;   /* a real number above 0 */
 cgx_settings_parser cgx_value_topology; /* "auto", "flat" or NxL from LEAST to MOST */
 cgx_settings_parser cgx_value_content;  /* a file: a hash of what is in it */
 cgx_settings_parser cgx_value_path;     /* a path */
@@ -46,7 +45,7 @@ struct cgx_settings_row {
 
 /* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
  * NULL where nothing is. True if nothing is refused. */
-#define CGX_SETTINGS_TOGETHER 3
+#define CGX_SETTINGS_TOGETHER 2
 bool cgx_settings_together(struct cgx_settings *settings,
                            const char *messages[CGX_SETTINGS_TOGETHER]);
 

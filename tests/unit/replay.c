@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/powers.h"
+#include "coll/coll.h"
 #include "unit/codec_data.h"
 #include "unit/loopback.h"
 
@@ -71,10 +71,8 @@ static bool create_actor(struct replay *replay, struct actor *actor)
         return true;
     actor->adapt = cgx_adapt_create(&replay->settings, replay->plans, replay->ncounts);
     for (size_t i = 0; actor->adapt && i < replay->ncounts; i++) {
-        if (!actor->adapt->layers[i].plan)
-            continue;
-        cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
-        actor->adapt->layers[i].contributions = cgx_powers_contributions(&actor->schedules[i]);
+        if (actor->adapt->layers[i].plan)
+            cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
     }
     return actor->adapt != NULL;
 }
@@ -183,7 +181,6 @@ static void run_calls(void *context, unsigned rank)
         if (layer && layer->plan) {
             feedback.energies = layer->energies;
             feedback.findings = cgx_adapt_measures(actor->adapt) ? layer->findings : NULL;
-            feedback.kept = feedback.findings ? &layer->kept : NULL;
             feedback.sampling = cgx_adapt_sampling(actor->adapt);
             coll.feedback = &feedback;
         }
