@@ -293,7 +293,7 @@ static void put_process(struct json *json)
 
     json->line = true;
     open_list(json, "settings", '{');
-    put_count(json, "bits", (uint64_t)settings->bits);
+    put_count(json, "bits", settings->bits);
     put_count(json, "bucket_size", settings->bucket_size);
     put_bool(json, "adaptive", settings->adaptive);
     put_count(json, "least", cgx_settings_least(settings));

@@ -120,7 +120,7 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
 
     if (!adapt)
         return NULL;
-    adapt->base = (unsigned)settings->bits;
+    adapt->base = settings->bits;
     adapt->period = settings->adaptive_period;
     adapt->alpha = settings->adaptive_budget;
     adapt->left = adapt->window = CGX_ADAPT_FIRST;

@@ -118,13 +118,9 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 {
     const struct cgx_segment *about = segment->about;
     enum cgx_family family = (enum cgx_family)about->family;
-    bool is_exact = cgx_encoding_is_exact(adapt->base);
-    bool beyond = is_exact || (family == CGX_FAMILY_ROTATED && adapt->base > CGX_ROTATED_WIDTHS);
-    unsigned width = is_exact ? CGX_WIDTHS : adapt->base, picked = cgx_model_pick(segment, width);
+    bool beyond = family == CGX_FAMILY_ROTATED && adapt->base > CGX_ROTATED_WIDTHS;
+    unsigned picked = cgx_model_pick(segment, adapt->base);
 
-    /* The widest stands for elements as they are. */
-    while (is_exact && picked == 0 && width > 1)
-        picked = cgx_model_pick(segment, --width);
     return picked > 0 ? picked : cgx_encoding_of(family, beyond ? about->most : adapt->base);
 }
 

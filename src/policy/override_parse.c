@@ -92,12 +92,14 @@ static bool parse_width(const char *text, unsigned *bits)
 {
     uint64_t number;
 
-    if (cgx_parse_choice(text, "exact", &number))
-        number = CGX_BITS_EXACT;
-    else if (!cgx_parse_unsigned(text, &number))
+    if (cgx_parse_choice(text, "exact", &number)) {
+        *bits = CGX_BITS_EXACT;
+        return true;
+    }
+    if (!cgx_parse_unsigned(text, &number) || number < 1 || number > 8)
         return false;
     *bits = (unsigned)number;
-    return (number >= 1 && number <= 8) || number == CGX_BITS_EXACT;
+    return true;
 }
 
 bool cgx_scan_bits(struct cgx_scan *scan, struct cgx_actions *actions)
@@ -111,7 +113,7 @@ bool cgx_scan_bits(struct cgx_scan *scan, struct cgx_actions *actions)
     if (parse_width(token, &bits))
         least = most = bits;
     else if (!cgx_parse_pair(token, ':', &least, &most) || least < 1 || most > 8 || least > most)
-        return cgx_scan_refuse(scan, at, "1-8, MIN:MAX with both 1-8, 32, exact");
+        return cgx_scan_refuse(scan, at, "1-8, MIN:MAX with both 1-8, exact");
     actions->bits = (struct cgx_widths){(unsigned)least, (unsigned)most};
     return true;
 }
@@ -132,7 +134,7 @@ static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
     }
     if (good && cgx_parse_unsigned(token, &layer->count) && layer->count > 0)
         return true;
-    return cgx_scan_refuse(scan, at, "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, 32, exact");
+    return cgx_scan_refuse(scan, at, "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, exact");
 }
 
 /* Makes place in *LIST, NULL at first, for one more layer. */

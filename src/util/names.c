@@ -21,7 +21,7 @@ static const struct retired {
      "it made every rank send its whole buffer to all others, to debug; "
      "CGX_CROSS_REDUCTION_TYPE chooses the algorithm"},
     {"CGX_DEBUG_DUMMY_COMPRESSION", "it copied data in place of compressing them, to debug; "
-                                    "CGX_COMPRESSION_QUANTIZATION_BITS=32 makes calls exact"},
+                                    "CGX_ENABLE=0 makes calls exact"},
     {"CGX_COMPRESSION_FAKE_RATIO",
      "it left part of every buffer unreduced, to estimate speed with wrong sums"},
     {"CGX_REMOTE_BUF_COMPRESSION",
@@ -34,6 +34,8 @@ static const struct {
     const char *name, *value, *instead;
 } retired_values[] = {
     {"CGX_ADAPTIVE_BUDGET", "noise", "CGX_ADAPTIVE_BUDGET=error:X"},
+    {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", "CGX_ENABLE=0"},
+    {"CGX_PROFILE", "exact", "CGX_ENABLE=0"},
 };
 
 /* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.

@@ -26,9 +26,9 @@
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
 static const struct cgx_settings_row rows[] = {
     /* These come first: the defaults of the others depend on them. */
-    {{"CGX_PROFILE", "cgx, bytegrad, exact, torch_cgx", "cgx",
-      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises; "
-      "exact: every call is exact", 22},
+    {{"CGX_PROFILE", "cgx, bytegrad, torch_cgx", "cgx",
+      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises",
+      22},
      cgx_value_choice, FIELD(profile)},
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: what quantising loses is added to the next sum in the same place of the step", 27},
@@ -39,9 +39,9 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_choice, FIELD(history)},
     {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
      cgx_value_choice, FIELD(enable)},
-    {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
-      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
-     cgx_value_integer, 1, 8, CGX_BITS_EXACT, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
+    {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
+      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
+     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", "maxmin, rotated, auto", "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "what has less error", 26},

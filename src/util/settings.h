@@ -22,12 +22,7 @@ enum cgx_reduction {
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
-enum cgx_profile {
-    CGX_PROFILE_CGX,
-    CGX_PROFILE_BYTEGRAD,
-    CGX_PROFILE_EXACT,
-    CGX_PROFILE_TORCH_CGX
-};
+enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX };
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
@@ -46,7 +41,7 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
 struct cgx_settings {
     bool enable;
-    int bits;              /* 1-8, or CGX_BITS_EXACT */
+    unsigned bits;         /* 1-8 */
     enum cgx_family codec; /* of widths that it has */
     unsigned bucket_size;  /* elements, a power of two; of max-min quantisation */
     uint64_t minimal_size; /* elements, at least 1024 */
@@ -91,9 +86,7 @@ static inline unsigned cgx_settings_least(const struct cgx_settings *settings)
 
     if (settings->adaptive_bits != 0)
         return settings->adaptive_bits >> 16;
-    if (settings->bits == CGX_BITS_EXACT)
-        return 3;
-    return (unsigned)settings->bits > least ? (unsigned)settings->bits - 1 : least;
+    return settings->bits > least ? settings->bits - 1 : least;
 }
 
 static inline unsigned cgx_settings_most(const struct cgx_settings *settings)

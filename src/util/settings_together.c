@@ -17,7 +17,7 @@ static const char *refuse_rounding(struct cgx_settings *settings)
         return NULL;
     settings->rounding = CGX_ROUNDING_NEAREST;
     return fixed ? "CGX_ROUNDING=\"stochastic\" refused: allowed with "
-                   "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8, 32; every call is exact"
+                   "CGX_COMPRESSION_QUANTIZATION_BITS: 2-8; every call is exact"
                  : "CGX_ROUNDING=\"stochastic\" refused: allowed with CGX_ADAPTIVE_BITS: MIN:MAX, "
                    "each 2-8; every call is exact";
 }
@@ -42,10 +42,10 @@ static const char *refuse_history(struct cgx_settings *settings)
 
 bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size)
 {
-    unsigned base = (unsigned)settings->bits;
+    unsigned base = settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
 
-    if (!settings->adaptive || base == CGX_BITS_EXACT || (base >= least && base <= most))
+    if (!settings->adaptive || (base >= least && base <= most))
         return false;
     snprintf(message, size,
              "CGX_ADAPTIVE_BITS=%u:%u does not have CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "

@@ -11,8 +11,7 @@
 
 bool cgx_value_integer(const struct cgx_settings_row *row, const char *text, uint64_t *value)
 {
-    return cgx_parse_unsigned(text, value) &&
-           ((*value >= row->least && *value <= row->most) || (*value != 0 && *value == row->also));
+    return cgx_parse_unsigned(text, value) && *value >= row->least && *value <= row->most;
 }
 
 bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint64_t *value)

@@ -13,7 +13,7 @@ struct cgx_settings_row;
  * be anything. */
 typedef bool cgx_settings_parser(const struct cgx_settings_row *row, const char *text,
                                  uint64_t *value);
-cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST, or ALSO */
+cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST */
 cgx_settings_parser cgx_value_power;     /* the same, a power of two */
 cgx_settings_parser cgx_value_elements;  /* an integer; below LEAST it means that */
 cgx_settings_parser cgx_value_mebibytes; /* an integer, MiB: bytes */
@@ -33,7 +33,6 @@ struct cgx_settings_row {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    uint64_t also;                    /* one more integer that is allowed, or 0 */
     const char *others[CGX_DEFAULTS]; /* NULL: the usual default */
     size_t offset, size; /* of the field in struct cgx_settings; size 0: there is none */
     size_t path;         /* of the field for the text itself; 0: there is none */

@@ -34,15 +34,14 @@ static bool same_words(const char *a, const char *b)
 
 static void test_fields(void)
 {
-    struct cgx_settings s = parse("CGX_ENABLE=0\nCGX_COMPRESSION_QUANTIZATION_BITS=32\n"
+    struct cgx_settings s = parse("CGX_ENABLE=0\nCGX_COMPRESSION_QUANTIZATION_BITS=7\n"
                                   "CGX_COMPRESSION_BUCKET_SIZE=2048\n"
                                   "CGX_COMPRESSION_MINIMAL_SIZE=5000000000\n"
                                   "CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1\n"
                                   "CGX_FUSION_BUFFER_SIZE_MB=8192");
 
-    ok(!s.enable && s.bits == CGX_BITS_EXACT && s.bucket_size == 2048 &&
-           s.minimal_size == 5000000000u && s.skip_incomplete_buckets &&
-           s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
+    ok(!s.enable && s.bits == 7 && s.bucket_size == 2048 && s.minimal_size == 5000000000u &&
+           s.skip_incomplete_buckets && s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
     s = parse("CGX_BUFFERS=host\nCGX_ROUNDING=stochastic\nCGX_SEED=18446744073709551615\n"
               "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=debug");
@@ -52,10 +51,10 @@ static void test_fields(void)
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
     s = parse("CGX_ADAPTIVE=0\nCGX_ADAPTIVE_BITS=2:6\nCGX_ADAPTIVE_BUDGET=0.25\n"
-              "CGX_ADAPTIVE_PERIOD=7\nCGX_PROFILE=exact\nCGX_SYNC=device\nCGX_CHECK=1");
+              "CGX_ADAPTIVE_PERIOD=7\nCGX_PROFILE=torch_cgx\nCGX_SYNC=device\nCGX_CHECK=1");
     ok(!s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
-           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.profile == CGX_PROFILE_EXACT &&
-           s.sync == CGX_SYNC_DEVICE && s.check && silent(),
+           s.adaptive_budget == 0.25 && s.adaptive_period == 7 &&
+           s.profile == CGX_PROFILE_TORCH_CGX && s.sync == CGX_SYNC_DEVICE && s.check && silent(),
        "the policy's settings reach their fields");
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
     ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
@@ -191,7 +190,9 @@ static void test_retired_values(void)
 {
     static const struct {
         const char *entry, *instead;
-    } values[] = {{"CGX_ADAPTIVE_BUDGET=Noise:0.1", "set CGX_ADAPTIVE_BUDGET=error:X"}};
+    } values[] = {{"CGX_ADAPTIVE_BUDGET=Noise:0.1", "set CGX_ADAPTIVE_BUDGET=error:X"},
+                  {"CGX_COMPRESSION_QUANTIZATION_BITS=32", "set CGX_ENABLE=0"},
+                  {"CGX_PROFILE=exact", "set CGX_ENABLE=0"}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         bool refused = !parse(values[i].entry).valid;

@@ -36,7 +36,7 @@ static const struct variable {
 } variables[] = {
     {"CGX_ENABLE", {"0"}, {"2", "yes", "01", "-0", " 1", "1 "}},
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
-     {"1", "2", "3", "5", "6", "7", "8", "32"},
+     {"1", "2", "3", "5", "6", "7", "8"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
     {"CGX_CODEC", {"rotated", "ROTATED", "maxmin"}, {"rotate", "maxmin,rotated", "max-min"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
@@ -77,9 +77,9 @@ static const struct variable {
     {"CGX_TOPOLOGY",
      {"flat", "4x2", "1x1", "2147483647x1"},
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
-    {"CGX_PROFILE", {"exact"}, {"fast", "cgx,exact"}},
-    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "on"}}, /* it has other defaults, as profiles do */
-    {"CGX_HISTORY", {NULL}, {"2", "on"}},        /* likewise */
+    {"CGX_PROFILE", {NULL}, {"fast", "cgx,bytegrad"}}, /* it has other defaults */
+    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "on"}},       /* it has other defaults, as profiles do */
+    {"CGX_HISTORY", {NULL}, {"2", "on"}},              /* likewise */
     {"CGX_SYNC", {"none", "device"}, {"host", "1"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},

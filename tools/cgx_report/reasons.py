@@ -53,7 +53,6 @@ REASONS = {
         ),
         ("setting_refused", "A setting has a value that is not allowed.", _ERROR_LINE),
         ("enable", "CGX_ENABLE=0 is set.", _NOTHING),
-        ("profile", "CGX_PROFILE=exact is set.", _NOTHING),
         (
             "hint_refused",
             "A hint of the communicator has a value that is not allowed.",
@@ -79,7 +78,6 @@ REASONS = {
         ),
         ("rule", "A rule of CGX_RULES says so.", _NOTHING),
         ("hint", "A hint of the communicator says so.", _NOTHING),
-        ("bits", "CGX_COMPRESSION_QUANTIZATION_BITS=32 is set.", _NOTHING),
         (
             "looked_at",
             "Ranks look at the data before they compress such sums.",
