@@ -58,7 +58,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_NODES] = {"nodes", "a rank is out of memory, or MPI cannot tell the nodes",
                           "set CGX_TOPOLOGY"},
     [CGX_REASON_ONE_NODE] = {"one_node", "all ranks are on one node, and CGX_INTRA_COMPRESS=0",
-                             "set CGX_INTRA_COMPRESS=auto"},
+                             "set CGX_INTRA_COMPRESS=1"},
     [CGX_REASON_NO_MEMORY] = {"no_memory", "out of memory", "set CGX_FUSION_BUFFER_SIZE_MB lower"},
     [CGX_REASON_COMMUNICATORS] = {"communicators", "too many communicators with compressed calls",
                                   "free communicators that are no longer used"},

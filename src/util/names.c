@@ -35,6 +35,7 @@ static const struct {
 } retired_values[] = {
     {"CGX_ADAPTIVE_BUDGET", "noise", "CGX_ADAPTIVE_BUDGET=error:X"},
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", "CGX_ENABLE=0"},
+    {"CGX_INTRA_COMPRESS", "auto", "CGX_INTRA_COMPRESS=1"},
     {"CGX_PROFILE", "exact", "CGX_ENABLE=0"},
 };
 

@@ -104,8 +104,8 @@ static const struct cgx_settings_row rows[] = {
       "algorithm between nodes: scatter-reduce-allgather, ring, the first in rows and columns of "
       "nodes; AUTO: SRA, or GRID for small sums on many", 18},
      cgx_value_choice, FIELD(cross_reduction)},
-    {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
-      "0: ranks of a node send each other elements as they are; auto: they do not", 19},
+    {{"CGX_INTRA_COMPRESS", "0, 1", "1",
+      "0: ranks of a node send each other elements as they are", 19},
      cgx_value_choice, FIELD(intra_compress)},
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
       "1: one leader of each node exchanges data with other nodes", 20},

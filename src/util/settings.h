@@ -21,7 +21,6 @@ enum cgx_reduction {
     CGX_REDUCTION_AUTO  /* between nodes: SRA, or GRID where that takes less time */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
-enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
 enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX };
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
@@ -57,7 +56,7 @@ struct cgx_settings {
     enum cgx_reduction inner_reduction, cross_reduction;
     bool intra_broadcast;
     enum cgx_transport inner_transport;
-    enum cgx_intra intra_compress;
+    bool intra_compress;
     uint64_t topology;
     bool adaptive;
     uint32_t adaptive_bits;   /* 0: auto; for cgx_settings_least, _most */

@@ -42,7 +42,6 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_schedul
     const struct cgx_scheme scheme = {.nodes = replay->nodes,
                                       .flat = replay->flat,
                                       .leaders = replay->settings.intra_broadcast,
-                                      .raw = replay->settings.intra_compress == CGX_INTRA_OFF,
                                       .inner = replay->settings.inner_reduction,
                                       .cross = replay->settings.cross_reduction};
 

@@ -71,8 +71,8 @@ static void test_fields(void)
     s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_BROADCAST=1\n"
               "CGX_INNER_REDUCTION_TYPE=RING\nCGX_INTRA_COMPRESS=0\nCGX_FRAGMENT_BYTES=65536");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
-           s.intra_broadcast && s.intra_compress == CGX_INTRA_OFF &&
-           s.inner_reduction == CGX_REDUCTION_RING && s.fragment_bytes == 65536 && silent(),
+           s.intra_broadcast && !s.intra_compress && s.inner_reduction == CGX_REDUCTION_RING &&
+           s.fragment_bytes == 65536 && silent(),
        "those of nodes reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
     ok(parse("CGX_FRAGMENT_BYTES=Auto").fragment_bytes == CGX_FRAGMENT_AUTO && silent(),
@@ -192,6 +192,7 @@ static void test_retired_values(void)
         const char *entry, *instead;
     } values[] = {{"CGX_ADAPTIVE_BUDGET=Noise:0.1", "set CGX_ADAPTIVE_BUDGET=error:X"},
                   {"CGX_COMPRESSION_QUANTIZATION_BITS=32", "set CGX_ENABLE=0"},
+                  {"CGX_INTRA_COMPRESS=auto", "set CGX_INTRA_COMPRESS=1"},
                   {"CGX_PROFILE=exact", "set CGX_ENABLE=0"}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

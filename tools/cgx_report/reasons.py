@@ -111,7 +111,7 @@ REASONS = {
         (
             "one_node",
             "All ranks are on one node, and CGX_INTRA_COMPRESS=0 is set.",
-            "Set CGX_INTRA_COMPRESS=auto.",
+            "Set CGX_INTRA_COMPRESS=1.",
         ),
         ("no_memory", "A rank is out of memory.", "Set CGX_FUSION_BUFFER_SIZE_MB lower."),
         (
