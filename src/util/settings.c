@@ -232,12 +232,22 @@ static void report_refused(const struct cgx_setting *about, const char *text,
     report(context, CGX_LOG_ERROR, message);
 }
 
+static void report_excluded(const struct cgx_settings_pair *pair, cgx_settings_report *report,
+                            void *context)
+{
+    char message[512];
+
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed with %s: %s; every call is exact",
+             pair->name, pair->value, pair->with, pair->allowed);
+    report(context, CGX_LOG_ERROR, message);
+}
+
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
-    const char *texts[NROWS], *together[CGX_SETTINGS_TOGETHER];
-    bool taken[NROWS];
+    const char *texts[NROWS];
+    bool taken[NROWS], excluded[CGX_SETTINGS_PAIRS];
     char message[512];
 
     if (!environment) /* what clearenv leaves in environ */
@@ -250,13 +260,13 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             read_row(&rows[i], cgx_settings_initial(i, defaults_of(settings)), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    settings->valid = cgx_settings_together(settings, together) && settings->valid;
+    settings->valid = cgx_settings_together(settings, excluded) && settings->valid;
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
             report_refused(&rows[i].about, texts[i], report, context);
-    for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
-        if (together[i])
-            report(context, CGX_LOG_ERROR, together[i]);
+    for (size_t i = 0; i < CGX_SETTINGS_PAIRS; i++)
+        if (excluded[i])
+            report_excluded(cgx_settings_pair(i), report, context);
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i]; i++)

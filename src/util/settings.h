@@ -106,6 +106,17 @@ struct cgx_setting {
 /* The rows of the table in order, NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
 
+/* The value of a setting that is refused, unless another one has a value that is allowed with it.
+ */
+struct cgx_settings_pair {
+    const char *name, *value;
+    const char *with, *allowed; /* for people */
+};
+
+/* All pairs, NULL behind the last. */
+#define CGX_SETTINGS_PAIRS 5
+const struct cgx_settings_pair *cgx_settings_pair(size_t index);
+
 /* What other settings make of the defaults. */
 enum cgx_defaults {
     CGX_DEFAULTS_USUAL,

@@ -42,11 +42,9 @@ struct cgx_settings_row {
 /* The sign of a number, which tells its kind. */
 #define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
 
-/* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
- * NULL where nothing is. True if nothing is refused. */
-#define CGX_SETTINGS_TOGETHER 2
-bool cgx_settings_together(struct cgx_settings *settings,
-                           const char *messages[CGX_SETTINGS_TOGETHER]);
+/* Gives each setting that another one excludes its usual default, and says by which pair it is
+ * REFUSED. True if nothing is. */
+bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
 
 /* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
 bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
