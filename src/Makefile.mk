@@ -89,7 +89,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/node_grid.h \
 	src/coll/operands.c src/coll/operands.h \
-	src/coll/powers.c src/coll/powers.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/scratch.c src/coll/scratch.h \

@@ -58,8 +58,8 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
                       const struct info_job *job, uint64_t bytes, uint64_t least)
 {
     const unsigned nodes = job->ranks / job->members;
-    const struct cgx_volume volume = cgx_cost_volume(
-        bytes / sizeof(float), sizeof(float), (unsigned)settings->bits, settings->bucket_size);
+    const struct cgx_volume volume = cgx_cost_volume(bytes / sizeof(float), sizeof(float),
+                                                     settings->bits, settings->bucket_size);
     const struct cgx_arrangement arrangement = {
         nodes, job->members, cgx_cost_rows(network, &volume, nodes, job->members, false)};
     uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);
@@ -90,9 +90,8 @@ void info_scale(const struct cgx_settings *settings, const struct info_job *job)
            "of a processor\n",
            job->ranks, job->members, 8 * job->bytes_per_second / 1e9, network.latency_ns / 1e3,
            network.message_ns / 1e3);
-    printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n",
-           (unsigned)settings->bits, settings->bucket_size,
-           device ? "in GPU memory" : "in host memory");
+    printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n", settings->bits,
+           settings->bucket_size, device ? "in GPU memory" : "in host memory");
     printf("%9s  %12s  %12s  %12s  %-12s  %6s  %s\n", "size", "exact", "compressed", "its limit",
            "algorithm", "faster", "best");
     for (uint64_t bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= 4)

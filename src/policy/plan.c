@@ -124,14 +124,14 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
 {
-    unsigned bits = (unsigned)settings->bits;
+    unsigned bits = settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
     enum cgx_family family = family_of(settings, override);
     bool said = override && override->least > 0;
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!said && (!settings->adaptive || bits == CGX_BITS_EXACT))
+    if (!said && !settings->adaptive)
         return fixed(family, bits);
     if (said) {
         least = allowed(settings, override->least);

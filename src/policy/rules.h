@@ -9,7 +9,7 @@
  * whose only action is step= is none for calls, and hides no other.
  *
  *   count=1024-65536 -> exact                          # norms and biases of their own
- *   count=25557032 -> layers=4096:32,1048576,24500000,4360:exact
+ *   count=25557032 -> layers=4096:exact,1048576,24500000,4360:exact
  *   type=float16 comm="data parallel" -> bits=3:6
  *   position=0-3 -> bits=8
  *   comm=model -> step=24
@@ -18,7 +18,7 @@
  * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
  * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
  * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin, rotated or auto;
- * layers=SIZE[:BITS],... in elements (BITS: 1-8, 32 or exact); recurs=always or never;
+ * layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
  * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
  */
 #ifndef CGX_POLICY_RULES_H

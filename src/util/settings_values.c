@@ -11,8 +11,7 @@
 
 bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    return cgx_parse_unsigned(text, value) &&
-           ((*value >= row->least && *value <= row->most) || (*value != 0 && *value == row->also));
+    return cgx_parse_unsigned(text, value) && *value >= row->least && *value <= row->most;
 }
 
 bool cgx_value_power(const struct cgx_key *row, const char *text, uint64_t *value)
@@ -76,7 +75,7 @@ bool cgx_value_width(const struct cgx_key *row, const char *text, uint64_t *valu
 {
     if (!cgx_parse_choice(text, "exact", value))
         return cgx_value_integer(row, text, value);
-    *value = row->also;
+    *value = CGX_BITS_EXACT;
     return true;
 }
 
@@ -99,25 +98,22 @@ bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *valu
     return true;
 }
 
-/* Noise is at most MOST. */
 bool cgx_value_budget(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    char word[sizeof "noise"];
+    char word[sizeof "error"];
     size_t length = strcspn(text, ":");
-    uint64_t kind = CGX_BUDGET_ERROR;
     double number;
 
+    (void)row;
     if (text[length] != '\0') {
         snprintf(word, sizeof word, "%.*s", (int)length, text);
-        if (length >= sizeof word || !cgx_parse_choice(word, "error, noise", &kind))
-            return false; /* the list is as in enum cgx_budget */
+        if (length >= sizeof word || !cgx_parse_choice(word, "error", value))
+            return false;
         text += length + 1;
     }
-    if (!cgx_parse_positive(text, &number) ||
-        (kind == CGX_BUDGET_NOISE && number > (double)row->most))
+    if (!cgx_parse_positive(text, &number))
         return false;
     memcpy(value, &number, sizeof number);
-    *value |= kind == CGX_BUDGET_NOISE ? CGX_SETTINGS_SIGN : 0;
     return true;
 }
 

@@ -13,7 +13,7 @@ struct cgx_key;
 /* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind, and *VALUE may
  * be anything. */
 typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
-cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST, or ALSO */
+cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST */
 cgx_settings_parser cgx_value_power;     /* the same, a power of two */
 cgx_settings_parser cgx_value_elements;  /* an integer; below LEAST it means that */
 cgx_settings_parser cgx_value_mebibytes; /* an integer, MiB: bytes */
@@ -22,11 +22,10 @@ cgx_settings_parser cgx_value_choice; /* a word of VALUES: its place, from LEAST
                                          not 0, words from the MOSTth on mean the first again */
 cgx_settings_parser
     cgx_value_widths;                /* "auto": 0; or MIN:MAX from LEAST to MOST: MIN << 16 | MAX */
-cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST, or ALSO, or "exact": ALSO */
+cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
 cgx_settings_parser cgx_value_bits;  /* the same, which is MIN and MAX; or MIN:MAX */
 cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
-cgx_settings_parser cgx_value_budget; /* a real number above 0; noise, whose number is at most MOST,
-                                         sets the sign */
+cgx_settings_parser cgx_value_budget;   /* a real number above 0 */
 cgx_settings_parser cgx_value_topology; /* "auto", "flat" or NxL from LEAST to MOST */
 cgx_settings_parser cgx_value_content;  /* a file: a hash of what is in it */
 cgx_settings_parser cgx_value_path;     /* a path */
@@ -37,7 +36,6 @@ struct cgx_key {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    uint64_t also;                    /* one more integer that is allowed, or 0 */
     const char *others[CGX_DEFAULTS]; /* NULL: the usual default */
     size_t offset, size; /* of the field, in a struct of the table's; size 0: there is none */
     size_t path;         /* of the field for the text itself; 0: there is none */
@@ -51,11 +49,9 @@ struct cgx_key {
  * refused. */
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields);
 
-/* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
- * NULL where nothing is. True if nothing is refused. */
-#define CGX_SETTINGS_TOGETHER 3
-bool cgx_settings_together(struct cgx_settings *settings,
-                           const char *messages[CGX_SETTINGS_TOGETHER]);
+/* Gives each setting that another one excludes its usual default, and says by which pair it is
+ * REFUSED. True if nothing is. */
+bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
 
 /* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
 bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
