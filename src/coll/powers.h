@@ -16,7 +16,7 @@
 /* P: how many contributions the sums of SCHEDULE have. */
 unsigned cgx_powers_contributions(const struct cgx_schedule *schedule);
 
-/* To be called for the own part when its sum is complete, with the arguments of cgx_feedback_seal.
+/* To be called for the own part when its sum is complete, with the arguments of seal (trailer.h).
  */
 void cgx_powers_add(const struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from);

@@ -41,8 +41,7 @@ struct cgx_schedule {
     struct cgx_network network;      /* between them */
     enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
     bool raw;                        /* members of a node get elements as they are, to sum them */
-    bool bounded;                    /* payloads have overflow bounds (overflow.h) */
-    bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
+    bool trailers[CGX_TRAILERS];     /* those that are needed */
     unsigned slices;
     unsigned most_slices; /* of the plan at its widest: no other has more */
     uint32_t hash;        /* of all of this: in every message */
@@ -70,6 +69,11 @@ static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t memb
 {
     return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
 }
+
+/* Sets where the TRAILERS behind a part of UNITS in NPIECES begin, from the first on, and where the
+ * last ends. */
+void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
+                      size_t npieces, size_t *trailers);
 
 /* Of calls with PLAN, with needs for all that it may become: WIDEST is that of cgx_plan_widest, or
  * of a plan that is not adaptive the same, and not needed any more. STAGING: the most bytes of

@@ -9,6 +9,7 @@
 #include "codec/backend.h"
 #include "coll/exchange.h"
 #include "coll/shm.h"
+#include "coll/trailer/trailer.h"
 #include "cuda/backend.h"
 
 struct cgx_needs {
@@ -36,11 +37,10 @@ struct cgx_block {
     size_t first_piece;
     size_t npieces;
     bool is_raw; /* the elements of a shard as they are, with no headers in between */
-    /* Of a part: what follows its pieces, to the end of the payload. */
-    size_t energies; /* offset of the energies ... */
-    size_t bounds;   /* ... and of the overflow bounds of its buckets, the first of which is ... */
+    /* Of a part: its first bucket, and the offsets of its trailers, each up to the next; the last
+     * offset is the end of the payload. */
     size_t first_bucket;
-    size_t watched; /* ... and of what its owner has seen (watch.h); the end: there is nothing */
+    size_t trailers[CGX_TRAILERS + 1];
 };
 
 /* A message of a local peer that its payload did not come to the host with. */

@@ -139,6 +139,11 @@ static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx
            part->message < block->message + CGX_MESSAGE_HEADER_BYTES + block->bytes;
 }
 
+static inline bool cgx_slice_has_trailer(const struct cgx_block *part, int kind)
+{
+    return part->trailers[kind] < part->trailers[kind + 1];
+}
+
 /* Whether all ranks will still come to know of what this one says in its messages. */
 static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
 {
@@ -204,9 +209,6 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block);
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
 
 /* ---- where the device copies payloads from local peers ---- */
-
-/* Whether hosts need the bucket headers of what goes from device to device. */
-bool cgx_slice_needs_headers(const struct cgx_slice *slice);
 
 /* Takes the messages of local peers, if the device copies them. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);

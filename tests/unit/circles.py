@@ -16,7 +16,7 @@ import sys
 
 def includes(src):
     """Edges between files: (file, file, reason)."""
-    for path in glob.glob(os.path.join(src, "*", "*.[ch]*")):
+    for path in glob.glob(os.path.join(src, "**", "*.[ch]*"), recursive=True):
         name = os.path.relpath(path, src)
         with open(path, encoding="utf-8") as text:
             for header in re.findall(r'^\s*#\s*include\s*"([^"]+/[^"]+)"', text.read(), re.M):
@@ -26,8 +26,8 @@ def includes(src):
 def calls(built, src, nm):
     """Edges between the C files that objects were made of."""
     defined, used = {}, []
-    for path in glob.glob(os.path.join(built, "*", ".libs", "libcgx*_la-*.o")):
-        folder = os.path.basename(os.path.dirname(os.path.dirname(path)))
+    for path in glob.glob(os.path.join(built, "**", ".libs", "libcgx*_la-*.o"), recursive=True):
+        folder = os.path.relpath(os.path.dirname(os.path.dirname(path)), built)
         name = folder + "/" + os.path.basename(path).split("_la-", 1)[1][:-2] + ".c"
         if not os.path.exists(os.path.join(src, name)):
             continue  # left behind by an earlier build

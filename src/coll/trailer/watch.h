@@ -26,25 +26,12 @@
  * Change: the owner keeps a sample of the last sums that it has formed.
  *
  * What is exact, or has fewer than 3 bits, is not looked at. */
-#ifndef CGX_COLL_WATCH_H
-#define CGX_COLL_WATCH_H
+#ifndef CGX_COLL_TRAILER_WATCH_H
+#define CGX_COLL_TRAILER_WATCH_H
 
-#include "coll/slice.h"
+#include "coll/schedule.h"
 
-/* Whether something can be seen of all that PLAN quantises. */
-bool cgx_watch_sees(const struct cgx_plan *plan);
-
-/* Where payloads go from device to device: whether the owner of PART looks at it. Then the host
- * must see the bucket headers and what cgx_watch_shown lists, in the sum and in what local peers
- * send to be summed. */
-bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part);
-
-/* To be called for every quantisation, as cgx_feedback_seal, after all else that changes PART.
- * Writes what was seen of it until then; LAST: it is the sum of all. */
-void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                    const struct cgx_payloads *from, bool last);
-
-/* What follows from what all owners have seen, whose parts of the first slice have arrived. */
-struct cgx_verdict cgx_watch_judge(const struct cgx_slice *slice);
+/* Whether the look sees all that calls of SCHEDULE quantise. */
+bool cgx_watch_sees(const struct cgx_schedule *schedule);
 
 #endif

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What owners have seen of parts of a sum (watch.h), and how they see it. */
-#ifndef CGX_COLL_WATCH_SIGHT_H
-#define CGX_COLL_WATCH_SIGHT_H
+#ifndef CGX_COLL_TRAILER_WATCH_SIGHT_H
+#define CGX_COLL_TRAILER_WATCH_SIGHT_H
 
 #include "coll/slice.h"
 

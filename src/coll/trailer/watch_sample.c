@@ -1,19 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/watch_sample.h"
+#include "coll/trailer/watch_sample.h"
 
 #include "codec/encoding.h"
-#include "codec/peek.h"
 #include "util/hash.h"
 #include "util/integers.h"
 
-/* One bucket of so many is looked at, in all parts together up to so many, and in each part, if it
- * has them, so many elements. */
-#define GROUP 256
-#define MOST 256
-#define LEAST_ELEMENTS 512
-#define CALLS 16 /* that have the same samples */
+#define GROUP 256 /* one bucket of so many is looked at */
+#define CALLS 16  /* that have the same samples */
 
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
@@ -26,8 +21,8 @@ size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *
 /* Of so many BUCKETS. */
 static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
 {
-    size_t most = MOST / cgx_schedule_chunks(slice->coll->schedule);
-    size_t least = cgx_divide_up(LEAST_ELEMENTS, slice->coding.bucket_size);
+    size_t most = CGX_WATCH_MOST / cgx_schedule_chunks(slice->coll->schedule);
+    size_t least = cgx_divide_up(CGX_WATCH_LEAST, slice->coding.bucket_size);
 
     return cgx_smaller(cgx_larger(cgx_smaller(buckets / GROUP, most), least), buckets);
 }
@@ -83,25 +78,4 @@ const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t
     samples->number++;
     *index = place - samples->before;
     return &pieces[samples->piece];
-}
-
-/* ---- what hosts see of payloads that stay on devices ---- */
-
-size_t cgx_watch_most_shown(unsigned chunks)
-{
-    size_t least = cgx_divide_up(LEAST_ELEMENTS, CGX_BUCKET_SIZE_MIN);
-
-    return CGX_PLANES * cgx_larger(MOST, least * chunks);
-}
-
-size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
-                       struct cgx_shown *shown)
-{
-    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
-    const struct cgx_piece *piece;
-    size_t index, count = 0;
-
-    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
-        count += cgx_peek_codes(&slice->coding, piece, index, shown + count);
-    return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/watch_sums.h"
+#include "coll/trailer/watch_sums.h"
 
 static bool is_inside_node(const struct cgx_slice *slice)
 {

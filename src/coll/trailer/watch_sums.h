@@ -5,8 +5,8 @@
  * a ring these are the last ones. In a grid the owner of a part has sums of rows: the next row
  * looks at its own. In a ring it has one sum of all others: the first sum is looked at, of two
  * members. */
-#ifndef CGX_COLL_WATCH_SUMS_H
-#define CGX_COLL_WATCH_SUMS_H
+#ifndef CGX_COLL_TRAILER_WATCH_SUMS_H
+#define CGX_COLL_TRAILER_WATCH_SUMS_H
 
 #include "coll/slice.h"
 

@@ -3,13 +3,18 @@
 
 /* Which buckets of a part are looked at (watch.h): one in 256 of those that tell anything, after 16
  * calls others, the same on all ranks. */
-#ifndef CGX_COLL_WATCH_SAMPLE_H
-#define CGX_COLL_WATCH_SAMPLE_H
+#ifndef CGX_COLL_TRAILER_WATCH_SAMPLE_H
+#define CGX_COLL_TRAILER_WATCH_SAMPLE_H
 
 #include "coll/slice.h"
 
 /* With fewer bits nothing can be told: most elements are on the level zero. */
 #define CGX_WATCH_LEAST_BITS 3
+
+/* So many buckets are looked at in all parts together and, in each part that has them, so many
+ * elements, if that is more. */
+#define CGX_WATCH_MOST 256
+#define CGX_WATCH_LEAST 512
 
 /* Buckets of PIECE that tell anything: all of them, or none. */
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece);
@@ -36,12 +41,5 @@ uint32_t cgx_watch_places(const struct cgx_slice *slice);
 
 /* The next one is bucket *INDEX of the piece that is returned; NULL: there are no more. */
 const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index);
-
-/* Lists what of PART's samples the host must see where payloads go from device to device, beside
- * the bucket headers; returns how many ranges these are, of which all parts of a slice of CHUNKS
- * have up to cgx_watch_most_shown. */
-size_t cgx_watch_most_shown(unsigned chunks);
-size_t cgx_watch_shown(const struct cgx_slice *slice, const struct cgx_block *part,
-                       struct cgx_shown *shown);
 
 #endif
