@@ -110,9 +110,8 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/trailer.h \
 	src/coll/trailer/watch.c src/coll/trailer/watch.h \
 	src/coll/trailer/watch_distance.c \
-	src/coll/trailer/watch_sample.c src/coll/trailer/watch_sample.h \
-	src/coll/trailer/watch_sight.c src/coll/trailer/watch_sight.h \
-	src/coll/trailer/watch_sums.c src/coll/trailer/watch_sums.h \
+	src/coll/trailer/watch_sample.c \
+	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/notices.c src/observe/notices.h \

@@ -7,10 +7,6 @@
 #include <string.h>
 
 #include "codec/peek.h"
-#include "coll/slice.h"
-#include "coll/trailer/watch_sample.h"
-#include "coll/trailer/watch_sight.h"
-#include "coll/trailer/watch_sums.h"
 #include "util/float_state.h"
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/trailer/watch_sample.h"
+#include "coll/trailer/watch.h"
 
 #include "codec/encoding.h"
 #include "util/hash.h"
@@ -9,6 +9,123 @@
 
 #define GROUP 256 /* one bucket of so many is looked at */
 #define CALLS 16  /* that have the same samples */
+
+static bool is_inside_node(const struct cgx_slice *slice)
+{
+    return slice->coll->schedule->nodes->nodes == 1;
+}
+
+static const struct cgx_stage *watched_stage(const struct cgx_slice *slice)
+{
+    return &slice->stages[is_inside_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
+}
+
+static bool is_ring(const struct cgx_slice *slice)
+{
+    const struct cgx_schedule *schedule = slice->coll->schedule;
+
+    return (is_inside_node(slice) ? schedule->inner : schedule->cross) == CGX_REDUCTION_RING;
+}
+
+/* ---- who brings what ---- */
+
+/* Of COUNT members, from FIRST on. */
+static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned count)
+{
+    const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
+
+    return is_inside_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
+}
+
+/* In a ring, the one before and this one. */
+struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice)
+{
+    const struct cgx_stage *stage = watched_stage(slice);
+    unsigned first = cgx_node_grid_first(&slice->coll->schedule->grid, slice->row);
+    unsigned before = (stage->self + stage->size - 1) % stage->size;
+
+    if (is_ring(slice))
+        return (struct cgx_watch_members){.count = 2,
+                                          .self = 1,
+                                          .first = before,
+                                          .ranks = ranks_of(slice, before, 1) +
+                                                   ranks_of(slice, stage->self, 1)};
+    return (struct cgx_watch_members){.count = stage->size,
+                                      .self = stage->self,
+                                      .first = first,
+                                      .ranks = ranks_of(slice, first, stage->size)};
+}
+
+uint32_t cgx_watch_number_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
+                             unsigned member)
+{
+    const struct cgx_stage *stage = watched_stage(slice);
+
+    return 1 + (is_ring(slice) ? (members->first + member) % stage->size : members->first + member);
+}
+
+unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
+                            unsigned member)
+{
+    return ranks_of(slice, members->first + member, 1);
+}
+
+/* FROM has one of each other member, in order, and at the place of this rank's any number. */
+const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
+                                          const struct cgx_watch_members *members, unsigned member)
+{
+    return member < members->self ? from->at[member]
+                                  : from->at[from->count - (members->count - member)];
+}
+
+/* ---- which sums ---- */
+
+/* In a grid, the row that looks at its sums of what OWNER's row sums up. */
+static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
+{
+    return (owner + 1) % grid->rows;
+}
+
+unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+{
+    enum cgx_phase phase = is_inside_node(slice) ? CGX_PHASE_SCATTER_INSIDE : CGX_PHASE_SCATTER_ROW;
+    const struct cgx_stage *stage = watched_stage(slice);
+    unsigned owner;
+
+    /* A rank that has no part in the stage forms no sum there. */
+    if (!is_ring(slice) || !(last || slice->phase == phase) || stage->size == 0)
+        return 0;
+    owner = (unsigned)(part - slice->parts) % stage->size;
+    return (stage->self + stage->size - owner - 1) % stage->size;
+}
+
+bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+{
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
+
+    if (is_ring(slice))
+        return cgx_watch_turn(slice, part, last) == 1;
+    if (grid->rows == 1)
+        return last;
+    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
+}
+
+const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
+                                    const struct cgx_payloads *from, bool last)
+{
+    const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
+    const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};
+
+    /* In a ring the sum of those before comes first. */
+    if (cgx_watch_turn(slice, part, last) > 1)
+        return from->at[0];
+    if (last && grid->rows > 1)
+        return cgx_watch_payload_of(from, &rows, looking_row(grid, slice->row));
+    return NULL;
+}
+
+/* ---- which buckets ---- */
 
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece)
 {
