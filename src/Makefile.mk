@@ -104,6 +104,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/sra.c \
 	src/coll/stage.c src/coll/stage.h \
 	src/coll/stages.c src/coll/stages.h \
+	src/coll/task.h \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/trailer/bounds.c \
 	src/coll/trailer/energies.c \

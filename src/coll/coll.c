@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "coll/feedback.h"
-#include "coll/slice.h"
+#include "coll/scratch.h"
 #include "coll/stages.h"
 #include "util/hash.h"
 #include "util/trace.h"

@@ -3,11 +3,32 @@
 
 #include "coll/schedule.h"
 
+#include <string.h>
+
+#include "codec/backend.h"
 #include "codec/encoding.h"
 #include "coll/split.h"
-#include "coll/trailer/trailer.h"
 #include "util/hash.h"
 #include "util/integers.h"
+
+struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b)
+{
+    return (struct cgx_needs){.slots = cgx_larger(a->slots, b->slots),
+                              .staging = cgx_larger(a->staging, b->staging),
+                              .pieces = cgx_larger(a->pieces, b->pieces),
+                              .blocks = cgx_larger(a->blocks, b->blocks),
+                              .shown = cgx_larger(a->shown, b->shown),
+                              .sources = cgx_larger(a->sources, b->sources),
+                              .packed = cgx_larger(a->packed, b->packed),
+                              .transfers = cgx_larger(a->transfers, b->transfers)};
+}
+
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
+{
+    const struct cgx_needs most = cgx_needs_most(needs, held);
+
+    return memcmp(&most, held, sizeof most) == 0;
+}
 
 void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
                       size_t npieces, size_t *trailers)

@@ -8,10 +8,28 @@
 #include <limits.h>
 
 #include "coll/node_grid.h"
-#include "coll/scratch.h"
+#include "coll/trailer/trailer.h"
 #include "policy/cost.h"
 #include "policy/plan.h"
 #include "topo/nodes.h"
+
+/* The memory that a call works in. */
+struct cgx_needs {
+    size_t slots;   /* 1 or CGX_SLOTS */
+    size_t staging; /* bytes of each slot */
+    size_t pieces;  /* of each slot */
+    size_t blocks;  /* of each slot */
+    size_t shown;   /* ranges of a payload that the host is shown */
+    size_t sources; /* the most that one sum has */
+    size_t packed;  /* bytes of room for packed messages (codec/packing.h) */
+    size_t transfers;
+};
+
+/* As much as either. */
+struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b);
+
+/* Whether what HELD is there for has room for NEEDS. */
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held);
 
 /* How the sums of a communicator are formed. */
 struct cgx_scheme {

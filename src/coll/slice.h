@@ -12,8 +12,38 @@
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
-#include "coll/coll.h"
+#include "codec/backend.h"
 #include "coll/operands.h"
+#include "coll/task.h"
+
+/* Pieces that lie one after the other in the staging memory, with a place for a message's header in
+ * front: a chunk's part of a slice, or several of them, each with its own such place. */
+struct cgx_block {
+    size_t message; /* offset of the header, a multiple of 16; the payload follows it */
+    size_t bytes;   /* of the payload */
+    size_t first_piece;
+    size_t npieces;
+    bool is_raw; /* the elements of a shard as they are, with no headers in between */
+    /* Of a part: its first bucket, and the offsets of its trailers, each up to the next; the last
+     * offset is the end of the payload. */
+    size_t first_bucket;
+    size_t trailers[CGX_TRAILERS + 1];
+};
+
+/* A message of a local peer that its payload did not come to the host with. */
+struct cgx_pulled {
+    const unsigned char *at; /* where it belongs in the staging memory */
+    size_t bytes;
+    const unsigned char *seen; /* in that of the local peer */
+};
+
+/* What one slice works in, while another has its own. */
+struct cgx_slot {
+    unsigned char *staging; /* whole pages */
+    struct cgx_piece *pieces;
+    struct cgx_block *blocks;  /* parts by chunk, then shards, raw ones, and columns */
+    struct cgx_pulled *pulled; /* as many as sources */
+};
 
 /* What is measured while a slot's work is queued. */
 struct cgx_measuring {

@@ -5,7 +5,7 @@
  * what is complete, what stands behind the pieces of parts. What is to be summed it sees where the
  * local peer has it: in staging memory that the local peer writes into no more before it has got
  * the sum. */
-#include "coll/slice.h"
+#include "coll/scratch.h"
 
 #include <string.h>
 

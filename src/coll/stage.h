@@ -5,7 +5,7 @@
 #ifndef CGX_COLL_STAGE_H
 #define CGX_COLL_STAGE_H
 
-#include "coll/slice.h"
+#include "coll/scratch.h"
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
 #include "coll/powers.h"
+#include "coll/scratch.h"
 #include "unit/codec_data.h"
 #include "unit/loopback.h"
 
