@@ -88,7 +88,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/node_grid.h \
-	src/coll/operands.c src/coll/operands.h \
 	src/coll/powers.c src/coll/powers.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \

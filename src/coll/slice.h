@@ -13,7 +13,6 @@
 #define CGX_COLL_SLICE_H
 
 #include "codec/backend.h"
-#include "coll/operands.h"
 #include "coll/task.h"
 
 /* Pieces that lie one after the other in the staging memory, with a place for a message's header in
@@ -43,6 +42,24 @@ struct cgx_slot {
     struct cgx_piece *pieces;
     struct cgx_block *blocks;  /* parts by chunk, then shards, raw ones, and columns */
     struct cgx_pulled *pulled; /* as many as sources */
+};
+
+/* The operands of this rank's sum, in the order that they are summed in: what it brings itself and
+ * what other members of a stage have sent. */
+struct cgx_operands {
+    /* COUNT of them, in the scratch memory. Each pointer is biased so that its first byte is that
+     * of staging offset ORIGIN. NULL: the caller's input. */
+    const unsigned char **at;
+    size_t count, origin;
+    /* Which of them are raw, or elements; raw ones begin with a message. */
+    size_t first_raw, raws;
+};
+
+/* The payloads that a sum was formed from, as the host sees them; none where what was encoded are
+ * elements. */
+struct cgx_payloads {
+    const unsigned char *const *at; /* COUNT of them, each from staging offset ORIGIN on */
+    size_t count, origin;
 };
 
 /* What is measured while a slot's work is queued. */
