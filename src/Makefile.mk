@@ -84,11 +84,9 @@ libcgxcore_la_SOURCES = \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \
-	src/coll/overflow.c src/coll/overflow.h \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/node_grid.h \
-	src/coll/operands.c src/coll/operands.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/scratch.c src/coll/scratch.h \
@@ -103,12 +101,15 @@ libcgxcore_la_SOURCES = \
 	src/coll/sra.c \
 	src/coll/stage.c src/coll/stage.h \
 	src/coll/stages.c src/coll/stages.h \
+	src/coll/task.h \
 	src/coll/feedback.c src/coll/feedback.h \
-	src/coll/watch.c src/coll/watch.h \
-	src/coll/watch_distance.c \
-	src/coll/watch_sight.c src/coll/watch_sight.h \
-	src/coll/watch_sample.c src/coll/watch_sample.h \
-	src/coll/watch_sums.c src/coll/watch_sums.h \
+	src/coll/trailer/bounds.c \
+	src/coll/trailer/energies.c \
+	src/coll/trailer/trailer.h \
+	src/coll/trailer/watch.c src/coll/trailer/watch.h \
+	src/coll/trailer/watch_distance.c \
+	src/coll/trailer/watch_sample.c \
+	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/notices.c src/observe/notices.h \

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/watch.h"
+#include "coll/trailer/watch.h"
 #include "comm/agreed_calls.h"
 #include "comm/agreement.h"
 #include "comm/connect.h"
@@ -49,7 +49,7 @@ bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recur
         !cgx_decide_is_served(state, recurring))
         return false;
     planned = cgx_planned_find(state, recurring);
-    return planned->schedule.watched && cgx_watch_sees(planned->plan);
+    return cgx_watch_sees(&planned->schedule);
 }
 
 bool cgx_decide_looks(const struct cgx_recurring *recurring)

@@ -16,11 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest step that is recognised, in large sums. */
-#define CGX_STEP_LONGEST 4096
-
-/* The position of a sum that has none, or none that is certain. */
-#define CGX_POSITION_NONE SIZE_MAX
+#include "policy/sums.h"
 
 /* Sums of fewer elements are losses and flags, and say nothing. */
 #define CGX_RECURRENCE_LEAST 16
