@@ -9,6 +9,7 @@ noinst_LTLIBRARIES = libcgxcore.la
 libcgxcore_la_LIBADD =
 libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
+	src/util/backoff.h \
 	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \

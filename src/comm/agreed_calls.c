@@ -12,8 +12,9 @@
 #define MOST_DECLINED (UINT32_MAX / 2)
 #define FIRST_HELD 10
 #define MOST_HELD 100
-#define FIRST_DOUBTED 1
-#define MOST_DOUBTED 64
+#define FIRST_UNKNOWN 1
+#define FIRST_UNWATCHED 1
+#define MOST_UNWATCHED 64
 #define CLEAR_ENOUGH 4 /* two of them can be compared with sums before the last */
 #define STRIKES_ENOUGH 2
 
@@ -86,12 +87,7 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
     if (!is_new)
         return entry;
     free(entry->recent);
-    *entry = (struct cgx_agreed_call){.used = true,
-                                      .key = *key,
-                                      .next_declined = FIRST_DECLINED,
-                                      .next_held = FIRST_HELD,
-                                      .next_unknown = 1,
-                                      .next_doubted = FIRST_DOUBTED};
+    *entry = (struct cgx_agreed_call){.used = true, .key = *key};
     return entry;
 }
 
@@ -108,34 +104,23 @@ bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cg
 
 /* ---- what becomes of an entry ---- */
 
-static uint32_t at_most(uint32_t value, uint32_t most)
-{
-    return value < most ? value : most;
-}
-
 bool cgx_call_due(struct cgx_agreed_call *call)
 {
-    if (call->wait > 0) {
-        call->wait--;
-        return false;
-    }
-    return true;
+    return cgx_backoff_due(&call->declined) && cgx_backoff_due(&call->held) &&
+           cgx_backoff_due(&call->unknown);
 }
 
 void cgx_call_agree(struct cgx_agreed_call *call)
 {
     call->state = CGX_CALL_COMPRESSED;
-    call->wait = 0;
+    call->unknown.wait = 0;
     call->clear = call->strikes = 0;
     forget_sums(call);
 }
 
-static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state, uint32_t *next,
-                       uint32_t most)
+static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state)
 {
     call->state = state;
-    call->wait = *next;
-    *next = at_most(2 * *next, most);
     call->clear = call->strikes = 0;
     forget_sums(call);
 }
@@ -143,16 +128,22 @@ static void stay_exact(struct cgx_agreed_call *call, enum cgx_call_state state, 
 void cgx_call_decline(struct cgx_agreed_call *call, enum cgx_reason reason)
 {
     call->reason = reason == CGX_REASON_NONE ? CGX_REASON_OTHER_RANK : reason;
-    stay_exact(call, CGX_CALL_DECLINED, &call->next_declined, MOST_DECLINED);
+    cgx_backoff_fail(&call->declined, FIRST_DECLINED, MOST_DECLINED);
+    stay_exact(call, CGX_CALL_DECLINED);
 }
 
 /* ---- looks ---- */
 
+static void hold(struct cgx_agreed_call *call)
+{
+    cgx_backoff_fail(&call->held, FIRST_HELD, MOST_HELD);
+    stay_exact(call, CGX_CALL_HELD);
+}
+
 void cgx_call_puzzle(struct cgx_agreed_call *call)
 {
     forget_sums(call);
-    call->wait = call->next_unknown;
-    call->next_unknown = at_most(2 * call->next_unknown, MOST_HELD);
+    cgx_backoff_fail(&call->unknown, FIRST_UNKNOWN, MOST_HELD);
 }
 
 void cgx_call_judge(struct cgx_agreed_call *call, const struct cgx_verdict *verdict, bool far)
@@ -167,7 +158,7 @@ void cgx_call_judge(struct cgx_agreed_call *call, const struct cgx_verdict *verd
     call->clear = 0;
     if (++call->strikes < STRIKES_ENOUGH && !was_held)
         return;
-    stay_exact(call, CGX_CALL_HELD, &call->next_held, MOST_HELD);
+    hold(call);
 }
 
 bool cgx_call_is_unseen(const struct cgx_agreed_call *call)
@@ -178,7 +169,7 @@ bool cgx_call_is_unseen(const struct cgx_agreed_call *call)
 void cgx_call_alarm(struct cgx_agreed_call *call, const struct cgx_verdict *alarm, unsigned strikes)
 {
     call->alarm = *alarm;
-    call->strikes = (uint8_t)at_most(strikes + 1, STRIKES_ENOUGH);
+    call->strikes = strikes < STRIKES_ENOUGH ? (uint8_t)(strikes + 1) : STRIKES_ENOUGH;
 }
 
 void cgx_call_confirm(struct cgx_agreed_call *call, const struct cgx_verdict *verdict)
@@ -188,19 +179,16 @@ void cgx_call_confirm(struct cgx_agreed_call *call, const struct cgx_verdict *ve
     if (!cgx_verdict_forbids(verdict)) {
         call->strikes = 0;
         call->doubted |= 1u << call->alarm.consensus;
-        call->doubted_wait = call->next_doubted;
-        call->next_doubted = at_most(2 * call->next_doubted, MOST_DOUBTED);
+        cgx_backoff_fail(&call->unwatched, FIRST_UNWATCHED, MOST_UNWATCHED);
     } else if (call->strikes == STRIKES_ENOUGH) {
-        stay_exact(call, CGX_CALL_HELD, &call->next_held, MOST_HELD);
+        hold(call);
     }
 }
 
 void cgx_call_watch(struct cgx_agreed_call *call)
 {
     call->watched++;
-    if (call->doubted_wait > 0)
-        call->doubted_wait--;
-    else
+    if (cgx_backoff_due(&call->unwatched))
         call->doubted = 0;
 }
 

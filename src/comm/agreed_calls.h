@@ -16,6 +16,7 @@
 #include "policy/consensus.h"
 #include "policy/recent.h"
 #include "policy/recurrence.h"
+#include "util/backoff.h"
 #include "util/lru.h"
 
 /* Which calls are one entry. */
@@ -38,8 +39,8 @@ struct cgx_agreed_call {
     bool used; /* false: this place is empty */
     enum cgx_call_state state;
     enum cgx_reason reason; /* why this rank finds them declined */
-    uint32_t wait;          /* calls that stay exact before ranks ask each other again */
-    uint32_t next_declined, next_held, next_unknown; /* waits after they do not agree again */
+    /* Before ranks ask each other again; one of them at a time. */
+    struct cgx_backoff declined, held, unknown;
     /* Looks at the data of exact calls, one after the other. */
     uint8_t clear; /* how many in a row have found nothing against compressing, */
     uint8_t
@@ -52,8 +53,8 @@ struct cgx_agreed_call {
     struct cgx_verdict
         alarm;        /* what the last one has found, if anything, and ranks have not judged */
     uint32_t doubted; /* what they need not look for, a bit for each enum cgx_consensus, ... */
-    uint32_t doubted_wait, next_doubted; /* ... for so many calls */
-    struct cgx_recent *recent;           /* NULL: none, or there is no memory */
+    struct cgx_backoff unwatched; /* ... for so many calls */
+    struct cgx_recent *recent;    /* NULL: none, or there is no memory */
 };
 
 struct cgx_agreed_calls;
@@ -69,6 +70,12 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
 
 /* Whether calls of KEY are compressed; is no look-up. */
 bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cgx_call_key *key);
+
+/* Whether the calls stay exact before ranks ask each other again. */
+static inline bool cgx_call_waits(const struct cgx_agreed_call *call)
+{
+    return call->declined.wait + call->held.wait + call->unknown.wait > 0;
+}
 
 /* True if ranks are to ask each other in this call; counts the call otherwise. */
 bool cgx_call_due(struct cgx_agreed_call *call);

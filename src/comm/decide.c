@@ -21,12 +21,19 @@
 #include "util/integers.h"
 #include "util/log.h"
 
+/* Calls of a kind before ranks ask each other again, and see again whether these go from device to
+ * device. */
+#define FIRST_RETRY 4
+#define MOST_RETRY 64
+#define FIRST_APART 16
+#define MOST_APART 1024
+
 /* ---- what a call needs ---- */
 
 /* Whether calls of KIND, which did go from device to device, may again. */
 static bool is_apart_for_long(const struct cgx_kind *kind)
 {
-    return !kind->by_device && kind->next_apart > 0 && kind->apart == 0;
+    return !kind->by_device && kind->apart.next > 0 && kind->apart.wait == 0;
 }
 
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
@@ -124,12 +131,8 @@ static enum cgx_standing standing_of(enum cgx_reason refusal)
 /* Takes note of whether calls of KIND still go from device to device. */
 static void keep_apart(struct cgx_kind *kind, bool was_by_device)
 {
-    if (kind->by_device || (!was_by_device && kind->next_apart == 0))
-        return;
-    kind->next_apart = kind->next_apart ? 2 * kind->next_apart : CGX_KIND_FIRST_APART;
-    if (kind->next_apart > CGX_KIND_MOST_APART)
-        kind->next_apart = CGX_KIND_MOST_APART;
-    kind->apart = kind->next_apart;
+    if (!kind->by_device && (was_by_device || kind->apart.next > 0))
+        cgx_backoff_fail(&kind->apart, FIRST_APART, MOST_APART);
 }
 
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, as
@@ -178,14 +181,10 @@ static void keep_kind(struct cgx_comm *state, const struct cgx_recurring *recurr
     if (agreed) {
         kind->agreed = true;
         kind->dtype = dtype;
-        kind->next_wait = 0;
         state->held_plan = wanted->plan;
         state->work->held = cgx_needs_most(&wanted->needs, &state->work->held);
     } else if (!kind->agreed) {
-        kind->next_wait = kind->next_wait ? 2 * kind->next_wait : CGX_KIND_FIRST_WAIT;
-        if (kind->next_wait > CGX_KIND_MOST_WAIT)
-            kind->next_wait = CGX_KIND_MOST_WAIT;
-        kind->wait = kind->next_wait;
+        cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
     }
 }
 
@@ -238,7 +237,7 @@ static void judge(struct cgx_comm *state, const struct cgx_recurring *recurring,
             verdict = entry->alarm;
         cgx_call_confirm(entry, &verdict);
     }
-    if (entry->state != CGX_CALL_HELD || entry->wait == 0)
+    if (entry->state != CGX_CALL_HELD || !cgx_call_waits(entry))
         return;
     cgx_stats_held(state->stats);
     if (before != CGX_CALL_HELD)

@@ -50,5 +50,4 @@ void cgx_kept_history_put(struct cgx_kept_history *kept, bool done)
         return;
     cgx_retained_drop(&kept->memory);
     kept->memory.agreed = false;
-    kept->memory.wait = 0;
 }

@@ -21,8 +21,8 @@
 #include "util/float_state.h"
 #include "util/log.h"
 
-/* Steps after which layers are tried again that a rank had no memory for. */
-#define NEXT_TRY 64
+/* Steps after which layers are made again that a rank had no memory for. */
+#define RETRY 64
 
 struct cgx_positions {
     uint64_t generation; /* of the step's positions */
@@ -179,7 +179,7 @@ static int make(struct cgx_comm *state)
         return code;
     }
     cgx_positions_free(layers);
-    state->positions_wait = NEXT_TRY;
+    cgx_backoff_fail(&state->positions_retry, RETRY, RETRY);
     return code;
 }
 
@@ -277,9 +277,7 @@ int cgx_positions_step(struct cgx_comm *state)
         due = cgx_adapt_step(state->positions->adapt);
         if (due != CGX_ADAPT_NOTHING)
             code = choose(state, due);
-    } else if (state->positions_wait > 0) {
-        state->positions_wait--;
-    } else if (!are_agreed(state, NULL)) {
+    } else if (cgx_backoff_due(&state->positions_retry) && !are_agreed(state, NULL)) {
         code = make(state);
     }
     cgx_float_leave(&caller);

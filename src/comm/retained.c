@@ -6,16 +6,12 @@
 #include "mpi/errors.h"
 #include "util/log.h"
 
-/* Calls after which ranks try again to have the memory. */
-#define NEXT_TRY 64
+/* Calls after which ranks try again to get the memory. */
+#define RETRY 64
 
 bool cgx_retained_waits(struct cgx_retained *memory)
 {
-    bool waits = !memory->agreed && memory->wait > 0;
-
-    if (waits)
-        memory->wait--;
-    return waits;
+    return !memory->agreed && !cgx_backoff_due(&memory->retry);
 }
 
 void cgx_retained_drop(struct cgx_retained *memory)
@@ -40,9 +36,9 @@ int cgx_retained_agree(struct cgx_comm *state, struct cgx_retained *memory, cons
     if (code != CGX_MPI_SUCCESS)
         return code;
     memory->agreed = all;
-    memory->wait = NEXT_TRY;
     if (all)
         return code;
+    cgx_backoff_fail(&memory->retry, RETRY, RETRY);
     cgx_retained_drop(memory);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "a rank has no memory for %s of %zu elements", what, count);

@@ -7,12 +7,13 @@
 
 #include "codec/backend.h"
 #include "comm/state.h"
+#include "util/backoff.h"
 
 /* All zero: ranks have not asked each other yet. */
 struct cgx_retained {
     struct cgx_holding *holding; /* NULL: there is none */
     bool agreed;                 /* all ranks had the memory */
-    unsigned wait;               /* calls until ranks that had not ask each other again */
+    struct cgx_backoff retry;    /* before ranks that had not ask each other again */
 };
 
 /* Whether this call goes without: ranks had not the memory, and do not ask each other yet. Counts

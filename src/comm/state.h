@@ -16,6 +16,7 @@
 #include "policy/recurrence.h"
 #include "policy/rules.h"
 #include "topo/nodes.h"
+#include "util/backoff.h"
 
 struct cgx_own;
 struct cgx_planned_calls;
@@ -28,12 +29,9 @@ struct cgx_kind {
     bool by_device; /* and go from device to device inside nodes */
     bool trusted;   /* a call of this kind was looked at and found to be no consensus */
     enum cgx_dtype dtype;
-    /* Else new calls without a position stay exact until WAIT more have come; then ranks ask each
-     * other again. */
-    uint32_t wait, next_wait;
-    /* Calls that did go from device to device and do not now, until ranks see whether they can
-     * again; NEXT_APART 0: they never did. */
-    uint32_t apart, next_apart;
+    struct cgx_backoff retry; /* else, before ranks ask each other of new calls without position */
+    struct cgx_backoff apart; /* if calls went from device to device, but do not now: before ranks
+                               * see whether they can again */
 };
 
 /* Ranks agree on nothing before the communicator has had so many float sums of at least 1024
@@ -58,10 +56,6 @@ struct cgx_first {
     bool missed; /* sums after them, since every call was exact: they tell nothing of the next */
 };
 
-#define CGX_KIND_FIRST_WAIT 4
-#define CGX_KIND_MOST_WAIT 64
-#define CGX_KIND_FIRST_APART 16
-#define CGX_KIND_MOST_APART 1024
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
 struct cgx_comm {
@@ -90,13 +84,13 @@ struct cgx_comm {
     size_t held_plan; /* bytes that a plan can be made in, on all ranks */
     struct cgx_agreed_calls *agreed_calls;
     struct cgx_planned_calls *planned;
-    struct cgx_positions *positions; /* of the present step; NULL: none */
-    unsigned positions_wait;         /* steps until a rank may have memory for them */
-    bool established;                /* its sums recur, which has been said */
-    struct cgx_workspace *work;      /* the private communicator's, or ... */
-    struct cgx_workspace alone;      /* ... this one */
-    uint32_t calls;                  /* compressed so far */
-    struct cgx_stats *stats;         /* NULL: none are kept */
+    struct cgx_positions *positions;    /* of the present step; NULL: none */
+    struct cgx_backoff positions_retry; /* if a rank had no memory for them */
+    bool established;                   /* its sums recur, which has been said */
+    struct cgx_workspace *work;         /* the private communicator's, or ... */
+    struct cgx_workspace alone;         /* ... this one */
+    uint32_t calls;                     /* compressed so far */
+    struct cgx_stats *stats;            /* NULL: none are kept */
 };
 
 /* A float sum that may be compressed, as far as this communicator's calls tell. */

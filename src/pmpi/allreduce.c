@@ -241,8 +241,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     /* A rank that has no result must hold the same as others, which have one. */
     recurring->entry->strikes = 0;
-    if (recurring->kind->apart > 0)
-        recurring->kind->apart--;
+    cgx_backoff_due(&recurring->kind->apart);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         say_first(state, recurring, planned->plan);
     outcome = run(state, &coll, stats_key(recurring));
@@ -284,11 +283,9 @@ static bool is_due(const struct cgx_recurring *recurring)
 {
     struct cgx_kind *kind = recurring->kind;
 
-    if (!kind->agreed && kind->wait > 0) {
-        kind->wait--;
-        if (recurring->entry->state == CGX_CALL_NEW && recurring->position == CGX_POSITION_NONE)
-            return false;
-    }
+    if (!kind->agreed && !cgx_backoff_due(&kind->retry) &&
+        recurring->entry->state == CGX_CALL_NEW && recurring->position == CGX_POSITION_NONE)
+        return false;
     return cgx_call_due(recurring->entry);
 }
 
@@ -297,7 +294,8 @@ static bool looks_again(const struct cgx_recurring *recurring)
 {
     const struct cgx_agreed_call *entry = recurring->entry;
 
-    return entry->wait == 0 && entry->state != CGX_CALL_DECLINED && cgx_decide_looks(recurring);
+    return !cgx_call_waits(entry) && entry->state != CGX_CALL_DECLINED &&
+           cgx_decide_looks(recurring);
 }
 
 /* A call that recurs. */

@@ -162,11 +162,11 @@ static void test_looks(void)
     clear(other);
     clear(other);
     strike(other);
-    ok(other->state == CGX_CALL_NEW && other->wait == 0 && !cgx_call_is_unseen(other),
+    ok(other->state == CGX_CALL_NEW && !cgx_call_waits(other) && !cgx_call_is_unseen(other),
        "one that finds something decides nothing");
     ok(other->places == places, "they look at the same elements");
     strike(other);
-    ok(other->state == CGX_CALL_HELD && other->wait == 10, "two hold the calls");
+    ok(other->state == CGX_CALL_HELD && other->held.wait == 10, "two hold the calls");
     ok(other->places != places, "and the next looks are at others");
     cgx_agreed_calls_free(table);
 }
@@ -183,10 +183,10 @@ static void test_turns(void)
     wait_for(call);
     clear(call);
     strike(call);
-    ok(call->state == CGX_CALL_HELD && call->wait == 20, "and stay so");
+    ok(call->state == CGX_CALL_HELD && call->held.wait == 20, "and stay so");
     wait_for(call);
     cgx_call_judge(call, &nothing, false);
-    ok(call->state == CGX_CALL_HELD && call->wait == 40, "as what is near a consensus does");
+    ok(call->state == CGX_CALL_HELD && call->held.wait == 40, "as what is near a consensus does");
     wait_for(call);
     ok(clears_for(call) == 4, "what is far from one four times is compressed");
     cgx_agreed_calls_free(table);
@@ -227,7 +227,7 @@ static void test_alarms(void)
        "what cannot be looked at is not doubted");
     cgx_call_alarm(call, &weights, 1);
     cgx_call_confirm(call, &weights);
-    ok(call->state == CGX_CALL_HELD && call->wait == 10, "two in a row hold the calls");
+    ok(call->state == CGX_CALL_HELD && call->held.wait == 10, "two in a row hold the calls");
     cgx_agreed_calls_free(table);
 }
 
