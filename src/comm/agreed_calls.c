@@ -59,19 +59,21 @@ void cgx_agreed_calls_clear(struct cgx_agreed_calls *table)
 }
 
 /* Whether ENTRY, of a position, is that of KEY. */
-static bool is_entry(const struct cgx_agreed_call *entry, const struct cgx_call_key *key)
+static bool is_entry(const struct cgx_agreed_call *entry, const struct cgx_callsite_key *key,
+                     uint64_t generation)
 {
-    return entry->used && entry->key.call == key->call && entry->key.rule == key->rule &&
-           entry->key.generation == key->generation;
+    return entry->used && entry->key.count == key->count && entry->key.type == key->type &&
+           entry->key.rule == key->rule && entry->generation == generation;
 }
 
-static struct cgx_lru_key lru_key(const struct cgx_call_key *key)
+static struct cgx_lru_key lru_key(const struct cgx_callsite_key *key)
 {
-    return (struct cgx_lru_key){key->call, key->rule};
+    return (struct cgx_lru_key){key->count << 4 | key->type, key->rule};
 }
 
 struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
-                                              const struct cgx_call_key *key)
+                                              const struct cgx_callsite_key *key,
+                                              uint64_t generation)
 {
     struct cgx_agreed_call *entry;
     bool is_new;
@@ -80,23 +82,24 @@ struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
         entry = &table->placed[key->position];
         if (table->placed_end <= key->position)
             table->placed_end = key->position + 1;
-        is_new = !is_entry(entry, key);
+        is_new = !is_entry(entry, key, generation);
     } else {
         entry = &table->entries[cgx_lru_find(&table->lru, lru_key(key), &is_new)];
     }
     if (!is_new)
         return entry;
     free(entry->recent);
-    *entry = (struct cgx_agreed_call){.used = true, .key = *key};
+    *entry = (struct cgx_agreed_call){.used = true, .key = *key, .generation = generation};
     return entry;
 }
 
-bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cgx_call_key *key)
+bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cgx_callsite_key *key,
+                           uint64_t generation)
 {
     size_t place;
 
     if (key->position != CGX_POSITION_NONE)
-        return is_entry(&table->placed[key->position], key) &&
+        return is_entry(&table->placed[key->position], key, generation) &&
                table->placed[key->position].state == CGX_CALL_COMPRESSED;
     place = cgx_lru_peek(&table->lru, lru_key(key));
     return place < CGX_LRU_PLACES && table->entries[place].state == CGX_CALL_COMPRESSED;

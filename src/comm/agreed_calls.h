@@ -19,14 +19,6 @@
 #include "util/backoff.h"
 #include "util/lru.h"
 
-/* Which calls are one entry. */
-struct cgx_call_key {
-    uint64_t call;       /* cgx_recurrence_key */
-    size_t position;     /* CGX_POSITION_NONE: not known */
-    uint64_t generation; /* of positions */
-    unsigned rule;       /* of CGX_RULES that the calls follow; 0: none */
-};
-
 enum cgx_call_state {
     CGX_CALL_NEW,        /* ranks have not come to an end with it */
     CGX_CALL_COMPRESSED, /* they have agreed to compress */
@@ -35,8 +27,9 @@ enum cgx_call_state {
 };
 
 struct cgx_agreed_call {
-    struct cgx_call_key key;
-    bool used; /* false: this place is empty */
+    struct cgx_callsite_key key;
+    uint64_t generation; /* of its position */
+    bool used;           /* false: this place is empty */
     enum cgx_call_state state;
     enum cgx_reason reason; /* why this rank finds them declined */
     /* Before ranks ask each other again; one of them at a time. */
@@ -64,12 +57,15 @@ void cgx_agreed_calls_free(struct cgx_agreed_calls *table);
 /* Forgets all. */
 void cgx_agreed_calls_clear(struct cgx_agreed_calls *table);
 
-/* The entry of KEY, new if there is none. Valid until the next look-up. */
+/* The entry of KEY in the GENERATION of positions, new if there is none. Valid until the next
+ * look-up. */
 struct cgx_agreed_call *cgx_agreed_calls_find(struct cgx_agreed_calls *table,
-                                              const struct cgx_call_key *key);
+                                              const struct cgx_callsite_key *key,
+                                              uint64_t generation);
 
-/* Whether calls of KEY are compressed; is no look-up. */
-bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cgx_call_key *key);
+/* Whether its calls are compressed; is no look-up. */
+bool cgx_agreed_calls_peek(const struct cgx_agreed_calls *table, const struct cgx_callsite_key *key,
+                           uint64_t generation);
 
 /* Whether the calls stay exact before ranks ask each other again. */
 static inline bool cgx_call_waits(const struct cgx_agreed_call *call)

@@ -127,7 +127,7 @@ static void count_first(const struct cgx_comm *state)
     const struct cgx_first *first = &state->first;
 
     for (unsigned i = 0; i < first->sums; i++) {
-        uint64_t count = cgx_recurrence_count(first->keys[i]);
+        uint64_t count = first->keys[i].count;
 
         cgx_stats_reason(state->stats, reason_of_first(state, count), count);
     }

@@ -38,7 +38,7 @@ static bool is_apart_for_long(const struct cgx_kind *kind)
 
 bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
-    size_t count = (size_t)cgx_recurrence_count(recurring->call);
+    size_t count = (size_t)recurring->key.count;
     const struct cgx_planned *planned;
 
     if (!recurring->kind->agreed || is_apart_for_long(recurring->kind) ||
@@ -52,7 +52,7 @@ bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recur
 {
     const struct cgx_planned *planned;
 
-    if (recurring->position != CGX_POSITION_NONE || !recurring->kind->trusted ||
+    if (recurring->key.position != CGX_POSITION_NONE || !recurring->kind->trusted ||
         !cgx_decide_is_served(state, recurring))
         return false;
     planned = cgx_planned_find(state, recurring);
@@ -78,7 +78,7 @@ struct wanted {
 static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recurring,
                         enum cgx_dtype dtype, struct wanted *wanted)
 {
-    uint64_t count = cgx_recurrence_count(recurring->call), most = count + count / 2;
+    uint64_t count = recurring->key.count, most = count + count / 2;
     const struct cgx_planned *planned = cgx_planned_get(state, recurring, dtype);
     const struct cgx_override nothing = {.exact = false};
     struct cgx_planned larger_one;
@@ -90,7 +90,7 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
     wanted->needs = cgx_needs_most(&planned->schedule.needs, &state->work->held);
     if (state->work->held.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->held))
         return true;
-    if (!cgx_planned_make(state, cgx_recurrence_key(most, 0), dtype, &nothing, &larger_one))
+    if (!cgx_planned_make(state, most, dtype, &nothing, &larger_one))
         return false;
     wanted->needs = cgx_needs_most(&wanted->needs, &larger_one.schedule.needs);
     cgx_plan_free(larger_one.plan);
@@ -274,8 +274,7 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state,
 
     if (cgx_mpi()->Comm_get_name(state->comm, name, &length) != CGX_MPI_SUCCESS)
         name[0] = '\0';
-    return (struct cgx_noticed){cgx_recurrence_count(recurring->call), state->size, name,
-                                recurring->position};
+    return (struct cgx_noticed){recurring->key.count, state->size, name, recurring->key.position};
 }
 
 /* OFFER has its backends, which say how payloads go, only if they were got for this call. */
@@ -295,8 +294,8 @@ static void say_compressed(struct cgx_comm *state, const struct cgx_recurring *r
     if (planned->schedule.grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", planned->schedule.grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
-            (unsigned long long)cgx_recurrence_count(recurring->call), state->size,
-            planned->schedule.slices, planned->schedule.slices == 1 ? "" : "s",
+            (unsigned long long)recurring->key.count, state->size, planned->schedule.slices,
+            planned->schedule.slices == 1 ? "" : "s",
             ways[cgx_connect_pull(recurring->kind, cgx_offer_backend(offer))], rows);
 }
 
@@ -312,7 +311,7 @@ int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_nodes_make_small(state, recurring->call)) {
+    if (cgx_nodes_make_small(state, &recurring->key)) {
         entry->sampled = false;
         cgx_call_decline(entry, CGX_REASON_SMALL);
         return CGX_MPI_SUCCESS;

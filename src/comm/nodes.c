@@ -245,11 +245,9 @@ int cgx_nodes_discover(struct cgx_comm *state)
     return code;
 }
 
-bool cgx_nodes_make_small(const struct cgx_comm *state, uint64_t call)
+bool cgx_nodes_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)
 {
-    bool is_wide = cgx_recurrence_type(call) == CGX_TYPE_FLOAT32;
-
-    return state->nodes && cgx_recurrence_count(call) < state->least[is_wide];
+    return state->nodes && key->count < state->least[key->type == CGX_TYPE_FLOAT32];
 }
 
 struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)

@@ -6,19 +6,19 @@
 #include "mpi/config.h"
 #include "util/log.h"
 
-struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, uint64_t call, size_t position)
+struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, struct cgx_callsite_key key)
 {
-    const struct cgx_rules_call about = {.count = cgx_recurrence_count(call),
-                                         .dtype = cgx_type_dtype(cgx_recurrence_type(call)),
-                                         .communicator = state->name,
-                                         .position =
-                                             position == CGX_POSITION_NONE ? UINT64_MAX : position};
-    struct cgx_recurring found = {
-        .call = call, .position = position, .kind = &state->kinds[cgx_recurrence_type(call)]};
+    const struct cgx_rules_call about = {
+        .count = key.count,
+        .dtype = cgx_type_dtype(key.type),
+        .communicator = state->name,
+        .position = key.position == CGX_POSITION_NONE ? UINT64_MAX : key.position};
+    struct cgx_recurring found = {.key = key, .kind = &state->kinds[key.type]};
     struct cgx_override *override = &found.override;
 
     if (state->hints || cgx_config_rules())
         *override = cgx_override_merge(state->hints, cgx_config_rules(), &about);
+    found.key.rule = override->rule;
     if (override->exact) {
         found.reason = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
     } else if (cgx_config()->bits == CGX_BITS_EXACT && override->least == 0 && !override->layers) {

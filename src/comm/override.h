@@ -7,10 +7,10 @@
 
 #include "comm/state.h"
 
-/* What is known of calls with the key CALL at POSITION of the step (CGX_POSITION_NONE: not known),
- * settings, rules and hints merged: but for whether they recur, and their entry. The override is
- * exact where none of them gives a width; the reason is who says so. */
-struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, uint64_t call, size_t position);
+/* What is known of calls of KEY but for its rule, which is set: settings, rules and hints merged,
+ * but not whether they recur, nor their entry. The override is exact where none of them gives a
+ * width; the reason is who says so. */
+struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, struct cgx_callsite_key key);
 
 /* Takes what INFO says; ranks are to compare it. */
 void cgx_comm_take_hints(struct cgx_comm *state, cgx_mpi_info info);

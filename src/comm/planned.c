@@ -58,11 +58,10 @@ static void set(struct cgx_planned *planned, const struct cgx_comm *state, struc
     planned->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 
-bool cgx_planned_make(const struct cgx_comm *state, uint64_t call, enum cgx_dtype dtype,
+bool cgx_planned_make(const struct cgx_comm *state, uint64_t count, enum cgx_dtype dtype,
                       const struct cgx_override *override, struct cgx_planned *planned)
 {
-    struct cgx_plan *plan =
-        cgx_plan_create(cgx_config(), override, dtype, (size_t)cgx_recurrence_count(call));
+    struct cgx_plan *plan = cgx_plan_create(cgx_config(), override, dtype, (size_t)count);
     struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
 
     if (!widest) {
@@ -80,7 +79,7 @@ static const struct cgx_planned *make_spare(const struct cgx_comm *state,
                                             enum cgx_dtype dtype)
 {
     struct cgx_planned_calls *table = state->planned;
-    size_t count = (size_t)cgx_recurrence_count(recurring->call);
+    size_t count = (size_t)recurring->key.count;
     struct cgx_plan *plan, *widest;
 
     if (cgx_plan_most_bytes(&recurring->override, count) > table->reserved)
@@ -97,14 +96,15 @@ const struct cgx_planned *
 cgx_planned_get(struct cgx_comm *state, const struct cgx_recurring *recurring, enum cgx_dtype dtype)
 {
     struct cgx_planned_calls *table = state->planned;
-    const struct cgx_lru_key key = {recurring->call, recurring->override.rule};
+    const struct cgx_lru_key key = {recurring->key.count << 4 | recurring->key.type,
+                                    recurring->key.rule};
     bool is_new;
     struct cgx_planned *kept = &table->kept[cgx_lru_find(&table->lru, key, &is_new)];
 
     if (!is_new && kept->plan && kept->plan->dtype == dtype)
         return kept;
     forget(kept);
-    return cgx_planned_make(state, recurring->call, dtype, &recurring->override, kept)
+    return cgx_planned_make(state, recurring->key.count, dtype, &recurring->override, kept)
                ? kept
                : make_spare(state, recurring, dtype);
 }

@@ -21,9 +21,9 @@ void cgx_planned_calls_free(struct cgx_planned_calls *table);
 /* Forgets all. */
 void cgx_planned_calls_clear(struct cgx_planned_calls *table);
 
-/* Makes that of CALL, elements of DTYPE, for all that its plan may become; OVERRIDE is what is said
- * of the call. False if memory is short. The caller frees the plan. */
-bool cgx_planned_make(const struct cgx_comm *state, uint64_t call, enum cgx_dtype dtype,
+/* Makes that of calls of COUNT elements of DTYPE, for all that its plan may become; OVERRIDE is
+ * what is said of the call. False if memory is short. The caller frees the plan. */
+bool cgx_planned_make(const struct cgx_comm *state, uint64_t count, enum cgx_dtype dtype,
                       const struct cgx_override *override, struct cgx_planned *planned);
 
 /* That of the calls that RECURRING says, made if it is not kept: with elements of DTYPE or, the

@@ -73,18 +73,15 @@ static void follow_plans(struct cgx_positions *layers)
 /* What is known of the calls at POSITION. */
 static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
 {
-    return cgx_comm_recurring(state, cgx_recurrence_expects(state->recurrence, position), position);
+    return cgx_comm_recurring(state, cgx_recurrence_expects(state->recurrence, position));
 }
 
 /* Whether these are compressed. */
 static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *recurring)
 {
-    const struct cgx_call_key key = {.call = recurring->call,
-                                     .position = recurring->position,
-                                     .generation = cgx_recurrence_generation(state->recurrence),
-                                     .rule = recurring->override.rule};
-
-    return recurring->kind->agreed && cgx_agreed_calls_peek(state->agreed_calls, &key);
+    return recurring->kind->agreed &&
+           cgx_agreed_calls_peek(state->agreed_calls, &recurring->key,
+                                 cgx_recurrence_generation(state->recurrence));
 }
 
 /* Whether the calls that are compressed are those that were when LAYERS were made; NULL: are none.

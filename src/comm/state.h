@@ -51,7 +51,7 @@ struct cgx_smalls {
  */
 struct cgx_first {
     unsigned sums;                                /* so far, of at least 1024 elements */
-    uint64_t keys[CGX_FIRST_SUMS];                /* cgx_recurrence_key */
+    struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* of counts and types */
     struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
     bool missed; /* sums after them, since every call was exact: they tell nothing of the next */
 };
@@ -95,8 +95,7 @@ struct cgx_comm {
 
 /* A float sum that may be compressed, as far as this communicator's calls tell. */
 struct cgx_recurring {
-    uint64_t call; /* cgx_recurrence_key */
-    size_t position;
+    struct cgx_callsite_key key;
     bool recurs;
     struct cgx_override override;
     enum cgx_reason reason;        /* why the call is exact, or CGX_REASON_NONE and ... */

@@ -37,8 +37,7 @@ static void catch_up(struct cgx_comm *state)
         return;
     for (unsigned i = 0; i < first->sums; i++) {
         tell_smalls(state->recurrence, &first->before[i]);
-        cgx_recurrence_next(state->recurrence, cgx_recurrence_count(first->keys[i]),
-                            cgx_recurrence_type(first->keys[i]));
+        cgx_recurrence_next(state->recurrence, first->keys[i].count, first->keys[i].type);
     }
     tell_smalls(state->recurrence, &first->before[first->sums]);
 }
@@ -60,7 +59,7 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
 
     if (first->sums == CGX_FIRST_SUMS)
         return false;
-    first->keys[first->sums++] = cgx_recurrence_key(count, type);
+    first->keys[first->sums++] = (struct cgx_callsite_key){.count = count, .type = (uint8_t)type};
     return true;
 }
 

@@ -33,24 +33,22 @@
 static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,
                                       const struct cgx_occurrence *occurrence)
 {
-    uint64_t key = cgx_recurrence_key((uint64_t)call->count, call->type);
+    const struct cgx_callsite_key key = {.count = (uint64_t)call->count,
+                                         .type = call->type,
+                                         .position = (uint32_t)occurrence->position};
     struct cgx_recurring found;
 
-    if ((uint64_t)call->count < cgx_config()->minimal_size)
+    if (key.count < cgx_config()->minimal_size)
         return (struct cgx_recurring){.reason = CGX_REASON_SMALL};
-    found = cgx_comm_recurring(state, key, occurrence->position);
+    found = cgx_comm_recurring(state, key);
     found.recurs = occurrence->recurs || found.override.recurs == CGX_RECURS_ALWAYS;
     if (!found.recurs && !found.override.exact)
         found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
-    if (!found.reason && cgx_nodes_make_small(state, key))
+    if (!found.reason && cgx_nodes_make_small(state, &key))
         found.reason = CGX_REASON_SMALL;
     if (!found.reason)
-        found.entry = cgx_agreed_calls_find(
-            state->agreed_calls,
-            &(struct cgx_call_key){.call = found.call,
-                                   .position = found.position,
-                                   .generation = cgx_recurrence_generation(state->recurrence),
-                                   .rule = found.override.rule});
+        found.entry = cgx_agreed_calls_find(state->agreed_calls, &found.key,
+                                            cgx_recurrence_generation(state->recurrence));
     return found;
 }
 
@@ -120,7 +118,8 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state,
 }
 
 /* Runs COLL, compares what came of it if that is wanted, and counts. */
-static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struct cgx_stats_key key)
+static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
+                            struct cgx_callsite_key key)
 {
     struct cgx_check *check;
     struct cgx_checked checked;
@@ -150,11 +149,6 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     if (outcome == CGX_OUTCOME_DONE)
         cgx_totals_compressed(coll->sent);
     return outcome;
-}
-
-static struct cgx_stats_key stats_key(const struct cgx_recurring *recurring)
-{
-    return (struct cgx_stats_key){recurring->position, recurring->call, recurring->override.rule};
 }
 
 /* What is looked for within the call: the same on all ranks. */
@@ -222,8 +216,9 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     if (!planned)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = &planned->schedule;
-    cgx_positions_look(state, recurring->position, planned->plan, &call->send, coll.input);
-    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &feedback))
+    cgx_positions_look(state, recurring->key.position, planned->plan, &call->send, coll.input);
+    if (cgx_positions_find(state, recurring->key.position, planned->plan, &coll.schedule,
+                           &feedback))
         coll.feedback = &feedback;
     cgx_offer_get_backends(state, &offer);
     /* Sums that are formed flat have no local peers. */
@@ -236,7 +231,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, planned->plan->dtype);
-    code = cgx_positions_lend(state, recurring->position, &coll, &error_feedback);
+    code = cgx_positions_lend(state, recurring->key.position, &coll, &error_feedback);
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     /* A rank that has no result must hold the same as others, which have one. */
@@ -244,8 +239,8 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state,
     cgx_backoff_due(&recurring->kind->apart);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         say_first(state, recurring, planned->plan);
-    outcome = run(state, &coll, stats_key(recurring));
-    cgx_positions_take_back(state, recurring->position, &coll, outcome == CGX_OUTCOME_DONE);
+    outcome = run(state, &coll, recurring->key);
+    cgx_positions_take_back(state, recurring->key.position, &coll, outcome == CGX_OUTCOME_DONE);
     if (outcome == CGX_OUTCOME_CONSENSUS)
         return redo(call, state, recurring, &coll.seen, strikes);
     return conclude(call, state, recurring->entry, offer.refusal, outcome, coll.code);
@@ -272,7 +267,7 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
                        struct cgx_agreed_call *entry)
 {
     if (recurring->recurs)
-        cgx_stats_exact(state->stats, stats_key(recurring));
+        cgx_stats_exact(state->stats, recurring->key);
     return exact(call, state, reason, entry);
 }
 
@@ -284,7 +279,7 @@ static bool is_due(const struct cgx_recurring *recurring)
     struct cgx_kind *kind = recurring->kind;
 
     if (!kind->agreed && !cgx_backoff_due(&kind->retry) &&
-        recurring->entry->state == CGX_CALL_NEW && recurring->position == CGX_POSITION_NONE)
+        recurring->entry->state == CGX_CALL_NEW && recurring->key.position == CGX_POSITION_NONE)
         return false;
     return cgx_call_due(recurring->entry);
 }

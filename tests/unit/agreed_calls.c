@@ -8,15 +8,16 @@
 
 #include "lib/tap.h"
 
-static struct cgx_call_key unplaced(uint64_t call)
+static struct cgx_callsite_key unplaced(uint64_t count)
 {
-    return (struct cgx_call_key){.call = call, .position = CGX_POSITION_NONE};
+    return (struct cgx_callsite_key){.count = count, .position = CGX_POSITION_NONE};
 }
 
-static struct cgx_agreed_call *find(struct cgx_agreed_calls *table, uint64_t call)
+static struct cgx_agreed_call *find(struct cgx_agreed_calls *table, uint64_t count)
 {
-    return cgx_agreed_calls_find(
-        table, &(struct cgx_call_key){.call = call, .position = CGX_POSITION_NONE});
+    const struct cgx_callsite_key key = unplaced(count);
+
+    return cgx_agreed_calls_find(table, &key, 0);
 }
 
 static bool is_compressed(struct cgx_agreed_calls *table, uint64_t call)
@@ -27,7 +28,7 @@ static bool is_compressed(struct cgx_agreed_calls *table, uint64_t call)
 static void test_memory(void)
 {
     struct cgx_agreed_calls *table = cgx_agreed_calls_create();
-    struct cgx_call_key key = unplaced((uint64_t)7 << 14);
+    struct cgx_callsite_key key = unplaced((uint64_t)7 << 14);
     unsigned kept = 0;
 
     for (uint64_t call = 1; call <= CGX_LRU_PLACES; call++)
@@ -42,9 +43,9 @@ static void test_memory(void)
     }
     ok(is_compressed(table, (uint64_t)7 << 14), "one in use is never forgotten");
     ok(!is_compressed(table, (uint64_t)8 << 14), "one long unused is, and comes back as new");
-    ok(cgx_agreed_calls_peek(table, &key), "what is agreed can be seen without a look-up");
+    ok(cgx_agreed_calls_peek(table, &key, 1), "what is agreed can be seen without a look-up");
     cgx_agreed_calls_clear(table);
-    ok(!cgx_agreed_calls_peek(table, &key) && find(table, key.call)->state == CGX_CALL_NEW,
+    ok(!cgx_agreed_calls_peek(table, &key, 1) && find(table, key.count)->state == CGX_CALL_NEW,
        "an empty table has new entries alone");
     cgx_agreed_calls_free(table);
 }
@@ -52,22 +53,21 @@ static void test_memory(void)
 static void test_positions(void)
 {
     struct cgx_agreed_calls *table = cgx_agreed_calls_create();
-    struct cgx_call_key key = {.call = 1 << 20, .position = 5, .generation = 1};
-    struct cgx_call_key other = key, later = key, ruled = key;
+    struct cgx_callsite_key key = {.count = 1 << 20, .position = 5};
+    struct cgx_callsite_key other = key, ruled = key;
 
     other.position = 6;
-    later.generation = 2;
     ruled.rule = 3;
-    cgx_call_agree(cgx_agreed_calls_find(table, &key));
-    ok(cgx_agreed_calls_find(table, &other)->state == CGX_CALL_NEW,
+    cgx_call_agree(cgx_agreed_calls_find(table, &key, 1));
+    ok(cgx_agreed_calls_find(table, &other, 1)->state == CGX_CALL_NEW,
        "equal calls at two positions are two entries");
-    ok(find(table, key.call)->state == CGX_CALL_NEW, "and so is one whose position is not known");
+    ok(find(table, key.count)->state == CGX_CALL_NEW, "and so is one whose position is not known");
     for (uint64_t call = 1000; call < 200000; call++)
         find(table, call);
-    ok(cgx_agreed_calls_peek(table, &key), "no other call takes the place of a position's");
-    ok(!cgx_agreed_calls_peek(table, &ruled), "another rule makes another entry");
-    ok(cgx_agreed_calls_find(table, &later)->state == CGX_CALL_NEW &&
-           !cgx_agreed_calls_peek(table, &key),
+    ok(cgx_agreed_calls_peek(table, &key, 1), "no other call takes the place of a position's");
+    ok(!cgx_agreed_calls_peek(table, &ruled, 1), "another rule makes another entry");
+    ok(cgx_agreed_calls_find(table, &key, 2)->state == CGX_CALL_NEW &&
+           !cgx_agreed_calls_peek(table, &key, 1),
        "where positions have got another meaning they are new");
     cgx_agreed_calls_free(table);
 }
