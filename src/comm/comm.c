@@ -9,7 +9,6 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
-#include "comm/override.h"
 #include "comm/own.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -161,7 +160,7 @@ static int agree(struct cgx_comm *state, bool large)
     if (!equal && !had)
         cgx_tables_free(state);
     if (equal)
-        cgx_comm_tell_step(state);
+        cgx_tables_tell_step(state);
     if (!state->refusal && !state->stats) {
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
         count_first(state);
@@ -179,7 +178,7 @@ static int agree_on_tables(struct cgx_comm *state)
 
     state->broken = code;
     if (all.standing == CGX_ABLE) {
-        cgx_comm_tell_step(state);
+        cgx_tables_tell_step(state);
     } else {
         cgx_tables_free(state);
         state->refusal = CGX_REASON_NO_MEMORY;
@@ -255,6 +254,42 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
     return state;
 }
 
+/* The value of KEY in INFO, or NULL. */
+static const char *value_of(cgx_mpi_info info, const char *key,
+                            char value[CGX_MPI_INFO_VALUE_BYTES])
+{
+    int found = 0;
+
+    if (cgx_mpi()->Info_get(info, key, CGX_MPI_INFO_VALUE_BYTES - 1, value, &found) !=
+            CGX_MPI_SUCCESS ||
+        !found)
+        return NULL;
+    value[CGX_MPI_INFO_VALUE_BYTES - 1] = '\0';
+    return value;
+}
+
+/* Takes what INFO says; ranks are to compare it. */
+static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
+{
+    char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
+    const char *values[CGX_HINTS];
+    struct cgx_rules_error error;
+    struct cgx_hints *hints;
+
+    for (size_t i = 0; i < CGX_HINTS; i++)
+        values[i] = value_of(info, cgx_hint_key((enum cgx_hint)i), texts[i]);
+    hints = cgx_hints_parse(state->hints, values, &error);
+    state->hints_refused = !hints;
+    if (hints) {
+        state->hints = hints;
+        state->hints_taken++;
+    } else if (state->rank == 0) {
+        cgx_log(CGX_LOG_ERROR,
+                "a hint was refused, at column %u: %s; calls on this communicator are exact",
+                error.column, error.message);
+    }
+}
+
 int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
 {
     struct cgx_comm *state;
@@ -274,6 +309,6 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
     if (state->final)
         return CGX_MPI_SUCCESS;
     state->agreed = false;
-    cgx_comm_take_hints(state, info);
+    take_hints(state, info);
     return CGX_MPI_SUCCESS;
 }

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "coll/powers.h"
+#include "comm/callsites.h"
 #include "comm/history.h"
 #include "comm/input.h"
-#include "comm/override.h"
 #include "comm/own.h"
-#include "comm/planned.h"
 #include "comm/residuals.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -70,50 +69,41 @@ static void follow_plans(struct cgx_positions *layers)
 
 /* ---- making them ---- */
 
-/* What is known of the calls at POSITION. */
-static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
+/* The site at POSITION if its calls are compressed, or NULL. */
+static struct cgx_callsite *compressed_at(struct cgx_comm *state, size_t position)
 {
-    return cgx_comm_recurring(state, cgx_recurrence_expects(state->recurrence, position));
-}
+    struct cgx_callsite *site = cgx_callsites_at(state, position);
 
-/* Whether these are compressed. */
-static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *recurring)
-{
-    return recurring->kind->agreed &&
-           cgx_agreed_calls_peek(state->agreed_calls, &recurring->key,
-                                 cgx_recurrence_generation(state->recurrence));
+    return site && site->state == CGX_SITE_COMPRESSED && cgx_comm_kind(state, site)->agreed ? site
+                                                                                            : NULL;
 }
 
 /* Whether the calls that are compressed are those that were when LAYERS were made; NULL: are none.
  * One that went back to exact must not stay in the budget. */
 static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layers)
 {
-    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++) {
-        struct cgx_recurring recurring = at_position(state, i);
-
-        if (is_agreed(state, &recurring) != (layers && layers->at[i].compressed))
+    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++)
+        if ((compressed_at(state, i) != NULL) != (layers && layers->at[i].compressed))
             return false;
-    }
     return true;
 }
 
 /* Takes note in LAYERS and PLANS of the calls at POSITION. False if memory is short. */
 static bool add_position(struct cgx_comm *state, size_t position, struct cgx_positions *layers,
-                         struct cgx_plan **plans)
+                         const struct cgx_plan **plans)
 {
-    struct cgx_recurring recurring = at_position(state, position);
-    const struct cgx_planned *planned;
+    struct cgx_callsite *site = compressed_at(state, position);
 
-    layers->at[position].compressed = is_agreed(state, &recurring);
-    if (!layers->at[position].compressed)
+    layers->at[position].compressed = site != NULL;
+    if (!site)
         return true;
-    planned = cgx_planned_find(state, &recurring);
-    if (!planned || !cgx_plan_is_placed(planned->plan))
-        return planned != NULL;
-    /* The next look-up may forget it. */
-    plans[position] = cgx_plan_copy(planned->plan);
-    layers->at[position].schedule = planned->schedule;
-    return plans[position] != NULL;
+    cgx_callsites_agreed(state, site);
+    /* Not one in the reserve, which the next one takes. */
+    if (site->plan && cgx_plan_is_placed(site->plan)) {
+        plans[position] = site->plan;
+        layers->at[position].schedule = site->schedule;
+    }
+    return site->plan != NULL;
 }
 
 /* The memory of looks. False if it is short. */
@@ -140,16 +130,13 @@ static struct cgx_positions *create(struct cgx_comm *state)
 {
     size_t period = cgx_recurrence_period(state->recurrence);
     struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->at[0]);
-    struct cgx_plan **plans = calloc(period, sizeof *plans);
+    const struct cgx_plan **plans = calloc(period, sizeof *plans);
     bool had = layers && plans;
 
     for (size_t i = 0; had && i < period; i++)
         had = add_position(state, i, layers, plans);
     if (had)
-        layers->adapt =
-            cgx_adapt_create(cgx_config(), (const struct cgx_plan *const *)plans, period);
-    for (size_t i = 0; plans && i < period; i++)
-        cgx_plan_free(plans[i]);
+        layers->adapt = cgx_adapt_create(cgx_config(), plans, period);
     free(plans);
     if (layers)
         layers->count = period;

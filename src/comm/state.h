@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "comm/agreed_calls.h"
+#include "comm/callsite.h"
 #include "comm/workspace.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
@@ -18,8 +18,8 @@
 #include "topo/nodes.h"
 #include "util/backoff.h"
 
+struct cgx_callsites;
 struct cgx_own;
-struct cgx_planned_calls;
 struct cgx_positions;
 struct cgx_stats;
 
@@ -75,6 +75,7 @@ struct cgx_comm {
     uint64_t least[2];       /* ... from how many elements on calls of two bytes, and of four, are
                               * compressed */
     struct cgx_hints *hints; /* NULL: none */
+    unsigned hints_taken;    /* how often */
     uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
     struct cgx_first first;
@@ -82,8 +83,7 @@ struct cgx_comm {
     size_t step_told;                  /* calls of the step, as rules and hints say */
     struct cgx_kind kinds[CGX_KINDS];
     size_t held_plan; /* bytes that a plan can be made in, on all ranks */
-    struct cgx_agreed_calls *agreed_calls;
-    struct cgx_planned_calls *planned;
+    struct cgx_callsites *callsites;
     struct cgx_positions *positions;    /* of the present step; NULL: none */
     struct cgx_backoff positions_retry; /* if a rank had no memory for them */
     bool established;                   /* its sums recur, which has been said */
@@ -93,14 +93,11 @@ struct cgx_comm {
     struct cgx_stats *stats;            /* NULL: none are kept */
 };
 
-/* A float sum that may be compressed, as far as this communicator's calls tell. */
-struct cgx_recurring {
-    struct cgx_callsite_key key;
-    bool recurs;
-    struct cgx_override override;
-    enum cgx_reason reason;        /* why the call is exact, or CGX_REASON_NONE and ... */
-    struct cgx_agreed_call *entry; /* ... what ranks have agreed of it */
-    struct cgx_kind *kind;
-};
+/* That of SITE's calls. */
+static inline struct cgx_kind *cgx_comm_kind(struct cgx_comm *state,
+                                             const struct cgx_callsite *site)
+{
+    return &state->kinds[site->key.type];
+}
 
 #endif

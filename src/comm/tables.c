@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#include "comm/override.h"
-#include "comm/planned.h"
+#include "comm/callsites.h"
 #include "comm/positions.h"
 #include "mpi/config.h"
 
@@ -63,15 +62,23 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
     return true;
 }
 
+void cgx_tables_tell_step(struct cgx_comm *state)
+{
+    size_t step = cgx_override_step(state->hints, cgx_config_rules(), state->name);
+
+    if (!state->recurrence || step == state->step_told)
+        return;
+    cgx_recurrence_tell_step(state->recurrence, step);
+    state->step_told = step;
+}
+
 bool cgx_tables_make(struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 
-    if (!state->agreed_calls)
-        state->agreed_calls = cgx_agreed_calls_create();
-    if (!state->planned)
-        state->planned = cgx_planned_calls_create();
-    if (!state->agreed_calls || !state->planned)
+    if (!state->callsites)
+        state->callsites = cgx_callsites_create();
+    if (!state->callsites)
         return false;
     if (!state->recurrence) {
         state->recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
@@ -79,7 +86,7 @@ bool cgx_tables_make(struct cgx_comm *state)
         if (!state->recurrence)
             return false;
         state->step_told = 0;
-        cgx_comm_tell_step(state);
+        cgx_tables_tell_step(state);
         catch_up(state);
     }
     return true;
@@ -89,10 +96,8 @@ void cgx_tables_clear(struct cgx_comm *state)
 {
     cgx_positions_free(state->positions);
     state->positions = NULL;
-    if (state->planned)
-        cgx_planned_calls_clear(state->planned);
-    if (state->agreed_calls)
-        cgx_agreed_calls_clear(state->agreed_calls);
+    if (state->callsites)
+        cgx_callsites_clear(state->callsites);
     memset(state->kinds, 0, sizeof state->kinds);
 }
 
@@ -100,12 +105,10 @@ void cgx_tables_free(struct cgx_comm *state)
 {
     cgx_positions_free(state->positions);
     cgx_recurrence_free(state->recurrence);
-    cgx_agreed_calls_free(state->agreed_calls);
-    cgx_planned_calls_free(state->planned);
+    cgx_callsites_free(state->callsites);
     state->positions = NULL;
     state->recurrence = NULL;
-    state->agreed_calls = NULL;
-    state->planned = NULL;
+    state->callsites = NULL;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)

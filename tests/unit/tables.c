@@ -76,7 +76,7 @@ static void test_stream(size_t stream, uint32_t earlier, uint64_t count)
     ok(same && recurring > 0, "and all is found as from the first sum on (%u recur)", recurring);
     cgx_recurrence_free(reference);
     cgx_tables_free(&state);
-    ok(!state.recurrence && !state.agreed_calls && !state.planned, "and freed");
+    ok(!state.recurrence && !state.callsites, "and freed");
 }
 
 /* Settings are read without an MPI. */
