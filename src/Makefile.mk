@@ -131,13 +131,11 @@ libcgxcore_la_SOURCES = \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
+	src/comm/kept.c src/comm/kept.h \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/offer.c src/comm/offer.h \
-	src/comm/history.c src/comm/history.h \
 	src/comm/input.c src/comm/input.h \
 	src/comm/own.c src/comm/own.h \
-	src/comm/residuals.c src/comm/residuals.h \
-	src/comm/retained.c src/comm/retained.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/workspace.c src/comm/workspace.h \
 	src/comm/positions.c src/comm/positions.h \

@@ -144,8 +144,16 @@ struct cgx_recent *cgx_callsite_recent(struct cgx_callsite *site, size_t most)
     return sample->recent;
 }
 
+void cgx_callsite_leave(struct cgx_callsite *site)
+{
+    cgx_kept_drop(&site->kept);
+    site->kept = (struct cgx_kept_memory){.holding = NULL};
+    site->layer = NULL;
+}
+
 void cgx_callsite_drop(struct cgx_callsite *site)
 {
+    cgx_callsite_leave(site);
     free(site->sample.recent);
     cgx_plan_free(site->plan);
     *site = (struct cgx_callsite){.used = false};

@@ -7,8 +7,9 @@
 #ifndef CGX_COMM_CALLSITE_H
 #define CGX_COMM_CALLSITE_H
 
-#include "coll/schedule.h"
+#include "comm/kept.h"
 #include "observe/reason.h"
+#include "policy/adapt.h"
 #include "policy/consensus.h"
 #include "policy/recent.h"
 #include "policy/recurrence.h"
@@ -55,6 +56,11 @@ struct cgx_callsite {
     struct cgx_consensus_sample sample;
     struct cgx_plan *plan; /* at the base widths; NULL: none was made, or it is in the reserve */
     struct cgx_schedule schedule; /* of the plan */
+    /* At a position, while the step has layers (comm/positions.h). */
+    struct cgx_adapt_layer *layer; /* NULL: nothing is chosen for its calls, or kept */
+    struct cgx_schedule layered;   /* of the layer's plan */
+    size_t looks;                  /* where its words of what was looked at begin */
+    struct cgx_kept_memory kept;
 };
 
 /* What has happened to a site, the same on all ranks but for what is said to be this rank's. */
@@ -103,6 +109,9 @@ void cgx_callsite_watch(struct cgx_callsite *site);
 /* The memory of the last sums, of up to MOST elements, made anew if it is of another size; NULL if
  * memory is short. */
 struct cgx_recent *cgx_callsite_recent(struct cgx_callsite *site, size_t most);
+
+/* The layers of the step are no more. */
+void cgx_callsite_leave(struct cgx_callsite *site);
 
 /* Frees what SITE has; its place is empty. */
 void cgx_callsite_drop(struct cgx_callsite *site);

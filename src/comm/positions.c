@@ -8,10 +8,8 @@
 
 #include "coll/powers.h"
 #include "comm/callsites.h"
-#include "comm/history.h"
 #include "comm/input.h"
 #include "comm/own.h"
-#include "comm/residuals.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/stats.h"
@@ -33,23 +31,16 @@ struct cgx_positions {
     uint8_t *families;
     uint32_t looks; /* that have been taken */
     size_t count;
-    struct {
-        bool compressed; /* whether its calls were, when the layers were made */
-        size_t seen;     /* where its words begin */
-        struct cgx_schedule schedule;
-        struct cgx_kept_residuals residuals;
-        struct cgx_kept_history history;
-    } at[]; /* by position */
+    struct cgx_callsite *sites[]; /* by position, those that were compressed then; else NULL */
 };
 
 void cgx_positions_free(struct cgx_positions *layers)
 {
     if (!layers)
         return;
-    for (size_t i = 0; i < layers->count; i++) {
-        cgx_retained_drop(&layers->at[i].residuals.memory);
-        cgx_retained_drop(&layers->at[i].history.memory);
-    }
+    for (size_t i = 0; i < layers->count; i++)
+        if (layers->sites[i])
+            cgx_callsite_leave(layers->sites[i]);
     cgx_adapt_free(layers->adapt);
     free(layers->seen);
     free(layers->families);
@@ -60,10 +51,12 @@ void cgx_positions_free(struct cgx_positions *layers)
 static void follow_plans(struct cgx_positions *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
-        if (!layers->adapt->layers[i].plan)
+        struct cgx_callsite *site = layers->sites[i];
+
+        if (!site || !site->layer)
             continue;
-        cgx_coll_follow(&layers->at[i].schedule, layers->adapt->layers[i].plan);
-        layers->adapt->layers[i].contributions = cgx_powers_contributions(&layers->at[i].schedule);
+        cgx_coll_follow(&site->layered, site->layer->plan);
+        site->layer->contributions = cgx_powers_contributions(&site->layered);
     }
 }
 
@@ -83,7 +76,7 @@ static struct cgx_callsite *compressed_at(struct cgx_comm *state, size_t positio
 static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layers)
 {
     for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++)
-        if ((compressed_at(state, i) != NULL) != (layers && layers->at[i].compressed))
+        if (compressed_at(state, i) != (layers ? layers->sites[i] : NULL))
             return false;
     return true;
 }
@@ -94,16 +87,28 @@ static bool add_position(struct cgx_comm *state, size_t position, struct cgx_pos
 {
     struct cgx_callsite *site = compressed_at(state, position);
 
-    layers->at[position].compressed = site != NULL;
+    layers->sites[position] = site;
     if (!site)
         return true;
     cgx_callsites_agreed(state, site);
     /* Not one in the reserve, which the next one takes. */
-    if (site->plan && cgx_plan_is_placed(site->plan)) {
+    if (site->plan && cgx_plan_is_placed(site->plan))
         plans[position] = site->plan;
-        layers->at[position].schedule = site->schedule;
-    }
     return site->plan != NULL;
+}
+
+/* Sites have the layers that were made for them. */
+static void give_layers(struct cgx_positions *layers)
+{
+    for (size_t i = 0; i < layers->count; i++) {
+        struct cgx_callsite *site = layers->sites[i];
+
+        if (!site || !layers->adapt->layers[i].plan)
+            continue;
+        site->layer = &layers->adapt->layers[i];
+        site->layered = site->schedule;
+    }
+    follow_plans(layers);
 }
 
 /* The memory of looks. False if it is short. */
@@ -114,9 +119,9 @@ static bool get_memory(struct cgx_positions *layers)
     for (size_t i = 0; i < layers->count; i++) {
         const struct cgx_plan *plan = layers->adapt->layers[i].plan;
 
-        layers->at[i].seen = layers->nseen;
         if (!plan || !plan->turns)
             continue;
+        layers->sites[i]->looks = layers->nseen;
         layers->nseen += cgx_look_words(plan);
         most = plan->nsegments > most ? plan->nsegments : most;
     }
@@ -129,7 +134,7 @@ static bool get_memory(struct cgx_positions *layers)
 static struct cgx_positions *create(struct cgx_comm *state)
 {
     size_t period = cgx_recurrence_period(state->recurrence);
-    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->at[0]);
+    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->sites[0]);
     const struct cgx_plan **plans = calloc(period, sizeof *plans);
     bool had = layers && plans;
 
@@ -145,7 +150,7 @@ static struct cgx_positions *create(struct cgx_comm *state)
         return NULL;
     }
     layers->generation = cgx_recurrence_generation(state->recurrence);
-    follow_plans(layers);
+    give_layers(layers);
     return layers;
 }
 
@@ -180,13 +185,14 @@ static int allow(struct cgx_comm *state)
     if (code != CGX_MPI_SUCCESS)
         return code;
     for (size_t i = 0; i < layers->count; i++) {
-        struct cgx_adapt_layer *layer = &layers->adapt->layers[i];
+        struct cgx_callsite *site = layers->sites[i];
+        struct cgx_adapt_layer *layer = site ? site->layer : NULL;
         struct cgx_look look;
 
-        if (!layer->plan || !layer->plan->turns)
+        if (!layer || !layer->plan->turns)
             continue;
         look = cgx_look_at(layer->plan->count, layers->looks);
-        if (cgx_look_judge(layer->plan, &look, layers->seen + layers->at[i].seen, layers->families))
+        if (cgx_look_judge(layer->plan, &look, layers->seen + site->looks, layers->families))
             cgx_adapt_allow(layers->adapt, layer, layers->families);
     }
     memset(layers->seen, 0, layers->nseen * sizeof layers->seen[0]);
@@ -270,80 +276,34 @@ int cgx_positions_step(struct cgx_comm *state)
     return code;
 }
 
-/* The layer at POSITION that serves the buffers of BASE; NULL: none does. */
-static struct cgx_adapt_layer *layer_at(const struct cgx_comm *state, size_t position,
-                                        const struct cgx_plan *base)
+struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
+                                           const struct cgx_callsite *site)
 {
-    const struct cgx_positions *layers = state->positions;
-    struct cgx_adapt_layer *layer;
+    const struct cgx_adapt *adapt = state->positions->adapt;
+    bool measures = cgx_adapt_measures(adapt);
 
-    if (!layers || position >= layers->count ||
-        layers->generation != cgx_recurrence_generation(state->recurrence))
-        return NULL;
-    layer = &layers->adapt->layers[position];
-    if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||
-        layer->plan->nsegments != base->nsegments)
-        return NULL;
-    return layer;
+    return (struct cgx_feedback){.energies = site->layer->energies,
+                                 .findings = measures ? site->layer->findings : NULL,
+                                 .kept = measures ? &site->layer->kept : NULL,
+                                 .sampling = cgx_adapt_sampling(adapt)};
 }
 
-bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
-                        const struct cgx_schedule **schedule, struct cgx_feedback *feedback)
-{
-    const struct cgx_positions *layers = state->positions;
-    struct cgx_adapt_layer *layer = layer_at(state, position, base);
-    bool measures;
-
-    if (!layer)
-        return false;
-    *schedule = &layers->at[position].schedule;
-    measures = cgx_adapt_measures(layers->adapt);
-    feedback->energies = layer->energies;
-    feedback->findings = measures ? layer->findings : NULL;
-    feedback->kept = measures ? &layer->kept : NULL;
-    feedback->sampling = cgx_adapt_sampling(layers->adapt);
-    return layer->plan->adaptive;
-}
-
-void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cgx_plan *base,
+void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
                         const struct cgx_pointer *where, const void *buffer)
 {
     const struct cgx_positions *layers = state->positions;
-    const struct cgx_adapt_layer *layer = layer_at(state, position, base);
+    const struct cgx_plan *plan = site->layer->plan;
     union cgx_float_state caller;
     struct cgx_look look;
     float *values;
 
-    if (!layer || !layer->plan->turns || !cgx_adapt_looks(layers->adapt))
+    if (!plan->turns || !cgx_adapt_looks(layers->adapt))
         return;
-    look = cgx_look_at(layer->plan->count, layers->looks);
+    look = cgx_look_at(plan->count, layers->looks);
     values = malloc(look.count * sizeof *values);
     cgx_float_enter(&caller);
-    if (values && cgx_input_gather(where, buffer, layer->plan->dtype, &look, values))
-        cgx_look_set(layer->plan, &look, values, layers->seen + layers->at[position].seen);
+    if (values && cgx_input_gather(where, buffer, plan->dtype, &look, values))
+        cgx_look_set(plan, &look, values, layers->seen + site->looks);
     cgx_float_leave(&caller);
     free(values);
-}
-
-int cgx_positions_lend(struct cgx_comm *state, size_t position, struct cgx_coll *coll,
-                       struct cgx_error_feedback *room)
-{
-    const struct cgx_adapt_layer *layer = layer_at(state, position, coll->schedule->plan);
-
-    if (layer && layer->plan->feeds)
-        return cgx_kept_residuals_get(
-            state, &state->positions->at[position].residuals, coll->schedule,
-            coll->standing == CGX_ABLE ? coll->encoder : NULL, room, &coll->error_feedback);
-    if (layer && layer->plan->recalls)
-        return cgx_kept_history_get(state, &state->positions->at[position].history, coll);
-    return CGX_MPI_SUCCESS;
-}
-
-void cgx_positions_take_back(struct cgx_comm *state, size_t position, const struct cgx_coll *coll,
-                             bool done)
-{
-    if (coll->error_feedback)
-        state->positions->at[position].residuals.whole = done;
-    if (coll->recalls)
-        cgx_kept_history_put(&state->positions->at[position].history, done);
 }

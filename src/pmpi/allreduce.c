@@ -162,7 +162,9 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
 {
     const struct cgx_schedule *schedule = cgx_callsites_agreed(state, site);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    size_t position = site->key.position;
+    /* Elements may have turned out to be of another type since the layer was made. */
+    const struct cgx_adapt_layer *layer =
+        site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
     struct cgx_offer offer = cgx_eligible_offer(call);
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
@@ -184,9 +186,12 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     if (!schedule)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = schedule;
-    cgx_positions_look(state, position, schedule->plan, &call->send, coll.input);
-    if (cgx_positions_find(state, position, schedule->plan, &coll.schedule, &feedback))
-        coll.feedback = &feedback;
+    if (layer) {
+        cgx_positions_look(state, site, &call->send, coll.input);
+        coll.schedule = &site->layered;
+        feedback = cgx_positions_feedback(state, site);
+        coll.feedback = layer->plan->adaptive ? &feedback : NULL;
+    }
     cgx_offer_get_backends(state, &offer);
     /* Sums that are formed flat have no local peers. */
     if (schedule->nodes->most > 1)
@@ -198,14 +203,14 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, schedule->plan->dtype);
-    code = cgx_positions_lend(state, position, &coll, &error_feedback);
+    code = layer ? cgx_kept_lend(state, &site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     cgx_backoff_due(&kind->apart);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         say_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);
-    cgx_positions_take_back(state, position, &coll, outcome == CGX_OUTCOME_DONE);
+    cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
     return conclude(call, state, site, offer.refusal, outcome, &coll);
 }
 
