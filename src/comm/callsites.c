@@ -55,12 +55,12 @@ static void hear(const struct cgx_comm *state, struct cgx_callsite *site)
     const struct cgx_rules_call about = {
         .count = key->count,
         .dtype = cgx_type_dtype(key->type),
-        .communicator = state->name,
+        .communicator = state->terms.name,
         .position = key->position == CGX_POSITION_NONE ? UINT64_MAX : key->position};
     struct cgx_override *override = &site->override;
 
-    *override = cgx_override_merge(state->hints, cgx_config_rules(), &about);
-    site->hints = state->hints_taken;
+    *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
+    site->hints = state->terms.taken;
     site->refusal = CGX_REASON_NONE;
     key->rule = override->rule;
     if (override->exact) {
@@ -86,7 +86,7 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
     bool is_new;
 
     if (key->position != CGX_POSITION_NONE) {
-        generation = cgx_recurrence_generation(state->recurrence);
+        generation = cgx_recurrence_generation(state->stream.recurrence);
         table->placed_end = cgx_larger(table->placed_end, key->position + 1);
         site = &table->placed[key->position];
         is_new = !is_site(site, key, generation);
@@ -97,17 +97,17 @@ struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx
         cgx_callsite_drop(site);
         *site = (struct cgx_callsite){.used = true, .key = *key, .generation = generation};
     }
-    if (is_new || site->hints != state->hints_taken)
+    if (is_new || site->hints != state->terms.taken)
         hear(state, site);
     return site;
 }
 
 struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position)
 {
-    const struct cgx_callsite_key key = cgx_recurrence_expects(state->recurrence, position);
+    const struct cgx_callsite_key key = cgx_recurrence_expects(state->stream.recurrence, position);
     struct cgx_callsite *site = &state->callsites->placed[position];
 
-    return is_site(site, &key, cgx_recurrence_generation(state->recurrence)) ? site : NULL;
+    return is_site(site, &key, cgx_recurrence_generation(state->stream.recurrence)) ? site : NULL;
 }
 
 /* ---- how their calls are run ---- */
@@ -169,7 +169,7 @@ const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct
 
 const struct cgx_schedule *cgx_callsites_agreed(struct cgx_comm *state, struct cgx_callsite *site)
 {
-    return cgx_callsites_schedule(state, site, state->kinds[site->key.type].dtype);
+    return cgx_callsites_schedule(state, site, state->agreed.kinds[site->key.type].dtype);
 }
 
 bool cgx_callsites_reserve(struct cgx_comm *state, size_t bytes)

@@ -41,7 +41,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
     const struct cgx_schedule *schedule;
 
     if (!kind->agreed || is_apart_for_long(kind) ||
-        cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->held_plan)
+        cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->agreed.plan)
         return false;
     schedule = cgx_callsites_agreed(state, site);
     return schedule && cgx_needs_fit(&schedule->needs, &state->work->held);
@@ -80,7 +80,8 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
 
     if (!schedule)
         return false;
-    wanted->plan = cgx_larger(state->held_plan, cgx_plan_most_bytes(&site->override, (size_t)most));
+    wanted->plan =
+        cgx_larger(state->agreed.plan, cgx_plan_most_bytes(&site->override, (size_t)most));
     wanted->needs = cgx_needs_most(&schedule->needs, &state->work->held);
     if (state->work->held.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->held))
         return true;
@@ -96,7 +97,7 @@ static void prepare(struct cgx_comm *state, struct cgx_callsite *site, struct cg
                     struct wanted *wanted)
 {
     if (!offer->refusal && cgx_config()->intra_compress == CGX_INTRA_OFF &&
-        state->nodes->nodes == 1)
+        state->places.nodes->nodes == 1)
         offer->refusal = CGX_REASON_ONE_NODE;
     if (offer->refusal)
         return;
@@ -146,7 +147,7 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
     agreed = all->standing == CGX_ABLE;
-    if (agreed && !state->own) {
+    if (agreed && !state->private.comm) {
         code = cgx_own_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
         if (!agreed) {
             all->standing = CGX_DECLINED;
@@ -154,7 +155,7 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
         }
     }
     /* Whether or not they agreed, some may have other staging memory than before. */
-    if (code == CGX_MPI_SUCCESS && state->own) {
+    if (code == CGX_MPI_SUCCESS && state->private.comm) {
         code = cgx_connect(state, cgx_offer_backend(offer), &kind->by_device);
         if (code != CGX_MPI_SUCCESS)
             cgx_errors_raise_code(state->comm, code, "MPI could not connect the ranks of a node");
@@ -173,7 +174,7 @@ static void keep_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dt
     if (agreed) {
         kind->agreed = true;
         kind->dtype = dtype;
-        state->held_plan = wanted->plan;
+        state->agreed.plan = wanted->plan;
         state->work->held = cgx_needs_most(&wanted->needs, &state->work->held);
     } else if (!kind->agreed) {
         cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
@@ -232,7 +233,7 @@ static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
         cgx_own_break(state, code);
         return cgx_errors_raise_code(state->comm, code, "MPI could not tell the nodes");
     }
-    if (!state->nodes && !offer->refusal)
+    if (!state->places.nodes && !offer->refusal)
         offer->refusal = CGX_REASON_NODES;
     return code;
 }

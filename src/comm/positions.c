@@ -34,7 +34,7 @@ struct cgx_positions {
     struct cgx_callsite *sites[]; /* by position, those that were compressed then; else NULL */
 };
 
-void cgx_positions_free(struct cgx_positions *layers)
+static void free_layers(struct cgx_positions *layers)
 {
     if (!layers)
         return;
@@ -45,6 +45,12 @@ void cgx_positions_free(struct cgx_positions *layers)
     free(layers->seen);
     free(layers->families);
     free(layers);
+}
+
+void cgx_positions_drop(struct cgx_comm *state)
+{
+    free_layers(state->step.layers);
+    state->step.layers = NULL;
 }
 
 /* The schedules are those of the layers' plans as they are now. */
@@ -75,7 +81,7 @@ static struct cgx_callsite *compressed_at(struct cgx_comm *state, size_t positio
  * One that went back to exact must not stay in the budget. */
 static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layers)
 {
-    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++)
+    for (size_t i = 0; i < cgx_recurrence_period(state->stream.recurrence); i++)
         if (compressed_at(state, i) != (layers ? layers->sites[i] : NULL))
             return false;
     return true;
@@ -133,7 +139,7 @@ static bool get_memory(struct cgx_positions *layers)
 /* The layers of the present step. NULL if memory is short. */
 static struct cgx_positions *create(struct cgx_comm *state)
 {
-    size_t period = cgx_recurrence_period(state->recurrence);
+    size_t period = cgx_recurrence_period(state->stream.recurrence);
     struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->sites[0]);
     const struct cgx_plan **plans = calloc(period, sizeof *plans);
     bool had = layers && plans;
@@ -146,10 +152,10 @@ static struct cgx_positions *create(struct cgx_comm *state)
     if (layers)
         layers->count = period;
     if (!had || !layers->adapt || !get_memory(layers)) {
-        cgx_positions_free(layers);
+        free_layers(layers);
         return NULL;
     }
-    layers->generation = cgx_recurrence_generation(state->recurrence);
+    layers->generation = cgx_recurrence_generation(state->stream.recurrence);
     give_layers(layers);
     return layers;
 }
@@ -162,13 +168,13 @@ static int make(struct cgx_comm *state)
     int code = cgx_errors_least(state->comm, &all, 1);
 
     if (layers && code == CGX_MPI_SUCCESS && all) {
-        state->positions = layers;
+        state->step.layers = layers;
         cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->count,
                 layers->adapt->nsegments);
         return code;
     }
-    cgx_positions_free(layers);
-    cgx_backoff_fail(&state->positions_retry, RETRY, RETRY);
+    free_layers(layers);
+    cgx_backoff_fail(&state->step.retry, RETRY, RETRY);
     return code;
 }
 
@@ -177,7 +183,7 @@ static int make(struct cgx_comm *state)
 /* What may be rotated in all ranks' plans follows what some rank has seen. */
 static int allow(struct cgx_comm *state)
 {
-    struct cgx_positions *layers = state->positions;
+    struct cgx_positions *layers = state->step.layers;
     int code = CGX_MPI_SUCCESS;
 
     if (layers->nseen > 0)
@@ -205,7 +211,7 @@ static int allow(struct cgx_comm *state)
 static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    struct cgx_adapt *adapt = state->positions->adapt;
+    struct cgx_adapt *adapt = state->step.layers->adapt;
     int code = CGX_MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
@@ -222,8 +228,8 @@ static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
     if (cgx_adapt_take(adapt, due))
         cgx_log(CGX_LOG_DEBUG, "step %llu: new widths%s", (unsigned long long)adapt->steps,
                 due == CGX_ADAPT_SCALED ? ": the error grew" : "");
-    cgx_stats_plan(state->stats, state->recurrence, adapt, due);
-    follow_plans(state->positions);
+    cgx_stats_plan(state->stats, state->stream.recurrence, adapt, due);
+    follow_plans(state->step.layers);
     return code;
 }
 
@@ -245,7 +251,7 @@ static bool is_chosen(const struct cgx_comm *state)
     const struct cgx_settings *settings = cgx_config();
 
     return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || settings->error_feedback ||
-           settings->history || state->hints || cgx_config_rules();
+           settings->history || state->terms.hints || cgx_config_rules();
 }
 
 int cgx_positions_step(struct cgx_comm *state)
@@ -254,20 +260,19 @@ int cgx_positions_step(struct cgx_comm *state)
     union cgx_float_state caller;
     int code = CGX_MPI_SUCCESS;
 
-    if (!is_chosen(state) || !state->own)
+    if (!is_chosen(state) || !state->private.comm)
         return code;
     cgx_float_enter(&caller);
-    if (state->positions &&
-        (state->positions->generation != cgx_recurrence_generation(state->recurrence) ||
-         !are_agreed(state, state->positions))) {
-        cgx_positions_free(state->positions);
-        state->positions = NULL;
+    if (state->step.layers &&
+        (state->step.layers->generation != cgx_recurrence_generation(state->stream.recurrence) ||
+         !are_agreed(state, state->step.layers))) {
+        cgx_positions_drop(state);
     }
-    if (state->positions) {
-        due = cgx_adapt_step(state->positions->adapt);
+    if (state->step.layers) {
+        due = cgx_adapt_step(state->step.layers->adapt);
         if (due != CGX_ADAPT_NOTHING)
             code = choose(state, due);
-    } else if (cgx_backoff_due(&state->positions_retry) && !are_agreed(state, NULL)) {
+    } else if (cgx_backoff_due(&state->step.retry) && !are_agreed(state, NULL)) {
         code = make(state);
     }
     cgx_float_leave(&caller);
@@ -279,7 +284,7 @@ int cgx_positions_step(struct cgx_comm *state)
 struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
                                            const struct cgx_callsite *site)
 {
-    const struct cgx_adapt *adapt = state->positions->adapt;
+    const struct cgx_adapt *adapt = state->step.layers->adapt;
     bool measures = cgx_adapt_measures(adapt);
 
     return (struct cgx_feedback){.energies = site->layer->energies,
@@ -291,7 +296,7 @@ struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
 void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
                         const struct cgx_pointer *where, const void *buffer)
 {
-    const struct cgx_positions *layers = state->positions;
+    const struct cgx_positions *layers = state->step.layers;
     const struct cgx_plan *plan = site->layer->plan;
     union cgx_float_state caller;
     struct cgx_look look;

@@ -25,7 +25,7 @@ struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
 void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
                         const struct cgx_pointer *where, const void *buffer);
 
-/* NULL is allowed. */
-void cgx_positions_free(struct cgx_positions *layers);
+/* Forgets the layers of STATE, if there are any. */
+void cgx_positions_drop(struct cgx_comm *state);
 
 #endif

@@ -58,46 +58,75 @@ struct cgx_first {
 
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
-struct cgx_comm {
-    cgx_mpi_comm comm;       /* the caller's */
+/* What ranks have compared, and what the program has said; written by comm.c. */
+struct cgx_terms {
     enum cgx_reason refusal; /* why every call is exact */
     bool agreed;             /* settings and hints have been compared; not yet in the first sums */
     bool final;              /* and need not be again, whatever hints come */
-    int broken; /* MPI's code if it failed: what was agreed, or is under way on OWN, is lost */
-    bool hints_refused;
-    int rank;
-    int size;
-    cgx_mpi_comm own;      /* private communicator for all traffic; NULL until it is needed */
-    struct cgx_own *owned; /* the same, with what is known of it (own.h) */
+    bool refused;            /* the last hints could not be read */
+    struct cgx_hints *hints; /* NULL: none */
+    unsigned taken;          /* hints, so far */
+    uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
+    char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
+};
+
+/* The private communicator for all traffic, NULL until it is needed; written by own.c. */
+struct cgx_private {
+    cgx_mpi_comm comm;
+    struct cgx_own *shared; /* the same, with what is known of it */
+};
+
+/* Where ranks are; written by nodes.c. */
+struct cgx_places {
     struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: not yet known */
     struct cgx_pace pace;           /* known with the nodes ... */
     struct cgx_network network;     /* ... and so is this, between them, and ... */
-    uint64_t least[2];       /* ... from how many elements on calls of two bytes, and of four, are
-                              * compressed */
-    struct cgx_hints *hints; /* NULL: none */
-    unsigned hints_taken;    /* how often */
-    uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
-    char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
+    uint64_t least[2]; /* ... from how many elements on calls of two bytes, and of four, are
+                        * compressed */
+};
+
+/* The sequence of its float sums; written by tables.c. */
+struct cgx_stream {
     struct cgx_first first;
-    struct cgx_recurrence *recurrence; /* with the tables below; NULL: no large sum has come */
+    struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
     size_t step_told;                  /* calls of the step, as rules and hints say */
+};
+
+/* What ranks have agreed of kinds of calls; written by decide.c. */
+struct cgx_agreed {
     struct cgx_kind kinds[CGX_KINDS];
-    size_t held_plan; /* bytes that a plan can be made in, on all ranks */
+    size_t plan; /* bytes that a plan can be made in, on all ranks */
+};
+
+/* The layers of the present step; written by positions.c. */
+struct cgx_step {
+    struct cgx_positions *layers; /* NULL: none */
+    struct cgx_backoff retry;     /* if a rank had no memory for them */
+};
+
+struct cgx_comm {
+    cgx_mpi_comm comm; /* the caller's */
+    int rank, size;
+    int broken; /* MPI's code if it failed: what was agreed, or is under way, is lost */
+    struct cgx_terms terms;
+    struct cgx_private private;
+    struct cgx_places places;
+    struct cgx_stream stream;
+    struct cgx_agreed agreed;
     struct cgx_callsites *callsites;
-    struct cgx_positions *positions;    /* of the present step; NULL: none */
-    struct cgx_backoff positions_retry; /* if a rank had no memory for them */
-    bool established;                   /* its sums recur, which has been said */
-    struct cgx_workspace *work;         /* the private communicator's, or ... */
-    struct cgx_workspace alone;         /* ... this one */
-    uint32_t calls;                     /* compressed so far */
-    struct cgx_stats *stats;            /* NULL: none are kept */
+    struct cgx_step step;
+    struct cgx_workspace *work; /* the private communicator's, or ... */
+    struct cgx_workspace alone; /* ... this one */
+    bool established;           /* its sums recur, which has been said */
+    uint32_t calls;             /* compressed so far */
+    struct cgx_stats *stats;    /* NULL: none are kept */
 };
 
 /* That of SITE's calls. */
 static inline struct cgx_kind *cgx_comm_kind(struct cgx_comm *state,
                                              const struct cgx_callsite *site)
 {
-    return &state->kinds[site->key.type];
+    return &state->agreed.kinds[site->key.type];
 }
 
 #endif

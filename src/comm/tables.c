@@ -30,15 +30,15 @@ static void tell_smalls(struct cgx_recurrence *recurrence, const struct cgx_smal
 /* Tells STATE's recurrence of the sums before it. */
 static void catch_up(struct cgx_comm *state)
 {
-    const struct cgx_first *first = &state->first;
+    const struct cgx_first *first = &state->stream.first;
 
     if (first->missed)
         return;
     for (unsigned i = 0; i < first->sums; i++) {
-        tell_smalls(state->recurrence, &first->before[i]);
-        cgx_recurrence_next(state->recurrence, first->keys[i].count, first->keys[i].type);
+        tell_smalls(state->stream.recurrence, &first->before[i]);
+        cgx_recurrence_next(state->stream.recurrence, first->keys[i].count, first->keys[i].type);
     }
-    tell_smalls(state->recurrence, &first->before[first->sums]);
+    tell_smalls(state->stream.recurrence, &first->before[first->sums]);
 }
 
 static void note(struct cgx_smalls *smalls, uint64_t count)
@@ -54,7 +54,7 @@ static void note(struct cgx_smalls *smalls, uint64_t count)
 
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type)
 {
-    struct cgx_first *first = &state->first;
+    struct cgx_first *first = &state->stream.first;
 
     if (first->sums == CGX_FIRST_SUMS)
         return false;
@@ -64,12 +64,12 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
 
 void cgx_tables_tell_step(struct cgx_comm *state)
 {
-    size_t step = cgx_override_step(state->hints, cgx_config_rules(), state->name);
+    size_t step = cgx_override_step(state->terms.hints, cgx_config_rules(), state->terms.name);
 
-    if (!state->recurrence || step == state->step_told)
+    if (!state->stream.recurrence || step == state->stream.step_told)
         return;
-    cgx_recurrence_tell_step(state->recurrence, step);
-    state->step_told = step;
+    cgx_recurrence_tell_step(state->stream.recurrence, step);
+    state->stream.step_told = step;
 }
 
 bool cgx_tables_make(struct cgx_comm *state)
@@ -80,12 +80,12 @@ bool cgx_tables_make(struct cgx_comm *state)
         state->callsites = cgx_callsites_create();
     if (!state->callsites)
         return false;
-    if (!state->recurrence) {
-        state->recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
+    if (!state->stream.recurrence) {
+        state->stream.recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
             .warmup = settings->warmup, .minimal_size = settings->minimal_size});
-        if (!state->recurrence)
+        if (!state->stream.recurrence)
             return false;
-        state->step_told = 0;
+        state->stream.step_told = 0;
         cgx_tables_tell_step(state);
         catch_up(state);
     }
@@ -94,27 +94,25 @@ bool cgx_tables_make(struct cgx_comm *state)
 
 void cgx_tables_clear(struct cgx_comm *state)
 {
-    cgx_positions_free(state->positions);
-    state->positions = NULL;
+    cgx_positions_drop(state);
     if (state->callsites)
         cgx_callsites_clear(state->callsites);
-    memset(state->kinds, 0, sizeof state->kinds);
+    memset(state->agreed.kinds, 0, sizeof state->agreed.kinds);
 }
 
 void cgx_tables_free(struct cgx_comm *state)
 {
-    cgx_positions_free(state->positions);
-    cgx_recurrence_free(state->recurrence);
+    cgx_positions_drop(state);
+    cgx_recurrence_free(state->stream.recurrence);
     cgx_callsites_free(state->callsites);
-    state->positions = NULL;
-    state->recurrence = NULL;
+    state->stream.recurrence = NULL;
     state->callsites = NULL;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)
 {
-    if (state->recurrence)
-        return cgx_recurrence_next(state->recurrence, count, type);
-    note(&state->first.before[state->first.sums], count);
+    if (state->stream.recurrence)
+        return cgx_recurrence_next(state->stream.recurrence, count, type);
+    note(&state->stream.first.before[state->stream.first.sums], count);
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }

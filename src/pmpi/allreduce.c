@@ -171,11 +171,11 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     struct cgx_error_feedback error_feedback;
     int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
-                            .comm = state->own,
+                            .comm = state->private.comm,
                             .caller = state->comm,
                             .rank = (unsigned)state->rank,
                             .scratch = &state->work->scratch,
-                            .pace = state->pace,
+                            .pace = state->places.pace,
                             .shm = state->work->shm,
                             .seed = cgx_config()->seed,
                             .call = state->calls++,
@@ -302,7 +302,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
 static void say_established(struct cgx_comm *state)
 {
     uint64_t sums;
-    enum cgx_evidence evidence = cgx_recurrence_evidence(state->recurrence, &sums);
+    enum cgx_evidence evidence = cgx_recurrence_evidence(state->stream.recurrence, &sums);
 
     state->established = true;
     if (state->rank == 0)
@@ -354,14 +354,14 @@ int cgx_allreduce(struct cgx_call *call)
         return code;
     if (cgx_own_broken(state) != CGX_MPI_SUCCESS)
         return cgx_failure_again(call, cgx_own_broken(state));
-    if (state->refusal)
-        return cgx_exact(call, state->refusal);
+    if (state->terms.refusal)
+        return cgx_exact(call, state->terms.refusal);
     if (first)
         return exact(call, state, first, NULL);
     occurrence = cgx_tables_next(state, (uint64_t)call->count, call->type);
-    if (!state->recurrence)
+    if (!state->stream.recurrence)
         return exact(call, state, CGX_REASON_SMALL, NULL);
-    cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
+    cgx_stats_step(state->stats, state->stream.recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);
     if (occurrence.begins_step)

@@ -44,7 +44,7 @@ static const uint64_t step[PERIOD] = {20000, 30000, 30000};
 static void take_steps(void)
 {
     for (int i = 0; i < 20 * PERIOD; i++)
-        cgx_recurrence_next(state.recurrence, step[i % PERIOD], 0);
+        cgx_recurrence_next(state.stream.recurrence, step[i % PERIOD], 0);
 }
 
 static void test_positions(void)
@@ -52,10 +52,10 @@ static void test_positions(void)
     struct cgx_callsite_key key = {.count = step[1], .position = 1};
     struct cgx_callsite *site;
 
-    state.recurrence = cgx_recurrence_create(
+    state.stream.recurrence = cgx_recurrence_create(
         &(struct cgx_recurrence_rule){.warmup = 2, .minimal_size = 16384, .step = PERIOD});
     take_steps();
-    ok(cgx_recurrence_period(state.recurrence) == PERIOD, "there is a step");
+    ok(cgx_recurrence_period(state.stream.recurrence) == PERIOD, "there is a step");
     ok(!cgx_callsites_at(&state, 1), "whose positions have no site before they are looked up");
     site = cgx_callsites_find(&state, &key);
     site->state = CGX_SITE_COMPRESSED;
@@ -68,13 +68,13 @@ static void test_positions(void)
         find(count);
     ok(cgx_callsites_at(&state, 1) == site && site->state == CGX_SITE_COMPRESSED,
        "no other call takes the place of a position's");
-    cgx_recurrence_tell_step(state.recurrence, 2 * PERIOD);
+    cgx_recurrence_tell_step(state.stream.recurrence, 2 * PERIOD);
     take_steps();
     key.position = 1;
     ok(!cgx_callsites_at(&state, 1) && cgx_callsites_find(&state, &key)->state == CGX_SITE_NEW,
        "where positions have got another meaning they are new");
-    cgx_recurrence_free(state.recurrence);
-    state.recurrence = NULL;
+    cgx_recurrence_free(state.stream.recurrence);
+    state.stream.recurrence = NULL;
 }
 
 /* Settings are read without an MPI. */
