@@ -9,6 +9,7 @@ noinst_LTLIBRARIES = libcgxcore.la
 libcgxcore_la_LIBADD =
 libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
+	src/util/backoff.h \
 	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \
@@ -122,23 +123,20 @@ libcgxcore_la_SOURCES = \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/timeline_gather.c src/observe/timeline_write.c \
 	src/observe/totals.c src/observe/totals.h \
-	src/comm/agreed_calls.c src/comm/agreed_calls.h \
 	src/comm/agreement.c src/comm/agreement.h \
 	src/comm/attribute.c src/comm/attribute.h \
+	src/comm/callsite.c src/comm/callsite.h \
+	src/comm/callsites.c src/comm/callsites.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
+	src/comm/kept.c src/comm/kept.h \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/offer.c src/comm/offer.h \
-	src/comm/history.c src/comm/history.h \
 	src/comm/input.c src/comm/input.h \
-	src/comm/override.c src/comm/override.h \
 	src/comm/own.c src/comm/own.h \
-	src/comm/residuals.c src/comm/residuals.h \
-	src/comm/retained.c src/comm/retained.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/workspace.c src/comm/workspace.h \
-	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
