@@ -87,7 +87,6 @@ libcgxcore_la_SOURCES = \
 	src/mpi/world.c src/mpi/world.h \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
-	src/coll/node_grid.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/scratch.c src/coll/scratch.h \
@@ -101,7 +100,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/split.c src/coll/split.h \
 	src/coll/sra.c \
 	src/coll/stage.c src/coll/stage.h \
-	src/coll/stages.c src/coll/stages.h \
+	src/coll/stages.c \
 	src/coll/task.h \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/trailer/bounds.c \

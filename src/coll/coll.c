@@ -8,7 +8,7 @@
 
 #include "coll/feedback.h"
 #include "coll/scratch.h"
-#include "coll/stages.h"
+#include "coll/stage.h"
 #include "util/hash.h"
 #include "util/trace.h"
 

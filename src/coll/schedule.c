@@ -46,6 +46,42 @@ void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_
     }
 }
 
+/* Bytes of the smallest unit and of the largest that the plan's segments have, or EVER may come to
+ * have. */
+struct unit_bytes {
+    size_t least, widest;
+};
+
+/* Notes what a unit of SEGMENT takes in FAMILY as it is or, EVER, at its least and at its most. */
+static void note_unit(const struct cgx_plan *plan, const struct cgx_segment *segment,
+                      enum cgx_family family, bool ever, struct unit_bytes *bytes)
+{
+    const struct cgx_widths widths = cgx_segment_widths(segment, family);
+    unsigned least = ever && widths.least < widths.bits ? widths.least : widths.bits;
+    unsigned most = ever && widths.most > widths.bits ? widths.most : widths.bits;
+    size_t low, high;
+
+    if (widths.bits == 0)
+        return;
+    low = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, least));
+    high = cgx_plan_unit_bytes(plan, cgx_encoding_of(family, most));
+    bytes->least = cgx_smaller(low, bytes->least);
+    bytes->widest = cgx_larger(high, bytes->widest);
+}
+
+static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)
+{
+    struct unit_bytes bytes = {SIZE_MAX, 0};
+
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        for (int family = CGX_FAMILY_MAXMIN; family <= CGX_FAMILY_ROTATED; family++) {
+            if (ever || family == plan->segments[i].family)
+                note_unit(plan, &plan->segments[i], (enum cgx_family)family, ever, &bytes);
+        }
+    }
+    return bytes;
+}
+
 /* A message with a part of a slice: what it has at the most. */
 struct part {
     size_t units, buckets, pieces;
@@ -62,12 +98,12 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
     size_t buckets = plan->unit / plan->bucket_size, trailers[CGX_TRAILERS + 1] = {0};
-    struct part part = {.units = share / cgx_split_least_unit(plan, ever) + 2};
+    struct part part = {.units = share / units_of(plan, ever).least + 2};
 
     part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
-    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + cgx_split_widest_unit(plan, ever) +
-                 part.pieces * ROUNDING;
+    part.bytes =
+        CGX_MESSAGE_HEADER_BYTES + share + units_of(plan, ever).widest + part.pieces * ROUNDING;
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
                      part.units * plan->unit * cgx_dtype_size(plan->dtype);
     cgx_schedule_lay(schedule, 0, part.units, part.pieces, trailers);
@@ -150,7 +186,7 @@ static size_t overlapping(const struct cgx_schedule *schedule)
 static size_t most_slices(const struct cgx_schedule *schedule, size_t units, bool ever)
 {
     const struct cgx_plan *plan = schedule->plan;
-    size_t bytes = cgx_schedule_chunks(schedule) * units * cgx_split_widest_unit(plan, ever);
+    size_t bytes = cgx_schedule_chunks(schedule) * units * units_of(plan, ever).widest;
 
     return cgx_larger(plan->bytes / cgx_larger(bytes, 1), 1);
 }

@@ -115,7 +115,7 @@ enum cgx_phase {
  * in a column of it. */
 enum cgx_level { CGX_LEVEL_NODE, CGX_LEVEL_ROW, CGX_LEVEL_COLUMN, CGX_LEVELS };
 
-/* A stage of an all-reduce (stages.h). */
+/* A stage of an all-reduce (stage.h). */
 struct cgx_stage {
     enum cgx_level level;
     bool is_first;       /* what this rank brings are elements, which the start has encoded */

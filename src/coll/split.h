@@ -25,9 +25,4 @@ struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, un
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end);
 
-/* Bytes of the smallest unit and of the largest that the plan's segments have, or EVER may come to
- * have. */
-size_t cgx_split_least_unit(const struct cgx_plan *plan, bool ever);
-size_t cgx_split_widest_unit(const struct cgx_plan *plan, bool ever);
-
 #endif

@@ -1,11 +1,29 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The algorithms of a stage of an all-reduce (stages.h), and what they have in common. */
+/* The stages of an all-reduce. The members of a node form the sums of its shards, each member one;
+ * then members of different nodes with the same shard form the sums of its chunks: those of a row
+ * of the grid first, each that of a column, then those of a column. Results return by the same
+ * transports, unchanged: between rows, along each, then inside nodes. An element is quantised as
+ * input, as sum of a node, as sum of a row and as sum of all: three times at most with SRA and
+ * without a grid. Where every rank is a node of its own, or all are on one, and there is no grid,
+ * there is one stage, and this is torch_cgx's scatter-reduce-allgather.
+ *
+ * A stage has members that own a block each, or none: shards inside a node, columns in a row, parts
+ * in a column. Sums are in float32, in rank order inside a node and then node by node, row by row.
+ */
 #ifndef CGX_COLL_STAGE_H
 #define CGX_COLL_STAGE_H
 
 #include "coll/scratch.h"
+
+/* Queues what can be done before the slice before has been served. */
+void cgx_stages_start(struct cgx_slice *slice);
+
+/* Moves the rest on as far as what has arrived allows; COMPLETE: the reduced parts are in their
+ * messages, and standing, lost and sent are set. Waits for this rank's device alone. CGX_ERR_MPI or
+ * CGX_OK. */
+enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete);
 
 /* ---- operands ---- */
 
@@ -20,7 +38,7 @@ void cgx_operands_rebase(struct cgx_operands *operands, size_t origin);
 void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *arrived,
                            size_t extent, unsigned before, unsigned after, bool are_raw);
 
-/* ---- what stages have in common ---- */
+/* ---- what algorithms have in common ---- */
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);

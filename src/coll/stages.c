@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/stages.h"
-
 #include "coll/stage.h"
+
 #include "util/trace.h"
 
 /* ---- which stages there are ---- */

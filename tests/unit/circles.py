@@ -18,7 +18,7 @@ import sys
 KNOWN = [
     {"util/names", "util/settings", "util/settings_values"},
     {"codec/encoding", "codec/format"},
-    {"policy/override_parse", "policy/rule", "policy/rules"},
+    {"policy/override_parse", "policy/rules"},
     {"policy/adapt", "policy/adapt_model"},
     {"cuda/backend", "cuda/exported", "cuda/holding", "cuda/host_fallback", "cuda/launch",
      "cuda/peers", "cuda/work"},
