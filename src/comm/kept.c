@@ -5,7 +5,6 @@
 
 #include "codec/backend.h"
 #include "coll/residuals.h"
-#include "comm/state.h"
 #include "mpi/errors.h"
 #include "util/log.h"
 
@@ -29,10 +28,11 @@ static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_
 }
 
 /* Asks all ranks whether they have it; where one has not, none keeps any. */
-static int agree(struct cgx_comm *state, struct cgx_kept_memory *kept, const struct cgx_plan *plan)
+static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 {
+    const struct cgx_plan *plan = coll->schedule->plan;
     int all = kept->holding != NULL;
-    int code = cgx_errors_least(state->comm, &all, 1);
+    int code = cgx_errors_least(coll->caller, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
@@ -41,7 +41,7 @@ static int agree(struct cgx_comm *state, struct cgx_kept_memory *kept, const str
         return code;
     cgx_backoff_fail(&kept->retry, RETRY, RETRY);
     cgx_kept_drop(kept);
-    if (state->rank == 0)
+    if (coll->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "a rank has no memory for %s of %zu elements",
                 plan->feeds ? "residuals" : "the history", plan->count);
     return code;
@@ -68,15 +68,15 @@ static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *sched
         cgx_kept_drop(kept);
 }
 
-static int lend_residuals(struct cgx_comm *state, struct cgx_kept_memory *kept,
-                          struct cgx_coll *coll, struct cgx_error_feedback *room)
+static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
+                          struct cgx_error_feedback *room)
 {
     struct cgx_backend *encoder = coll->standing == CGX_ABLE ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
     renew(kept, coll->schedule, coll->rank, encoder);
     if (!kept->agreed)
-        code = agree(state, kept, coll->schedule->plan);
+        code = agree(kept, coll);
     if (code != CGX_MPI_SUCCESS || !encoder || !kept->holding)
         return code;
     *room = cgx_residuals_in(kept->holding->at, coll->schedule, coll->rank);
@@ -87,17 +87,19 @@ static int lend_residuals(struct cgx_comm *state, struct cgx_kept_memory *kept,
 /* ---- history ---- */
 
 /* The history of all ranks is empty; BACKEND is NULL where it cannot be had. */
-static int begin(struct cgx_comm *state, struct cgx_kept_memory *kept, const struct cgx_plan *plan,
+static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
                  struct cgx_backend *backend)
 {
+    const struct cgx_plan *plan = coll->schedule->plan;
+
     kept->age = 0;
     cgx_kept_drop(kept);
     if (backend)
         get(kept, backend, cgx_history_bytes(plan->count, plan->bucket_size));
-    return agree(state, kept, plan);
+    return agree(kept, coll);
 }
 
-static int lend_history(struct cgx_comm *state, struct cgx_kept_memory *kept, struct cgx_coll *coll)
+static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     bool one = coll->standing == CGX_ABLE && coll->encoder == coll->decoder;
@@ -105,7 +107,7 @@ static int lend_history(struct cgx_comm *state, struct cgx_kept_memory *kept, st
     int code = CGX_MPI_SUCCESS;
 
     if (!kept->agreed)
-        code = begin(state, kept, plan, backend);
+        code = begin(kept, coll, backend);
     if (code != CGX_MPI_SUCCESS || !kept->agreed)
         return code;
     coll->recalls = true;
@@ -119,14 +121,14 @@ static int lend_history(struct cgx_comm *state, struct cgx_kept_memory *kept, st
 
 /* ---- both ---- */
 
-int cgx_kept_lend(struct cgx_comm *state, struct cgx_kept_memory *kept, struct cgx_coll *coll,
+int cgx_kept_lend(struct cgx_kept_memory *kept, struct cgx_coll *coll,
                   struct cgx_error_feedback *room)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
 
     if ((!plan->feeds && !plan->recalls) || (!kept->agreed && !cgx_backoff_due(&kept->retry)))
         return CGX_MPI_SUCCESS;
-    return plan->feeds ? lend_residuals(state, kept, coll, room) : lend_history(state, kept, coll);
+    return plan->feeds ? lend_residuals(kept, coll, room) : lend_history(kept, coll);
 }
 
 void cgx_kept_take_back(struct cgx_kept_memory *kept, const struct cgx_coll *coll, bool done)

@@ -10,8 +10,6 @@
 #include "coll/coll.h"
 #include "util/backoff.h"
 
-struct cgx_comm;
-
 /* All zeros: ranks have not asked each other yet. */
 struct cgx_kept_memory {
     struct cgx_holding *holding; /* NULL: there is none */
@@ -23,11 +21,11 @@ struct cgx_kept_memory {
 };
 
 /* Gives the next call, COLL, which is complete but for this, what KEPT has for it, residuals in
- * ROOM. Until the call is over residuals are not whole. Collective where ranks have to agree. A
- * rank whose buffers are elsewhere than they were goes without residuals by itself: what it sends
- * is right, and only its errors are forgotten. Without the history it is able no more. Returns
- * MPI's code. */
-int cgx_kept_lend(struct cgx_comm *state, struct cgx_kept_memory *kept, struct cgx_coll *coll,
+ * ROOM. Until the call is over residuals are not whole. Collective on the caller's communicator
+ * where ranks have to agree. A rank whose buffers are elsewhere than they were goes without
+ * residuals by itself: what it sends is right, and only its errors are forgotten. Without the
+ * history it is able no more. Returns MPI's code. */
+int cgx_kept_lend(struct cgx_kept_memory *kept, struct cgx_coll *coll,
                   struct cgx_error_feedback *room);
 
 /* After the call; DONE: it has gone as it should, on all ranks or on none. Else what was kept would

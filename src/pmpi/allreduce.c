@@ -203,7 +203,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
     coll.standing = standing_of(&offer, schedule->plan->dtype);
-    code = layer ? cgx_kept_lend(state, &site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
+    code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     cgx_backoff_due(&kind->apart);
