@@ -53,8 +53,7 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
         return &stats->other;
     *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
     found = &stats->layers[stats->nlayers++];
-    *found = (struct cgx_stats_layer){
-        .key = key, .type = key.type, .error = NAN, .budget = NAN};
+    *found = (struct cgx_stats_layer){.key = key, .type = key.type, .error = NAN, .budget = NAN};
     return found;
 }
 
@@ -93,9 +92,11 @@ static bool have_change(struct cgx_stats_layer *layer)
     if (n >= 2 * CGX_STATS_CHANGES || (n & (n - 1)) != 0)
         return true;
     changes = realloc(layer->changes, room * sizeof *changes);
-    if (changes)
-        layer->changes = changes;
-    return changes != NULL;
+    if (!changes)
+        return false;
+    memset(changes + n, 0, (room - n) * sizeof *changes);
+    layer->changes = changes;
+    return true;
 }
 
 /* Takes note of the widths of PLAN, if they are not those that there were. */
@@ -125,8 +126,6 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
         change->budget = layer->budget;
     }
 }
-
-/* Of a part of what may not be known, and is 0 then. */
 
 static void count_choice(struct cgx_stats *stats, const struct cgx_stats_choice *choice)
 {
