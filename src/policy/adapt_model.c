@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "codec/encoding.h"
+#include "codec/rotated.h"
 
 /* ---- what is known ---- */
 

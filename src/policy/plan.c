@@ -8,6 +8,7 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
+#include "codec/rotated.h"
 #include "util/hash.h"
 #include "util/integers.h"
 

@@ -28,6 +28,7 @@ enum cgx_profile {
     CGX_PROFILE_EXACT,
     CGX_PROFILE_TORCH_CGX
 };
+/* How elements are quantised; the table of families (codec/quantiser.h) has this order. */
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
 enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };

@@ -48,7 +48,7 @@ static const char *refuse_history(struct cgx_settings *settings)
         return "CGX_HISTORY=\"1\" refused: allowed with CGX_ERROR_FEEDBACK: 0; every call is exact";
     if (settings->rounding != CGX_ROUNDING_NEAREST)
         return "CGX_HISTORY=\"1\" refused: allowed with CGX_ROUNDING: nearest; every call is exact";
-    if (settings->codec == CGX_FAMILY_ROTATED)
+    if (settings->codec != CGX_FAMILY_MAXMIN && settings->codec != CGX_FAMILY_AUTO)
         return "CGX_HISTORY=\"1\" refused: allowed with CGX_CODEC: maxmin, auto; every call is "
                "exact";
     settings->history = true;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/host_rotated.h"
 #include "lib/tap.h"
 #include "policy/adapt.h"
 
@@ -56,9 +57,9 @@ static double error_of(const struct data *data, unsigned encoding)
     unsigned width = cgx_encoding_width(encoding), steps = (1u << width) - 1;
     double power = ELEMENTS * data->power;
 
-    if (cgx_encoding_is_rotated(encoding))
-        return power * cgx_rotated_error(width);
-    return power * cgx_rotated_error(4) * data->ratio * 15 * 15 / (steps * steps);
+    if (cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED)
+        return power * cgx_rotated.error(width);
+    return power * cgx_rotated.error(4) * data->ratio * 15 * 15 / (steps * steps);
 }
 
 /* Of elements spread evenly between the levels, for max-min quantisation. */

@@ -3,6 +3,7 @@
 
 /* The table of what ranks have agreed, and what becomes of its entries. */
 #include "comm/agreed_calls.h"
+#include "codec/rotated.h"
 
 #include <math.h>
 
