@@ -74,7 +74,7 @@ static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
         end = piece->count * element_size(walk);
     for (int i = 0; i < CGX_PLANES && !cgx_encoding_is_exact(piece->bits); i++) {
         memset(at + end, 0, layout->plane[i] - end);
-        end = layout->plane[i] + layout->elements / 8 * cgx_encoding_plane(piece->bits, i);
+        end = layout->plane[i] + layout->elements / 8 * walk->plane[i];
     }
     memset(at + end, 0, layout->bytes - end);
 }

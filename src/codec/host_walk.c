@@ -13,21 +13,23 @@ void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
     walk->quantiser = cgx_encoding_quantiser(piece->bits);
     walk->layout =
         cgx_piece_layout(piece->count, piece->bits, walk->coding->bucket_size, walk->coding->dtype);
+    walk->size = cgx_encoding_bucket(piece->bits, walk->coding->bucket_size);
+    for (int i = 0; i < CGX_PLANES; i++)
+        walk->plane[i] = cgx_encoding_plane(piece->bits, i);
     walk->key = cgx_call_key(walk->coding->seed, walk->coding->call);
 }
 
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index)
 {
     const struct cgx_piece *piece = walk->piece;
-    size_t start = index * cgx_encoding_bucket(piece->bits, walk->coding->bucket_size);
+    size_t start = index * walk->size;
     struct cgx_bucket bucket;
 
     bucket.first = piece->first + start;
-    bucket.count = cgx_bucket_elements(piece, walk->coding->bucket_size, index);
+    bucket.count = piece->count - start < walk->size ? piece->count - start : walk->size;
     bucket.header = piece->offset + index * CGX_BUCKET_HEADER_BYTES;
     for (int i = 0; i < CGX_PLANES; i++)
-        bucket.codes[i] =
-            piece->offset + walk->layout.plane[i] + start / 8 * cgx_encoding_plane(piece->bits, i);
+        bucket.codes[i] = piece->offset + walk->layout.plane[i] + start / 8 * walk->plane[i];
     bucket.constant = bucket.codes[piece->bits >= 4 ? 0 : piece->bits >= 2 ? 1 : 2];
     return bucket;
 }
@@ -75,11 +77,10 @@ void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t coun
 void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                     unsigned char *payload)
 {
-    unsigned encoding = walk->piece->bits;
-    size_t padded = cgx_encoding_padded(encoding, bucket->count);
+    size_t padded = cgx_encoding_padded(walk->piece->bits, bucket->count);
 
     for (int i = 0; i < CGX_PLANES; i++)
-        memset(payload + bucket->codes[i], 0, padded / 8 * cgx_encoding_plane(encoding, i));
+        memset(payload + bucket->codes[i], 0, padded / 8 * walk->plane[i]);
 }
 
 void cgx_walk_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)

@@ -15,9 +15,11 @@ struct cgx_walk {
     const struct cgx_piece *piece;
     const struct cgx_quantiser *quantiser; /* its encoding's */
     struct cgx_layout layout;
-    uint32_t key;           /* cgx_call_key's */
-    size_t samples;         /* of the buckets that have been measured */
-    float *values, *addend; /* room for a bucket each */
+    size_t size;                /* elements of a bucket */
+    unsigned plane[CGX_PLANES]; /* bits per element */
+    uint32_t key;               /* cgx_call_key's */
+    size_t samples;             /* of the buckets that have been measured */
+    float *values, *addend;     /* room for a bucket each */
     union cgx_float_state *caller;
     size_t passed; /* elements, since WORK's meanwhile was called last */
 };

@@ -9,6 +9,7 @@
 #include "softcuda/softcuda.h"
 
 extern "C" {
+#include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/kernels_run.h"
 
