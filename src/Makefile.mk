@@ -73,7 +73,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/recurrence.c src/policy/recurrence.h \
-	src/policy/rule.c src/policy/rule.h \
 	src/policy/rules.c src/policy/rules.h \
 	src/policy/override_parse.c src/policy/override_parse.h \
 	src/policy/sums.c src/policy/sums.h \
@@ -92,7 +91,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/node_grid.h \
 	src/coll/operands.c src/coll/operands.h \
-	src/coll/powers.c src/coll/powers.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/scratch.c src/coll/scratch.h \

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* cgx-info: how the library was built, what it finds on this machine, and its settings. It is
- * linked with the library's objects and needs no MPI to run; mpi.h only tells the ABI. */
+ * linked with the library's objects and needs no MPI to run; mpi.h only tells what built it. */
 
 #ifdef HAVE_CONFIG_H
 #include <config.h>
@@ -33,7 +33,7 @@ extern char **environ;
 #ifdef OPEN_MPI
 #define MPI_FAMILY "Open MPI"
 #else
-#define MPI_FAMILY "MPICH, Intel MPI, Cray MPICH, MVAPICH"
+#define MPI_FAMILY "MPICH"
 #endif
 
 #define INTERFACES "/sys/class/net"
@@ -53,7 +53,7 @@ static const char usage[] =
     "              link (10gbit, 1.25GB; default: the fastest here) with\n"
     "              a latency of US microseconds, and settings for it\n"
     "  --model     what all-reduces of P ranks, L to a node, would take on\n"
-    "              links of LINK Gbit/s, compressed and exact, in a model\n"
+    "              such links, compressed and exact, in a model\n"
     "  --help      this text\n"
     "  --version   the version\n";
 
@@ -74,8 +74,9 @@ static void print_machine(void)
 static void print_build(void)
 {
     printf("libcgxpmpi     " PACKAGE_VERSION "\n");
-    printf("MPI ABI        " MPI_FAMILY
-           "; MPI " EXPANDED(MPI_VERSION) "." EXPANDED(MPI_SUBVERSION) "\n");
+    printf("MPI ABIs       MPICH, Intel MPI, Cray MPICH, MVAPICH; Open MPI; the MPI standard's\n");
+    printf("MPI header     " MPI_FAMILY
+           " " EXPANDED(MPI_VERSION) "." EXPANDED(MPI_SUBVERSION) "\n");
     printf("CUDA header    %s\n", cgx_cuda_build());
     printf("hwloc header   %s\n", cgx_topo_build());
     printf("kernels        %s\n", cgx_codec_name(cgx_codec_host()));
@@ -130,7 +131,7 @@ static int print_measure(const char *link, double latency)
     double bytes_per_second;
 
     if (link != NULL && !info_link_parse(link, &bytes_per_second)) {
-        fputs(usage, stderr);
+        fprintf(stderr, "cgx-info: --measure %s: " INFO_LINK_ALLOWED "\n", link);
         return EXIT_USAGE;
     }
     if (link == NULL && !info_link_find(INTERFACES, name, &bytes_per_second)) {

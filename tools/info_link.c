@@ -13,6 +13,7 @@
 
 #define NUMBER_BYTES 32
 #define UNIT_BYTES 8
+#define MOST_BYTES_PER_SECOND 1e14
 
 static bool find_unit(const char *text, double *bytes)
 {
@@ -22,7 +23,7 @@ static bool find_unit(const char *text, double *bytes)
         lower[i] = cgx_parse_lower(text[i]);
     if (strcmp(lower, "mbit") == 0)
         *bytes = 1e6 / 8;
-    else if (strcmp(lower, "gbit") == 0)
+    else if (strcmp(lower, "gbit") == 0 || lower[0] == '\0')
         *bytes = 1e9 / 8;
     else if (strcmp(text, "MB") == 0) /* "Mb" would be anyone's guess */
         *bytes = 1e6;
@@ -45,7 +46,8 @@ bool info_link_parse(const char *text, double *bytes_per_second)
         return false;
     snprintf(number, sizeof number, "%.*s", (int)digits, text);
     snprintf(unit, sizeof unit, "%.*s", (int)letters, text + digits);
-    if (!cgx_parse_positive(number, &amount) || !find_unit(unit, &bytes))
+    if (!cgx_parse_positive(number, &amount) || !find_unit(unit, &bytes) ||
+        amount * bytes > MOST_BYTES_PER_SECOND)
         return false;
     *bytes_per_second = amount * bytes;
     return true;

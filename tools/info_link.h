@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The network link that cgx-info --measure reckons with. */
+/* The network link that cgx-info --measure and --model reckon with. */
 #ifndef CGX_TOOLS_INFO_LINK_H
 #define CGX_TOOLS_INFO_LINK_H
 
@@ -9,8 +9,9 @@
 
 #define INFO_LINK_NAME_BYTES 256
 
-/* A number and a unit, as "10gbit", "100 Gbit/s" without the blank, or "1.25GB": bits are mbit and
- * gbit in letters of either case, bytes are MB and GB; "/s" may follow. False: it is none. */
+/* Reads a number and a unit: mbit or gbit in letters of either case, MB or GB; "/s" may follow. A
+ * number alone is in Gbit/s. False: TEXT is no link, or one beyond 100 TB/s. */
+#define INFO_LINK_ALLOWED "LINK is a number of Gbit/s, as 100, or a speed, as 25gbit or 1.25GB"
 bool info_link_parse(const char *text, double *bytes_per_second);
 
 /* The fastest interface of FOLDER, which is like /sys/class/net, that is up, belongs to a device or

@@ -31,29 +31,14 @@ static bool parse_count(const char *word, unsigned *count)
     return value >= 1 && value <= MOST_RANKS;
 }
 
-/* A number alone is of Gbit/s. */
-static bool parse_link(const char *word, double *bits_per_second)
-{
-    double gbit, bytes;
-
-    if (cgx_parse_positive(word, &gbit)) {
-        *bits_per_second = gbit * 1e9;
-        return gbit <= 1e5;
-    }
-    if (!info_link_parse(word, &bytes))
-        return false;
-    *bits_per_second = 8 * bytes;
-    return bytes <= 1e14;
-}
-
 bool info_scale_parse(char *const words[3], struct info_job *job, const char **why)
 {
     if (!parse_count(words[0], &job->ranks) || job->ranks < 2)
         *why = "P, the number of ranks, is from 2 to 1048576";
     else if (!parse_count(words[1], &job->members) || job->ranks % job->members != 0)
         *why = "L, the ranks of a node, is a number that divides P";
-    else if (!parse_link(words[2], &job->bits_per_second))
-        *why = "LINK is Gbit/s, as 100, or a speed, as 25gbit or 1.25GB";
+    else if (!info_link_parse(words[2], &job->bytes_per_second))
+        *why = INFO_LINK_ALLOWED;
     else
         return true;
     return false;
@@ -73,8 +58,8 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
                       const struct info_job *job, uint64_t bytes, uint64_t least)
 {
     const unsigned nodes = job->ranks / job->members;
-    const struct cgx_volume volume = cgx_cost_volume(
-        bytes / sizeof(float), sizeof(float), (unsigned)settings->bits, settings->bucket_size);
+    const struct cgx_volume volume = cgx_cost_volume(bytes / sizeof(float), sizeof(float),
+                                                     settings->bits, settings->bucket_size);
     const struct cgx_arrangement arrangement = {
         nodes, job->members, cgx_cost_rows(network, &volume, nodes, job->members, false)};
     uint64_t exact = cgx_cost_exact(network, &volume, nodes, job->members);
@@ -94,7 +79,7 @@ static void print_row(const struct cgx_settings *settings, const struct cgx_netw
 void info_scale(const struct cgx_settings *settings, const struct info_job *job)
 {
     const bool device = settings->buffers != CGX_BUFFERS_HOST;
-    struct cgx_network network = cgx_cost_network((uint64_t)job->bits_per_second, device);
+    struct cgx_network network = cgx_cost_network((uint64_t)(8 * job->bytes_per_second), device);
     uint64_t least;
 
     if (job->latency_us > 0)
@@ -103,11 +88,10 @@ void info_scale(const struct cgx_settings *settings, const struct info_job *job)
                              job->members);
     printf("# %u ranks, %u to a node, %g Gbit/s at each node, %g us a message on the way and %g us "
            "of a processor\n",
-           job->ranks, job->members, job->bits_per_second / 1e9, network.latency_ns / 1e3,
+           job->ranks, job->members, 8 * job->bytes_per_second / 1e9, network.latency_ns / 1e3,
            network.message_ns / 1e3);
-    printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n",
-           (unsigned)settings->bits, settings->bucket_size,
-           device ? "in GPU memory" : "in host memory");
+    printf("# float32 at %u bits in buckets of %u, %s; times in us, of a model\n", settings->bits,
+           settings->bucket_size, device ? "in GPU memory" : "in host memory");
     printf("%9s  %12s  %12s  %12s  %-12s  %6s  %s\n", "size", "exact", "compressed", "its limit",
            "algorithm", "faster", "best");
     for (uint64_t bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= 4)

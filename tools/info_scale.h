@@ -9,10 +9,10 @@
 
 #include "util/settings.h"
 
-/* Ranks, ranks of a node, and bits per second of a node's link. */
+/* Ranks, ranks of a node, and bytes per second of a node's link. */
 struct info_job {
     unsigned ranks, members;
-    double bits_per_second;
+    double bytes_per_second;
     double latency_us; /* 0: as networks of that speed have */
 };
 

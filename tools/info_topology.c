@@ -110,7 +110,7 @@ void info_draw_machine(void)
 
 void info_print_stages(const struct cgx_settings *settings)
 {
-    const char *raw = settings->intra_compress == CGX_INTRA_OFF ? " of elements as they are" : "";
+    const char *raw = settings->intra_compress ? "" : " of elements as they are";
     char nodes[24] = "N", ranks[24] = "L";
     uint64_t n = settings->topology >> 32, l = settings->topology & UINT32_MAX;
 

@@ -28,8 +28,7 @@ struct cgx_feedback {
     double *energies;
     /* By segment, what this rank finds. NULL: it does not look. */
     struct cgx_finding *findings;
-    struct cgx_sampling sampling; /* where it looks for errors */
-    struct cgx_kept *kept;        /* NULL: powers are not wanted */
+    struct cgx_sampling sampling; /* where it looks */
 };
 
 /* The residuals of what this rank quantises, in memory that the encoder holds (residuals.h). */

@@ -8,6 +8,7 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
+#include "codec/peek.h"
 
 static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 {
@@ -28,8 +29,6 @@ void cgx_feedback_begin(const struct cgx_coll *coll)
         coll->feedback->energies[i] = 0;
     if (coll->feedback->findings)
         memset(coll->feedback->findings, 0, nsegments * sizeof coll->feedback->findings[0]);
-    if (coll->feedback->kept)
-        coll->feedback->kept->at = 0;
 }
 
 void cgx_feedback_void(const struct cgx_coll *coll)
@@ -170,5 +169,55 @@ void cgx_feedback_errors(const struct cgx_slice *slice)
         if (!measuring->failed)
             add_samples(plan, piece, slice->coding.sampling, samples, count, finding);
         samples += count;
+    }
+}
+
+/* ---- power ---- */
+
+/* Adds bucket INDEX of PIECE, of a sum that is in the slice's staging memory. */
+static void add_power(const struct cgx_slice *slice, const struct cgx_piece *piece, size_t index,
+                      struct cgx_finding *finding)
+{
+    const struct cgx_coding *coding = &slice->coding;
+    const unsigned char *payload = slice->slot->staging;
+    size_t count = cgx_bucket_elements(piece, coding->bucket_size, index);
+    float values[CGX_BUCKET_SIZE_MAX], scale;
+    double power = 0, weight;
+
+    if (cgx_peek_bucket(coding, piece, index, payload, values, &scale) != CGX_OK)
+        return;
+    scale = cgx_bucket_scale(payload + piece->offset, index);
+    weight = (double)count * scale * scale * cgx_encoding_range(piece->bits, coding->rounding);
+    for (size_t i = 0; i < count; i++)
+        power += (double)values[i] * (double)values[i];
+    if (!isfinite(power) || !isfinite(weight))
+        return;
+    finding->power += power;
+    finding->seen += weight;
+}
+
+void cgx_feedback_power(const struct cgx_slice *slice, const struct cgx_block *part)
+{
+    const struct cgx_coll *coll = slice->coll;
+    const struct cgx_plan *plan = plan_of(slice);
+    /* Hosts do not see what goes from device to device on one node. */
+    bool is_here = coll->schedule->nodes->nodes > 1 || slice->pull != CGX_PULL_DEVICE;
+
+    if (!coll->feedback || !coll->feedback->findings)
+        return;
+    for (size_t i = 0; i < part->npieces; i++) {
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
+        struct cgx_sampling sampling = coll->feedback->sampling;
+        struct cgx_finding *finding =
+            &coll->feedback->findings[cgx_plan_segment(plan, piece->first)];
+        size_t samples;
+
+        if (cgx_encoding_is_exact(piece->bits))
+            continue;
+        finding->owned += cgx_feedback_weight(plan, piece, slice->slot->staging + piece->offset);
+        sampling.phase &= ~1u; /* two steps running look at the same buckets */
+        samples = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
+        for (size_t s = 0; is_here && s < samples; s++)
+            add_power(slice, piece, cgx_sample_bucket(s, sampling), finding);
     }
 }

@@ -32,4 +32,8 @@ void cgx_feedback_energies(const struct cgx_slice *slice);
  * of it, and their weights. */
 void cgx_feedback_errors(const struct cgx_slice *slice);
 
+/* Call after cgx_feedback_seal for the own part, when its sum is complete. Adds the power of the
+ * sum, where the host has its payload, and its weights. */
+void cgx_feedback_power(const struct cgx_slice *slice, const struct cgx_block *part);
+
 #endif

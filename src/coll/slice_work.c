@@ -9,7 +9,6 @@
 #include "codec/encoding.h"
 #include "coll/feedback.h"
 #include "coll/overflow.h"
-#include "coll/powers.h"
 #include "coll/residuals.h"
 #include "coll/watch.h"
 #include "coll/watch_sample.h"
@@ -139,7 +138,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t 
             cgx_overflow_seal(slice, part, &from, !partial, &slice->changed);
         cgx_feedback_seal(slice, part, &from);
         if (!partial)
-            cgx_powers_add(slice, part, &from);
+            cgx_feedback_power(slice, part);
         cgx_watch_seal(slice, part, &from, !partial);
     }
     cgx_float_leave(&caller);

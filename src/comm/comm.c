@@ -103,14 +103,10 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
         return CGX_REASON_SETTING_REFUSED;
     if (!settings->enable)
         return CGX_REASON_ENABLE;
-    if (settings->profile == CGX_PROFILE_EXACT)
-        return CGX_REASON_PROFILE;
     if (state->hints_refused)
         return CGX_REASON_HINT_REFUSED;
     if (!cgx_hints_enable(state->hints))
         return CGX_REASON_HINT_ENABLE;
-    if (settings->bits == CGX_BITS_EXACT && !cgx_config_rules() && !state->hints)
-        return CGX_REASON_BITS;
     return CGX_REASON_NONE;
 }
 

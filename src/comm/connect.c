@@ -36,16 +36,13 @@ struct found {
 
 enum { DEVICE_REFUSED, DEVICE_ABSENT, DEVICE_READY };
 
-/* Whether payloads may stay on devices. Budgets in units of noise need powers, which hosts find in
- * more of the payloads than is brought to them then (coll/powers.h). */
+/* Whether payloads may stay on devices. */
 static bool may_open(const struct cgx_comm *state)
 {
-    const struct cgx_settings *settings = cgx_config();
-    bool finds_powers = settings->adaptive && settings->adaptive_budget_kind == CGX_BUDGET_NOISE;
+    enum cgx_transport transport = cgx_config()->inner_transport;
 
     return !state->work->mirrors_refused &&
-           (settings->inner_transport == CGX_TRANSPORT_P2P ||
-            (settings->inner_transport == CGX_TRANSPORT_AUTO && !finds_powers));
+           (transport == CGX_TRANSPORT_P2P || transport == CGX_TRANSPORT_AUTO);
 }
 
 bool cgx_connect_may_offer(const struct cgx_comm *state)

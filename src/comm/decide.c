@@ -94,8 +94,7 @@ static bool find_wanted(struct cgx_comm *state, const struct cgx_recurring *recu
 static void prepare(struct cgx_comm *state, const struct cgx_recurring *recurring,
                     struct cgx_offer *offer, struct wanted *wanted)
 {
-    if (!offer->refusal && cgx_config()->intra_compress == CGX_INTRA_OFF &&
-        state->nodes->nodes == 1)
+    if (!offer->refusal && !cgx_config()->intra_compress && state->nodes->nodes == 1)
         offer->refusal = CGX_REASON_ONE_NODE;
     if (offer->refusal)
         return;

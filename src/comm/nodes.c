@@ -219,7 +219,7 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
                 "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "
                 "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
-                settings->intra_compress == CGX_INTRA_OFF ? " of elements as they are" : "",
+                settings->intra_compress ? "" : " of elements as they are",
                 settings->intra_broadcast ? 1 : nodes->least, in_grid);
 }
 
@@ -259,7 +259,7 @@ struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)
     return (struct cgx_scheme){.nodes = state->nodes,
                                .flat = state->flat,
                                .leaders = settings->intra_broadcast,
-                               .raw = settings->intra_compress == CGX_INTRA_OFF,
+                               .raw = !settings->intra_compress,
                                .watched = settings->consensus > 0,
                                .inner = settings->inner_reduction,
                                .cross = settings->cross_reduction,

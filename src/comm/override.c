@@ -19,12 +19,8 @@ struct cgx_recurring cgx_comm_recurring(struct cgx_comm *state, uint64_t call, s
 
     if (state->hints || cgx_config_rules())
         *override = cgx_override_merge(state->hints, cgx_config_rules(), &about);
-    if (override->exact) {
+    if (override->exact)
         found.reason = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
-    } else if (cgx_config()->bits == CGX_BITS_EXACT && override->least == 0 && !override->layers) {
-        override->exact = true;
-        found.reason = CGX_REASON_BITS;
-    }
     return found;
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/powers.h"
 #include "comm/history.h"
 #include "comm/input.h"
 #include "comm/override.h"
@@ -61,10 +60,8 @@ void cgx_positions_free(struct cgx_positions *layers)
 static void follow_plans(struct cgx_positions *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
-        if (!layers->adapt->layers[i].plan)
-            continue;
-        cgx_coll_follow(&layers->at[i].schedule, layers->adapt->layers[i].plan);
-        layers->adapt->layers[i].contributions = cgx_powers_contributions(&layers->at[i].schedule);
+        if (layers->adapt->layers[i].plan)
+            cgx_coll_follow(&layers->at[i].schedule, layers->adapt->layers[i].plan);
     }
 }
 
@@ -310,15 +307,12 @@ bool cgx_positions_find(const struct cgx_comm *state, size_t position, const str
 {
     const struct cgx_positions *layers = state->positions;
     struct cgx_adapt_layer *layer = layer_at(state, position, base);
-    bool measures;
 
     if (!layer)
         return false;
     *schedule = &layers->at[position].schedule;
-    measures = cgx_adapt_measures(layers->adapt);
     feedback->energies = layer->energies;
-    feedback->findings = measures ? layer->findings : NULL;
-    feedback->kept = measures ? &layer->kept : NULL;
+    feedback->findings = cgx_adapt_measures(layers->adapt) ? layer->findings : NULL;
     feedback->sampling = cgx_adapt_sampling(layers->adapt);
     return layer->plan->adaptive;
 }

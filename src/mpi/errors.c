@@ -43,11 +43,29 @@ static void add_code(void)
     failure_code = code;
 }
 
+/* The code of a revocation, if COMM is revoked, else CODE: the collective that found it may have
+ * said less (MPI_Bcast of Open MPI 5 now and then returns MPI_ERR_OTHER). */
+static int code_of(cgx_mpi_comm comm, int code)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_errhandler handler;
+    int revoked = 0, found = CGX_MPI_SUCCESS;
+
+    if (mpi->Comm_is_revoked)
+        mpi->Comm_is_revoked(comm, &revoked);
+    if (revoked && cgx_errors_return(comm, &handler) == CGX_MPI_SUCCESS) {
+        found = mpi->Iprobe(mpi->ANY_SOURCE, 0, comm, &(int){0});
+        cgx_errors_restore(comm, handler);
+    }
+    return found == CGX_MPI_SUCCESS ? code : found;
+}
+
 int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
 {
     char why[256];
     va_list arguments;
 
+    code = code_of(comm, code);
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);

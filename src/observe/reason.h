@@ -28,7 +28,6 @@ enum cgx_reason {
     CGX_REASON_DIFFER, /* ranks in settings, hints or versions */
     CGX_REASON_SETTING_REFUSED,
     CGX_REASON_ENABLE,
-    CGX_REASON_PROFILE,
     CGX_REASON_HINT_REFUSED,
     CGX_REASON_HINT_ENABLE,
 
@@ -38,7 +37,6 @@ enum cgx_reason {
     CGX_REASON_STRAY, /* steps are known, and the call is no part of them */
     CGX_REASON_RULE,
     CGX_REASON_HINT,
-    CGX_REASON_BITS, /* CGX_COMPRESSION_QUANTIZATION_BITS=32 */
     CGX_REASON_LOOKED_AT,
     CGX_REASON_HELD,
 

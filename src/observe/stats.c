@@ -52,12 +52,8 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
         return &stats->other;
     *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
     found = &stats->layers[stats->nlayers++];
-    *found = (struct cgx_stats_layer){.key = key,
-                                      .type = cgx_recurrence_type(key.call),
-                                      .error = NAN,
-                                      .budget = NAN,
-                                      .noise = NAN,
-                                      .over_noise = NAN};
+    *found = (struct cgx_stats_layer){
+        .key = key, .type = cgx_recurrence_type(key.call), .error = NAN, .budget = NAN};
     return found;
 }
 
@@ -130,10 +126,6 @@ static void follow_plan(struct cgx_stats_layer *layer, const struct cgx_plan *pl
 }
 
 /* Of a part of what may not be known, and is 0 then. */
-static double ratio_or_nan(double value, double to)
-{
-    return to > 0 ? value / to : NAN;
-}
 
 static void count_choice(struct cgx_stats *stats, const struct cgx_stats_choice *choice)
 {
@@ -152,7 +144,6 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     struct cgx_stats_choice choice = {.step = adapt->steps,
                                       .cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD
                                                                        : CGX_STATS_PERIOD};
-    struct cgx_adapt_powers powers, all = {0, 0, 0};
     double error = 0, budget = 0;
 
     if (!stats)
@@ -167,18 +158,12 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
         layer =
             layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
-        powers = cgx_adapt_powers(about);
-        layer->noise = ratio_or_nan(powers.noise, powers.power);
-        layer->over_noise = ratio_or_nan(powers.error, powers.noise);
         error += layer->error;
         budget += layer->budget;
-        all.error += powers.error;
-        all.noise += powers.noise;
         if (layer != &stats->other)
             follow_plan(layer, about->plan, choice.step, choice.cause);
     }
     choice.over = cgx_stats_ratio(error, budget);
-    choice.over_noise = ratio_or_nan(all.error, all.noise);
     count_choice(stats, &choice);
     pthread_mutex_unlock(&stats->lock);
 }

@@ -67,9 +67,6 @@ struct cgx_stats_layer {
     double history;           /* likewise */
     double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
     double error, budget;     /* at the last plan, as in a change; NaN: none */
-    /* Of cgx_adapt_powers, at the last plan; NaN: not known. */
-    double noise;      /* over the power */
-    double over_noise; /* error over noise */
     uint64_t checked, beyond;
     double square, norm; /* squared errors and squared exact sums of the calls that were compared */
     uint64_t nchanges;
@@ -80,7 +77,7 @@ struct cgx_stats_layer {
 struct cgx_stats_choice {
     uint64_t step; /* as in a change */
     enum cgx_stats_cause cause;
-    double over, over_noise; /* estimated error over budget, and over noise; NaN: not known */
+    double over; /* estimated error over budget; NaN: not known */
 };
 
 struct cgx_stats_count {

@@ -204,8 +204,6 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
     put_count(json, "segments", layer->segments);
     put_calls(json, layer);
     put_number(json, "estimated_over_budget", cgx_stats_ratio(layer->error, layer->budget));
-    put_number(json, "estimated_over_noise", layer->over_noise);
-    put_number(json, "noise_scale", layer->noise);
     put_changes(json, layer);
     close_list(json, '}');
 }
@@ -223,7 +221,6 @@ static void put_choices(struct json *json, const struct cgx_stats *stats)
         put_count(json, "step", stats->choices[place].step);
         put_string(json, "cause", causes[stats->choices[place].cause]);
         put_number(json, "estimated_over_budget", stats->choices[place].over);
-        put_number(json, "estimated_over_noise", stats->choices[place].over_noise);
         close_list(json, '}');
     }
     close_list(json, ']');
@@ -296,14 +293,12 @@ static void put_process(struct json *json)
 
     json->line = true;
     open_list(json, "settings", '{');
-    put_count(json, "bits", (uint64_t)settings->bits);
+    put_count(json, "bits", settings->bits);
     put_count(json, "bucket_size", settings->bucket_size);
     put_bool(json, "adaptive", settings->adaptive);
     put_count(json, "least", cgx_settings_least(settings));
     put_count(json, "most", cgx_settings_most(settings));
     put_number(json, "budget", settings->adaptive_budget);
-    put_string(json, "budget_of",
-               settings->adaptive_budget_kind == CGX_BUDGET_NOISE ? "noise" : "error");
     put_number(json, "consensus", settings->consensus);
     put_count(json, "period", settings->adaptive_period);
     put_bool(json, "check", settings->check);

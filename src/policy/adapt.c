@@ -31,22 +31,6 @@ struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt)
     return sampling;
 }
 
-/* Where powers are found in the next step: in the same buckets twice running. */
-static void follow_sampling(struct cgx_adapt *adapt)
-{
-    struct cgx_sampling sampling = cgx_adapt_sampling(adapt);
-
-    sampling.phase &= ~1u;
-    for (size_t i = 0; i < adapt->nlayers; i++) {
-        struct cgx_kept *kept = &adapt->layers[i].kept;
-
-        kept->compares = kept->compares && cgx_adapt_measures(adapt) &&
-                         kept->sampling.phases == sampling.phases &&
-                         kept->sampling.phase == sampling.phase;
-        kept->sampling = sampling;
-    }
-}
-
 /* The next choice from a measurement is LEFT steps away, the last WINDOW of which are measured. */
 static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
 {
@@ -63,9 +47,7 @@ static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *laye
         return true;
     layer->plan = cgx_plan_copy(plan);
     layer->nsegments = plan->nsegments;
-    layer->kept.room = plan->count / CGX_KEPT_PART + CGX_KEPT_ELEMENTS;
-    layer->kept.elements = malloc(layer->kept.room * sizeof layer->kept.elements[0]);
-    return layer->plan && layer->kept.elements;
+    return layer->plan != NULL;
 }
 
 /* The memory of all layers' segments. */
@@ -138,9 +120,8 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
 
     if (!adapt)
         return NULL;
-    adapt->base = (unsigned)settings->bits;
+    adapt->base = settings->bits;
     adapt->period = settings->adaptive_period;
-    adapt->kind = settings->adaptive_budget_kind;
     adapt->alpha = settings->adaptive_budget;
     adapt->left = adapt->window = CGX_ADAPT_FIRST;
     adapt->allowed = 1;
@@ -149,7 +130,6 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
         cgx_adapt_free(adapt);
         return NULL;
     }
-    follow_sampling(adapt);
     return adapt;
 }
 
@@ -157,10 +137,8 @@ void cgx_adapt_free(struct cgx_adapt *adapt)
 {
     if (!adapt)
         return;
-    for (size_t i = 0; i < adapt->nlayers; i++) {
+    for (size_t i = 0; i < adapt->nlayers; i++)
         cgx_plan_free(adapt->layers[i].plan);
-        free(adapt->layers[i].kept.elements);
-    }
     free(adapt->segments);
     free(adapt->energies);
     free(adapt->findings);
@@ -176,24 +154,19 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt)
 
 /* ---- what a step has shown ---- */
 
-/* Follows the energies of the step that has gone by; a poisoned segment keeps its last scale. True
- * if the layer was in the step. */
-static bool follow_energies(struct cgx_adapt_layer *layer)
+/* Follows the energies of the step that has gone by; a poisoned segment keeps its last scale. */
+static void follow_energies(struct cgx_adapt_layer *layer)
 {
-    bool was_in = false;
-
     for (size_t i = 0; i < layer->nsegments; i++) {
         struct cgx_adapt_segment *segment = &layer->segments[i];
         double now = cgx_model_range(segment, layer->energies[i]);
 
         layer->energies[i] = NAN;
-        was_in = was_in || isfinite(now);
         if (!cgx_segment_is_chosen(segment->about) || !isfinite(now))
             continue;
         segment->latest = now;
         segment->scale = segment->reference > 0 ? now / segment->reference : now;
     }
-    return was_in;
 }
 
 static bool are_finite(const double *values, size_t count)
@@ -215,10 +188,8 @@ static void add_finding(struct cgx_finding *to, const struct cgx_finding *findin
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
             to->errors[w] += finding->errors[w];
     }
-    for (int p = 0; p < CGX_POWERS; p++) {
-        to->powers[p] += finding->powers[p];
-        to->seen[p] += finding->seen[p];
-    }
+    to->power += finding->power;
+    to->seen += finding->seen;
 }
 
 /* Adds what was found in the step, segment by segment, where it is finite on all ranks. */
@@ -252,9 +223,7 @@ static void conclude(struct cgx_adapt *adapt)
 
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
             row[w] = found->errors[w];
-        for (int p = 0; p < CGX_POWERS; p++)
-            row[CGX_ADAPT_POWERS + p] =
-                cgx_model_for_all(found->powers[p], found->seen[p], found->owned);
+        row[CGX_ADAPT_POWER] = cgx_model_for_all(found->power, found->seen, found->owned);
         for (int f = 0; f < CGX_FAMILIES; f++)
             row[CGX_ADAPT_WEIGHTS + f] = found->weights[f];
         row[CGX_ADAPT_QUANTISED] = found->quantised;
@@ -274,13 +243,12 @@ static bool is_outgrown(const struct cgx_adapt *adapt)
 
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 {
-    bool measured = cgx_adapt_measures(adapt);
     enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
 
-    if (measured)
+    if (cgx_adapt_measures(adapt))
         add_findings(adapt);
     for (size_t i = 0; i < adapt->nlayers; i++)
-        adapt->layers[i].kept.compares = follow_energies(&adapt->layers[i]) && measured;
+        follow_energies(&adapt->layers[i]);
     adapt->steps++;
     adapt->left--;
     if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(adapt)) {
@@ -295,7 +263,6 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
         aim(adapt, 1, 1);
         due = CGX_ADAPT_SCALED;
     }
-    follow_sampling(adapt);
     return due;
 }
 
@@ -341,8 +308,6 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
         cgx_plan_set(layer->plan, encodings);
         encodings += layer->nsegments;
         changed = changed || layer->plan->hash != hash;
-        /* Where it is cut is a matter of its widths. */
-        layer->kept.compares = layer->kept.compares && layer->plan->hash == hash;
     }
     /* With these encodings all is measured anew. */
     forget_found(adapt);

@@ -8,21 +8,9 @@
  * of the segments (struct cgx_feedback), and where that says that the budget is exceeded, widths
  * are chosen anew at once.
  *
- * CGX_BUDGET_ERROR: the budget is alpha times the error that the base width would have.
- * CGX_BUDGET_NOISE: alpha times the noise of the sums, and a small part of their power. With P
- * contributions x_r to a sum s, of segments l:
- *
- *   N_l = P / (P - 1) * (sum of |x_r|^2 - |s|^2 / P)
- *   D_l = |s - s of the step before|^2 / 2
- *   budget = alpha * min(sum of N_l, sum of D_l) + CGX_ADAPT_FLOOR * sum of |s|^2
- *
- * N is an unbiased estimate of the variance of s where the ranks' data is drawn alike (McCandlish
- * et al., 2018, appendix A), and D bounds it where it is not. Between measurements the powers of a
- * segment are scaled as its errors are. Where powers are not known (coll/powers.h) the error of the
- * base width stands for them.
- *
- * Under either no width is chosen whose error exceeds CGX_ADAPT_CAP of the power of the segment's
- * sum, as long as a larger one is allowed.
+ * The budget is alpha times the error that the base width would have. No width is chosen whose
+ * error exceeds CGX_ADAPT_CAP of the power of the segment's sum, as long as a larger one is
+ * allowed. Between measurements the power is scaled as errors are.
  *
  * What is rotated has an error that is a known part of what is quantised (cgx_rotated_error), so
  * that both families are known in either: a change of family must gain CGX_ADAPT_TURN. What must
@@ -45,9 +33,6 @@
 /* Error over power beyond which a width is not chosen. */
 #define CGX_ADAPT_CAP 0.5
 
-/* The part of the sums' power that is in a budget of CGX_BUDGET_NOISE. */
-#define CGX_ADAPT_FLOOR 0.01
-
 /* Where a choice does not keep the budget: growth of the estimated error over budget beyond which
  * widths are chosen at once. */
 #define CGX_ADAPT_EXCEEDED 1.1
@@ -66,12 +51,11 @@
  * flutter. */
 #define CGX_ADAPT_TURN 0.8
 
-/* Of a segment, by width - 1 its squared error if it is max-min quantised; from CGX_ADAPT_POWERS
- * on, by enum cgx_power, its powers; from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h)
- * of what the errors are of, which of CGX_FAMILY_ROTATED is its power; and the weight of all that
- * is quantised. NaN: not known. */
-#define CGX_ADAPT_POWERS CGX_WIDTHS
-#define CGX_ADAPT_WEIGHTS (CGX_ADAPT_POWERS + CGX_POWERS)
+/* Of a segment, by width - 1 its squared error if it is max-min quantised; the power of its sum;
+ * from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h) of what the errors are of, which of
+ * CGX_FAMILY_ROTATED is its power; and the weight of all that is quantised. NaN: not known. */
+#define CGX_ADAPT_POWER CGX_WIDTHS
+#define CGX_ADAPT_WEIGHTS (CGX_ADAPT_POWER + 1)
 #define CGX_ADAPT_QUANTISED (CGX_ADAPT_WEIGHTS + CGX_FAMILIES)
 #define CGX_ADAPT_ROW (CGX_ADAPT_QUANTISED + 1)
 
@@ -84,8 +68,8 @@ struct cgx_adapt_segment {
     double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
     double times;  /* ... and how many had finite ones */
     /* The mean of the steps when it was last finite, errors and weights those of all that is
-     * quantised; those of its own family that are NaN: never. Powers without the payloads' own
-     * errors, and the noise N in the place of CGX_POWER_INPUTS. */
+     * quantised; those of its own family that are NaN: never. The power is without the payloads'
+     * own errors. */
     double known[CGX_ADAPT_ROW];
     double reference; /* the mean energy then */
     double latest;    /* the last energy that was finite, as those in PASSED */
@@ -98,16 +82,12 @@ struct cgx_adapt_layer {
     struct cgx_plan *plan; /* NULL: the position has none; owned */
     size_t nsegments;      /* the plan's; 0: there is none */
     struct cgx_adapt_segment *segments;
-    /* P; to be set by the owner of ADAPT, 0: powers of inputs count for nothing. */
-    unsigned contributions;
     double *energies;             /* for struct cgx_feedback, as are ... */
-    struct cgx_finding *findings; /* ... these of a call ... */
-    struct cgx_kept kept;         /* ... and this; ELEMENTS are owned */
+    struct cgx_finding *findings; /* ... these of a call */
 };
 
 struct cgx_adapt {
     unsigned base, period;
-    enum cgx_budget kind;
     double alpha;
     uint64_t steps;   /* that have gone by */
     uint64_t choices; /* that have been made */
@@ -172,17 +152,5 @@ size_t cgx_adapt_block(const struct cgx_adapt *adapt);
  * count for nothing. */
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget);
-
-/* Of the segments of LAYER whose noise is known: the estimated squared error, N, and the power of
- * the sums. 0: it is known of none. */
-struct cgx_adapt_powers {
-    double error, noise, power;
-};
-struct cgx_adapt_powers cgx_adapt_powers(const struct cgx_adapt_layer *layer);
-
-/* N over the power of the sums of LAYER. Where it is small, times P and the batch of a
- * contribution, it is the noise scale of McCandlish et al. (2018), the batch beyond which larger
- * ones gain little. The power has the noise in it: n / (1 - n) for n has not. NaN: not known. */
-double cgx_adapt_noise(const struct cgx_adapt_layer *layer);
 
 #endif

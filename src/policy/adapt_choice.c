@@ -22,10 +22,9 @@ struct choice {
     struct cgx_share *shares;
     struct option *options; /* of the shares */
     size_t nshares;
-    double budget; /* of all errors */
-    double error;  /* with the present encodings */
-    double cost;   /* bits of the present widths */
-    bool changes_less;
+    double budget;  /* of all errors */
+    double error;   /* with the present encodings */
+    double cost;    /* bits of the present widths */
     bool forbidden; /* some present width is below the cap or above all, or a family not allowed */
 };
 
@@ -54,7 +53,7 @@ static bool find_option(const struct cgx_adapt_segment *segment, struct option *
 static unsigned capped(const struct cgx_adapt_segment *segment, const struct option *option,
                        unsigned width, unsigned most)
 {
-    double allowed = CGX_ADAPT_CAP * cgx_model_power(segment, CGX_POWER_SUM);
+    double allowed = CGX_ADAPT_CAP * cgx_model_power(segment);
 
     /* A power that is not known forbids nothing. */
     while (width < most && option->errors[width - 1] > allowed)
@@ -93,7 +92,7 @@ static void add_share(const struct cgx_adapt *adapt, size_t index, struct choice
                            .least = least,
                            .most = most,
                            .base = cgx_encoding_width(cgx_model_base(adapt, segment))};
-    choice->budget += cgx_model_budget(adapt, segment, choice->changes_less);
+    choice->budget += cgx_model_budget(adapt, segment);
     choice->error += cgx_model_error(segment, cgx_segment_encoding(about));
     choice->cost += (double)about->count * about->bits;
     choice->forbidden = choice->forbidden || about->bits < least || about->bits > most ||
@@ -113,8 +112,7 @@ static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
             return;
         base += share->cost * share->base;
     }
-    if (adapt->kind != CGX_BUDGET_ERROR || adapt->alpha < 1 ||
-        base > cgx_allocate_cost(choice->shares, choice->nshares))
+    if (adapt->alpha < 1 || base > cgx_allocate_cost(choice->shares, choice->nshares))
         return;
     for (size_t i = 0; i < choice->nshares; i++)
         choice->shares[i].bits = choice->shares[i].base;
@@ -139,7 +137,6 @@ static void keep_widths(const struct cgx_adapt *adapt, const struct choice *choi
 
 static void choose(struct cgx_adapt *adapt, struct choice *choice)
 {
-    choice->changes_less = cgx_model_changes_less(adapt);
     for (size_t i = 0; i < adapt->nsegments; i++) {
         if (!cgx_model_knows(&adapt->segments[i]))
             continue;

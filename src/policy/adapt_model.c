@@ -119,93 +119,27 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 {
     const struct cgx_segment *about = segment->about;
     enum cgx_family family = (enum cgx_family)about->family;
-    bool is_exact = cgx_encoding_is_exact(adapt->base);
-    bool beyond = is_exact || (family == CGX_FAMILY_ROTATED && adapt->base > CGX_ROTATED_WIDTHS);
-    unsigned width = is_exact ? CGX_WIDTHS : adapt->base, picked = cgx_model_pick(segment, width);
+    bool beyond = family == CGX_FAMILY_ROTATED && adapt->base > CGX_ROTATED_WIDTHS;
+    unsigned picked = cgx_model_pick(segment, adapt->base);
 
-    /* The widest stands for elements as they are. */
-    while (is_exact && picked == 0 && width > 1)
-        picked = cgx_model_pick(segment, --width);
     return picked > 0 ? picked : cgx_encoding_of(family, beyond ? about->most : adapt->base);
-}
-
-/* ---- powers ---- */
-
-double cgx_model_power(const struct cgx_adapt_segment *segment, enum cgx_power power)
-{
-    return is_measured(segment) ? segment->known[CGX_ADAPT_POWERS + power] * segment->scale : NAN;
-}
-
-/* The change, or where that is not known the noise, so that it does not bound it. */
-static double change_of(const struct cgx_adapt_segment *segment)
-{
-    double change = cgx_model_power(segment, CGX_POWER_CHANGE);
-
-    return isnan(change) ? cgx_model_power(segment, CGX_POWER_INPUTS) : change;
-}
-
-static bool knows_noise(const struct cgx_adapt_segment *segment)
-{
-    return cgx_model_knows(segment) && isfinite(cgx_model_power(segment, CGX_POWER_INPUTS)) &&
-           isfinite(cgx_model_power(segment, CGX_POWER_SUM));
-}
-
-bool cgx_model_changes_less(const struct cgx_adapt *adapt)
-{
-    double noise = 0, change = 0;
-
-    for (size_t i = 0; i < adapt->nsegments && adapt->kind == CGX_BUDGET_NOISE; i++) {
-        if (!knows_noise(&adapt->segments[i]))
-            continue;
-        noise += cgx_model_power(&adapt->segments[i], CGX_POWER_INPUTS);
-        change += change_of(&adapt->segments[i]);
-    }
-    return change < noise;
-}
-
-struct cgx_adapt_powers cgx_adapt_powers(const struct cgx_adapt_layer *layer)
-{
-    struct cgx_adapt_powers powers = {0, 0, 0};
-
-    for (size_t i = 0; i < layer->nsegments; i++) {
-        const struct cgx_adapt_segment *segment = &layer->segments[i];
-
-        if (!knows_noise(segment))
-            continue;
-        powers.error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
-        powers.noise += cgx_model_power(segment, CGX_POWER_INPUTS);
-        powers.power += cgx_model_power(segment, CGX_POWER_SUM);
-    }
-    return powers;
-}
-
-double cgx_adapt_noise(const struct cgx_adapt_layer *layer)
-{
-    struct cgx_adapt_powers powers = cgx_adapt_powers(layer);
-
-    return powers.power > 0 ? powers.noise / powers.power : NAN;
 }
 
 /* ---- budgets ---- */
 
-double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
-                        bool changes_less)
+double cgx_model_power(const struct cgx_adapt_segment *segment)
 {
-    double error = cgx_model_error(segment, cgx_model_base(adapt, segment)), noise;
+    return is_measured(segment) ? segment->known[CGX_ADAPT_POWER] * segment->scale : NAN;
+}
 
-    if (adapt->kind == CGX_BUDGET_ERROR)
-        return adapt->alpha * error;
-    if (!knows_noise(segment))
-        return error;
-    noise = changes_less ? change_of(segment) : cgx_model_power(segment, CGX_POWER_INPUTS);
-    return adapt->alpha * noise + CGX_ADAPT_FLOOR * cgx_model_power(segment, CGX_POWER_SUM);
+double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
+{
+    return adapt->alpha * cgx_model_error(segment, cgx_model_base(adapt, segment));
 }
 
 void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget)
 {
-    bool changes_less = cgx_model_changes_less(adapt);
-
     *error = *budget = 0;
     for (size_t i = 0; i < layer->nsegments; i++) {
         const struct cgx_adapt_segment *segment = &layer->segments[i];
@@ -213,7 +147,7 @@ void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_la
         if (!cgx_model_knows(segment) || !cgx_segment_has_widths(segment->about))
             continue;
         *error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
-        *budget += cgx_model_budget(adapt, segment, changes_less);
+        *budget += cgx_model_budget(adapt, segment);
     }
 }
 
@@ -228,31 +162,6 @@ double cgx_model_over(const struct cgx_adapt *adapt)
 
 /* ---- what was measured ---- */
 
-static double positive(double value)
-{
-    return value < 0 ? 0 : value; /* NaN stays */
-}
-
-/* Takes the error of what was sent, ERROR, out of POWERS. It is independent of what it was made of,
- * or nearly so, and goes as the powers do: the sum has all of it. The owner's contribution was not
- * quantised, but those of others stand for it. */
-static void clean(double powers[CGX_POWERS], double error, unsigned contributions)
-{
-    double inputs = powers[CGX_POWER_INPUTS], sum = powers[CGX_POWER_SUM], part;
-
-    powers[CGX_POWER_SUM] = positive(sum - error);
-    powers[CGX_POWER_CHANGE] = positive(powers[CGX_POWER_CHANGE] - error);
-    if (contributions < 2) {
-        powers[CGX_POWER_INPUTS] = NAN;
-        return;
-    }
-    part = inputs * (contributions - 1) / contributions + sum;
-    part = part > 0 ? inputs / part : part;
-    inputs = positive(inputs - part * error);
-    powers[CGX_POWER_INPUTS] = positive(inputs - powers[CGX_POWER_SUM] / contributions) *
-                               contributions / (contributions - 1);
-}
-
 /* Sets MEAN to the mean of the steps that ROW is of, for all that was quantised in SEGMENT. */
 static void find_mean(const struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
                       double mean[CGX_ADAPT_ROW])
@@ -262,7 +171,7 @@ static void find_mean(const struct cgx_adapt_segment *segment, const double row[
     for (unsigned i = 0; i < CGX_ADAPT_ROW; i++) {
         double sum = row[i];
 
-        if (i < CGX_ADAPT_POWERS)
+        if (i < CGX_ADAPT_POWER)
             sum = cgx_model_for_all(sum, seen, all);
         else if (i >= CGX_ADAPT_WEIGHTS && i < CGX_ADAPT_QUANTISED)
             sum = all > 0 || sum == 0 ? cgx_model_for_all(sum, seen, all) : NAN; /* constants */
@@ -271,23 +180,22 @@ static void find_mean(const struct cgx_adapt_segment *segment, const double row[
     mean[CGX_ADAPT_WEIGHTS + segment->about->family] = all / segment->times;
 }
 
-/* Takes the powers in MEAN, and REFERENCE, the mean energy of its steps. What is not known now is
- * what it was. */
-static void take_powers(struct cgx_adapt_segment *segment, const double mean[CGX_ADAPT_ROW],
-                        unsigned contributions, double reference)
+/* Takes the power in MEAN, of steps whose mean energy is REFERENCE, without the error of what was
+ * sent: that is independent of the sum, or nearly so, and the power has all of it. If the power is
+ * not known now, the last one that was known stays. */
+static void take_power(struct cgx_adapt_segment *segment, const double mean[CGX_ADAPT_ROW],
+                       double reference)
 {
-    double *known = segment->known + CGX_ADAPT_POWERS, powers[CGX_POWERS];
-    double grown = segment->reference > 0 ? reference / segment->reference : NAN;
+    double error = error_in(mean, cgx_segment_encoding(segment->about));
+    double power = mean[CGX_ADAPT_POWER] - error, *known = &segment->known[CGX_ADAPT_POWER];
 
-    for (int p = 0; p < CGX_POWERS; p++)
-        powers[p] = mean[CGX_ADAPT_POWERS + p];
-    clean(powers, error_in(mean, cgx_segment_encoding(segment->about)), contributions);
-    for (int p = 0; p < CGX_POWERS; p++)
-        known[p] = isfinite(powers[p]) ? powers[p] : known[p] * grown;
+    if (isfinite(power))
+        *known = power < 0 ? 0 : power;
+    else
+        *known *= segment->reference > 0 ? reference / segment->reference : NAN;
 }
 
-static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
-                 unsigned contributions)
+static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW])
 {
     enum cgx_family family = (enum cgx_family)segment->about->family;
     double reference = segment->passed / segment->times, mean[CGX_ADAPT_ROW];
@@ -300,9 +208,9 @@ static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_R
         finite = finite && isfinite(error_in(mean, cgx_encoding_of(family, w)));
     if (!finite)
         return;
-    take_powers(segment, mean, contributions, reference);
+    take_power(segment, mean, reference);
     for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
-        if (i < CGX_ADAPT_POWERS || i >= CGX_ADAPT_WEIGHTS)
+        if (i != CGX_ADAPT_POWER)
             segment->known[i] = mean[i];
     segment->reference = reference;
     segment->scale = reference > 0 ? 1 : 0;
@@ -314,5 +222,5 @@ void cgx_model_take(struct cgx_adapt *adapt)
 
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
-            take(&adapt->layers[i].segments[s], *row++, adapt->layers[i].contributions);
+            take(&adapt->layers[i].segments[s], *row++);
 }

@@ -21,8 +21,8 @@ bool cgx_model_knows(const struct cgx_adapt_segment *segment);
 /* The error of SEGMENT in ENCODING, of a family that it can have; NaN: not known. */
 double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding);
 
-/* A power of SEGMENT as in KNOWN, now; NaN: not known. */
-double cgx_model_power(const struct cgx_adapt_segment *segment, enum cgx_power power);
+/* The power of the sum of SEGMENT, now; NaN: not known. */
+double cgx_model_power(const struct cgx_adapt_segment *segment);
 
 /* Whether SEGMENT may have FAMILY: what must not be rotated is max-min quantised, and what may be
  * is either where both have a width in common, else rotated. */
@@ -36,12 +36,8 @@ unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width)
 /* The encoding that the error of SEGMENT is compared with, the base width. */
 unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment);
 
-/* Whether all layers' change is less than their noise. */
-bool cgx_model_changes_less(const struct cgx_adapt *adapt);
-
-/* What SEGMENT adds to the budget; CHANGES_LESS as that says. */
-double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
-                        bool changes_less);
+/* What SEGMENT adds to the budget. */
+double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment);
 
 /* Estimated error of all layers over their budget; 0 where both are 0. */
 double cgx_model_over(const struct cgx_adapt *adapt);

@@ -11,41 +11,17 @@
 #ifndef CGX_POLICY_FINDING_H
 #define CGX_POLICY_FINDING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "codec/encoding.h"
 #include "codec/measure.h"
-
-/* Squares of elements, of P contributions x_r and their sum s, as they come out of messages. */
-enum cgx_power {
-    CGX_POWER_INPUTS, /* sum of |x_r|^2 */
-    CGX_POWER_SUM,    /* |s|^2 */
-    CGX_POWER_CHANGE, /* |s - s of the step before|^2 / 2 */
-    CGX_POWERS
-};
 
 struct cgx_finding {
     /* Squared, of this rank's quantisations, if they are max-min ones; by width - 1. */
     double errors[CGX_WIDTHS];
     double weights[CGX_FAMILIES]; /* of these, as the headers of each family would say ... */
     double quantised;             /* ... and of all that this rank quantises, as its headers do */
-    double powers[CGX_POWERS];    /* of what this rank owns */
-    double seen[CGX_POWERS];      /* the weights of these; 0: not known */
-    double owned;
-};
-
-/* Elements of the sums that the change is found from, kept from one step to the next. */
-#define CGX_KEPT_ELEMENTS 16 /* of each sampled bucket at most */
-
-/* Of how many elements of a buffer one is kept at most. */
-#define CGX_KEPT_PART 256
-
-struct cgx_kept {
-    float *elements;
-    size_t room, at;
-    struct cgx_sampling sampling; /* of the sums that powers are found in */
-    bool compares;                /* the elements are of the same buckets in the step before */
+    double power; /* squared, of the sums that this rank owns, as they come out of payloads; ... */
+    double seen;  /* ... the weight of these buckets, 0: the power is not known; ... */
+    double owned; /* ... and the weight of all that it owns */
 };
 
 #endif

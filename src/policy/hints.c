@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,71 +13,40 @@ struct cgx_hints {
     struct cgx_actions said;
 };
 
-/* ---- values ---- */
-
-/* A # begins no comment here, so it is refused like anything else. */
-static bool finish(struct cgx_scan *scan, const char *allowed)
+/* A value that is not empty; lists of layers have semicolons between them. A # begins no comment
+ * here, so it is refused like anything else. */
+static bool read_value(struct cgx_scan *scan, const struct cgx_key *key, struct cgx_actions *said)
 {
-    cgx_scan_blanks(scan);
-    return scan->at == scan->end || cgx_scan_refuse(scan, scan->at, allowed);
-}
+    bool listed = key == &cgx_action_keys[CGX_HINT_LAYERS];
+    char allowed[96];
 
-static bool read_enable(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    uint64_t index;
-
-    if (!cgx_scan_choice(scan, "0, 1, false, true", &index))
-        return false;
-    actions->enable = index % 2 == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
-    return true;
-}
-
-/* Lists, with semicolons between them. */
-static bool read_layers(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    while (cgx_scan_layers(scan, actions)) {
+    for (;; scan->at++) {
         cgx_scan_blanks(scan);
-        if (scan->at == scan->end || *scan->at != ';')
+        if (!cgx_scan_value(scan, key, said))
+            return false;
+        cgx_scan_blanks(scan);
+        if (scan->at == scan->end)
             return true;
-        scan->at++;
-        cgx_scan_blanks(scan);
+        if (!listed || *scan->at != ';')
+            break;
     }
-    return false;
+    snprintf(allowed, sizeof allowed, "one value of %s", key->about.values);
+    return cgx_scan_refuse(scan, scan->at,
+                           listed ? "a comma and a size, or a semicolon and a list" : allowed);
 }
-
-/* ---- hints ---- */
-
-#define FIELD(member) \
-    offsetof(struct cgx_actions, member), sizeof(((struct cgx_actions *)NULL)->member)
-
-/* In the order of enum cgx_hint. */
-static const struct {
-    const char *key;
-    cgx_scan_action *read; /* a value that is not empty */
-    const char *allowed;   /* for messages where something is behind it */
-    size_t offset, size;   /* of the field that it sets */
-} keys[CGX_HINTS] = {
-    {"cgx_enable", read_enable, "one of 0, 1, false, true", FIELD(enable)},
-    {"cgx_bits", cgx_scan_bits, "one value", FIELD(bits)},
-    {"cgx_codec", cgx_scan_codec, "one value", FIELD(codec)},
-    {"cgx_layers", read_layers, "a comma and a size, or a semicolon and a list", FIELD(layers)},
-    {"cgx_recurs", cgx_scan_recurs, "one value", FIELD(recurs)},
-    {"cgx_consensus", cgx_scan_consensus, "one value", FIELD(consensus)},
-    {"cgx_step", cgx_scan_step, "one value", FIELD(step)},
-};
 
 /* Hands what OLD says under KEY over to NOW. */
-static void keep(struct cgx_hints *now, struct cgx_hints *old, enum cgx_hint key)
+static void keep(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
-    unsigned char *field = (unsigned char *)&old->said + keys[key].offset;
+    unsigned char *field = (unsigned char *)&old->said + key->offset;
 
-    memcpy((unsigned char *)&now->said + keys[key].offset, field, keys[key].size);
-    memset(field, 0, keys[key].size);
+    memcpy((unsigned char *)&now->said + key->offset, field, key->size);
+    memset(field, 0, key->size);
 }
 
 const char *cgx_hint_key(enum cgx_hint hint)
 {
-    return keys[hint].key;
+    return cgx_action_keys[hint].about.name;
 }
 
 struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
@@ -90,6 +59,7 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
         return NULL;
     }
     for (size_t i = 0; i < CGX_HINTS; i++) {
+        const struct cgx_key *key = &cgx_action_keys[i];
         struct cgx_scan scan;
 
         if (!values[i])
@@ -97,19 +67,18 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
         scan = (struct cgx_scan){.begin = values[i],
                                  .end = values[i] + strlen(values[i]),
                                  .at = values[i],
-                                 .key = keys[i].key,
+                                 .key = key->about.name,
                                  .line = 1,
                                  .error = error};
         cgx_scan_blanks(&scan);
-        if (scan.at < scan.end &&
-            (!keys[i].read(&scan, &now->said) || !finish(&scan, keys[i].allowed))) {
+        if (scan.at < scan.end && !read_value(&scan, key, &now->said)) {
             cgx_hints_free(now);
             return NULL;
         }
     }
     for (size_t i = 0; hints && i < CGX_HINTS; i++)
         if (!values[i])
-            keep(now, hints, (enum cgx_hint)i);
+            keep(now, hints, &cgx_action_keys[i]);
     cgx_hints_free(hints);
     return now;
 }
@@ -131,7 +100,7 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
     if (!hints)
         return 0;
     said = &hints->said;
-    words[0] = (uint64_t)said->enable << 32 | said->bits.least << 16 | said->bits.most;
+    words[0] = (uint64_t)said->enable << 32 | said->bits;
     words[1] = (uint64_t)said->codec << 48 | (uint64_t)said->recurs << 32 |
                (uint64_t)said->consensus << 16 | said->step;
     if (words[0] == 0 && words[1] == 0 && !said->layers)

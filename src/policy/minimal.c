@@ -14,11 +14,11 @@ uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_
                 settings->cross_reduction == CGX_REDUCTION_AUTO;
     uint64_t least;
 
-    if (settings->minimal_kind == CGX_MINIMAL_SAID || settings->bits == CGX_BITS_EXACT || nodes < 2)
+    if (settings->minimal_kind == CGX_MINIMAL_SAID || nodes < 2)
         return settings->minimal_size;
     if (settings->buffers == CGX_BUFFERS_HOST)
         reckoned.element_ps = 0;
-    least = cgx_cost_least(&reckoned, size, (unsigned)settings->bits, settings->bucket_size, nodes,
+    least = cgx_cost_least(&reckoned, size, settings->bits, settings->bucket_size, nodes,
                            settings->intra_broadcast ? 1 : members, grid);
     if (least > MOST)
         return MOST;

@@ -88,177 +88,115 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
         strcpy(token + CGX_TOKEN_BYTES - sizeof cut, cut);
 }
 
-static bool parse_width(const char *text, unsigned *bits)
-{
-    uint64_t number;
+#define FIELD(member)                               \
+    .offset = offsetof(struct cgx_actions, member), \
+    .size = sizeof(((struct cgx_actions *)NULL)->member)
+#define ABOUT(key, allowed) .about = {.name = (key), .values = (allowed)}
 
-    if (cgx_parse_choice(text, "exact", &number))
-        number = CGX_BITS_EXACT;
-    else if (!cgx_parse_unsigned(text, &number))
-        return false;
-    *bits = (unsigned)number;
-    return (number >= 1 && number <= 8) || number == CGX_BITS_EXACT;
-}
+/* Words of a list stand for the values from 1 on of the enums in rules.h. */
+const struct cgx_key cgx_action_keys[CGX_HINTS] = {
+    {ABOUT("cgx_enable", "1, 0, true, false"), cgx_value_choice, 1, 2, FIELD(enable)},
+    {ABOUT("cgx_bits", "1-8, MIN:MAX with both 1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
+    {ABOUT("cgx_codec", "maxmin, rotated, auto"), cgx_value_choice, 1, FIELD(codec)},
+    {ABOUT("cgx_layers", "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, exact"), NULL, 1, 8,
+     FIELD(layers)},
+    {ABOUT("cgx_recurs", "always, never"), cgx_value_choice, 1, FIELD(recurs)},
+    {ABOUT("cgx_consensus", "on, off"), cgx_value_choice, 1, FIELD(consensus)},
+    {ABOUT("cgx_step", "1-4096 calls"), cgx_value_integer, 1, CGX_STEP_LONGEST, FIELD(step)},
+};
 
-bool cgx_scan_bits(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    const char *at = scan->at;
-    char token[CGX_TOKEN_BYTES];
-    uint64_t least, most;
-    unsigned bits;
-
-    cgx_scan_token(scan, "", token);
-    if (parse_width(token, &bits))
-        least = most = bits;
-    else if (!cgx_parse_pair(token, ':', &least, &most) || least < 1 || most > 8 || least > most)
-        return cgx_scan_refuse(scan, at, "1-8, MIN:MAX with both 1-8, 32, exact");
-    actions->bits = (struct cgx_widths){(unsigned)least, (unsigned)most};
-    return true;
-}
-
-static bool read_layer(struct cgx_scan *scan, struct cgx_layer_size *layer)
+static bool read_layer(struct cgx_scan *scan, const struct cgx_key *key,
+                       struct cgx_layer_size *layer)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
+    uint64_t bits = 0;
     char *colon;
     bool good = true;
 
     cgx_scan_token(scan, ",;", token);
     colon = strchr(token, ':');
-    *layer = (struct cgx_layer_size){.bits = 0};
     if (colon) {
         *colon = '\0';
-        good = parse_width(colon + 1, &layer->bits);
+        good = cgx_value_width(key, colon + 1, &bits);
     }
+    layer->bits = (unsigned)bits;
     if (good && cgx_parse_unsigned(token, &layer->count) && layer->count > 0)
         return true;
-    return cgx_scan_refuse(scan, at, "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, 32, exact");
+    return cgx_scan_refuse(scan, at, key->about.values);
 }
 
-/* Makes place in *LIST, NULL at first, for one more layer. */
-static bool make_place(struct cgx_layer_list **list)
+/* With room for as many layers as have a place before the next list, or the end. */
+static struct cgx_layer_list *make_list(const struct cgx_scan *scan)
 {
-    size_t n = *list ? (*list)->nlayers : 0;
-    struct cgx_layer_list *larger;
+    struct cgx_layer_list *list;
+    size_t most = 1;
 
-    if ((n & (n - 1)) != 0) /* places are doubled at powers of two */
-        return true;
-    larger = realloc(*list, sizeof *larger + (n == 0 ? 1 : 2 * n) * sizeof larger->layers[0]);
-    if (!larger)
+    for (const char *at = scan->at; at < scan->end && *at != ';' && *at != '#'; at++)
+        most += *at == ',';
+    return calloc(1, sizeof *list + most * sizeof list->layers[0]);
+}
+
+static bool read_list(struct cgx_scan *scan, const struct cgx_key *key, struct cgx_layer_list *list)
+{
+    struct cgx_layer_size *layer;
+
+    for (;; scan->at++, cgx_scan_blanks(scan)) {
+        const char *at = scan->at;
+
+        layer = &list->layers[list->nlayers++];
+        if (!read_layer(scan, key, layer))
+            return false;
+        if (__builtin_add_overflow(list->total, layer->count, &list->total))
+            return cgx_scan_fail(scan, at, "the sizes add up to 2^64 or more");
+        if (scan->at == scan->end || *scan->at != ',')
+            return true;
+    }
+}
+
+/* What is refused is freed with what was said before. */
+static bool read_layers(struct cgx_scan *scan, const struct cgx_key *key,
+                        struct cgx_layer_list **lists)
+{
+    const char *at = scan->at;
+    struct cgx_layer_list *list = make_list(scan), **last = lists;
+
+    if (!list)
+        return cgx_scan_fail(scan, at, "out of memory");
+    while (*last)
+        last = &(*last)->next;
+    *last = list;
+    if (!read_list(scan, key, list))
         return false;
-    if (n == 0)
-        *larger = (struct cgx_layer_list){.total = 0};
-    *list = larger;
-    return true;
-}
-
-static bool add_list(struct cgx_scan *scan, const char *at, struct cgx_layer_list **lists,
-                     struct cgx_layer_list *list)
-{
-    for (; *lists; lists = &(*lists)->next)
+    for (; *lists != list; lists = &(*lists)->next)
         if ((*lists)->total == list->total)
             return cgx_scan_fail(scan, at,
                                  "refused: two lists add up to the same number of elements");
-    *lists = list;
     return true;
 }
 
-bool cgx_scan_layers(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    const char *first = scan->at, *at;
-    struct cgx_layer_list *list = NULL;
-    struct cgx_layer_size layer;
-
-    for (;;) {
-        at = scan->at;
-        if (!read_layer(scan, &layer))
-            break;
-        if (!make_place(&list)) {
-            cgx_scan_fail(scan, at, "out of memory");
-            break;
-        }
-        if (__builtin_add_overflow(list->total, layer.count, &list->total)) {
-            cgx_scan_fail(scan, at, "the sizes add up to 2^64 or more");
-            break;
-        }
-        list->layers[list->nlayers++] = layer;
-        if (scan->at == scan->end || *scan->at != ',') {
-            if (!add_list(scan, first, &actions->layers, list))
-                break;
-            return true;
-        }
-        scan->at++;
-        cgx_scan_blanks(scan);
-    }
-    free(list);
-    return false;
-}
-
-bool cgx_scan_choice(struct cgx_scan *scan, const char *list, uint64_t *index)
+bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fields)
 {
     const char *at = scan->at;
     char token[CGX_TOKEN_BYTES];
 
+    if (!key->parse)
+        return read_layers(scan, key, &((struct cgx_actions *)fields)->layers);
     cgx_scan_token(scan, "", token);
-    return cgx_parse_choice(token, list, index) || cgx_scan_refuse(scan, at, list);
-}
-
-bool cgx_scan_recurs(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    uint64_t index;
-
-    if (!cgx_scan_choice(scan, "always, never", &index))
-        return false;
-    actions->recurs = index == 0 ? CGX_RECURS_ALWAYS : CGX_RECURS_NEVER;
-    return true;
-}
-
-bool cgx_scan_consensus(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    uint64_t index;
-
-    if (!cgx_scan_choice(scan, "off, on", &index))
-        return false;
-    actions->consensus = index == 0 ? CGX_SAID_OFF : CGX_SAID_ON;
-    return true;
-}
-
-bool cgx_scan_codec(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    static const enum cgx_said_codec codecs[] = {CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED,
-                                                 CGX_CODEC_AUTO};
-    uint64_t index;
-
-    if (!cgx_scan_choice(scan, "maxmin, rotated, auto", &index))
-        return false;
-    actions->codec = codecs[index];
-    return true;
-}
-
-bool cgx_scan_step(struct cgx_scan *scan, struct cgx_actions *actions)
-{
-    const char *at = scan->at;
-    char token[CGX_TOKEN_BYTES];
-    uint64_t number;
-
-    cgx_scan_token(scan, "", token);
-    if (!cgx_parse_unsigned(token, &number) || number < 1 || number > CGX_STEP_LONGEST)
-        return cgx_scan_refuse(scan, at, "1-4096 calls"); /* CGX_STEP_LONGEST */
-    actions->step = (size_t)number;
-    return true;
+    return cgx_key_read(key, token, fields) || cgx_scan_refuse(scan, at, key->about.values);
 }
 
 struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count)
 {
     struct cgx_override override = {.recurs = actions->recurs,
                                     .consensus = actions->consensus,
-                                    .exact = actions->bits.least == CGX_BITS_EXACT,
+                                    .exact = actions->bits >> 16 == CGX_BITS_EXACT,
                                     .codec = actions->codec,
                                     .layers = actions->layers};
 
     if (!override.exact) {
-        override.least = actions->bits.least;
-        override.most = actions->bits.most;
+        override.least = actions->bits >> 16;
+        override.most = actions->bits & 0xFFFF;
     }
     while (override.layers && override.layers->total != count)
         override.layers = override.layers->next;

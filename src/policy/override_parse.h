@@ -8,6 +8,7 @@
 #define CGX_POLICY_OVERRIDE_PARSE_H
 
 #include "policy/rules.h"
+#include "util/settings_values.h"
 
 /* Longer words are cut, and then stand for nothing that is allowed. */
 #define CGX_TOKEN_BYTES 32
@@ -42,32 +43,24 @@ bool cgx_scan_ends(const struct cgx_scan *scan);
  * there is none. Control characters turn into question marks, which no number or name has. */
 void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOKEN_BYTES]);
 
-/* A word of LIST, by its place there. */
-bool cgx_scan_choice(struct cgx_scan *scan, const char *list, uint64_t *index);
-
 /* What the actions of a rule, or the hints of a communicator, say. All zero: nothing. */
 struct cgx_actions {
     enum cgx_said enable; /* of hints alone */
-    struct cgx_widths {
-        unsigned least, most; /* both CGX_BITS_EXACT: exact; both 0: not said */
-    } bits;
+    uint32_t bits;        /* MIN << 16 | MAX; both CGX_BITS_EXACT: exact */
     struct cgx_layer_list
         *layers; /* owned; of hints several, no two of which have the same total */
     enum cgx_recurs recurs;
     enum cgx_said consensus;
     enum cgx_said_codec codec;
-    size_t step; /* 0: not said */
+    uint32_t step;
 };
 
-/* Each reads the value of one, which has not been said before. */
-typedef bool cgx_scan_action(struct cgx_scan *scan, struct cgx_actions *actions);
-cgx_scan_action cgx_scan_bits;      /* a width, "32" or "exact", or MIN:MAX */
-cgx_scan_action cgx_scan_layers;    /* SIZE[:BITS], commas between them and blanks behind these: one
-                                       list, behind those that there are */
-cgx_scan_action cgx_scan_recurs;    /* always or never */
-cgx_scan_action cgx_scan_consensus; /* off or on */
-cgx_scan_action cgx_scan_codec;     /* maxmin or rotated */
-cgx_scan_action cgx_scan_step;      /* a number of calls */
+/* Their keys as hints, in the order of enum cgx_hint; a rule's word is what is behind "cgx_". */
+extern const struct cgx_key cgx_action_keys[CGX_HINTS];
+
+/* Reads the value of KEY, which has not been said before, into its field of the struct at FIELDS:
+ * of layers one list, behind those that there are. */
+bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fields);
 
 /* What ACTIONS say of a call of COUNT elements. */
 struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count);

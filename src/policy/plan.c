@@ -117,9 +117,7 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
     enum cgx_family family = settings->codec;
 
     if (codec != CGX_CODEC_AS_SET)
-        family = codec == CGX_CODEC_AUTO      ? CGX_FAMILY_AUTO
-                 : codec == CGX_CODEC_ROTATED ? CGX_FAMILY_ROTATED
-                                              : CGX_FAMILY_MAXMIN;
+        family = (enum cgx_family)(codec - CGX_CODEC_MAXMIN);
     return family == CGX_FAMILY_AUTO && settings->history ? CGX_FAMILY_MAXMIN : family;
 }
 
@@ -127,14 +125,14 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
 {
-    unsigned bits = (unsigned)settings->bits;
+    unsigned bits = settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
     enum cgx_family family = family_of(settings, override);
     bool said = override && override->least > 0;
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!said && (!settings->adaptive || bits == CGX_BITS_EXACT))
+    if (!said && !settings->adaptive)
         return fixed(family, bits);
     if (said) {
         least = allowed(settings, override->least);

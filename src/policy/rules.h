@@ -9,7 +9,7 @@
  * whose only action is step= is none for calls, and hides no other.
  *
  *   count=1024-65536 -> exact                          # norms and biases of their own
- *   count=25557032 -> layers=4096:32,1048576,24500000,4360:exact
+ *   count=25557032 -> layers=4096:exact,1048576,24500000,4360:exact
  *   type=float16 comm="data parallel" -> bits=3:6
  *   position=0-3 -> bits=8
  *   comm=model -> step=24
@@ -18,7 +18,7 @@
  * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
  * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
  * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin, rotated or auto;
- * layers=SIZE[:BITS],... in elements (BITS: 1-8, 32 or exact); recurs=always or never;
+ * layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
  * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
  */
 #ifndef CGX_POLICY_RULES_H
@@ -47,6 +47,7 @@ struct cgx_layer_list {
 enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
+/* 1 more than enum cgx_family. */
 enum cgx_said_codec { CGX_CODEC_AS_SET, CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED, CGX_CODEC_AUTO };
 
 /* What is said of a call. All zero: nothing is. */
@@ -67,6 +68,9 @@ struct cgx_rules_error {
 };
 
 struct cgx_rules;
+
+/* Conditions and actions by name, in no order that matters; NULL: there are no more. */
+const char *cgx_rule_word(size_t index);
 
 /* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, which may be
  * NULL, is called for a rule that can never be reached, or whose layers cannot add up to any count

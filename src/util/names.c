@@ -21,12 +21,22 @@ static const struct retired {
      "it made every rank send its whole buffer to all others, to debug; "
      "CGX_CROSS_REDUCTION_TYPE chooses the algorithm"},
     {"CGX_DEBUG_DUMMY_COMPRESSION", "it copied data in place of compressing them, to debug; "
-                                    "CGX_COMPRESSION_QUANTIZATION_BITS=32 makes calls exact"},
+                                    "CGX_ENABLE=0 makes calls exact"},
     {"CGX_COMPRESSION_FAKE_RATIO",
      "it left part of every buffer unreduced, to estimate speed with wrong sums"},
     {"CGX_REMOTE_BUF_COMPRESSION",
      "it compressed straight into other ranks' shared memory; there is nothing to choose here"},
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
+};
+
+/* Values that settings had, up to a colon. */
+static const struct {
+    const char *name, *value, *instead;
+} retired_values[] = {
+    {"CGX_ADAPTIVE_BUDGET", "noise", "CGX_ADAPTIVE_BUDGET=error:X"},
+    {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", "CGX_ENABLE=0"},
+    {"CGX_INTRA_COMPRESS", "auto", "CGX_INTRA_COMPRESS=1"},
+    {"CGX_PROFILE", "exact", "CGX_ENABLE=0"},
 };
 
 /* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.
@@ -113,4 +123,18 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     else
         snprintf(message, size, "%s is not a variable of this library", shown);
     return true;
+}
+
+const char *cgx_names_instead(const char *name, const char *text)
+{
+    size_t length = strcspn(text, ":");
+    char word[NAME_BYTES];
+    uint64_t index;
+
+    snprintf(word, sizeof word, "%.*s", (int)cgx_smaller(length, NAME_BYTES), text);
+    for (size_t i = 0; i < sizeof retired_values / sizeof retired_values[0]; i++)
+        if (strcmp(name, retired_values[i].name) == 0 &&
+            cgx_parse_choice(word, retired_values[i].value, &index))
+            return retired_values[i].instead;
+    return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_ variables that are no settings: mistyped, or torch_cgx's and retired. */
+/* CGX_ variables that are no settings: mistyped, or torch_cgx's and retired; and retired values. */
 #ifndef CGX_UTIL_NAMES_H
 #define CGX_UTIL_NAMES_H
 
@@ -13,5 +13,8 @@ typedef const struct cgx_setting *cgx_names_known(size_t index);
 /* ENTRY is "NAME=value". If its name begins with CGX_ and is not KNOWN, returns true with a MESSAGE
  * (at most SIZE bytes) that says why it is retired or which known name is the nearest. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);
+
+/* What to set in place of TEXT, a value of the variable NAME that is retired; NULL: it is none. */
+const char *cgx_names_instead(const char *name, const char *text);
 
 #endif

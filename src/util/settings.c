@@ -24,11 +24,11 @@
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
-static const struct cgx_settings_row rows[] = {
+static const struct cgx_key rows[] = {
     /* These come first: the defaults of the others depend on them. */
-    {{"CGX_PROFILE", "cgx, bytegrad, exact, torch_cgx", "cgx",
-      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises; "
-      "exact: every call is exact", 22},
+    {{"CGX_PROFILE", "cgx, bytegrad, torch_cgx", "cgx",
+      "a set of defaults; bytegrad: those of Bagua's ByteGrad; torch_cgx: as torch_cgx quantises",
+      22},
      cgx_value_choice, FIELD(profile)},
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: what quantising loses is added to the next sum in the same place of the step", 27},
@@ -39,9 +39,9 @@ static const struct cgx_settings_row rows[] = {
      cgx_value_choice, FIELD(history)},
     {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
      cgx_value_choice, FIELD(enable)},
-    {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8, 32", "4",
-      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget; 32: exact", 2},
-     cgx_value_integer, 1, 8, CGX_BITS_EXACT, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
+    {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
+      "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
+     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", "maxmin, rotated, auto", "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "what has less error", 26},
@@ -79,10 +79,9 @@ static const struct cgx_settings_row rows[] = {
     {{"CGX_ADAPTIVE_BITS", "auto, or MIN:MAX, each 1-8", "auto",
       "widths that it may choose; auto: from one below CGX_COMPRESSION_QUANTIZATION_BITS to 8", 11},
      cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
-    {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0; noise:C, above 0 and up to 1", "error:1.0",
-      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all, or to "
-      "the noise between the ranks", 12},
-     cgx_value_budget, .most = 1, FIELD(adaptive_budget), KIND(adaptive_budget_kind)},
+    {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0", "error:1.0",
+      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all", 12},
+     cgx_value_budget, FIELD(adaptive_budget)},
     {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
       "steps after which the widths are chosen anew", 13},
      cgx_value_integer, 1, 1000000, FIELD(adaptive_period)},
@@ -105,8 +104,8 @@ static const struct cgx_settings_row rows[] = {
       "algorithm between nodes: scatter-reduce-allgather, ring, the first in rows and columns of "
       "nodes; AUTO: SRA, or GRID for small sums on many", 18},
      cgx_value_choice, FIELD(cross_reduction)},
-    {{"CGX_INTRA_COMPRESS", "auto, 0, 1", "auto",
-      "0: ranks of a node send each other elements as they are; auto: they do not", 19},
+    {{"CGX_INTRA_COMPRESS", "0, 1", "1",
+      "0: ranks of a node send each other elements as they are", 19},
      cgx_value_choice, FIELD(intra_compress)},
     {{"CGX_INTRA_BROADCAST", "0, 1", "0",
       "1: one leader of each node exchanges data with other nodes", 20},
@@ -143,7 +142,7 @@ const struct cgx_setting *cgx_settings_row(size_t index)
 
 const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults)
 {
-    const struct cgx_settings_row *row = &rows[index];
+    const struct cgx_key *row = &rows[index];
 
     return row->others[defaults] ? row->others[defaults] : row->about.initial;
 }
@@ -171,27 +170,7 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
     return settings->history ? CGX_DEFAULTS_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
-static bool accepts(const struct cgx_settings_row *row, const char *text, uint64_t *value)
-{
-    return *text != '\0' && row->parse(row, text, value);
-}
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
-
-static void store(const struct cgx_settings_row *row, uint64_t value, struct cgx_settings *settings)
-{
-    unsigned char *fields = (unsigned char *)settings;
-    uint32_t kind = (value & CGX_SETTINGS_SIGN) != 0;
-
-    if (row->kind != 0) {
-        memcpy(fields + row->kind, &kind, sizeof kind);
-        value &= ~CGX_SETTINGS_SIGN;
-    }
-    memcpy(fields + row->offset, &value, row->size);
-}
-
-static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settings *settings)
+static uint64_t load(const struct cgx_key *row, const struct cgx_settings *settings)
 {
     const unsigned char *fields = (const unsigned char *)settings;
     uint64_t value = 0;
@@ -204,18 +183,14 @@ static uint64_t load(const struct cgx_settings_row *row, const struct cgx_settin
 }
 
 /* False if TEXT, what the environment says or NULL, is refused. */
-static bool read_row(const struct cgx_settings_row *row, const char *initial, const char *text,
+static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
 {
-    uint64_t value = 0;
-
-    row->parse(row, initial, &value);
-    store(row, value, settings);
+    cgx_key_read(row, initial, settings); /* "" leaves 0 */
     if (!text)
         return true;
-    if (!accepts(row, text, &value))
+    if (!cgx_key_read(row, text, settings))
         return false;
-    store(row, value, settings);
     if (row->path != 0)
         strcpy((char *)settings + row->path, text);
     return true;
@@ -225,9 +200,21 @@ static void report_refused(const struct cgx_setting *about, const char *text,
                            cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
+    const char *instead = cgx_names_instead(about->name, text);
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact",
-             about->name, cgx_printable(text, copy), about->values);
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact%s%s",
+             about->name, cgx_printable(text, copy), about->values,
+             instead ? "; this value is retired: set " : "", instead ? instead : "");
+    report(context, CGX_LOG_ERROR, message);
+}
+
+static void report_excluded(const struct cgx_settings_pair *pair, cgx_settings_report *report,
+                            void *context)
+{
+    char message[512];
+
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed with %s: %s; every call is exact",
+             pair->name, pair->value, pair->with, pair->allowed);
     report(context, CGX_LOG_ERROR, message);
 }
 
@@ -235,8 +222,8 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
                         struct cgx_settings *settings)
 {
     static char *const empty[] = {NULL};
-    const char *texts[NROWS], *together[CGX_SETTINGS_TOGETHER];
-    bool taken[NROWS];
+    const char *texts[NROWS];
+    bool taken[NROWS], excluded[CGX_SETTINGS_PAIRS];
     char message[512];
 
     if (!environment) /* what clearenv leaves in environ */
@@ -249,13 +236,13 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             read_row(&rows[i], cgx_settings_initial(i, defaults_of(settings)), texts[i], settings);
         settings->valid = settings->valid && taken[i];
     }
-    settings->valid = cgx_settings_together(settings, together) && settings->valid;
+    settings->valid = cgx_settings_together(settings, excluded) && settings->valid;
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
             report_refused(&rows[i].about, texts[i], report, context);
-    for (size_t i = 0; i < CGX_SETTINGS_TOGETHER; i++)
-        if (together[i])
-            report(context, CGX_LOG_ERROR, together[i]);
+    for (size_t i = 0; i < CGX_SETTINGS_PAIRS; i++)
+        if (excluded[i])
+            report_excluded(cgx_settings_pair(i), report, context);
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i]; i++)
@@ -307,7 +294,7 @@ static void print_row(FILE *out, size_t index, char *const environment[],
     const struct cgx_setting *row = &rows[index].about;
     const char *text = environment ? cgx_environment_find(environment, row->name) : NULL;
     char copy[CGX_PRINTABLE_BYTES];
-    uint64_t value;
+    struct cgx_settings tried;
 
     fprintf(out, "%s\n    %s\n", row->name, row->meaning);
     fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
@@ -318,7 +305,7 @@ static void print_row(FILE *out, size_t index, char *const environment[],
     fputc('\n', out);
     if (text)
         fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
-                accepts(&rows[index], text, &value) ? "" : " (refused)");
+                cgx_key_read(&rows[index], text, &tried) ? "" : " (refused)");
     else if (environment)
         fprintf(out, "    now: the default%s%s\n", rows[index].others[defaults] ? " with " : "",
                 rows[index].others[defaults] ? cgx_defaults_name(defaults) : "");

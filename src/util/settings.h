@@ -21,16 +21,10 @@ enum cgx_reduction {
     CGX_REDUCTION_AUTO  /* between nodes: SRA, or GRID where that takes less time */
 };
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
-enum cgx_intra { CGX_INTRA_AUTO, CGX_INTRA_OFF, CGX_INTRA_ON };
-enum cgx_profile {
-    CGX_PROFILE_CGX,
-    CGX_PROFILE_BYTEGRAD,
-    CGX_PROFILE_EXACT,
-    CGX_PROFILE_TORCH_CGX
-};
+enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX };
 /* How elements are quantised; the table of families (codec/quantiser.h) has this order. */
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
-enum cgx_budget { CGX_BUDGET_ERROR, CGX_BUDGET_NOISE };
+#define CGX_CODECS "maxmin, rotated, auto" /* their names */
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
 enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
@@ -48,7 +42,7 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
 struct cgx_settings {
     bool enable;
-    int bits;              /* 1-8, or CGX_BITS_EXACT */
+    unsigned bits;         /* 1-8 */
     enum cgx_family codec; /* of widths that it has */
     unsigned bucket_size;  /* elements, a power of two; of max-min quantisation */
     uint64_t minimal_size; /* elements, at least 1024 */
@@ -64,13 +58,11 @@ struct cgx_settings {
     enum cgx_reduction inner_reduction, cross_reduction;
     bool intra_broadcast;
     enum cgx_transport inner_transport;
-    enum cgx_intra intra_compress;
+    bool intra_compress;
     uint64_t topology;
     bool adaptive;
-    uint32_t adaptive_bits; /* 0: auto; for cgx_settings_least, _most */
-    /* Squared error allowed, relative to that of bits for all, or to the noise between ranks. */
-    double adaptive_budget;
-    enum cgx_budget adaptive_budget_kind;
+    uint32_t adaptive_bits;   /* 0: auto; for cgx_settings_least, _most */
+    double adaptive_budget;   /* squared error allowed, relative to that of bits for all */
     unsigned adaptive_period; /* steps */
     bool error_feedback;
     bool history;
@@ -95,9 +87,7 @@ static inline unsigned cgx_settings_least(const struct cgx_settings *settings)
 
     if (settings->adaptive_bits != 0)
         return settings->adaptive_bits >> 16;
-    if (settings->bits == CGX_BITS_EXACT)
-        return 3;
-    return (unsigned)settings->bits > least ? (unsigned)settings->bits - 1 : least;
+    return settings->bits > least ? settings->bits - 1 : least;
 }
 
 static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
@@ -117,6 +107,17 @@ struct cgx_setting {
 
 /* The rows of the table in order, NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
+
+/* The value of a setting that is refused, unless another one has a value that is allowed with it.
+ */
+struct cgx_settings_pair {
+    const char *name, *value;
+    const char *with, *allowed; /* for people */
+};
+
+/* All pairs, NULL behind the last. */
+#define CGX_SETTINGS_PAIRS 5
+const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* What other settings make of the defaults. */
 enum cgx_defaults {

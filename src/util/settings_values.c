@@ -9,18 +9,17 @@
 #include "util/hash.h"
 #include "util/parse.h"
 
-bool cgx_value_integer(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    return cgx_parse_unsigned(text, value) &&
-           ((*value >= row->least && *value <= row->most) || (*value != 0 && *value == row->also));
+    return cgx_parse_unsigned(text, value) && *value >= row->least && *value <= row->most;
 }
 
-bool cgx_value_power(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_power(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     return cgx_value_integer(row, text, value) && (*value & (*value - 1)) == 0;
 }
 
-bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_elements(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     if (cgx_parse_choice(text, "auto", value)) {
         *value = row->most | CGX_SETTINGS_SIGN; /* CGX_MINIMAL_AUTO */
@@ -35,7 +34,7 @@ bool cgx_value_elements(const struct cgx_settings_row *row, const char *text, ui
     return true;
 }
 
-bool cgx_value_mebibytes(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_mebibytes(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     if (!cgx_value_integer(row, text, value))
         return false;
@@ -43,22 +42,23 @@ bool cgx_value_mebibytes(const struct cgx_settings_row *row, const char *text, u
     return true;
 }
 
-bool cgx_value_fragment(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_fragment(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     return cgx_parse_choice(text, "auto", value) || cgx_value_integer(row, text, value);
 }
 
-bool cgx_value_choice(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_choice(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    return cgx_parse_choice(text, row->about.values, value);
+    if (!cgx_parse_choice(text, row->about.values, value))
+        return false;
+    *value = row->least + (row->most != 0 ? *value % row->most : *value);
+    return true;
 }
 
-bool cgx_value_widths(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+static bool parse_range(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     uint64_t least, most;
 
-    if (cgx_parse_choice(text, "auto", value))
-        return true;
     if (!cgx_parse_pair(text, ':', &least, &most) || least < row->least || most > row->most ||
         least > most)
         return false;
@@ -66,8 +66,29 @@ bool cgx_value_widths(const struct cgx_settings_row *row, const char *text, uint
     return true;
 }
 
+bool cgx_value_widths(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    return cgx_parse_choice(text, "auto", value) || parse_range(row, text, value);
+}
+
+bool cgx_value_width(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    if (!cgx_parse_choice(text, "exact", value))
+        return cgx_value_integer(row, text, value);
+    *value = CGX_BITS_EXACT;
+    return true;
+}
+
+bool cgx_value_bits(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    if (!cgx_value_width(row, text, value))
+        return parse_range(row, text, value);
+    *value |= *value << 16;
+    return true;
+}
+
 /* Up to MOST. */
-bool cgx_value_share(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     double number;
 
@@ -77,29 +98,26 @@ bool cgx_value_share(const struct cgx_settings_row *row, const char *text, uint6
     return true;
 }
 
-/* Noise is at most MOST. */
-bool cgx_value_budget(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_budget(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    char word[sizeof "noise"];
+    char word[sizeof "error"];
     size_t length = strcspn(text, ":");
-    uint64_t kind = CGX_BUDGET_ERROR;
     double number;
 
+    (void)row;
     if (text[length] != '\0') {
         snprintf(word, sizeof word, "%.*s", (int)length, text);
-        if (length >= sizeof word || !cgx_parse_choice(word, "error, noise", &kind))
-            return false; /* the list is as in enum cgx_budget */
+        if (length >= sizeof word || !cgx_parse_choice(word, "error", value))
+            return false;
         text += length + 1;
     }
-    if (!cgx_parse_positive(text, &number) ||
-        (kind == CGX_BUDGET_NOISE && number > (double)row->most))
+    if (!cgx_parse_positive(text, &number))
         return false;
     memcpy(value, &number, sizeof number);
-    *value |= kind == CGX_BUDGET_NOISE ? CGX_SETTINGS_SIGN : 0;
     return true;
 }
 
-bool cgx_value_topology(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_topology(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     uint64_t nodes, ranks;
 
@@ -112,7 +130,7 @@ bool cgx_value_topology(const struct cgx_settings_row *row, const char *text, ui
     return true;
 }
 
-bool cgx_value_content(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_content(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     uint32_t hash = 0;
 
@@ -122,9 +140,29 @@ bool cgx_value_content(const struct cgx_settings_row *row, const char *text, uin
     return true;
 }
 
-bool cgx_value_path(const struct cgx_settings_row *row, const char *text, uint64_t *value)
+bool cgx_value_path(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     (void)row;
     *value = *text != '\0';
     return strlen(text) < CGX_SETTINGS_PATH_BYTES;
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
+
+bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
+{
+    unsigned char *bytes = fields;
+    uint64_t value = 0;
+    uint32_t kind;
+
+    if (*text == '\0' || !row->parse(row, text, &value))
+        return false;
+    if (row->kind != 0) {
+        kind = (value & CGX_SETTINGS_SIGN) != 0;
+        memcpy(bytes + row->kind, &kind, sizeof kind);
+        value &= ~CGX_SETTINGS_SIGN;
+    }
+    memcpy(bytes + row->offset, &value, row->size);
+    return true;
 }

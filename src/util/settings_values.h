@@ -1,42 +1,43 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The rows of the table of settings, and what their values may be, each for itself and together. */
+/* Keys and their values, as text: variables of the environment, words of rules, hints. A table of
+ * keys has a row for each; every value is parsed by the type of its row. */
 #ifndef CGX_UTIL_SETTINGS_VALUES_H
 #define CGX_UTIL_SETTINGS_VALUES_H
 
 #include "util/settings.h"
 
-struct cgx_settings_row;
+struct cgx_key;
 
 /* Sets *VALUE to what TEXT says, which is ...; false: it says nothing of the kind, and *VALUE may
  * be anything. */
-typedef bool cgx_settings_parser(const struct cgx_settings_row *row, const char *text,
-                                 uint64_t *value);
-cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST, or ALSO */
+typedef bool cgx_settings_parser(const struct cgx_key *row, const char *text, uint64_t *value);
+cgx_settings_parser cgx_value_integer;   /* an integer from LEAST to MOST */
 cgx_settings_parser cgx_value_power;     /* the same, a power of two */
 cgx_settings_parser cgx_value_elements;  /* an integer; below LEAST it means that */
 cgx_settings_parser cgx_value_mebibytes; /* an integer, MiB: bytes */
 cgx_settings_parser cgx_value_fragment;  /* an integer, or "auto": CGX_FRAGMENT_AUTO */
-cgx_settings_parser cgx_value_choice;    /* a word of the list that the row shows: its place */
+cgx_settings_parser cgx_value_choice; /* a word of VALUES: its place, from LEAST on; where MOST is
+                                         not 0, words from the MOSTth on mean the first again */
 cgx_settings_parser
     cgx_value_widths;                /* "auto": 0; or MIN:MAX from LEAST to MOST: MIN << 16 | MAX */
+cgx_settings_parser cgx_value_width; /* an integer from LEAST to MOST; "exact": CGX_BITS_EXACT */
+cgx_settings_parser cgx_value_bits;  /* the same, which is MIN and MAX; or MIN:MAX */
 cgx_settings_parser cgx_value_share; /* a real number from 0 to MOST */
-cgx_settings_parser cgx_value_budget; /* a real number above 0; noise, whose number is at most MOST,
-                                         sets the sign */
+cgx_settings_parser cgx_value_budget;   /* a real number above 0 */
 cgx_settings_parser cgx_value_topology; /* "auto", "flat" or NxL from LEAST to MOST */
 cgx_settings_parser cgx_value_content;  /* a file: a hash of what is in it */
 cgx_settings_parser cgx_value_path;     /* a path */
 
 /* Every value is parsed into 64 bits: an integer as it is, a word as its place in the list, a real
  * number as its bits. Ranks compare them and fields are filled from them without knowing more. */
-struct cgx_settings_row {
+struct cgx_key {
     struct cgx_setting about;
     cgx_settings_parser *parse;
     uint64_t least, most;
-    uint64_t also;                    /* one more integer that is allowed, or 0 */
     const char *others[CGX_DEFAULTS]; /* NULL: the usual default */
-    size_t offset, size; /* of the field in struct cgx_settings; size 0: there is none */
+    size_t offset, size; /* of the field, in a struct of the table's; size 0: there is none */
     size_t path;         /* of the field for the text itself; 0: there is none */
     size_t kind;         /* of the field for CGX_SETTINGS_SIGN of the value; 0: there is none */
 };
@@ -44,11 +45,13 @@ struct cgx_settings_row {
 /* The sign of a number, which tells its kind. */
 #define CGX_SETTINGS_SIGN ((uint64_t)1 << 63)
 
-/* Gives what is refused of SETTINGS its usual default, and what is to be said about it: static,
- * NULL where nothing is. True if nothing is refused. */
-#define CGX_SETTINGS_TOGETHER 3
-bool cgx_settings_together(struct cgx_settings *settings,
-                           const char *messages[CGX_SETTINGS_TOGETHER]);
+/* Sets the field of ROW in the struct at FIELDS to what TEXT says. False, and nothing is set: it is
+ * refused. */
+bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields);
+
+/* Gives each setting that another one excludes its usual default, and says by which pair it is
+ * REFUSED. True if nothing is. */
+bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
 
 /* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
 bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);

@@ -159,7 +159,7 @@ static void test_layers(void)
     steps_begin_at(&base, &steps, "4");
     tell_step(&steps);
     tell_step(&base);
-    comms_hint(steps.comm, "cgx_layers", "70000,500:exact,1000,60000,777:32,30000");
+    comms_hint(steps.comm, "cgx_layers", "70000,500:exact,1000,60000,777:exact,30000");
     right = steps_take_all(&steps, WARM);
     right &= steps_take_all(&base, PLANNED + 1);
     for (int i = WARM; i < PLANNED + 1; i++) {

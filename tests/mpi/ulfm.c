@@ -5,7 +5,8 @@
  * "ulfm WHERE NTH RANK NOTES". RANK is killed in the NTH call that the library makes of a function
  * of MPI's: WHERE is "agreement", "exact", "split", "nodes", "widths" or, from step FIRST on,
  * "isend" or "iprobe". In step FIRST it may also "die" before its sum, or "leave": it revokes the
- * communicator and sums nothing; or another of its "thread"s revokes it as the NTH message is sent.
+ * communicator and sums nothing; or another of its threads revokes it as the NTH message is sent
+ * ("thread"), or in the NTH exchange of widths, whose error does not say so on any rank ("vague").
  * Ranks that get an error of a failure or a revocation revoke, shrink, and sum on. What each rank
  * finds goes to the file NOTES.rank: "fault", "failed", "revoked" or "other" for each error,
  * "wrong" where a sum was, "compressed" or "exact" for the last, and "end RANKS". */
@@ -45,12 +46,17 @@ static void *revoke_it(void *unused)
     return unused;
 }
 
+static bool has_threads(void)
+{
+    return strcmp(where, "thread") == 0 || strcmp(where, "vague") == 0;
+}
+
 static void come(void)
 {
     pthread_t thread;
 
     fputs("fault\n", notes);
-    if (strcmp(where, "thread") != 0) {
+    if (!has_threads()) {
         raise(SIGKILL);
         return;
     }
@@ -60,10 +66,11 @@ static void come(void)
 
 static void pass(const char *place)
 {
-    bool is_here =
-        strcmp(where, place) == 0 || (strcmp(where, "thread") == 0 && strcmp(place, "isend") == 0);
+    const char *here = strcmp(where, "thread") == 0  ? "isend"
+                       : strcmp(where, "vague") == 0 ? "widths"
+                                                     : where;
 
-    if (is_here && left > 0 && --left == 0)
+    if (strcmp(here, place) == 0 && left > 0 && --left == 0)
         come();
 }
 
@@ -107,8 +114,11 @@ int PMPI_Allgather(const void *send, int nsend, MPI_Datatype sent, void *receive
 
 int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm on)
 {
+    int code;
+
     pass("widths");
-    return MPI_Bcast(buffer, count, datatype, root, on);
+    code = MPI_Bcast(buffer, count, datatype, root, on);
+    return code != MPI_SUCCESS && strcmp(where, "vague") == 0 ? MPI_ERR_OTHER : code;
 }
 
 /* ---- sums ---- */
@@ -236,8 +246,7 @@ int main(int argc, char **argv)
     if (argc < 5)
         return 2;
     where = argv[1];
-    MPI_Init_thread(&argc, &argv,
-                    strcmp(where, "thread") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Init_thread(&argc, &argv, has_threads() ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -82,7 +82,7 @@ static bool must_be_exact(const struct episode *episode, const struct storm_call
     const char *enable = getenv("CGX_ENABLE"), *buffers = getenv("CGX_BUFFERS");
     bool on_host = !call->apart && call->to == PLACE_HOST && call->from == PLACE_HOST;
 
-    return call->what >= STORM_SUMS || oracle->ranks == 1 || oracle->scheme.bits == 32 ||
+    return call->what >= STORM_SUMS || oracle->ranks == 1 ||
            call->count < episode->limits.minimal || (oracle->scheme.raw && oracle->nodes == 1) ||
            (enable && strcmp(enable, "0") == 0) ||
            (on_host && buffers && strcmp(buffers, "device") == 0);

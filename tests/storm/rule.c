@@ -14,7 +14,7 @@
 #include "make.h"
 #include "mpi/lib/check.h"
 
-enum { RULES = 4, EXACT = 32 };
+enum { RULES = 4 };
 
 struct rule {
     size_t first, last;       /* elements */
@@ -87,7 +87,7 @@ static void draw_actions(struct draw *draw, struct rule *rule, FILE *file)
 
     said->exact = draw_once_in(draw, 12);
     if (said->exact) {
-        fputs(draw_once_in(draw, 2) ? " exact" : " bits=32", file);
+        fputs(draw_once_in(draw, 2) ? " exact" : " bits=exact", file);
         return;
     }
     if (draw_once_in(draw, 3)) {
@@ -166,7 +166,7 @@ static struct outlook outlook_of(const struct hint *hint, const struct rule *rul
                      : then->layer_bits > 0 ? then->layer_bits
                                             : bits;
 
-    return (struct outlook){.exact = (!hint->none && hint->off) || first->exact || bits == EXACT ||
+    return (struct outlook){.exact = (!hint->none && hint->off) || first->exact ||
                                      (first->recurs ? first->recurs : then->recurs) == SAID_NEVER,
                             .parts = rule && rule->parts,
                             .least = layer < bits ? layer : bits,

@@ -52,8 +52,8 @@ static inline struct cgx_finding finding_of(double range)
 
     for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
         finding.errors[bits - 1] = error_of(range, bits);
-    finding.powers[CGX_POWER_SUM] = weight / 12;
-    finding.seen[CGX_POWER_SUM] = weight;
+    finding.power = weight / 12;
+    finding.seen = weight;
     return finding;
 }
 

@@ -176,8 +176,6 @@ static void test_minimal(void)
     settings.minimal_size = 1025;
     ok(minimal(&settings, &network) == 1025, "where it is not auto, what is said");
     settings = automatic;
-    settings.bits = CGX_BITS_EXACT;
-    ok(minimal(&settings, &network) == 1024, "nothing is quantised: what is said");
     ok(cgx_minimal_size(&automatic, &network, 4, 1, 8) == 1024, "one node: what is said");
 
     network.element_ps = 1000000;

@@ -90,9 +90,9 @@ static void test_bits(void)
     add(NULL, " 5", NULL);
     ask(hints, NULL, 7);
     ok(says_widths(5, 5), "one width is fixed, and takes the place of what was said before");
-    add(NULL, "32", NULL);
+    add(NULL, "Exact", NULL);
     ask(hints, NULL, 7);
-    ok(said.override.exact && said.override.least == 0, "32 bits are exact");
+    ok(said.override.exact && said.override.least == 0, "exact is exact");
     add(NULL, "exact", "7:4");
     ask(hints, NULL, 7);
     ok(said.override.exact && said.nlayers == 0, "an exact call has no layers");
@@ -100,7 +100,7 @@ static void test_bits(void)
 
 static void test_layers(void)
 {
-    begin(NULL, NULL, "4096,1048576:8,512:32; 10:exact,\t10 ");
+    begin(NULL, NULL, "4096,1048576:8,512:exact; 10:exact,\t10 ");
     ask(hints, NULL, 4096 + 1048576 + 512);
     ok(said.nlayers == 3 && said.layer_bits == 0 && said.override.layers != NULL,
        "a list is for buffers of as many elements as it adds up to");
@@ -171,7 +171,7 @@ static void test_together(void)
 /* Junk of every kind, in values that were right. */
 static void test_mutations(void)
 {
-    static const char seed[] = "4096:8, 1048576:exact,512;77:32,1;3:6";
+    static const char seed[] = "4096:8, 1048576:exact,512;77:exact,1;3:6";
     static const char pieces[] = ":;, #\"->\t\n\x1b\xff\x30\x39";
     uint64_t state = 88172645463325252u;
     unsigned refused = 0, taken = 0, wrong = 0;

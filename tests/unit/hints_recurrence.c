@@ -199,14 +199,14 @@ static void test_mistakes(void)
         unsigned column;
         const char *message; /* how it begins */
     } cases[] = {
-        {CGX_HINT_ENABLE, "yes", 1, "cgx_enable: \"yes\" refused: allowed: 0, 1, false, true"},
+        {CGX_HINT_ENABLE, "yes", 1, "cgx_enable: \"yes\" refused: allowed: 1, 0, true, false"},
         {CGX_HINT_ENABLE, " 1 1", 4,
-         "cgx_enable: \"1\" refused: allowed: one of 0, 1, false, true"},
+         "cgx_enable: \"1\" refused: allowed: one value of 1, 0, true, false"},
         {CGX_HINT_ENABLE, "\"1\"", 1, "cgx_enable: \"\"\" refused: "},
         {CGX_HINT_ENABLE, "->", 1, "cgx_enable: \"->\" refused: "},
         {CGX_HINT_BITS, "9", 1,
          "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
-        {CGX_HINT_BITS, "4 # wide", 3, "cgx_bits: \"#\" refused: allowed: one value"},
+        {CGX_HINT_BITS, "4 # wide", 3, "cgx_bits: \"#\" refused: allowed: one value of 1-8, "},
         {CGX_HINT_BITS, "4,5", 1, "cgx_bits: \"4,5\" refused: "},
         {CGX_HINT_BITS, "\x80\xff\n", 1, "cgx_bits: \"\x80\xff?\" refused: "},
         {CGX_HINT_LAYERS, "0", 1, "cgx_layers: \"0\" refused: allowed: SIZE[:BITS],... "},
@@ -221,7 +221,7 @@ static void test_mistakes(void)
         {CGX_HINT_RECURS, " always never", 9, "cgx_recurs: \"never\" refused: allowed: one value"},
         {CGX_HINT_RECURS, "found", 1, "cgx_recurs: \"found\" refused: "},
         {CGX_HINT_RECURS, "always # so", 8, "cgx_recurs: \"#\" refused: "},
-        {CGX_HINT_CONSENSUS, "0.05", 1, "cgx_consensus: \"0.05\" refused: allowed: off, on"},
+        {CGX_HINT_CONSENSUS, "0.05", 1, "cgx_consensus: \"0.05\" refused: allowed: on, off"},
         {CGX_HINT_CONSENSUS, "off,", 1, "cgx_consensus: \"off,\" refused: "},
         {CGX_HINT_STEP, "0", 1, "cgx_step: \"0\" refused: allowed: 1-4096 calls"},
         {CGX_HINT_STEP, " 4097", 2, "cgx_step: \"4097\" refused: "},

@@ -18,9 +18,9 @@ static void test_parse(void)
         double bytes;
     } good[] = {{"1gbit", 0.125e9},   {"10gbit", 1.25e9},  {"100Gbit/s", 12.5e9},
                 {"2.5GBIT", 312.5e6}, {"100mbit", 12.5e6}, {"1.25GB", 1.25e9},
-                {"1.25GB/s", 1.25e9}, {"125MB", 125e6}};
+                {"1.25GB/s", 1.25e9}, {"125MB", 125e6},    {"10", 1.25e9}};
     static const char *const bad[] = {
-        "",         "10",      "gbit",
+        "",         "0",       "gbit",
         "10 gbit",  "10gb",    "10Gb",
         "1.25gB",   "-1gbit",  "0gbit",
         "1e3gbit",  "10gbits", "/s",

@@ -17,6 +17,8 @@
  *
  *     .br
  *     With CGX_PROFILE=bytegrad: DEFAULT
+ *
+ * Settings that exclude each other have a row "NAME=VALUE TAB OTHER: only ALLOWED" each.
  */
 
 #include <stdio.h>
@@ -25,7 +27,6 @@
 
 #include "../lib/tap.h"
 #include "observe/reason.h"
-#include "policy/rule.h"
 #include "policy/rules.h"
 #include "util/settings.h"
 
@@ -189,16 +190,36 @@ static void test_other_defaults(size_t index, size_t item)
     }
 }
 
+/* The table of pairs, from line BEGIN on, has those of the library, and no other. */
+static void test_pairs(size_t begin, size_t end)
+{
+    const struct cgx_settings_pair *pair;
+    size_t pairs = 0, known = 0;
+
+    for (; (pair = cgx_settings_pair(known)) != NULL; known++) {
+        char row[LINE_BYTES];
+
+        snprintf(row, sizeof row, "%s=%s\t%s: only %s", pair->name, pair->value, pair->with,
+                 pair->allowed);
+        ok(begin < end && find(begin, row) < end, "%s=%s excludes values of %s", pair->name,
+           pair->value, pair->with);
+    }
+    for (size_t i = begin; i < end; i++)
+        pairs += strstr(lines[i], ": only ") != NULL;
+    ok(pairs == known && known == CGX_SETTINGS_PAIRS, "the page has no other pair");
+}
+
 int main(void)
 {
-    size_t begin, end;
+    size_t begin, end, retired;
     const struct cgx_setting *row;
     bool known = true;
 
     read_page("cgx-settings.7");
     begin = find(0, ".SH ENVIRONMENT");
-    end = find(begin, ".SS Retired");
-    if (end == nlines)
+    end = find(begin, ".SS Settings that change each other");
+    retired = find(end, ".SS Retired");
+    if (retired == nlines)
         bail_out("the sections of the page are not as expected");
     for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++) {
         size_t item = find_item(begin, end, row->name);
@@ -214,6 +235,7 @@ int main(void)
         if (strcmp(lines[i], ".TP") == 0)
             known = is_row(lines[i + 1] + 3) && known;
     ok(known, "the page lists no other variable");
+    test_pairs(end, retired);
     test_reasons();
     test_rules_and_hints();
     return done_testing();

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/powers.h"
+#include "coll/coll.h"
 #include "unit/codec_data.h"
 #include "unit/loopback.h"
 
@@ -42,7 +42,6 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_schedul
     const struct cgx_scheme scheme = {.nodes = replay->nodes,
                                       .flat = replay->flat,
                                       .leaders = replay->settings.intra_broadcast,
-                                      .raw = replay->settings.intra_compress == CGX_INTRA_OFF,
                                       .inner = replay->settings.inner_reduction,
                                       .cross = replay->settings.cross_reduction};
 
@@ -71,10 +70,8 @@ static bool create_actor(struct replay *replay, struct actor *actor)
         return true;
     actor->adapt = cgx_adapt_create(&replay->settings, replay->plans, replay->ncounts);
     for (size_t i = 0; actor->adapt && i < replay->ncounts; i++) {
-        if (!actor->adapt->layers[i].plan)
-            continue;
-        cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
-        actor->adapt->layers[i].contributions = cgx_powers_contributions(&actor->schedules[i]);
+        if (actor->adapt->layers[i].plan)
+            cgx_coll_follow(&actor->schedules[i], actor->adapt->layers[i].plan);
     }
     return actor->adapt != NULL;
 }
@@ -183,7 +180,6 @@ static void run_calls(void *context, unsigned rank)
         if (layer && layer->plan) {
             feedback.energies = layer->energies;
             feedback.findings = cgx_adapt_measures(actor->adapt) ? layer->findings : NULL;
-            feedback.kept = feedback.findings ? &layer->kept : NULL;
             feedback.sampling = cgx_adapt_sampling(actor->adapt);
             coll.feedback = &feedback;
         }

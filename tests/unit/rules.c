@@ -122,7 +122,7 @@ static void test_actions(void)
     struct cgx_override override;
 
     parse("count=1 -> exact\ncount=2 -> bits=5\ncount=3 -> bits=3:6\n"
-          "count=4 -> bits=32\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n-> bits=2");
+          "count=4 -> bits=exact\nCOUNT=5 TYPE=Float32 -> BITS=Exact\n-> bits=2");
     override = say_of(1);
     ok(override.exact && override.least == 0 && override.most == 0 && override.layers == NULL,
        "exact is exact");
@@ -130,7 +130,7 @@ static void test_actions(void)
     ok(!override.exact && override.least == 5 && override.most == 5, "one width is fixed");
     override = say_of(3);
     ok(!override.exact && override.least == 3 && override.most == 6, "two widths are a choice");
-    ok(say_of(4).exact && say_of(5).exact, "bits=32 and bits=exact are exact");
+    ok(say_of(4).exact && say_of(5).exact, "bits=exact is exact");
     ok(say_of(5).rule == 5, "words may be in upper or lower case");
     ok(say_of(3).rule == 3 && say_of(9).rule == 6, "the first rule that holds counts");
     override = cgx_rules_override(NULL, &any);
@@ -193,7 +193,7 @@ static void test_layers(void)
     const struct cgx_layer_list *list;
     struct cgx_override other;
 
-    parse("-> bits=3:6 layers=4096:32,1000,500:2, 4:exact");
+    parse("-> bits=3:6 layers=4096:exact,1000,500:2, 4:exact");
     list = say_of(5600).layers;
     other = say_of(5601);
     ok(list != NULL && list->total == 5600 && list->nlayers == 4 && list->layers[0].count == 4096 &&

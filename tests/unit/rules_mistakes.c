@@ -34,7 +34,7 @@ static const struct {
     {"-> exact exact", 1, 10, "\"exact\" refused: it is there twice"},
     {"-> exact bits=4", 1, 10, "an exact call can have no other action"},
     {"-> layers=4:8 exact", 1, 15, "an exact call can have no other action"},
-    {"-> layers=4:8 bits=32", 1, 15, "an exact call can have no other action"},
+    {"-> layers=4:8 bits=exact", 1, 15, "an exact call can have no other action"},
     {"-> exact -> exact", 1, 10, "\"->\" refused: allowed: exact"},
     {"-> exact=1", 1, 9, "\"=1\" refused: allowed: a blank"},
     {"count -> exact", 1, 6, "= and a value have to follow"},
@@ -61,10 +61,10 @@ static const struct {
     {"-> recurs=always,never", 1, 11, "\"always,never\" refused"},
     {"-> recurs=never recurs=never", 1, 17, "\"recurs\" refused: it is there twice"},
     {"-> exact recurs=always", 1, 10, "an exact call can have no other action"},
-    {"-> recurs=never bits=32", 1, 17, "an exact call can have no other action"},
+    {"-> recurs=never bits=exact", 1, 17, "an exact call can have no other action"},
     {"-> codec=best", 1, 10, "codec: \"best\" refused: allowed: maxmin, rotated, auto"},
     {"-> codec=rotated exact", 1, 18, "an exact call can have no other action"},
-    {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: off, on"},
+    {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: on, off"},
     {"-> consensus=off exact", 1, 18, "an exact call can have no other action"},
     {"-> step=0", 1, 9, "step: \"0\" refused: allowed: 1-4096 calls"},
     {"-> step=4097", 1, 9, "\"4097\" refused: allowed: 1-4096 calls"},
@@ -73,7 +73,7 @@ static const struct {
     {"count=4 -> step=8", 1, 12, "step: refused: a step is of a communicator, whose rule can"},
     {"comm=a type=float32 -> bits=4 step=8", 1, 31, "no condition but comm="},
     {"position=0 -> step=8 bits=4", 1, 15, "no condition but comm="},
-    {"-> bits=0", 1, 9, "bits: \"0\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
+    {"-> bits=0", 1, 9, "bits: \"0\" refused: allowed: 1-8, MIN:MAX with both 1-8, exact"},
     {"-> bits=9", 1, 9, "\"9\" refused"},
     {"-> bits=4,5", 1, 9, "\"4,5\" refused"},
     {"-> bits=8:3", 1, 9, "\"8:3\" refused"},
@@ -150,7 +150,7 @@ static uint64_t draw(uint64_t *state)
 static void test_mutations(void)
 {
     static const char seed[] = "count=1024-65536 -> exact # norms\r\n"
-                               "count=25557032 -> layers=4096:32,1048576, 24500000,4360:exact\n"
+                               "count=25557032 -> layers=4096:exact,1048576, 24500000,4360:exact\n"
                                "type=float16 comm=\"data parallel\" -> bits=3:6\n"
                                "position=0-3 -> bits=8 layers=18446744073709551615\n"
                                "type=float32 -> recurs=always consensus=off\n-> bits=4 step=24";

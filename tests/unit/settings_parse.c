@@ -34,15 +34,14 @@ static bool same_words(const char *a, const char *b)
 
 static void test_fields(void)
 {
-    struct cgx_settings s = parse("CGX_ENABLE=0\nCGX_COMPRESSION_QUANTIZATION_BITS=32\n"
+    struct cgx_settings s = parse("CGX_ENABLE=0\nCGX_COMPRESSION_QUANTIZATION_BITS=7\n"
                                   "CGX_COMPRESSION_BUCKET_SIZE=2048\n"
                                   "CGX_COMPRESSION_MINIMAL_SIZE=5000000000\n"
                                   "CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS=1\n"
                                   "CGX_FUSION_BUFFER_SIZE_MB=8192");
 
-    ok(!s.enable && s.bits == CGX_BITS_EXACT && s.bucket_size == 2048 &&
-           s.minimal_size == 5000000000u && s.skip_incomplete_buckets &&
-           s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
+    ok(!s.enable && s.bits == 7 && s.bucket_size == 2048 && s.minimal_size == 5000000000u &&
+           s.skip_incomplete_buckets && s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
     s = parse("CGX_BUFFERS=host\nCGX_ROUNDING=stochastic\nCGX_SEED=18446744073709551615\n"
               "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=debug");
@@ -52,10 +51,10 @@ static void test_fields(void)
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
     s = parse("CGX_ADAPTIVE=0\nCGX_ADAPTIVE_BITS=2:6\nCGX_ADAPTIVE_BUDGET=0.25\n"
-              "CGX_ADAPTIVE_PERIOD=7\nCGX_PROFILE=exact\nCGX_SYNC=device\nCGX_CHECK=1");
+              "CGX_ADAPTIVE_PERIOD=7\nCGX_PROFILE=torch_cgx\nCGX_SYNC=device\nCGX_CHECK=1");
     ok(!s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
-           s.adaptive_budget == 0.25 && s.adaptive_period == 7 && s.profile == CGX_PROFILE_EXACT &&
-           s.sync == CGX_SYNC_DEVICE && s.check && silent(),
+           s.adaptive_budget == 0.25 && s.adaptive_period == 7 &&
+           s.profile == CGX_PROFILE_TORCH_CGX && s.sync == CGX_SYNC_DEVICE && s.check && silent(),
        "the policy's settings reach their fields");
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
     ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
@@ -65,15 +64,15 @@ static void test_fields(void)
     parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ADAPTIVE_BITS=3:8");
     ok(messages.warnings == 1 && strstr(messages.text, "calls begin with 3 bits") != NULL,
        "a range without the base width is warned of");
-    s = parse("CGX_ADAPTIVE_BUDGET=noise:0.125\nCGX_CONSENSUS=0.5");
-    ok(s.adaptive_budget == 0.125 && s.adaptive_budget_kind == CGX_BUDGET_NOISE &&
-           s.consensus == 0.5 && parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
-       "so do a budget's kind and the consensus");
+    s = parse("CGX_ADAPTIVE_BUDGET=error:0.125\nCGX_CONSENSUS=0.5");
+    ok(s.adaptive_budget == 0.125 && s.consensus == 0.5 &&
+           parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
+       "so do a budget's error and the consensus");
     s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_BROADCAST=1\n"
               "CGX_INNER_REDUCTION_TYPE=RING\nCGX_INTRA_COMPRESS=0\nCGX_FRAGMENT_BYTES=65536");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
-           s.intra_broadcast && s.intra_compress == CGX_INTRA_OFF &&
-           s.inner_reduction == CGX_REDUCTION_RING && s.fragment_bytes == 65536 && silent(),
+           s.intra_broadcast && !s.intra_compress && s.inner_reduction == CGX_REDUCTION_RING &&
+           s.fragment_bytes == 65536 && silent(),
        "those of nodes reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
     ok(parse("CGX_FRAGMENT_BYTES=Auto").fragment_bytes == CGX_FRAGMENT_AUTO && silent(),
@@ -109,9 +108,8 @@ static void test_words(void)
     ok(same_words("CGX_COMPRESSION_MINIMAL_SIZE=1", "CGX_COMPRESSION_MINIMAL_SIZE=1024"),
        "values that mean the same have the same word");
     ok(same_words("CGX_ADAPTIVE_BUDGET=error:0.5", "CGX_ADAPTIVE_BUDGET=0.5") &&
-           !same_words("CGX_ADAPTIVE_BUDGET=noise:0.5", "CGX_ADAPTIVE_BUDGET=0.5") &&
-           !same_words("CGX_ADAPTIVE_BUDGET=noise:1", "A=B"),
-       "a budget's kind is in its word");
+           !same_words("CGX_ADAPTIVE_BUDGET=0.5", "A=B"),
+       "so have a budget's two ways to say it");
     ok(!same_words("CGX_SEED=4294967297", "CGX_SEED=1"), "large numbers are not cut to their word");
     ok(same_words("CGX_LOG=debug\nCGX_STATS=-\nCGX_TRACE=t\nCGX_SYNC=none", "A=B"),
        "settings that change no results have no word");
@@ -187,30 +185,25 @@ static void test_stochastic(void)
        "it is not where none is chosen, or two bits at least");
 }
 
-static void test_rings(void)
+/* What to set in the place of a value that is retired. */
+static void test_retired_values(void)
 {
-    static const char *const rings[] = {"CGX_INNER_REDUCTION_TYPE", "CGX_CROSS_REDUCTION_TYPE"};
-    struct cgx_settings s;
-    char entries[128];
-    bool refused = true;
+    static const struct {
+        const char *entry, *instead;
+    } values[] = {{"CGX_ADAPTIVE_BUDGET=Noise:0.1", "set CGX_ADAPTIVE_BUDGET=error:X"},
+                  {"CGX_COMPRESSION_QUANTIZATION_BITS=32", "set CGX_ENABLE=0"},
+                  {"CGX_INTRA_COMPRESS=auto", "set CGX_INTRA_COMPRESS=1"},
+                  {"CGX_PROFILE=exact", "set CGX_ENABLE=0"}};
 
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(entries, sizeof entries, "CGX_ADAPTIVE_BUDGET=noise:0.1\n%s=RING", rings[i]);
-        s = parse(entries);
-        refused = refused && !s.valid && messages.errors == 1 && s.adaptive_budget == 1 &&
-                  s.adaptive_budget_kind == CGX_BUDGET_ERROR &&
-                  strstr(messages.text, "CGX_ADAPTIVE_BUDGET=\"noise:...\" refused") != NULL &&
-                  strstr(messages.text, rings[i]) != NULL;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        bool refused = !parse(values[i].entry).valid;
+
+        ok(refused && messages.errors == 1 && strstr(messages.text, "every call is exact") &&
+               strstr(messages.text, values[i].instead),
+           "%s is refused: %s", values[i].entry, values[i].instead);
     }
-    ok(refused, "a budget of noise is refused with a ring, and the variables are named");
-    ok(parse("CGX_ADAPTIVE_BUDGET=error:2\nCGX_INNER_REDUCTION_TYPE=RING").valid &&
-           parse("CGX_ADAPTIVE_BUDGET=noise:0.1\nCGX_CROSS_REDUCTION_TYPE=RING\nCGX_ADAPTIVE=0")
-               .valid &&
-           silent(),
-       "it is not where no widths are chosen, nor is one of error");
-    parse("CGX_ADAPTIVE_BUDGET=noise:0.1\nCGX_INNER_REDUCTION_TYPE=RING\nCGX_ROUNDING=stochastic\n"
-          "CGX_ADAPTIVE_BITS=1:8");
-    ok(messages.errors == 2, "both that and stochastic rounding to one bit are said");
+    parse("CGX_ADAPTIVE_BUDGET=signal:0.1");
+    ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }
 
 static void test_messages(void)
@@ -321,7 +314,7 @@ int main(void)
     test_rules();
     test_paths();
     test_stochastic();
-    test_rings();
+    test_retired_values();
     test_messages();
     test_names();
     test_surroundings();

@@ -78,16 +78,6 @@ def _tiles(stats, trace):
             (f"{stats.bytes.plain / stats.bytes.sent:.1f} ×", "fewer bytes sent for these")
         )
         tiles.append((units.size(stats.bytes.plain - stats.bytes.sent), "saved by this rank"))
-    noise = next(
-        (
-            one.choices[-1].over_noise
-            for one in (stats.communicators if stats else [])
-            if one.choices and one.choices[-1].over_noise is not None
-        ),
-        None,
-    )
-    if noise is not None:
-        tiles.append((units.ratio(noise), "error over the gradient's own noise"))
     if trace:
         seconds = sum(rank.compressed.seconds for rank in trace.ranks) / max(1, len(trace.ranks))
         tiles.append((units.seconds(seconds), "in compressed calls, on average of the ranks"))
@@ -180,7 +170,6 @@ def _widths(stats):
                     "uncompressed",
                     "error / budget",
                     "measured / budget",
-                    "error / noise",
                     "seconds",
                 ),
                 [
@@ -193,7 +182,6 @@ def _widths(stats):
                         units.size(layer.bytes.plain),
                         units.ratio(layer.over_budget),
                         units.ratio(layer.measured_over_budget),
-                        units.ratio(layer.over_noise),
                         f"{layer.seconds:.3g}",
                     )
                     for layer in stats.layers
@@ -204,22 +192,16 @@ def _widths(stats):
 
 
 def _errors(stats):
-    parts = ["<h2>Error, against its budget and the gradient's own noise</h2>"]
+    parts = ["<h2>Error, against its budget</h2>"]
     chosen = [one for one in stats.communicators if plots.has_errors(one)]
     if not chosen:
         return parts + [_p(words.no_errors(stats), "note")]
     marks = (
         ("mark budget", "squared error over the budget"),
-        ("diamond noise", "squared error over the gradient's noise"),
-        ("line limit", "1: as large as the budget, or as the noise"),
+        ("line limit", "1: as large as the budget"),
     )
     parts += [
-        _p(
-            words.budget(stats)
-            + " The noise is how far the ranks' gradients are from each other: an "
-            "error well below it is lost in what batches differ by anyway.",
-            "note",
-        ),
+        _p(words.budget(stats), "note"),
         _legend(marks),
     ]
     for number, one in enumerate(chosen[:4]):

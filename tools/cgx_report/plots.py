@@ -154,15 +154,7 @@ def widths(stats, width):
 
 # ---- errors ----
 
-SERIES = (
-    ("over_budget", "over the budget", "budget"),
-    ("over_noise", "over the gradient's own noise", "noise"),
-)
 _PLOT = 180
-
-
-def _mark(drawing, x, y, style, tip):
-    (drawing.dot if style == "budget" else drawing.diamond)(x, y, style, tip)
 
 
 def _log_range(values):
@@ -175,12 +167,12 @@ def has_errors(communicator):
 
 
 def errors(communicator, width):
-    """The error that was estimated at each choice of widths, over the budget and over the noise."""
+    """The error that was estimated at each choice of widths, over the budget."""
     choices = communicator.choices
-    limits = _log_range([getattr(choice, series[0]) for choice in choices for series in SERIES])
+    limits = _log_range([choice.over_budget for choice in choices])
     if not limits or not has_errors(communicator):
         return None
-    drawing = Drawing(width, "Squared error at each choice of widths, over budget and noise")
+    drawing = Drawing(width, "Squared error at each choice of widths, over its budget")
     left = 52
     across = Scale(max(choice.step for choice in choices), left, width - left - EDGE)
     up = LogScale(limits[0] / 1.5, limits[1] * 1.5, TEXT + EDGE + _PLOT, -_PLOT)
@@ -192,50 +184,33 @@ def errors(communicator, width):
     axis_left(drawing, up, up.ticks(8), left, width - EDGE)
     drawing.line(left, up(1), width - EDGE, up(1), "limit")
     drawing.text(left, TEXT, "squared error, relative; logarithmic", "muted")
-    for attribute, name, style in SERIES:
-        known = [
-            (choice, getattr(choice, attribute)) for choice in choices if getattr(choice, attribute)
-        ]
-        drawing.path([(across(choice.step), up(value)) for choice, value in known], f"line-{style}")
-        for choice, value in known:
-            cause = ", chosen since the error had grown" if choice.guard else ""
-            _mark(
-                drawing,
-                across(choice.step),
-                up(value),
-                style,
-                f"step {choice.step}: {units.ratio(value)} {name}{cause}",
-            )
+    known = [choice for choice in choices if choice.over_budget]
+    points = [(across(choice.step), up(choice.over_budget)) for choice in known]
+    drawing.path(points, "line-budget")
+    for choice, (x, y) in zip(known, points):
+        cause = ", chosen since the error had grown" if choice.guard else ""
+        figure = f"{units.ratio(choice.over_budget)} over the budget"
+        drawing.dot(x, y, "budget", f"step {choice.step}: {figure}{cause}")
     return drawing
 
 
 def layer_errors(stats, width):
     """The same of each layer, at the last choice."""
     layers = [layer for layer in stats.layers if layer.over_budget]
-    limits = _log_range([getattr(layer, series[0]) for layer in layers for series in SERIES])
+    limits = _log_range([layer.over_budget for layer in layers])
     if not limits:
         return None
-    drawing = Drawing(width, "Squared error of each layer, over budget and noise")
-    of_budget, of_noise = (" of budget, ", " of noise") if width > NARROW else ("; ", "")
+    drawing = Drawing(width, "Squared error of each layer, over its budget")
     several = words.has_several(layers)
     shown = largest(layers, LAYERS)
     scale = LogScale(limits[0] / 1.5, limits[1] * 1.5, 2 * EDGE, width - 4 * EDGE)
     bottom = ROW * len(shown)
-    axis_below(
-        drawing, scale, scale.ticks(width // 70), 0, bottom, "squared error, over budget or noise"
-    )
+    axis_below(drawing, scale, scale.ticks(width // 70), 0, bottom, "squared error, over its budget")
     drawing.line(scale(1), 0, scale(1), bottom, "limit")
     for number, layer in enumerate(shown):
         top = ROW * number
-        _row(
-            drawing,
-            top,
-            words.layer(layer, several),
-            f"{units.ratio(layer.over_budget)}{of_budget}{units.ratio(layer.over_noise)}{of_noise}",
-        )
-        for attribute, name, style in SERIES:
-            value = getattr(layer, attribute)
-            if value:
-                _mark(drawing, scale(value), top + TEXT + 14, style, f"{units.ratio(value)} {name}")
+        figure = f"{units.ratio(layer.over_budget)} of budget"
+        _row(drawing, top, words.layer(layer, several), figure)
+        drawing.dot(scale(layer.over_budget), top + TEXT + 14, "budget", figure)
     _left_out(drawing, layers, bottom + 34)
     return drawing

@@ -53,7 +53,6 @@ REASONS = {
         ),
         ("setting_refused", "A setting has a value that is not allowed.", _ERROR_LINE),
         ("enable", "CGX_ENABLE=0 is set.", _NOTHING),
-        ("profile", "CGX_PROFILE=exact is set.", _NOTHING),
         (
             "hint_refused",
             "A hint of the communicator has a value that is not allowed.",
@@ -79,7 +78,6 @@ REASONS = {
         ),
         ("rule", "A rule of CGX_RULES says so.", _NOTHING),
         ("hint", "A hint of the communicator says so.", _NOTHING),
-        ("bits", "CGX_COMPRESSION_QUANTIZATION_BITS=32 is set.", _NOTHING),
         (
             "looked_at",
             "Ranks look at the data before they compress such sums.",
@@ -113,7 +111,7 @@ REASONS = {
         (
             "one_node",
             "All ranks are on one node, and CGX_INTRA_COMPRESS=0 is set.",
-            "Set CGX_INTRA_COMPRESS=auto.",
+            "Set CGX_INTRA_COMPRESS=1.",
         ),
         ("no_memory", "A rank is out of memory.", "Set CGX_FUSION_BUFFER_SIZE_MB lower."),
         (

@@ -14,7 +14,7 @@ _RUN = re.compile(r"(\d{1,18})x(r?)(\d{1,2})$")
 
 # Calls that were exact: UNITS are bytes of the process, and elements of a communicator.
 Exact = collections.namedtuple("Exact", "reason calls units")
-Choice = collections.namedtuple("Choice", "step guard over_budget over_noise")
+Choice = collections.namedtuple("Choice", "step guard over_budget")
 
 
 class Change:
@@ -89,8 +89,6 @@ class Layer(Counts):
         self.datatype = text(of["datatype"])
         self.segments = whole(of["segments"])
         self.over_budget = known(of["estimated_over_budget"])
-        self.over_noise = known(of.get("estimated_over_noise"))
-        self.noise_scale = known(of["noise_scale"])
         self.all_changes = whole(of["changes"])
         self.changes = _changes(of["widths"])
         # Its last step, on the same count as those of its changes.
@@ -132,12 +130,7 @@ class Communicator:
             if self.choices and self.choices[-1].step >= step:
                 step += self.choices[-1].step
             self.choices.append(
-                Choice(
-                    step,
-                    choice["cause"] == "guard",
-                    known(choice["estimated_over_budget"]),
-                    known(choice["estimated_over_noise"]),
-                )
+                Choice(step, choice["cause"] == "guard", known(choice["estimated_over_budget"]))
             )
         self.layers = [Layer(layer, self) for layer in items(of["layers"], list)]
         self.other = Counts(items(of["other"], dict))
@@ -177,7 +170,8 @@ class Stats:
         self.least = whole(of["least"])
         self.most = whole(of["most"])
         self.budget = number(of["budget"])
-        self.budget_of = text(of["budget_of"])
+        # Earlier versions had budgets of noise too.
+        self.budget_of = text(of.get("budget_of", "error"))
         self.period = whole(of["period"])
         self.check = bool(of["check"])
 

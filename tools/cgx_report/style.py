@@ -16,7 +16,6 @@ _LIGHT = {
     "base": "#1b1f24",
     "limit": "#b3261e",
     "budget": "#0b62a8",
-    "noise": "#a04000",
     "encode": "#0072b2",
     "scatter": "#c44d00",
     "scatter-inside": "#e69f00",
@@ -40,7 +39,6 @@ _DARK = {
     "base": "#e6edf3",
     "limit": "#ff7b72",
     "budget": "#4aa3df",
-    "noise": "#f0883e",
     "encode": "#4aa3df",
     "scatter": "#ff7f3f",
     "scatter-inside": "#f0b93a",
@@ -109,7 +107,6 @@ text.figure { fill: var(--muted); font-variant-numeric: tabular-nums; }
 .key { flex: none; width: 14px; height: 14px; border-radius: 2px; display: inline-block; }
 .key.line { height: 0; border-top: 2px dashed; border-radius: 0; }
 .key.mark { border-radius: 50%; }
-.key.diamond { border-radius: 0; transform: rotate(45deg) scale(0.75); }
 dl.reasons { margin: 8px 0; }
 dl.reasons dt { font-weight: 600; margin-top: 12px; overflow-wrap: anywhere; }
 dl.reasons dt span { font-weight: 400; color: var(--muted); }
@@ -125,9 +122,7 @@ summary { cursor: pointer; color: var(--muted); font-size: 0.9rem; }
 .grid { stroke: var(--grid); stroke-width: 1; }
 .limit { stroke: var(--limit); stroke-width: 1.5; stroke-dasharray: 5 4; }
 line.base { stroke: var(--base); stroke-width: 2; }
-.line-budget, .line-noise { fill: none; stroke-width: 1.5; }
-.line-budget { stroke: var(--budget); }
-.line-noise { stroke: var(--noise); stroke-dasharray: 6 3; }
+.line-budget { fill: none; stroke-width: 1.5; stroke: var(--budget); }
 """
 
 _FILLED = (
@@ -135,7 +130,6 @@ _FILLED = (
     "plain",
     "exact",
     "budget",
-    "noise",
     "encode",
     "scatter",
     "scatter-inside",

@@ -65,13 +65,6 @@ class Drawing:
             y + 4,
         )
 
-    def diamond(self, x, y, style, tip=None):
-        self._put(
-            f'<path d="M{x:.1f} {y - 4.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z" class="{style}">'
-            f"{self._tip(tip)}</path>",
-            y + 5,
-        )
-
     def text(self, x, y, text, style="", anchor="start", tip=None):
         """With its base line at Y."""
         kind = f' class="{style}"' if style else ""

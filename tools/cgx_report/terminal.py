@@ -143,14 +143,11 @@ def _put_errors(out, stats):
     for one in chosen:
         if len(chosen) > 1:
             out.line(one.name, 2)
-        for what, values in (
-            ("over the budget", [choice.over_budget for choice in one.choices]),
-            ("over the gradient's own noise", [choice.over_noise for choice in one.choices]),
-        ):
-            value, most = values[-1], max((value or 0 for value in values), default=0)
-            if value is not None:
-                figures = f"{units.ratio(value)} (most {units.ratio(most)})"
-                out.bar(what, figures, value, max(1, most))
+        value = one.choices[-1].over_budget
+        most = max(choice.over_budget or 0 for choice in one.choices)
+        if value is not None:
+            figures = f"{units.ratio(value)} (most {units.ratio(most)})"
+            out.bar("over the budget", figures, value, max(1, most))
     checked = sum(layer.checked for layer in stats.layers)
     if checked:
         beyond = sum(layer.beyond for layer in stats.layers)

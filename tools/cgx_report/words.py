@@ -111,9 +111,7 @@ def budget(stats):
     if not stats.adaptive:
         return "Widths are fixed (CGX_ADAPTIVE=0), so errors are not estimated."
     if stats.budget_of == "noise":
-        return (
-            f"The budget is {stats.budget:g} times the noise of the gradient (CGX_ADAPTIVE_BUDGET)."
-        )
+        return "The budget was a part of the gradient's noise, which this version no longer knows."
     times = "" if stats.budget == 1 else f"{stats.budget:g} times "
     return f"The budget is {times}the squared error of {stats.base_bits} bits everywhere."
 
