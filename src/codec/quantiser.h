@@ -38,7 +38,7 @@ struct cgx_quantiser {
     bool rounds_by_chance; /* where that is set; else rounding is to the nearest */
 
     /* What is kept from call to call (codec.h), where rounding is to the nearest. */
-    unsigned residual_bits; /* the least width that has residuals */
+    unsigned residual_bits; /* the least width that has residuals; above WIDTHS: none */
     bool has_history;
 
     /* A piece's energy (bucket.h) times this is the same at all widths. */

@@ -37,7 +37,7 @@ static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operatio
     case CGX_VARIANT_STOCHASTIC:
         return quantiser->rounds_by_chance && operation != CGX_DECODE;
     case CGX_VARIANT_RESIDUALS:
-        return operation <= CGX_REDUCE;
+        return quantiser->residual_bits <= quantiser->widths && operation <= CGX_REDUCE;
     case CGX_VARIANT_HISTORY:
         return quantiser->has_history;
     default:
@@ -127,7 +127,7 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
         return module->ranges;
     if (quantiser->rounds_by_chance && work->coding->rounding == CGX_ROUNDING_STOCHASTIC)
         variant = work->operation == CGX_DECODE ? variant : CGX_VARIANT_STOCHASTIC;
-    else if (work->residuals.at)
+    else if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
         variant = CGX_VARIANT_RESIDUALS;
     else if (quantiser->has_history && work->history.scales)
         variant = CGX_VARIANT_HISTORY;
