@@ -9,6 +9,7 @@ noinst_LTLIBRARIES = libcgxcore.la
 libcgxcore_la_LIBADD =
 libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
+	src/util/backoff.h \
 	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \
@@ -86,11 +87,9 @@ libcgxcore_la_SOURCES = \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \
-	src/coll/overflow.c src/coll/overflow.h \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
 	src/coll/node_grid.h \
-	src/coll/operands.c src/coll/operands.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
 	src/coll/scratch.c src/coll/scratch.h \
@@ -105,12 +104,15 @@ libcgxcore_la_SOURCES = \
 	src/coll/sra.c \
 	src/coll/stage.c src/coll/stage.h \
 	src/coll/stages.c src/coll/stages.h \
+	src/coll/task.h \
 	src/coll/feedback.c src/coll/feedback.h \
-	src/coll/watch.c src/coll/watch.h \
-	src/coll/watch_distance.c \
-	src/coll/watch_sight.c src/coll/watch_sight.h \
-	src/coll/watch_sample.c src/coll/watch_sample.h \
-	src/coll/watch_sums.c src/coll/watch_sums.h \
+	src/coll/trailer/bounds.c \
+	src/coll/trailer/energies.c \
+	src/coll/trailer/trailer.h \
+	src/coll/trailer/watch.c src/coll/trailer/watch.h \
+	src/coll/trailer/watch_distance.c \
+	src/coll/trailer/watch_sample.c \
+	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/notices.c src/observe/notices.h \
@@ -123,23 +125,20 @@ libcgxcore_la_SOURCES = \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/timeline_gather.c src/observe/timeline_write.c \
 	src/observe/totals.c src/observe/totals.h \
-	src/comm/agreed_calls.c src/comm/agreed_calls.h \
 	src/comm/agreement.c src/comm/agreement.h \
 	src/comm/attribute.c src/comm/attribute.h \
+	src/comm/callsite.c src/comm/callsite.h \
+	src/comm/callsites.c src/comm/callsites.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
+	src/comm/kept.c src/comm/kept.h \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/offer.c src/comm/offer.h \
-	src/comm/history.c src/comm/history.h \
 	src/comm/input.c src/comm/input.h \
-	src/comm/override.c src/comm/override.h \
 	src/comm/own.c src/comm/own.h \
-	src/comm/residuals.c src/comm/residuals.h \
-	src/comm/retained.c src/comm/retained.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/workspace.c src/comm/workspace.h \
-	src/comm/planned.c src/comm/planned.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \

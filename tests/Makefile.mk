@@ -18,7 +18,8 @@ AM_TESTS_ENVIRONMENT = \
 
 unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_families \
 	tests/unit/adapt_powers \
-	tests/unit/adapt_replay tests/unit/agreed_calls tests/unit/allocate \
+	tests/unit/adapt_replay tests/unit/allocate \
+	tests/unit/backoff tests/unit/callsite tests/unit/callsites \
 	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
 	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
 	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "coll/feedback.h"
-#include "coll/slice.h"
+#include "coll/scratch.h"
 #include "coll/stages.h"
-#include "coll/watch.h"
 #include "util/hash.h"
 #include "util/trace.h"
 
@@ -119,14 +118,6 @@ static void catch_up_all(struct cgx_coll *coll)
 
 /* ---- what comes of slices ---- */
 
-/* Whether the first slice shows that the call must not be compressed. */
-static bool forbids(struct cgx_coll *coll, const struct cgx_slice *slice)
-{
-    if (slice->number == 0 && !slice->missed)
-        coll->seen = cgx_watch_judge(slice);
-    return slice->number == 0 && cgx_verdict_forbids(&coll->seen);
-}
-
 /* Whether this rank lacks what others may act on after the last slice: they do a call of one slice
  * exactly where they find a consensus, choose widths by the energies, and have another history. It
  * must not meet them in another collective. What it lacks of other slices it tells in the next. */
@@ -137,8 +128,7 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
     if (slice->number + 1 < slices)
         return false;
     return (slice->lost && (coll->feedback || coll->recalls)) ||
-           (slice->missed && slices == 1 && coll->watching.threshold > 0 &&
-            coll->schedule->watched);
+           (slice->missed && slices == 1 && coll->watching.threshold > 0);
 }
 
 /* What comes of SLICE, whose stages are over. */
@@ -152,8 +142,12 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
     if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
-    cgx_feedback_energies(slice);
-    coll->state.consensus = forbids(coll, slice);
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (cgx_trailers[i]->take)
+            cgx_trailers[i]->take(coll, slice);
+    }
+    /* The first slice may show that the call must not be compressed. */
+    coll->state.consensus = slice->number == 0 && cgx_verdict_forbids(&coll->seen);
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
     if (coll->state.consensus)
         return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;

@@ -53,7 +53,8 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
     cgx_stage_store(slice, stage, stage->incoming, CGX_MESSAGE_HEADER_BYTES + block->bytes);
     if (in == stage->self) {
         cgx_operands_rebase(&slice->operands, block->message);
-        cgx_operands_prepend(&slice->operands, slice->slot->staging + stage->incoming);
+        cgx_operands_surround(&slice->operands, slice->slot->staging + stage->incoming, 0, 1, 0,
+                              false);
     } else {
         slice->coll->scratch->sources[0] = slice->slot->staging + stage->incoming;
         cgx_stage_sum(slice, stage, block, 1);

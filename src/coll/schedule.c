@@ -3,12 +3,48 @@
 
 #include "coll/schedule.h"
 
+#include <string.h>
+
+#include "codec/backend.h"
 #include "codec/encoding.h"
-#include "coll/overflow.h"
 #include "coll/split.h"
-#include "coll/watch_sample.h"
 #include "util/hash.h"
 #include "util/integers.h"
+
+struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b)
+{
+    return (struct cgx_needs){.slots = cgx_larger(a->slots, b->slots),
+                              .staging = cgx_larger(a->staging, b->staging),
+                              .pieces = cgx_larger(a->pieces, b->pieces),
+                              .blocks = cgx_larger(a->blocks, b->blocks),
+                              .shown = cgx_larger(a->shown, b->shown),
+                              .sources = cgx_larger(a->sources, b->sources),
+                              .packed = cgx_larger(a->packed, b->packed),
+                              .transfers = cgx_larger(a->transfers, b->transfers)};
+}
+
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
+{
+    const struct cgx_needs most = cgx_needs_most(needs, held);
+
+    return memcmp(&most, held, sizeof most) == 0;
+}
+
+void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
+                      size_t npieces, size_t *trailers)
+{
+    const struct cgx_plan *plan = schedule->plan;
+    size_t buckets = units * (plan->unit / plan->bucket_size);
+
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        const struct cgx_trailer *trailer = cgx_trailers[i];
+        size_t bytes = npieces * trailer->by_piece + buckets * trailer->by_bucket +
+                       (slice == 0 && npieces > 0) * trailer->by_first;
+        bool has = trailer->needed ? schedule->trailers[i] : plan->adaptive;
+
+        trailers[i + 1] = trailers[i] + (has ? cgx_round_up(bytes, CGX_PIECE_ALIGNMENT) : 0);
+    }
+}
 
 /* A message with a part of a slice: what it has at the most. */
 struct part {
@@ -25,19 +61,17 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     enum { ROUNDING = 64 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
-    size_t buckets = plan->unit / plan->bucket_size;
+    size_t buckets = plan->unit / plan->bucket_size, trailers[CGX_TRAILERS + 1] = {0};
     struct part part = {.units = share / cgx_split_least_unit(plan, ever) + 2};
 
     part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
     part.bytes = CGX_MESSAGE_HEADER_BYTES + share + cgx_split_widest_unit(plan, ever) +
-                 part.pieces * ROUNDING + cgx_split_energies(plan, part.pieces);
+                 part.pieces * ROUNDING;
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
                      part.units * plan->unit * cgx_dtype_size(plan->dtype);
-    if (schedule->bounded)
-        part.bytes += cgx_split_bounds(plan, (struct cgx_range){0, part.units});
-    if (schedule->watched)
-        part.bytes += CGX_WATCHED_BYTES;
+    cgx_schedule_lay(schedule, 0, part.units, part.pieces, trailers);
+    part.bytes += trailers[CGX_TRAILERS];
     return part;
 }
 
@@ -54,12 +88,14 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     /* Twice: a sum lists the pieces of its blocks again. */
     struct cgx_needs needs = {.slots = slices > 1 ? CGX_SLOTS : 1,
                               .pieces = 2 * pieces,
-                              .shown = pieces + cgx_watch_most_shown((unsigned)chunks),
+                              .shown = pieces,
                               .blocks = chunks + 2 * schedule->shards + grid->columns,
                               .sources = longest + grid->rows + most,
                               .packed = part.bytes * chunks,
                               .transfers = 2 * cgx_larger(cgx_larger(longest, grid->rows), most)};
 
+    for (int i = 0; i < CGX_TRAILERS; i++)
+        needs.shown += cgx_larger(cgx_trailers[i]->shown, chunks * cgx_trailers[i]->shown_by_part);
     needs.staging =
         part.bytes * (chunks + cgx_schedule_kept(schedule->cross, longest) * grid->rows +
                       cgx_schedule_kept(CGX_REDUCTION_SRA, grid->rows));
@@ -158,12 +194,17 @@ static void fill(struct cgx_schedule *schedule)
 
 static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
-    const uint64_t words[] = {schedule->plan->hash, schedule->nodes->hash, schedule->ranks,
-                              schedule->shards,     schedule->grid.rows,   schedule->inner,
-                              schedule->cross,      schedule->raw,         schedule->bounded,
-                              schedule->watched,    schedule->slices};
+    uint64_t words[9 + CGX_TRAILERS] = {
+        schedule->plan->hash, schedule->nodes->hash, schedule->ranks, schedule->shards,
+        schedule->grid.rows,  schedule->inner,       schedule->cross, schedule->raw};
+    size_t count = 8;
 
-    return cgx_hash(CGX_HASH_START, words, sizeof words);
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (cgx_trailers[i]->needed)
+            words[count++] = schedule->trailers[i];
+    }
+    words[count++] = schedule->slices;
+    return cgx_hash(CGX_HASH_START, words, count * sizeof words[0]);
 }
 
 /* Elements of 16 bits that are sent as they are would be rounded with every sum of sums. */
@@ -179,7 +220,7 @@ static bool rounds_twice(const struct cgx_plan *plan)
 }
 
 /* Sums of quantised sums that are recalled are taken for overflows far below one of float16
- * (overflow.h). */
+ * (trailer/bounds.c). */
 static bool suspects_sums(const struct cgx_plan *plan)
 {
     return plan->recalls && plan->dtype == CGX_FLOAT16;
@@ -209,7 +250,6 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
         .nodes = scheme->nodes,
         .ranks = scheme->nodes->ranks,
         .network = scheme->network,
-        .watched = scheme->watched,
         .inner = scheme->inner,
         .cross = scheme->cross == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
     bool at_once = rounds_twice(widest);
@@ -226,7 +266,9 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
-    schedule.bounded = cgx_overflow_needed(&schedule);
+    for (int i = 0; i < CGX_TRAILERS; i++)
+        schedule.trailers[i] =
+            cgx_trailers[i]->needed && cgx_trailers[i]->needed(&schedule, scheme);
     reserve(&schedule, cgx_smaller(staging, enough_staging(&schedule, true)));
     cgx_coll_follow(&schedule, plan);
     return schedule;

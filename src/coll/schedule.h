@@ -8,10 +8,28 @@
 #include <limits.h>
 
 #include "coll/node_grid.h"
-#include "coll/scratch.h"
+#include "coll/trailer/trailer.h"
 #include "policy/cost.h"
 #include "policy/plan.h"
 #include "topo/nodes.h"
+
+/* The memory that a call works in. */
+struct cgx_needs {
+    size_t slots;   /* 1 or CGX_SLOTS */
+    size_t staging; /* bytes of each slot */
+    size_t pieces;  /* of each slot */
+    size_t blocks;  /* of each slot */
+    size_t shown;   /* ranges of a payload that the host is shown */
+    size_t sources; /* the most that one sum has */
+    size_t packed;  /* bytes of room for packed messages (codec/packing.h) */
+    size_t transfers;
+};
+
+/* As much as either. */
+struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b);
+
+/* Whether what HELD is there for has room for NEEDS. */
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held);
 
 /* How the sums of a communicator are formed. */
 struct cgx_scheme {
@@ -41,8 +59,7 @@ struct cgx_schedule {
     struct cgx_network network;      /* between them */
     enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
     bool raw;                        /* members of a node get elements as they are, to sum them */
-    bool bounded;                    /* payloads have overflow bounds (overflow.h) */
-    bool watched; /* those of the first slice say how far ranks are apart (watch.h) */
+    bool trailers[CGX_TRAILERS];     /* those that are needed */
     unsigned slices;
     unsigned most_slices; /* of the plan at its widest: no other has more */
     uint32_t hash;        /* of all of this: in every message */
@@ -70,6 +87,11 @@ static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t memb
 {
     return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
 }
+
+/* Sets where the TRAILERS behind a part of UNITS in NPIECES begin, from the first on, and where the
+ * last ends. */
+void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
+                      size_t npieces, size_t *trailers);
 
 /* Of calls with PLAN, with needs for all that it may become: WIDEST is that of cgx_plan_widest, or
  * of a plan that is not adaptive the same, and not needed any more. STAGING: the most bytes of

@@ -4,33 +4,12 @@
 #include "coll/scratch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "coll/slice.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
 /* Memory is pinned by pages, which must not be shared with other memory. */
 #define PAGE 4096
-
-struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b)
-{
-    return (struct cgx_needs){.slots = cgx_larger(a->slots, b->slots),
-                              .staging = cgx_larger(a->staging, b->staging),
-                              .pieces = cgx_larger(a->pieces, b->pieces),
-                              .blocks = cgx_larger(a->blocks, b->blocks),
-                              .shown = cgx_larger(a->shown, b->shown),
-                              .sources = cgx_larger(a->sources, b->sources),
-                              .packed = cgx_larger(a->packed, b->packed),
-                              .transfers = cgx_larger(a->transfers, b->transfers)};
-}
-
-bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
-{
-    const struct cgx_needs most = cgx_needs_most(needs, held);
-
-    return memcmp(&most, held, sizeof most) == 0;
-}
 
 /* Of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
@@ -53,7 +32,6 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
         cgx_shared_free(&scratch->shared);
     else
         cgx_shared_close(&scratch->shared);
-    free(scratch->slices);
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->operands);
@@ -99,7 +77,6 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.holds.slots; i++)
         had = get_slot(&grown.slots[i], &grown.holds);
-    grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
@@ -107,8 +84,8 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     /* No page of it is touched before a message is packed. */
     grown.packed = malloc(grown.holds.packed);
     grown.exchange = cgx_exchange_create(grown.holds.transfers);
-    if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
-        !grown.shown || !grown.packed || !grown.exchange) {
+    if (!had || !grown.transfers || !grown.sources || !grown.operands || !grown.shown ||
+        !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

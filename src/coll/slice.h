@@ -12,8 +12,55 @@
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
-#include "coll/coll.h"
-#include "coll/operands.h"
+#include "codec/backend.h"
+#include "coll/task.h"
+
+/* Pieces that lie one after the other in the staging memory, with a place for a message's header in
+ * front: a chunk's part of a slice, or several of them, each with its own such place. */
+struct cgx_block {
+    size_t message; /* offset of the header, a multiple of 16; the payload follows it */
+    size_t bytes;   /* of the payload */
+    size_t first_piece;
+    size_t npieces;
+    bool is_raw; /* the elements of a shard as they are, with no headers in between */
+    /* Of a part: its first bucket, and the offsets of its trailers, each up to the next; the last
+     * offset is the end of the payload. */
+    size_t first_bucket;
+    size_t trailers[CGX_TRAILERS + 1];
+};
+
+/* A message of a local peer that its payload did not come to the host with. */
+struct cgx_pulled {
+    const unsigned char *at; /* where it belongs in the staging memory */
+    size_t bytes;
+    const unsigned char *seen; /* in that of the local peer */
+};
+
+/* What one slice works in, while another has its own. */
+struct cgx_slot {
+    unsigned char *staging; /* whole pages */
+    struct cgx_piece *pieces;
+    struct cgx_block *blocks;  /* parts by chunk, then shards, raw ones, and columns */
+    struct cgx_pulled *pulled; /* as many as sources */
+};
+
+/* The operands of this rank's sum, in the order that they are summed in: what it brings itself and
+ * what other members of a stage have sent. */
+struct cgx_operands {
+    /* COUNT of them, in the scratch memory. Each pointer is biased so that its first byte is that
+     * of staging offset ORIGIN. NULL: the caller's input. */
+    const unsigned char **at;
+    size_t count, origin;
+    /* Which of them are raw, or elements; raw ones begin with a message. */
+    size_t first_raw, raws;
+};
+
+/* The payloads that a sum was formed from, as the host sees them; none where what was encoded are
+ * elements. */
+struct cgx_payloads {
+    const unsigned char *const *at; /* COUNT of them, each from staging offset ORIGIN on */
+    size_t count, origin;
+};
 
 /* What is measured while a slot's work is queued. */
 struct cgx_measuring {
@@ -139,6 +186,11 @@ static inline bool cgx_slice_has(const struct cgx_block *block, const struct cgx
            part->message < block->message + CGX_MESSAGE_HEADER_BYTES + block->bytes;
 }
 
+static inline bool cgx_slice_has_trailer(const struct cgx_block *part, int kind)
+{
+    return part->trailers[kind] < part->trailers[kind + 1];
+}
+
 /* Whether all ranks will still come to know of what this one says in its messages. */
 static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
 {
@@ -204,9 +256,6 @@ void cgx_slice_settle(struct cgx_slice *slice, const struct cgx_block *block);
 enum cgx_status cgx_slice_decode(struct cgx_slice *slice);
 
 /* ---- where the device copies payloads from local peers ---- */
-
-/* Whether hosts need the bucket headers of what goes from device to device. */
-bool cgx_slice_needs_headers(const struct cgx_slice *slice);
 
 /* Takes the messages of local peers, if the device copies them. */
 struct cgx_puller cgx_slice_puller(struct cgx_slice *slice);

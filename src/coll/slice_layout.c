@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/slice.h"
+#include "coll/scratch.h"
 
 #include "coll/split.h"
 
@@ -20,12 +20,10 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     *part = (struct cgx_block){.message = slice->end, .first_piece = slice->pieces};
     part->first_bucket = range.first * (plan->unit / plan->bucket_size);
     part->npieces =
-        cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &part->energies);
-    part->bounds = part->energies + cgx_split_energies(plan, part->npieces);
-    part->watched = part->bounds + (schedule->bounded ? cgx_split_bounds(plan, range) : 0);
-    slice->end = part->watched;
-    if (schedule->watched && slice->number == 0 && part->npieces > 0)
-        slice->end += CGX_WATCHED_BYTES;
+        cgx_split_pieces(plan, range, payload, slot->pieces + slice->pieces, &part->trailers[0]);
+    cgx_schedule_lay(schedule, slice->number, range.end - range.first, part->npieces,
+                     part->trailers);
+    slice->end = part->trailers[CGX_TRAILERS];
     part->bytes = slice->end - payload;
     slice->pieces += part->npieces;
 }

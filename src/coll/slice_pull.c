@@ -5,18 +5,9 @@
  * what is complete, what stands behind the pieces of parts. What is to be summed it sees where the
  * local peer has it: in staging memory that the local peer writes into no more before it has got
  * the sum. */
-#include "coll/slice.h"
+#include "coll/scratch.h"
 
 #include <string.h>
-
-#include "policy/plan.h"
-
-bool cgx_slice_needs_headers(const struct cgx_slice *slice)
-{
-    const struct cgx_schedule *schedule = slice->coll->schedule;
-
-    return schedule->plan->adaptive || schedule->bounded || slice->coll->scales;
-}
 
 const unsigned char *cgx_slice_seen(const struct cgx_slice *slice, const unsigned char *source)
 {
@@ -49,11 +40,10 @@ static void copy_tails(const struct cgx_slice *slice, const struct cgx_block *bl
 {
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
         const struct cgx_block *part = &slice->parts[chunk];
-        size_t end = part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
-        size_t tail = part->energies - block->message;
+        size_t tail = part->trailers[0] - block->message;
 
         if (cgx_slice_has(block, part))
-            memcpy(to + tail, from + tail, end - part->energies);
+            memcpy(to + tail, from + tail, part->trailers[CGX_TRAILERS] - part->trailers[0]);
     }
 }
 

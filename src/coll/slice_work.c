@@ -1,17 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/slice.h"
+#include "coll/scratch.h"
 
 #include <string.h>
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "coll/feedback.h"
-#include "coll/overflow.h"
 #include "coll/residuals.h"
-#include "coll/watch.h"
-#include "coll/watch_sample.h"
 #include "util/float_state.h"
 #include "util/trace.h"
 
@@ -114,6 +111,38 @@ static size_t leave_payloads(struct cgx_slice *slice, const struct cgx_coding *c
     return left;
 }
 
+/* Adds the scales of PART to those of the buffer's buckets. */
+static void add_scales(const struct cgx_slice *slice, const struct cgx_block *part, float *scales)
+{
+    unsigned bucket_size = slice->coding.bucket_size;
+
+    for (size_t i = 0; i < part->npieces; i++) {
+        const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
+        size_t bucket = cgx_encoding_bucket(piece->bits, bucket_size);
+        size_t buckets = cgx_piece_buckets(piece, bucket_size);
+
+        for (size_t k = 0; k < buckets && !cgx_encoding_is_exact(piece->bits); k++)
+            scales[(piece->first + k * bucket) / bucket_size] +=
+                cgx_bucket_scale(slice->slot->staging + piece->offset, k);
+    }
+}
+
+static void seal_part(struct cgx_slice *slice, const struct cgx_block *part,
+                      const struct cgx_payloads *from, bool last)
+{
+    size_t begin = part->trailers[0], end = part->trailers[CGX_TRAILERS];
+
+    memset(slice->slot->staging + begin, 0, end - begin);
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (cgx_trailers[i]->correct && cgx_slice_has_trailer(part, i))
+            cgx_trailers[i]->correct(slice, part, from, last);
+    }
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        if (cgx_trailers[i]->seal && cgx_slice_has_trailer(part, i))
+            cgx_trailers[i]->seal(slice, part, from, last);
+    }
+}
+
 /* Completes the parts within BLOCK, which are sums of NPAYLOADS of the scratch memory's sources and
  * of elements, by what stands behind their pieces. */
 static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t npayloads,
@@ -134,23 +163,33 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t 
         /* Between the parts of a shard there is no header. */
         if (part->message > block->message)
             memset(slice->slot->staging + part->message, 0, CGX_MESSAGE_HEADER_BYTES);
-        if (schedule->bounded)
-            cgx_overflow_seal(slice, part, &from, !partial, &slice->changed);
-        cgx_feedback_seal(slice, part, &from);
+        seal_part(slice, part, &from, !partial);
+        if (slice->coll->scales)
+            add_scales(slice, part, slice->coll->scales);
         if (!partial)
             cgx_feedback_power(slice, part);
-        cgx_watch_seal(slice, part, &from, !partial);
     }
     cgx_float_leave(&caller);
 }
 
-/* Lists the bucket headers of PART; returns how many ranges these are. */
-static size_t list_headers(const struct cgx_slice *slice, const struct cgx_block *part,
-                           struct cgx_shown *ranges)
+/* Lists what hosts look at of PART; returns how many ranges these are. */
+static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
+                         struct cgx_shown *ranges)
 {
+    bool headers = slice->coll->scales != NULL;
     size_t nranges = 0;
 
-    for (size_t i = 0; i < part->npieces; i++) {
+    for (int i = 0; i < CGX_TRAILERS; i++) {
+        const struct cgx_trailer *trailer = cgx_trailers[i];
+        size_t before = nranges;
+
+        if (!cgx_slice_has_trailer(part, i))
+            continue;
+        if (trailer->list_shown)
+            nranges += trailer->list_shown(slice, part, ranges + nranges);
+        headers = headers || !trailer->list_shown || nranges > before;
+    }
+    for (size_t i = 0; headers && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
 
         if (!cgx_encoding_is_exact(piece->bits))
@@ -163,19 +202,11 @@ static size_t list_headers(const struct cgx_slice *slice, const struct cgx_block
 static enum cgx_status show(struct cgx_slice *slice, const struct cgx_block *block)
 {
     struct cgx_shown *ranges = slice->coll->scratch->shown;
-    bool headers = cgx_slice_needs_headers(slice);
     size_t nranges = 0;
 
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(slice->coll->schedule); chunk++) {
-        const struct cgx_block *part = &slice->parts[chunk];
-        bool looks = cgx_watch_looks(slice, part);
-
-        if (!cgx_slice_has(block, part))
-            continue;
-        if (headers || looks)
-            nranges += list_headers(slice, part, ranges + nranges);
-        if (looks)
-            nranges += cgx_watch_shown(slice, part, ranges + nranges);
+        if (cgx_slice_has(block, &slice->parts[chunk]))
+            nranges += list_shown(slice, &slice->parts[chunk], ranges + nranges);
     }
     return encoder_run(slice,
                        &(struct cgx_work){CGX_SHOW, &slice->coding, .in = slice->slot->staging,

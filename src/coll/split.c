@@ -67,21 +67,6 @@ size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, siz
     return npieces;
 }
 
-static size_t aligned(size_t bytes)
-{
-    return cgx_round_up(bytes, CGX_PIECE_ALIGNMENT);
-}
-
-size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces)
-{
-    return plan->adaptive ? aligned(npieces * CGX_ENERGY_BYTES) : 0;
-}
-
-size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range)
-{
-    return aligned((range.end - range.first) * (plan->unit / plan->bucket_size) * CGX_BOUND_BYTES);
-}
-
 /* ---- units ---- */
 
 struct unit_bytes {

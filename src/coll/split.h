@@ -25,12 +25,6 @@ struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, un
 size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end);
 
-/* Bytes behind the pieces of a payload: the energy of each, where the plan is adaptive ... */
-size_t cgx_split_energies(const struct cgx_plan *plan, size_t npieces);
-
-/* ... and the overflow bounds of buckets, where sums of sums need them. */
-size_t cgx_split_bounds(const struct cgx_plan *plan, struct cgx_range range);
-
 /* Bytes of the smallest unit and of the largest that the plan's segments have, or EVER may come to
  * have. */
 size_t cgx_split_least_unit(const struct cgx_plan *plan, bool ever);

@@ -5,7 +5,22 @@
 #ifndef CGX_COLL_STAGE_H
 #define CGX_COLL_STAGE_H
 
-#include "coll/slice.h"
+#include "coll/scratch.h"
+
+/* ---- operands ---- */
+
+/* In the array at MEMORY: the caller's input alone. */
+struct cgx_operands cgx_operands_start(const unsigned char **memory);
+
+/* Rebases all encoded operands to staging offset ORIGIN; raw ones keep theirs. */
+void cgx_operands_rebase(struct cgx_operands *operands, size_t origin);
+
+/* Puts messages of EXTENT bytes each, from ARRIVED on, around the others: BEFORE of them, then the
+ * operands so far, then AFTER. ARE_RAW: they hold elements, as the operands so far do. */
+void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *arrived,
+                           size_t extent, unsigned before, unsigned after, bool are_raw);
+
+/* ---- what stages have in common ---- */
 
 unsigned cgx_stage_rank(const struct cgx_slice *slice, const struct cgx_stage *stage,
                         unsigned member);

@@ -112,9 +112,11 @@ static unsigned seq_of(const struct cgx_slice *slice)
 static void sum_own(struct cgx_slice *slice)
 {
     const struct cgx_block *own = cgx_slice_own(slice);
-    /* Overflow bounds may change the sum on the host. */
-    bool stays = slice->coll->schedule->nodes->nodes == 1 && !slice->coll->schedule->bounded;
+    bool stays = slice->coll->schedule->nodes->nodes == 1;
 
+    /* What the host may change must come there. */
+    for (int i = 0; i < CGX_TRAILERS; i++)
+        stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own, i));
     cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
 }

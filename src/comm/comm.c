@@ -9,7 +9,6 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
-#include "comm/override.h"
 #include "comm/own.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
@@ -55,10 +54,10 @@ static void free_state(struct cgx_comm *state)
         return;
     cgx_stats_end(state->stats);
     cgx_tables_free(state);
-    cgx_hints_free(state->hints);
+    cgx_hints_free(state->terms.hints);
     cgx_workspace_release(&state->alone, state->broken);
-    cgx_nodes_free(state->nodes);
-    cgx_nodes_free(state->flat);
+    cgx_nodes_free(state->places.nodes);
+    cgx_nodes_free(state->places.flat);
     give_memory(state);
 }
 
@@ -103,9 +102,9 @@ static enum cgx_reason refuse_by_settings(const struct cgx_settings *settings,
         return CGX_REASON_SETTING_REFUSED;
     if (!settings->enable)
         return CGX_REASON_ENABLE;
-    if (state->hints_refused)
+    if (state->terms.refused)
         return CGX_REASON_HINT_REFUSED;
-    if (!cgx_hints_enable(state->hints))
+    if (!cgx_hints_enable(state->terms.hints))
         return CGX_REASON_HINT_ENABLE;
     return CGX_REASON_NONE;
 }
@@ -120,10 +119,10 @@ static enum cgx_reason reason_of_first(const struct cgx_comm *state, uint64_t co
 /* Counts the first sums in the statistics, which begin after them. */
 static void count_first(const struct cgx_comm *state)
 {
-    const struct cgx_first *first = &state->first;
+    const struct cgx_first *first = &state->stream.first;
 
     for (unsigned i = 0; i < first->sums; i++) {
-        uint64_t count = cgx_recurrence_count(first->keys[i]);
+        uint64_t count = first->keys[i].count;
 
         cgx_stats_reason(state->stats, reason_of_first(state, count), count);
     }
@@ -135,30 +134,31 @@ static int agree(struct cgx_comm *state, bool large)
 {
     const struct cgx_settings *settings = cgx_config();
     struct cgx_agreement agreement;
-    bool equal, had = state->recurrence;
+    bool equal, had = state->stream.recurrence;
     int code, length;
 
     if (cgx_rules_name_communicators(cgx_config_rules()) &&
-        cgx_mpi()->Comm_get_name(state->comm, state->name, &length) != CGX_MPI_SUCCESS)
-        state->name[0] = '\0';
-    agreement.name = cgx_hash(CGX_HASH_START, state->name, strlen(state->name));
-    agreement.hints = state->hints_refused ? UINT32_MAX : cgx_hints_hash(state->hints);
+        cgx_mpi()->Comm_get_name(state->comm, state->terms.name, &length) != CGX_MPI_SUCCESS)
+        state->terms.name[0] = '\0';
+    agreement.name = cgx_hash(CGX_HASH_START, state->terms.name, strlen(state->terms.name));
+    agreement.hints = state->terms.refused ? UINT32_MAX : cgx_hints_hash(state->terms.hints);
     agreement.ready = !large || refuse_by_settings(settings, state) || cgx_tables_make(state);
-    code = cgx_agree_settings(state->comm, &agreement, &equal, &state->final);
-    state->agreed = code == CGX_MPI_SUCCESS;
+    code = cgx_agree_settings(state->comm, &agreement, &equal, &state->terms.final);
+    state->terms.agreed = code == CGX_MPI_SUCCESS;
     state->broken = code;
-    state->refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
-    state->first.missed |= state->refusal != CGX_REASON_NONE;
-    if (!equal || agreement.hints != state->hints_agreed || agreement.name != state->name_agreed)
+    state->terms.refusal = equal ? refuse_by_settings(settings, state) : CGX_REASON_DIFFER;
+    state->stream.first.missed |= state->terms.refusal != CGX_REASON_NONE;
+    if (!equal || agreement.hints != state->terms.hints_agreed ||
+        agreement.name != state->terms.name_agreed)
         cgx_tables_clear(state);
-    state->hints_agreed = agreement.hints;
-    state->name_agreed = agreement.name;
+    state->terms.hints_agreed = agreement.hints;
+    state->terms.name_agreed = agreement.name;
     /* All ranks have tables, or none. */
     if (!equal && !had)
         cgx_tables_free(state);
     if (equal)
-        cgx_comm_tell_step(state);
-    if (!state->refusal && !state->stats) {
+        cgx_tables_tell_step(state);
+    if (!state->terms.refusal && !state->stats) {
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
         count_first(state);
     }
@@ -175,11 +175,11 @@ static int agree_on_tables(struct cgx_comm *state)
 
     state->broken = code;
     if (all.standing == CGX_ABLE) {
-        cgx_comm_tell_step(state);
+        cgx_tables_tell_step(state);
     } else {
         cgx_tables_free(state);
-        state->refusal = CGX_REASON_NO_MEMORY;
-        state->final = true;
+        state->terms.refusal = CGX_REASON_NO_MEMORY;
+        state->terms.final = true;
     }
     return code;
 }
@@ -192,8 +192,8 @@ static struct cgx_comm *make_state(cgx_mpi_comm comm)
     if (!made)
         return NULL;
     *made = (struct cgx_comm){.comm = comm, .work = &made->alone};
-    made->refusal = refuse_alone(made);
-    made->agreed = made->final = made->refusal != CGX_REASON_NONE;
+    made->terms.refusal = refuse_alone(made);
+    made->terms.agreed = made->terms.final = made->terms.refusal != CGX_REASON_NONE;
     return made;
 }
 
@@ -229,11 +229,11 @@ int cgx_comm_get(cgx_mpi_comm comm, uint64_t count, unsigned type, struct cgx_co
         code = begin_state(comm, state);
     if (code != CGX_MPI_SUCCESS || !*state || (*state)->broken)
         return code;
-    if (!(*state)->agreed) {
+    if (!(*state)->terms.agreed) {
         if (!cgx_tables_take_first(*state, count, type))
             return agree(*state, large);
         *first = reason_of_first(*state, count);
-    } else if (large && !(*state)->refusal && !(*state)->recurrence) {
+    } else if (large && !(*state)->terms.refusal && !(*state)->stream.recurrence) {
         return agree_on_tables(*state);
     }
     return CGX_MPI_SUCCESS;
@@ -245,10 +245,46 @@ struct cgx_comm *cgx_comm_peek(cgx_mpi_comm comm)
 
     /* A rank that was short of memory may not have the state of a communicator that was only spoken
      * of. */
-    if (cgx_attribute_get(comm, &state) != CGX_MPI_SUCCESS || !state || state->refusal ||
-        state->first.sums == 0)
+    if (cgx_attribute_get(comm, &state) != CGX_MPI_SUCCESS || !state || state->terms.refusal ||
+        state->stream.first.sums == 0)
         return NULL;
     return state;
+}
+
+/* The value of KEY in INFO, or NULL. */
+static const char *value_of(cgx_mpi_info info, const char *key,
+                            char value[CGX_MPI_INFO_VALUE_BYTES])
+{
+    int found = 0;
+
+    if (cgx_mpi()->Info_get(info, key, CGX_MPI_INFO_VALUE_BYTES - 1, value, &found) !=
+            CGX_MPI_SUCCESS ||
+        !found)
+        return NULL;
+    value[CGX_MPI_INFO_VALUE_BYTES - 1] = '\0';
+    return value;
+}
+
+/* Takes what INFO says; ranks are to compare it. */
+static void take_hints(struct cgx_comm *state, cgx_mpi_info info)
+{
+    char texts[CGX_HINTS][CGX_MPI_INFO_VALUE_BYTES];
+    const char *values[CGX_HINTS];
+    struct cgx_rules_error error;
+    struct cgx_hints *hints;
+
+    for (size_t i = 0; i < CGX_HINTS; i++)
+        values[i] = value_of(info, cgx_hint_key((enum cgx_hint)i), texts[i]);
+    hints = cgx_hints_parse(state->terms.hints, values, &error);
+    state->terms.refused = !hints;
+    if (hints) {
+        state->terms.hints = hints;
+        state->terms.taken++;
+    } else if (state->rank == 0) {
+        cgx_log(CGX_LOG_ERROR,
+                "a hint was refused, at column %u: %s; calls on this communicator are exact",
+                error.column, error.message);
+    }
 }
 
 int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
@@ -267,9 +303,9 @@ int cgx_comm_hint(cgx_mpi_comm comm, cgx_mpi_info info)
             return CGX_MPI_SUCCESS;
         }
     }
-    if (state->final)
+    if (state->terms.final)
         return CGX_MPI_SUCCESS;
-    state->agreed = false;
-    cgx_comm_take_hints(state, info);
+    state->terms.agreed = false;
+    take_hints(state, info);
     return CGX_MPI_SUCCESS;
 }

@@ -13,8 +13,8 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 {
     enum cgx_transport transport = cgx_config()->inner_transport;
 
-    return state->nodes && !state->work->shm_refused && transport != CGX_TRANSPORT_MPI
-               ? state->nodes->most
+    return state->places.nodes && !state->work->shm_refused && transport != CGX_TRANSPORT_MPI
+               ? state->places.nodes->most
                : 0;
 }
 
@@ -98,7 +98,7 @@ struct peers {
 
 static struct peers peers_of(const struct cgx_comm *state)
 {
-    const struct cgx_nodes *nodes = state->nodes;
+    const struct cgx_nodes *nodes = state->places.nodes;
     const unsigned *first = &nodes->first[nodes->node[state->rank]];
 
     return (struct peers){nodes->members + first[0], first[1] - first[0],
@@ -210,8 +210,9 @@ static int exchange(const struct cgx_comm *state, const struct means *mine, stru
         unsigned to = (peers.self + i) % peers.count;
         unsigned from = (peers.self + peers.count - i) % peers.count;
 
-        code = mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &offers[from],
-                             sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->own);
+        code =
+            mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &offers[from],
+                          sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->private.comm);
     }
     return code;
 }
@@ -226,7 +227,7 @@ static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
         code = exchange(state, mine, offers);
     if (code == CGX_MPI_SUCCESS && found->memory) {
         attach(state, device, offers, found);
-        code = cgx_mpi_least(state->own, found, sizeof *found / sizeof(int));
+        code = cgx_mpi_least(state->private.comm, found, sizeof *found / sizeof(int));
     }
     if (code == CGX_MPI_SUCCESS)
         conclude(state, mine, found);
@@ -258,14 +259,14 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
     if (cgx_connect_local_peers(state) < 2)
         return CGX_MPI_SUCCESS;
     if (!state->work->shm) {
-        state->work->shm = cgx_shm_create(state->nodes, (unsigned)state->rank);
+        state->work->shm = cgx_shm_create(state->places.nodes, (unsigned)state->rank);
         if (state->work->shm)
-            state->work->nodes = cgx_nodes_share(state->nodes);
+            state->work->nodes = cgx_nodes_share(state->places.nodes);
     }
-    offers = calloc(state->nodes->most, sizeof *offers);
+    offers = calloc(state->places.nodes->most, sizeof *offers);
     found = look(state, device, &mine);
     found.memory = found.memory && offers;
-    code = cgx_mpi_least(state->own, &found, sizeof found / sizeof(int));
+    code = cgx_mpi_least(state->private.comm, &found, sizeof found / sizeof(int));
     if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
                                     !found.memory_is_old || !found.device_is_old))
         code = connect_anew(state, device, &mine, offers, &found);

@@ -13,27 +13,25 @@
 #include "observe/notices.h"
 
 /* Whether the data of the call must be looked at before calls like it are compressed. */
-bool cgx_decide_looks(const struct cgx_recurring *recurring);
+bool cgx_decide_looks(const struct cgx_callsite *site);
 
 /* Whether all that the call needs has been agreed. */
-bool cgx_decide_is_served(struct cgx_comm *state, const struct cgx_recurring *recurring);
+bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* Whether the call goes as others of its kind do, as long as nothing speaks against it: its
  * position says nothing of it, and it is looked at within the call. */
-bool cgx_decide_trusts(struct cgx_comm *state, const struct cgx_recurring *recurring);
+bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
-/* Collective on the caller's communicator: what becomes of the entry. OFFER is this rank's,
+/* Collective on the caller's communicator: what becomes of the site. OFFER is this rank's,
  * its backends not yet got. Returns MPI's code. */
-int cgx_decide(struct cgx_comm *state, const struct cgx_recurring *recurring,
-               struct cgx_offer *offer);
+int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer);
 
 /* Raises that a rank, this one if its REFUSAL says so, can serve a call neither compressed nor
  * exactly. The next call is tried too: as an exact one it would be an error on that rank alone. */
 int cgx_decide_raise(cgx_mpi_comm comm, enum cgx_reason refusal);
 
 /* The call, for a line about it; NAME is the memory for that of its communicator. */
-struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state,
-                                      const struct cgx_recurring *recurring,
+struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct cgx_callsite *site,
                                       char name[CGX_MPI_OBJECT_NAME_BYTES]);
 
 #endif

@@ -154,14 +154,14 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
     free(claims);
     if (code != CGX_MPI_SUCCESS || !*ready)
         return code;
-    state->pace = (struct cgx_pace){choose_fragment(least[MBITS]), roomy};
-    state->network = cgx_cost_network((uint64_t)least[MBITS] * 1000000,
-                                      cgx_config()->buffers != CGX_BUFFERS_HOST);
+    state->places.pace = (struct cgx_pace){choose_fragment(least[MBITS]), roomy};
+    state->places.network = cgx_cost_network((uint64_t)least[MBITS] * 1000000,
+                                             cgx_config()->buffers != CGX_BUFFERS_HOST);
     if (state->rank == 0)
         cgx_log(CGX_LOG_DEBUG,
                 "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
                 "for one of %d Mbit/s; ranks of this machine %s",
-                state->size, state->pace.fragment, least[MBITS],
+                state->size, state->places.pace.fragment, least[MBITS],
                 roomy ? "have a processor each, and do not sleep while they wait"
                       : "share processors, and sleep while they wait");
     return code;
@@ -178,12 +178,12 @@ static int discover(struct cgx_comm *state)
 
     if (code == CGX_MPI_SUCCESS && known) {
         found = cgx_nodes_create(keys, (unsigned)state->size);
-        known = state->flat && found;
+        known = state->places.flat && found;
         code = agree_on_pace(state, found, &known);
     }
     free(keys);
     if (code == CGX_MPI_SUCCESS && known)
-        state->nodes = found;
+        state->places.nodes = found;
     else
         cgx_nodes_free(found);
     return code;
@@ -202,15 +202,16 @@ static const char *say_grid(const struct cgx_nodes *nodes, const struct cgx_sett
 
 static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
 {
-    const struct cgx_nodes *nodes = state->nodes;
+    const struct cgx_nodes *nodes = state->places.nodes;
     const char *in_grid = say_grid(nodes, settings);
 
-    if (state->least[1] > settings->minimal_size)
+    if (state->places.least[1] > settings->minimal_size)
         cgx_log(
             CGX_LOG_INFO,
             "sums of %u ranks: of float32, fewer than %llu elements stay exact, for on a network "
             "taken for one of %u Mbit/s that takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
-            nodes->ranks, (unsigned long long)state->least[1], 8000000 / state->network.byte_ps);
+            nodes->ranks, (unsigned long long)state->places.least[1],
+            8000000 / state->places.network.byte_ps);
     if (nodes->nodes == 1 || nodes->most == 1)
         cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage%s", nodes->ranks,
                 nodes->nodes, nodes->nodes == 1 ? "" : "s", in_grid);
@@ -228,40 +229,39 @@ int cgx_nodes_discover(struct cgx_comm *state)
     cgx_mpi_errhandler handler;
     int code;
 
-    if (state->nodes)
+    if (state->places.nodes)
         return CGX_MPI_SUCCESS;
-    if (!state->flat)
-        state->flat = cgx_nodes_create(NULL, (unsigned)state->size);
+    if (!state->places.flat)
+        state->places.flat = cgx_nodes_create(NULL, (unsigned)state->size);
     code = cgx_errors_return(state->comm, &handler);
     if (code != CGX_MPI_SUCCESS)
         return code;
     code = discover(state);
     cgx_errors_restore(state->comm, handler);
-    for (unsigned i = 0; state->nodes && i < 2; i++)
-        state->least[i] = cgx_minimal_size(cgx_config(), &state->network, i == 0 ? 2 : 4,
-                                           state->nodes->nodes, state->nodes->least);
-    if (state->nodes && state->rank == 0)
+    for (unsigned i = 0; state->places.nodes && i < 2; i++)
+        state->places.least[i] =
+            cgx_minimal_size(cgx_config(), &state->places.network, i == 0 ? 2 : 4,
+                             state->places.nodes->nodes, state->places.nodes->least);
+    if (state->places.nodes && state->rank == 0)
         describe(state, cgx_config());
     return code;
 }
 
-bool cgx_nodes_make_small(const struct cgx_comm *state, uint64_t call)
+bool cgx_nodes_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)
 {
-    bool is_wide = cgx_recurrence_type(call) == CGX_TYPE_FLOAT32;
-
-    return state->nodes && cgx_recurrence_count(call) < state->least[is_wide];
+    return state->places.nodes && key->count < state->places.least[key->type == CGX_TYPE_FLOAT32];
 }
 
 struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 
-    return (struct cgx_scheme){.nodes = state->nodes,
-                               .flat = state->flat,
+    return (struct cgx_scheme){.nodes = state->places.nodes,
+                               .flat = state->places.flat,
                                .leaders = settings->intra_broadcast,
                                .raw = !settings->intra_compress,
                                .watched = settings->consensus > 0,
                                .inner = settings->inner_reduction,
                                .cross = settings->cross_reduction,
-                               .network = state->network};
+                               .network = state->places.network};
 }

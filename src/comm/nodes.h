@@ -14,9 +14,9 @@
  * communicator until they are found. Returns MPI's code. */
 int cgx_nodes_discover(struct cgx_comm *state);
 
-/* Whether calls (cgx_recurrence_key) are too small to gain by being compressed between STATE's
+/* Whether calls of KEY are too small to gain by being compressed between STATE's
  * nodes; false while these are not known. The same on all ranks. */
-bool cgx_nodes_make_small(const struct cgx_comm *state, uint64_t call);
+bool cgx_nodes_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key);
 
 /* Of a communicator whose nodes are known. */
 struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state);

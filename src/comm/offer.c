@@ -34,7 +34,7 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
     struct cgx_area area = cgx_scratch_area(&state->work->scratch);
 
     area.offered = cgx_connect_may_offer(state);
-    area.shares_processors = !state->pace.roomy;
+    area.shares_processors = !state->places.pace.roomy;
     if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, cgx_config()->sync,
                                 backend);

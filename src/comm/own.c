@@ -92,8 +92,8 @@ static void use(struct cgx_comm *state, struct cgx_own *own)
     pthread_mutex_lock(&lock);
     own->users++;
     pthread_mutex_unlock(&lock);
-    state->own = own->comm;
-    state->owned = own;
+    state->private.comm = own->comm;
+    state->private.shared = own;
 }
 
 /* ---- making one ---- */
@@ -179,8 +179,8 @@ static void cancel(void)
 /* Has STATE work in the memory of its private communicator, with NEEDS, if that can be. */
 static void join(struct cgx_comm *state, const struct cgx_needs *needs)
 {
-    if (cgx_workspace_join(&state->owned->work, &state->alone, needs))
-        state->work = &state->owned->work;
+    if (cgx_workspace_join(&state->private.shared->work, &state->alone, needs))
+        state->work = &state->private.shared->work;
 }
 
 int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had)
@@ -218,7 +218,7 @@ int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had
 
 void cgx_own_put(struct cgx_comm *state)
 {
-    struct cgx_own *own = state->owned, **link = &owns;
+    struct cgx_own *own = state->private.shared, **link = &owns;
     bool last, frees;
 
     if (!own)
@@ -240,20 +240,22 @@ void cgx_own_put(struct cgx_comm *state)
         free(own);
     }
     state->work = &state->alone;
-    state->owned = NULL;
-    state->own = NULL;
+    state->private.shared = NULL;
+    state->private.comm = NULL;
 }
 
 void cgx_own_break(struct cgx_comm *state, int code)
 {
     if (state->broken == CGX_MPI_SUCCESS)
         state->broken = code;
-    if (state->owned && state->owned->broken == CGX_MPI_SUCCESS)
-        state->owned->broken = code;
-    revoke(state->own);
+    if (state->private.shared && state->private.shared->broken == CGX_MPI_SUCCESS)
+        state->private.shared->broken = code;
+    revoke(state->private.comm);
 }
 
 int cgx_own_broken(const struct cgx_comm *state)
 {
-    return state->broken != CGX_MPI_SUCCESS || !state->owned ? state->broken : state->owned->broken;
+    return state->broken != CGX_MPI_SUCCESS || !state->private.shared
+               ? state->broken
+               : state->private.shared->broken;
 }

@@ -6,12 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/history.h"
+#include "comm/callsites.h"
 #include "comm/input.h"
-#include "comm/override.h"
 #include "comm/own.h"
-#include "comm/planned.h"
-#include "comm/residuals.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/stats.h"
@@ -20,8 +17,8 @@
 #include "util/float_state.h"
 #include "util/log.h"
 
-/* Steps after which layers are tried again that a rank had no memory for. */
-#define NEXT_TRY 64
+/* Steps after which layers are made again that a rank had no memory for. */
+#define RETRY 64
 
 struct cgx_positions {
     uint64_t generation; /* of the step's positions */
@@ -33,87 +30,88 @@ struct cgx_positions {
     uint8_t *families;
     uint32_t looks; /* that have been taken */
     size_t count;
-    struct {
-        bool compressed; /* whether its calls were, when the layers were made */
-        size_t seen;     /* where its words begin */
-        struct cgx_schedule schedule;
-        struct cgx_kept_residuals residuals;
-        struct cgx_kept_history history;
-    } at[]; /* by position */
+    struct cgx_callsite *sites[]; /* by position, those that were compressed then; else NULL */
 };
 
-void cgx_positions_free(struct cgx_positions *layers)
+static void free_layers(struct cgx_positions *layers)
 {
     if (!layers)
         return;
-    for (size_t i = 0; i < layers->count; i++) {
-        cgx_retained_drop(&layers->at[i].residuals.memory);
-        cgx_retained_drop(&layers->at[i].history.memory);
-    }
+    for (size_t i = 0; i < layers->count; i++)
+        if (layers->sites[i])
+            cgx_callsite_leave(layers->sites[i]);
     cgx_adapt_free(layers->adapt);
     free(layers->seen);
     free(layers->families);
     free(layers);
 }
 
+void cgx_positions_drop(struct cgx_comm *state)
+{
+    free_layers(state->step.layers);
+    state->step.layers = NULL;
+}
+
 /* The schedules are those of the layers' plans as they are now. */
 static void follow_plans(struct cgx_positions *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
-        if (layers->adapt->layers[i].plan)
-            cgx_coll_follow(&layers->at[i].schedule, layers->adapt->layers[i].plan);
+        struct cgx_callsite *site = layers->sites[i];
+
+        if (site && site->layer)
+            cgx_coll_follow(&site->layered, site->layer->plan);
     }
 }
 
 /* ---- making them ---- */
 
-/* What is known of the calls at POSITION. */
-static struct cgx_recurring at_position(struct cgx_comm *state, size_t position)
+/* The site at POSITION if its calls are compressed, or NULL. */
+static struct cgx_callsite *compressed_at(struct cgx_comm *state, size_t position)
 {
-    return cgx_comm_recurring(state, cgx_recurrence_expects(state->recurrence, position), position);
-}
+    struct cgx_callsite *site = cgx_callsites_at(state, position);
 
-/* Whether these are compressed. */
-static bool is_agreed(const struct cgx_comm *state, const struct cgx_recurring *recurring)
-{
-    const struct cgx_call_key key = {.call = recurring->call,
-                                     .position = recurring->position,
-                                     .generation = cgx_recurrence_generation(state->recurrence),
-                                     .rule = recurring->override.rule};
-
-    return recurring->kind->agreed && cgx_agreed_calls_peek(state->agreed_calls, &key);
+    return site && site->state == CGX_SITE_COMPRESSED && cgx_comm_kind(state, site)->agreed ? site
+                                                                                            : NULL;
 }
 
 /* Whether the calls that are compressed are those that were when LAYERS were made; NULL: are none.
  * One that went back to exact must not stay in the budget. */
 static bool are_agreed(struct cgx_comm *state, const struct cgx_positions *layers)
 {
-    for (size_t i = 0; i < cgx_recurrence_period(state->recurrence); i++) {
-        struct cgx_recurring recurring = at_position(state, i);
-
-        if (is_agreed(state, &recurring) != (layers && layers->at[i].compressed))
+    for (size_t i = 0; i < cgx_recurrence_period(state->stream.recurrence); i++)
+        if (compressed_at(state, i) != (layers ? layers->sites[i] : NULL))
             return false;
-    }
     return true;
 }
 
 /* Takes note in LAYERS and PLANS of the calls at POSITION. False if memory is short. */
 static bool add_position(struct cgx_comm *state, size_t position, struct cgx_positions *layers,
-                         struct cgx_plan **plans)
+                         const struct cgx_plan **plans)
 {
-    struct cgx_recurring recurring = at_position(state, position);
-    const struct cgx_planned *planned;
+    struct cgx_callsite *site = compressed_at(state, position);
 
-    layers->at[position].compressed = is_agreed(state, &recurring);
-    if (!layers->at[position].compressed)
+    layers->sites[position] = site;
+    if (!site)
         return true;
-    planned = cgx_planned_find(state, &recurring);
-    if (!planned || !cgx_plan_is_placed(planned->plan))
-        return planned != NULL;
-    /* The next look-up may forget it. */
-    plans[position] = cgx_plan_copy(planned->plan);
-    layers->at[position].schedule = planned->schedule;
-    return plans[position] != NULL;
+    cgx_callsites_agreed(state, site);
+    /* Not one in the reserve, which the next one takes. */
+    if (site->plan && cgx_plan_is_placed(site->plan))
+        plans[position] = site->plan;
+    return site->plan != NULL;
+}
+
+/* Sites have the layers that were made for them. */
+static void give_layers(struct cgx_positions *layers)
+{
+    for (size_t i = 0; i < layers->count; i++) {
+        struct cgx_callsite *site = layers->sites[i];
+
+        if (!site || !layers->adapt->layers[i].plan)
+            continue;
+        site->layer = &layers->adapt->layers[i];
+        site->layered = site->schedule;
+    }
+    follow_plans(layers);
 }
 
 /* The memory of looks. False if it is short. */
@@ -124,9 +122,9 @@ static bool get_memory(struct cgx_positions *layers)
     for (size_t i = 0; i < layers->count; i++) {
         const struct cgx_plan *plan = layers->adapt->layers[i].plan;
 
-        layers->at[i].seen = layers->nseen;
         if (!plan || !plan->turns)
             continue;
+        layers->sites[i]->looks = layers->nseen;
         layers->nseen += cgx_look_words(plan);
         most = plan->nsegments > most ? plan->nsegments : most;
     }
@@ -138,27 +136,24 @@ static bool get_memory(struct cgx_positions *layers)
 /* The layers of the present step. NULL if memory is short. */
 static struct cgx_positions *create(struct cgx_comm *state)
 {
-    size_t period = cgx_recurrence_period(state->recurrence);
-    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->at[0]);
-    struct cgx_plan **plans = calloc(period, sizeof *plans);
+    size_t period = cgx_recurrence_period(state->stream.recurrence);
+    struct cgx_positions *layers = calloc(1, sizeof *layers + period * sizeof layers->sites[0]);
+    const struct cgx_plan **plans = calloc(period, sizeof *plans);
     bool had = layers && plans;
 
     for (size_t i = 0; had && i < period; i++)
         had = add_position(state, i, layers, plans);
     if (had)
-        layers->adapt =
-            cgx_adapt_create(cgx_config(), (const struct cgx_plan *const *)plans, period);
-    for (size_t i = 0; plans && i < period; i++)
-        cgx_plan_free(plans[i]);
+        layers->adapt = cgx_adapt_create(cgx_config(), plans, period);
     free(plans);
     if (layers)
         layers->count = period;
     if (!had || !layers->adapt || !get_memory(layers)) {
-        cgx_positions_free(layers);
+        free_layers(layers);
         return NULL;
     }
-    layers->generation = cgx_recurrence_generation(state->recurrence);
-    follow_plans(layers);
+    layers->generation = cgx_recurrence_generation(state->stream.recurrence);
+    give_layers(layers);
     return layers;
 }
 
@@ -170,13 +165,13 @@ static int make(struct cgx_comm *state)
     int code = cgx_errors_least(state->comm, &all, 1);
 
     if (layers && code == CGX_MPI_SUCCESS && all) {
-        state->positions = layers;
+        state->step.layers = layers;
         cgx_log(CGX_LOG_DEBUG, "a step of %zu calls: %zu segments", layers->count,
                 layers->adapt->nsegments);
         return code;
     }
-    cgx_positions_free(layers);
-    state->positions_wait = NEXT_TRY;
+    free_layers(layers);
+    cgx_backoff_fail(&state->step.retry, RETRY, RETRY);
     return code;
 }
 
@@ -185,7 +180,7 @@ static int make(struct cgx_comm *state)
 /* Which families are free in all ranks' plans follows from what some rank has seen. */
 static int allow(struct cgx_comm *state)
 {
-    struct cgx_positions *layers = state->positions;
+    struct cgx_positions *layers = state->step.layers;
     int code = CGX_MPI_SUCCESS;
 
     if (layers->nseen > 0)
@@ -193,13 +188,14 @@ static int allow(struct cgx_comm *state)
     if (code != CGX_MPI_SUCCESS)
         return code;
     for (size_t i = 0; i < layers->count; i++) {
-        struct cgx_adapt_layer *layer = &layers->adapt->layers[i];
+        struct cgx_callsite *site = layers->sites[i];
+        struct cgx_adapt_layer *layer = site ? site->layer : NULL;
         struct cgx_look look;
 
-        if (!layer->plan || !layer->plan->turns)
+        if (!layer || !layer->plan->turns)
             continue;
         look = cgx_look_at(layer->plan->count, layers->looks);
-        if (cgx_look_judge(layer->plan, &look, layers->seen + layers->at[i].seen, layers->families))
+        if (cgx_look_judge(layer->plan, &look, layers->seen + site->looks, layers->families))
             cgx_adapt_allow(layers->adapt, layer, layers->families);
     }
     memset(layers->seen, 0, layers->nseen * sizeof layers->seen[0]);
@@ -212,7 +208,7 @@ static int allow(struct cgx_comm *state)
 static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    struct cgx_adapt *adapt = state->positions->adapt;
+    struct cgx_adapt *adapt = state->step.layers->adapt;
     int code = CGX_MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
@@ -229,8 +225,8 @@ static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
     if (cgx_adapt_take(adapt, due))
         cgx_log(CGX_LOG_DEBUG, "step %llu: new widths%s", (unsigned long long)adapt->steps,
                 due == CGX_ADAPT_SCALED ? ": the error grew" : "");
-    cgx_stats_plan(state->stats, state->recurrence, adapt, due);
-    follow_plans(state->positions);
+    cgx_stats_plan(state->stats, state->stream.recurrence, adapt, due);
+    follow_plans(state->step.layers);
     return code;
 }
 
@@ -252,7 +248,7 @@ static bool is_chosen(const struct cgx_comm *state)
     const struct cgx_settings *settings = cgx_config();
 
     return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || settings->error_feedback ||
-           settings->history || state->hints || cgx_config_rules();
+           settings->history || state->terms.hints || cgx_config_rules();
 }
 
 int cgx_positions_step(struct cgx_comm *state)
@@ -261,22 +257,19 @@ int cgx_positions_step(struct cgx_comm *state)
     union cgx_float_state caller;
     int code = CGX_MPI_SUCCESS;
 
-    if (!is_chosen(state) || !state->own)
+    if (!is_chosen(state) || !state->private.comm)
         return code;
     cgx_float_enter(&caller);
-    if (state->positions &&
-        (state->positions->generation != cgx_recurrence_generation(state->recurrence) ||
-         !are_agreed(state, state->positions))) {
-        cgx_positions_free(state->positions);
-        state->positions = NULL;
+    if (state->step.layers &&
+        (state->step.layers->generation != cgx_recurrence_generation(state->stream.recurrence) ||
+         !are_agreed(state, state->step.layers))) {
+        cgx_positions_drop(state);
     }
-    if (state->positions) {
-        due = cgx_adapt_step(state->positions->adapt);
+    if (state->step.layers) {
+        due = cgx_adapt_step(state->step.layers->adapt);
         if (due != CGX_ADAPT_NOTHING)
             code = choose(state, due);
-    } else if (state->positions_wait > 0) {
-        state->positions_wait--;
-    } else if (!are_agreed(state, NULL)) {
+    } else if (cgx_backoff_due(&state->step.retry) && !are_agreed(state, NULL)) {
         code = make(state);
     }
     cgx_float_leave(&caller);
@@ -285,77 +278,33 @@ int cgx_positions_step(struct cgx_comm *state)
     return code;
 }
 
-/* The layer at POSITION that serves the buffers of BASE; NULL: none does. */
-static struct cgx_adapt_layer *layer_at(const struct cgx_comm *state, size_t position,
-                                        const struct cgx_plan *base)
+struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
+                                           const struct cgx_callsite *site)
 {
-    const struct cgx_positions *layers = state->positions;
-    struct cgx_adapt_layer *layer;
+    const struct cgx_adapt *adapt = state->step.layers->adapt;
 
-    if (!layers || position >= layers->count ||
-        layers->generation != cgx_recurrence_generation(state->recurrence))
-        return NULL;
-    layer = &layers->adapt->layers[position];
-    if (!layer->plan || layer->plan->count != base->count || layer->plan->dtype != base->dtype ||
-        layer->plan->nsegments != base->nsegments)
-        return NULL;
-    return layer;
+    return (struct cgx_feedback){.energies = site->layer->energies,
+                                 .findings =
+                                     cgx_adapt_measures(adapt) ? site->layer->findings : NULL,
+                                 .sampling = cgx_adapt_sampling(adapt)};
 }
 
-bool cgx_positions_find(const struct cgx_comm *state, size_t position, const struct cgx_plan *base,
-                        const struct cgx_schedule **schedule, struct cgx_feedback *feedback)
-{
-    const struct cgx_positions *layers = state->positions;
-    struct cgx_adapt_layer *layer = layer_at(state, position, base);
-
-    if (!layer)
-        return false;
-    *schedule = &layers->at[position].schedule;
-    feedback->energies = layer->energies;
-    feedback->findings = cgx_adapt_measures(layers->adapt) ? layer->findings : NULL;
-    feedback->sampling = cgx_adapt_sampling(layers->adapt);
-    return layer->plan->adaptive;
-}
-
-void cgx_positions_look(struct cgx_comm *state, size_t position, const struct cgx_plan *base,
+void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
                         const struct cgx_pointer *where, const void *buffer)
 {
-    const struct cgx_positions *layers = state->positions;
-    const struct cgx_adapt_layer *layer = layer_at(state, position, base);
+    const struct cgx_positions *layers = state->step.layers;
+    const struct cgx_plan *plan = site->layer->plan;
     union cgx_float_state caller;
     struct cgx_look look;
     float *values;
 
-    if (!layer || !layer->plan->turns || !cgx_adapt_looks(layers->adapt))
+    if (!plan->turns || !cgx_adapt_looks(layers->adapt))
         return;
-    look = cgx_look_at(layer->plan->count, layers->looks);
+    look = cgx_look_at(plan->count, layers->looks);
     values = malloc(look.count * sizeof *values);
     cgx_float_enter(&caller);
-    if (values && cgx_input_gather(where, buffer, layer->plan->dtype, &look, values))
-        cgx_look_set(layer->plan, &look, values, layers->seen + layers->at[position].seen);
+    if (values && cgx_input_gather(where, buffer, plan->dtype, &look, values))
+        cgx_look_set(plan, &look, values, layers->seen + site->looks);
     cgx_float_leave(&caller);
     free(values);
-}
-
-int cgx_positions_lend(struct cgx_comm *state, size_t position, struct cgx_coll *coll,
-                       struct cgx_error_feedback *room)
-{
-    const struct cgx_adapt_layer *layer = layer_at(state, position, coll->schedule->plan);
-
-    if (layer && layer->plan->feeds)
-        return cgx_kept_residuals_get(
-            state, &state->positions->at[position].residuals, coll->schedule,
-            coll->standing == CGX_ABLE ? coll->encoder : NULL, room, &coll->error_feedback);
-    if (layer && layer->plan->recalls)
-        return cgx_kept_history_get(state, &state->positions->at[position].history, coll);
-    return CGX_MPI_SUCCESS;
-}
-
-void cgx_positions_take_back(struct cgx_comm *state, size_t position, const struct cgx_coll *coll,
-                             bool done)
-{
-    if (coll->error_feedback)
-        state->positions->at[position].residuals.whole = done;
-    if (coll->recalls)
-        cgx_kept_history_put(&state->positions->at[position].history, done);
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "comm/agreed_calls.h"
+#include "comm/callsite.h"
 #include "comm/workspace.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
@@ -16,9 +16,10 @@
 #include "policy/recurrence.h"
 #include "policy/rules.h"
 #include "topo/nodes.h"
+#include "util/backoff.h"
 
+struct cgx_callsites;
 struct cgx_own;
-struct cgx_planned_calls;
 struct cgx_positions;
 struct cgx_stats;
 
@@ -28,12 +29,9 @@ struct cgx_kind {
     bool by_device; /* and go from device to device inside nodes */
     bool trusted;   /* a call of this kind was looked at and found to be no consensus */
     enum cgx_dtype dtype;
-    /* Else new calls without a position stay exact until WAIT more have come; then ranks ask each
-     * other again. */
-    uint32_t wait, next_wait;
-    /* Calls that did go from device to device and do not now, until ranks see whether they can
-     * again; NEXT_APART 0: they never did. */
-    uint32_t apart, next_apart;
+    struct cgx_backoff retry; /* else, before ranks ask each other of new calls without position */
+    struct cgx_backoff apart; /* if calls went from device to device, but do not now: before ranks
+                               * see whether they can again */
 };
 
 /* Ranks agree on nothing before the communicator has had so many float sums of at least 1024
@@ -53,61 +51,82 @@ struct cgx_smalls {
  */
 struct cgx_first {
     unsigned sums;                                /* so far, of at least 1024 elements */
-    uint64_t keys[CGX_FIRST_SUMS];                /* cgx_recurrence_key */
+    struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* of counts and types */
     struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
     bool missed; /* sums after them, since every call was exact: they tell nothing of the next */
 };
 
-#define CGX_KIND_FIRST_WAIT 4
-#define CGX_KIND_MOST_WAIT 64
-#define CGX_KIND_FIRST_APART 16
-#define CGX_KIND_MOST_APART 1024
 #define CGX_KINDS 8 /* enum cgx_type_class */
 
-struct cgx_comm {
-    cgx_mpi_comm comm;       /* the caller's */
+/* What ranks have compared, and what the program has said; written by comm.c. */
+struct cgx_terms {
     enum cgx_reason refusal; /* why every call is exact */
     bool agreed;             /* settings and hints have been compared; not yet in the first sums */
     bool final;              /* and need not be again, whatever hints come */
-    int broken; /* MPI's code if it failed: what was agreed, or is under way on OWN, is lost */
-    bool hints_refused;
-    int rank;
-    int size;
-    cgx_mpi_comm own;      /* private communicator for all traffic; NULL until it is needed */
-    struct cgx_own *owned; /* the same, with what is known of it (own.h) */
+    bool refused;            /* the last hints could not be read */
+    struct cgx_hints *hints; /* NULL: none */
+    unsigned taken;          /* hints, so far */
+    uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
+    char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
+};
+
+/* The private communicator for all traffic, NULL until it is needed; written by own.c. */
+struct cgx_private {
+    cgx_mpi_comm comm;
+    struct cgx_own *shared; /* the same, with what is known of it */
+};
+
+/* Where ranks are; written by nodes.c. */
+struct cgx_places {
     struct cgx_nodes *nodes, *flat; /* of struct cgx_scheme; NULL: not yet known */
     struct cgx_pace pace;           /* known with the nodes ... */
     struct cgx_network network;     /* ... and so is this, between them, and ... */
-    uint64_t least[2];       /* ... from how many elements on calls of two bytes, and of four, are
-                              * compressed */
-    struct cgx_hints *hints; /* NULL: none */
-    uint32_t hints_agreed, name_agreed;   /* hashes of what plans were made for */
-    char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
-    struct cgx_first first;
-    struct cgx_recurrence *recurrence; /* with the tables below; NULL: no large sum has come */
-    size_t step_told;                  /* calls of the step, as rules and hints say */
-    struct cgx_kind kinds[CGX_KINDS];
-    size_t held_plan; /* bytes that a plan can be made in, on all ranks */
-    struct cgx_agreed_calls *agreed_calls;
-    struct cgx_planned_calls *planned;
-    struct cgx_positions *positions; /* of the present step; NULL: none */
-    unsigned positions_wait;         /* steps until a rank may have memory for them */
-    bool established;                /* its sums recur, which has been said */
-    struct cgx_workspace *work;      /* the private communicator's, or ... */
-    struct cgx_workspace alone;      /* ... this one */
-    uint32_t calls;                  /* compressed so far */
-    struct cgx_stats *stats;         /* NULL: none are kept */
+    uint64_t least[2]; /* ... from how many elements on calls of two bytes, and of four, are
+                        * compressed */
 };
 
-/* A float sum that may be compressed, as far as this communicator's calls tell. */
-struct cgx_recurring {
-    uint64_t call; /* cgx_recurrence_key */
-    size_t position;
-    bool recurs;
-    struct cgx_override override;
-    enum cgx_reason reason;        /* why the call is exact, or CGX_REASON_NONE and ... */
-    struct cgx_agreed_call *entry; /* ... what ranks have agreed of it */
-    struct cgx_kind *kind;
+/* The sequence of its float sums; written by tables.c. */
+struct cgx_stream {
+    struct cgx_first first;
+    struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
+    size_t step_told;                  /* calls of the step, as rules and hints say */
 };
+
+/* What ranks have agreed of kinds of calls; written by decide.c. */
+struct cgx_agreed {
+    struct cgx_kind kinds[CGX_KINDS];
+    size_t plan; /* bytes that a plan can be made in, on all ranks */
+};
+
+/* The layers of the present step; written by positions.c. */
+struct cgx_step {
+    struct cgx_positions *layers; /* NULL: none */
+    struct cgx_backoff retry;     /* if a rank had no memory for them */
+};
+
+struct cgx_comm {
+    cgx_mpi_comm comm; /* the caller's */
+    int rank, size;
+    int broken; /* MPI's code if it failed: what was agreed, or is under way, is lost */
+    struct cgx_terms terms;
+    struct cgx_private private;
+    struct cgx_places places;
+    struct cgx_stream stream;
+    struct cgx_agreed agreed;
+    struct cgx_callsites *callsites;
+    struct cgx_step step;
+    struct cgx_workspace *work; /* the private communicator's, or ... */
+    struct cgx_workspace alone; /* ... this one */
+    bool established;           /* its sums recur, which has been said */
+    uint32_t calls;             /* compressed so far */
+    struct cgx_stats *stats;    /* NULL: none are kept */
+};
+
+/* That of SITE's calls. */
+static inline struct cgx_kind *cgx_comm_kind(struct cgx_comm *state,
+                                             const struct cgx_callsite *site)
+{
+    return &state->agreed.kinds[site->key.type];
+}
 
 #endif

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#include "comm/override.h"
-#include "comm/planned.h"
+#include "comm/callsites.h"
 #include "comm/positions.h"
 #include "mpi/config.h"
 
@@ -31,16 +30,15 @@ static void tell_smalls(struct cgx_recurrence *recurrence, const struct cgx_smal
 /* Tells STATE's recurrence of the sums before it. */
 static void catch_up(struct cgx_comm *state)
 {
-    const struct cgx_first *first = &state->first;
+    const struct cgx_first *first = &state->stream.first;
 
     if (first->missed)
         return;
     for (unsigned i = 0; i < first->sums; i++) {
-        tell_smalls(state->recurrence, &first->before[i]);
-        cgx_recurrence_next(state->recurrence, cgx_recurrence_count(first->keys[i]),
-                            cgx_recurrence_type(first->keys[i]));
+        tell_smalls(state->stream.recurrence, &first->before[i]);
+        cgx_recurrence_next(state->stream.recurrence, first->keys[i].count, first->keys[i].type);
     }
-    tell_smalls(state->recurrence, &first->before[first->sums]);
+    tell_smalls(state->stream.recurrence, &first->before[first->sums]);
 }
 
 static void note(struct cgx_smalls *smalls, uint64_t count)
@@ -56,31 +54,39 @@ static void note(struct cgx_smalls *smalls, uint64_t count)
 
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type)
 {
-    struct cgx_first *first = &state->first;
+    struct cgx_first *first = &state->stream.first;
 
     if (first->sums == CGX_FIRST_SUMS)
         return false;
-    first->keys[first->sums++] = cgx_recurrence_key(count, type);
+    first->keys[first->sums++] = (struct cgx_callsite_key){.count = count, .type = (uint8_t)type};
     return true;
+}
+
+void cgx_tables_tell_step(struct cgx_comm *state)
+{
+    size_t step = cgx_override_step(state->terms.hints, cgx_config_rules(), state->terms.name);
+
+    if (!state->stream.recurrence || step == state->stream.step_told)
+        return;
+    cgx_recurrence_tell_step(state->stream.recurrence, step);
+    state->stream.step_told = step;
 }
 
 bool cgx_tables_make(struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 
-    if (!state->agreed_calls)
-        state->agreed_calls = cgx_agreed_calls_create();
-    if (!state->planned)
-        state->planned = cgx_planned_calls_create();
-    if (!state->agreed_calls || !state->planned)
+    if (!state->callsites)
+        state->callsites = cgx_callsites_create();
+    if (!state->callsites)
         return false;
-    if (!state->recurrence) {
-        state->recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
+    if (!state->stream.recurrence) {
+        state->stream.recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){
             .warmup = settings->warmup, .minimal_size = settings->minimal_size});
-        if (!state->recurrence)
+        if (!state->stream.recurrence)
             return false;
-        state->step_told = 0;
-        cgx_comm_tell_step(state);
+        state->stream.step_told = 0;
+        cgx_tables_tell_step(state);
         catch_up(state);
     }
     return true;
@@ -88,31 +94,25 @@ bool cgx_tables_make(struct cgx_comm *state)
 
 void cgx_tables_clear(struct cgx_comm *state)
 {
-    cgx_positions_free(state->positions);
-    state->positions = NULL;
-    if (state->planned)
-        cgx_planned_calls_clear(state->planned);
-    if (state->agreed_calls)
-        cgx_agreed_calls_clear(state->agreed_calls);
-    memset(state->kinds, 0, sizeof state->kinds);
+    cgx_positions_drop(state);
+    if (state->callsites)
+        cgx_callsites_clear(state->callsites);
+    memset(state->agreed.kinds, 0, sizeof state->agreed.kinds);
 }
 
 void cgx_tables_free(struct cgx_comm *state)
 {
-    cgx_positions_free(state->positions);
-    cgx_recurrence_free(state->recurrence);
-    cgx_agreed_calls_free(state->agreed_calls);
-    cgx_planned_calls_free(state->planned);
-    state->positions = NULL;
-    state->recurrence = NULL;
-    state->agreed_calls = NULL;
-    state->planned = NULL;
+    cgx_positions_drop(state);
+    cgx_recurrence_free(state->stream.recurrence);
+    cgx_callsites_free(state->callsites);
+    state->stream.recurrence = NULL;
+    state->callsites = NULL;
 }
 
 struct cgx_occurrence cgx_tables_next(struct cgx_comm *state, uint64_t count, unsigned type)
 {
-    if (state->recurrence)
-        return cgx_recurrence_next(state->recurrence, count, type);
-    note(&state->first.before[state->first.sums], count);
+    if (state->stream.recurrence)
+        return cgx_recurrence_next(state->stream.recurrence, count, type);
+    note(&state->stream.first.before[state->stream.first.sums], count);
     return (struct cgx_occurrence){.position = CGX_POSITION_NONE};
 }

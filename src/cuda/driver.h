@@ -9,7 +9,6 @@
 #include <cuda.h>
 #include <stdbool.h>
 
-#include "cuda/memory.h"
 #include "util/status.h"
 
 /* Every driver since CUDA 11 has these. (A macro of cuda.h may give a name its version.) */

@@ -6,7 +6,7 @@
 #ifndef CGX_MPI_ABI_H
 #define CGX_MPI_ABI_H
 
-#include "mpi/table.h"
+struct cgx_mpi;
 
 /* Functions of MPI-3 that are called by their names in the table. */
 /* clang-format off */

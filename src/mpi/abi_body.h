@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "mpi/abi.h"
+#include "mpi/table.h"
 
 #define NATIVE(handle) ((HANDLE)(intptr_t)(handle))
 #define WORD(type, handle) ((type)(intptr_t)(handle))

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "mpi/op_probe.h"
 #include "mpi/table.h"
 #include "util/float_state.h"
 

@@ -11,21 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mpi/table.h"
-
-enum cgx_op_class {
-    CGX_OP_OTHER,  /* not a sum of halves, or never to be called */
-    CGX_OP_UNTOLD, /* to be found out */
-    CGX_OP_SUM_FLOAT16,
-    CGX_OP_SUM_BFLOAT16
-};
-
-struct cgx_op_source {
-    cgx_mpi_function *function;
-    bool commute;
-    bool large;         /* a cgx_mpi_user_function_c */
-    const void *caller; /* an address within the object that created the op */
-};
+#include "mpi/op_probe.h"
 
 /* OP was just created. At most CGX_OPS_MAX ops that may be sums are remembered at a time; others
  * are CGX_OP_OTHER. */
@@ -35,19 +21,6 @@ void cgx_op_created(cgx_mpi_op op, const struct cgx_op_source *source);
 /* OP or DATATYPE is about to be freed: its handle may come to name another. */
 void cgx_op_freed(cgx_mpi_op op);
 void cgx_op_type_freed(cgx_mpi_datatype datatype);
-
-/* What elements have that decides whether an op that sums ordinary ones sums all of them. By sign
- * (0: none, 1: minus) the words of the greatest magnitude and of an infinity; and one NaN. 0: there
- * is none. */
-struct cgx_op_extremes {
-    uint16_t most[2], infinite[2], nan;
-};
-
-/* How far an op has been asked: by sign, the greatest magnitude of a sum, and infinity; and NaN. */
-struct cgx_op_reach {
-    float most[2];
-    bool infinite[2], nan;
-};
 
 /* By a comparison alone; the same on all ranks. */
 bool cgx_op_is_user(cgx_mpi_op op);
@@ -61,7 +34,6 @@ enum cgx_op_class cgx_op_known(cgx_mpi_op op, cgx_mpi_datatype datatype);
 /* The same; if it is untold, the op's function is called on COUNT WORDS, elements of the program's
  * that the op is about to have, in buffers of our own. Once it is told the answer is looked up. It
  * may differ between ranks: their elements do. Thread-safe. */
-#define CGX_OP_WORDS 4096 /* at most */
 enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uint16_t *words,
                              size_t count);
 

@@ -16,16 +16,17 @@
 
 /* ---- layers ---- */
 
-static bool is_same(struct cgx_stats_key a, struct cgx_stats_key b)
+static bool is_same(struct cgx_callsite_key a, struct cgx_callsite_key b)
 {
-    return a.position == b.position && a.call == b.call && a.rule == b.rule;
+    return a.position == b.position && a.count == b.count && a.type == b.type && a.rule == b.rule;
 }
 
 /* The place of KEY in the table, or the free one where it would be. */
-static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_stats_key key)
+static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
-    uint64_t hash = (key.call ^ (uint64_t)key.position << 40 ^ (uint64_t)key.rule << 20) *
-                    UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash =
+        ((key.count << 4 | key.type) ^ (uint64_t)key.position << 40 ^ (uint64_t)key.rule << 20) *
+        UINT64_C(0x9E3779B97F4A7C15);
     size_t place = (size_t)(hash >> 32) % CGX_STATS_SLOTS;
 
     while (stats->slots[place] != 0 && !is_same(stats->layers[stats->slots[place] - 1].key, key))
@@ -34,7 +35,7 @@ static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_stats_key key)
 }
 
 /* NULL if there is none. */
-static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_stats_key key)
+static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
     uint32_t index = *slot_of(stats, key);
 
@@ -42,7 +43,7 @@ static struct cgx_stats_layer *look_up(struct cgx_stats *stats, struct cgx_stats
 }
 
 /* The layer of KEY, made if there is none; the one for others where there is no room. */
-static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stats_key key)
+static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
     struct cgx_stats_layer *found = look_up(stats, key);
 
@@ -53,7 +54,7 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_stat
     *slot_of(stats, key) = (uint32_t)stats->nlayers + 1;
     found = &stats->layers[stats->nlayers++];
     *found = (struct cgx_stats_layer){
-        .key = key, .type = cgx_recurrence_type(key.call), .error = NAN, .budget = NAN};
+        .key = key, .type = key.type, .error = NAN, .budget = NAN};
     return found;
 }
 
@@ -155,8 +156,7 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
         if (!about->plan)
             continue;
-        layer =
-            layer_of(stats, (struct cgx_stats_key){i, cgx_recurrence_expects(recurrence, i), 0});
+        layer = layer_of(stats, cgx_recurrence_expects(recurrence, i));
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
         error += layer->error;
         budget += layer->budget;
@@ -208,7 +208,7 @@ static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checke
     }
 }
 
-static void count_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                              const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
                              const struct cgx_checked *checked)
 {
@@ -246,7 +246,7 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     count_checked(layer, checked);
 }
 
-void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
                           const struct cgx_checked *checked)
 {
@@ -257,15 +257,19 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
     pthread_mutex_unlock(&stats->lock);
 }
 
-void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key)
+void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
     struct cgx_stats_layer *layer = NULL;
 
     if (!stats)
         return;
     pthread_mutex_lock(&stats->lock);
-    if (key.position != CGX_POSITION_NONE)
-        layer = look_up(stats, (struct cgx_stats_key){key.position, key.call, 0});
+    if (key.position != CGX_POSITION_NONE) {
+        struct cgx_callsite_key placed = key;
+
+        placed.rule = 0;
+        layer = look_up(stats, placed);
+    }
     key.position = CGX_POSITION_NONE;
     if (!layer)
         layer = layer_of(stats, key);

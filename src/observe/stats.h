@@ -49,16 +49,10 @@ struct cgx_stats_change {
     double square;
 };
 
-/* What identifies a layer: its position in the step, or CGX_POSITION_NONE for all calls of one kind
- * whose widths are fixed, or whose position is not known. */
-struct cgx_stats_key {
-    size_t position;
-    uint64_t call; /* cgx_recurrence_key */
-    unsigned rule; /* 0 where there is a position */
-};
-
 struct cgx_stats_layer {
-    struct cgx_stats_key key;
+    /* Without a position: all calls alike whose widths are fixed, or whose position is not known;
+     * with one, without a rule. */
+    struct cgx_callsite_key key;
     enum cgx_type_class type;
     size_t segments;
     uint64_t compressed, exact, redone, failed;
@@ -147,13 +141,13 @@ int64_t cgx_stats_clock(const struct cgx_stats *stats);
 /* Seconds since it was BEGUN, at least 0; 0 where STATS is NULL. */
 double cgx_stats_seconds(const struct cgx_stats *stats, int64_t begun);
 
-/* A call that was run as COLL, in SECONDS. KEY has position and rule both. */
-void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_stats_key key,
+/* A call of the site KEY that was run as COLL, in SECONDS. */
+void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
                           const struct cgx_checked *checked);
 
 /* A call that recurs and was exact, not done again. */
-void cgx_stats_exact(struct cgx_stats *stats, struct cgx_stats_key key);
+void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);
 
 /* Ranks have found a consensus in a call, which stays exact for a while. */
 void cgx_stats_held(struct cgx_stats *stats);

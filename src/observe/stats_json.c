@@ -199,7 +199,7 @@ static void put_layer(struct json *json, const struct cgx_stats_layer *layer)
     else
         put_count(json, "position", layer->key.position);
     put_count(json, "rule", layer->key.rule);
-    put_count(json, "elements", cgx_recurrence_count(layer->key.call));
+    put_count(json, "elements", layer->key.count);
     put_string(json, "datatype", cgx_type_name(layer->type));
     put_count(json, "segments", layer->segments);
     put_calls(json, layer);

@@ -25,10 +25,10 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
     if (layer->key.position == CGX_POSITION_NONE)
         fprintf(out, "%8s", "-");
     else
-        fprintf(out, "%8zu", layer->key.position);
+        fprintf(out, "%8u", layer->key.position);
     fprintf(out, " %11" PRIu64 " %-9s %8zu %10" PRIu64 " %7" PRIu64 " %7" PRIu64 " %9.2f",
-            cgx_recurrence_count(layer->key.call), cgx_type_name(layer->type), layer->segments,
-            layer->compressed, layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
+            layer->key.count, cgx_type_name(layer->type), layer->segments, layer->compressed,
+            layer->exact, layer->redone + layer->failed, layer->sent / 0x1p20);
     fprintf(out, " %6.1f%% %6.1f%%",
             100 * cgx_stats_ratio(layer->plain - layer->sent, layer->plain),
             100 * cgx_stats_ratio(layer->base - layer->sent, layer->base));

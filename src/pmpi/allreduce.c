@@ -3,14 +3,12 @@
 
 #include "pmpi/allreduce.h"
 
-#include "comm/agreed_calls.h"
+#include "comm/callsites.h"
 #include "comm/comm.h"
 #include "comm/connect.h"
 #include "comm/decide.h"
 #include "comm/nodes.h"
-#include "comm/override.h"
 #include "comm/own.h"
-#include "comm/planned.h"
 #include "comm/positions.h"
 #include "comm/tables.h"
 #include "cuda/peers.h"
@@ -28,50 +26,25 @@
 #include "util/float_state.h"
 #include "util/log.h"
 
-/* ---- what is known of a call ---- */
-
-static struct cgx_recurring recurring(struct cgx_comm *state, const struct cgx_call *call,
-                                      const struct cgx_occurrence *occurrence)
-{
-    uint64_t key = cgx_recurrence_key((uint64_t)call->count, call->type);
-    struct cgx_recurring found;
-
-    if ((uint64_t)call->count < cgx_config()->minimal_size)
-        return (struct cgx_recurring){.reason = CGX_REASON_SMALL};
-    found = cgx_comm_recurring(state, key, occurrence->position);
-    found.recurs = occurrence->recurs || found.override.recurs == CGX_RECURS_ALWAYS;
-    if (!found.recurs && !found.override.exact)
-        found.reason = state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
-    if (!found.reason && cgx_nodes_make_small(state, key))
-        found.reason = CGX_REASON_SMALL;
-    if (!found.reason)
-        found.entry = cgx_agreed_calls_find(
-            state->agreed_calls,
-            &(struct cgx_call_key){.call = found.call,
-                                   .position = found.position,
-                                   .generation = cgx_recurrence_generation(state->recurrence),
-                                   .rule = found.override.rule});
-    return found;
-}
-
 /* ---- exact ---- */
 
 /* An exact call, for REASON, on a communicator whose calls may be compressed. This rank forms an
- * opinion of it for the ranks' next decision about ENTRY; NULL: none. */
+ * opinion of it for the ranks' next decision about SAMPLED; NULL: none. */
 static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                 struct cgx_agreed_call *entry)
+                 struct cgx_callsite *sampled)
 {
     int64_t begun = cgx_trace_now();
     int code;
 
-    if (entry) {
+    if (sampled) {
         const struct cgx_guard guard = {
-            (unsigned)state->rank, (unsigned)state->size, entry->places,
+            (unsigned)state->rank, (unsigned)state->size, sampled->sample.places,
             /* The sums before one that is done again were compressed. */
-            entry->state == CGX_CALL_COMPRESSED ? NULL : cgx_call_recent(entry, CGX_RECENT_EXACT)};
+            sampled->state == CGX_SITE_COMPRESSED ? NULL
+                                                  : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
 
-        code = cgx_guard_exact(call, reason, &guard, entry->opinion);
-        entry->sampled = true;
+        code = cgx_guard_exact(call, reason, &guard, sampled->sample.opinion);
+        cgx_callsite_note(sampled, &(struct cgx_site_note){.event = CGX_EVENT_SAMPLED});
     } else {
         code = cgx_exact(call, reason);
     }
@@ -82,45 +55,41 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
 
 /* ---- compressed ---- */
 
-/* A call that must not be compressed, as was seen in it, after STRIKES of which the same is true.
- */
-static int redo(const struct cgx_call *call, struct cgx_comm *state,
-                const struct cgx_recurring *recurring, const struct cgx_verdict *seen,
-                unsigned strikes)
+/* What the caller gets of a call that was run as COLL, with OUTCOME, and what SITE learns of it.
+ * REFUSAL: why this rank could not serve it, if it could not. A rank that has no result must hold
+ * the same as others, which have one. */
+static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
+                    enum cgx_reason refusal, enum cgx_outcome outcome, const struct cgx_coll *coll)
 {
-    cgx_call_alarm(recurring->entry, seen, strikes);
-    return exact(call, state, CGX_REASON_HELD, recurring->entry);
-}
+    struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal, .verdict = coll->seen};
 
-/* What the caller gets of a call that was run with OUTCOME and MPI's CODE. REFUSAL: why this rank
- * could not serve it, if it could not. */
-static int conclude(const struct cgx_call *call, struct cgx_comm *state,
-                    struct cgx_agreed_call *entry, enum cgx_reason refusal,
-                    enum cgx_outcome outcome, int code)
-{
+    if (outcome == CGX_OUTCOME_CONSENSUS)
+        note.event = CGX_EVENT_ALARMED;
+    else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY)
+        note.event = CGX_EVENT_DECLINED;
+    cgx_callsite_note(site, &note);
     switch (outcome) {
     case CGX_OUTCOME_DONE:
         return CGX_MPI_SUCCESS;
-    case CGX_OUTCOME_CONSENSUS: /* is done again */
-        break;
+    case CGX_OUTCOME_CONSENSUS:
+        return exact(call, state, CGX_REASON_HELD, site);
     case CGX_OUTCOME_DECLINED:
-        cgx_call_decline(entry, refusal);
-        return exact(call, state, entry->reason, NULL);
+        return exact(call, state, site->reason, NULL);
     case CGX_OUTCOME_HALFWAY:
-        cgx_call_decline(entry, refusal);
         return cgx_errors_raise(call->comm, "a rank could not go on half-way");
     case CGX_OUTCOME_UNRECOVERABLE:
         return cgx_decide_raise(call->comm, refusal);
     case CGX_OUTCOME_LOST:
         return cgx_errors_raise(call->comm, "this rank has no result");
     case CGX_OUTCOME_BROKEN:
-        return cgx_failure(call, state, code, "MPI could not move the data");
+        return cgx_failure(call, state, coll->code, "MPI could not move the data");
     }
     return cgx_mpi()->ERR_INTERN;
 }
 
 /* Runs COLL, compares what came of it if that is wanted, and counts. */
-static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struct cgx_stats_key key)
+static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
+                            struct cgx_callsite_key key)
 {
     struct cgx_check *check;
     struct cgx_checked checked;
@@ -152,29 +121,22 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll, struc
     return outcome;
 }
 
-static struct cgx_stats_key stats_key(const struct cgx_recurring *recurring)
-{
-    return (struct cgx_stats_key){recurring->position, recurring->call, recurring->override.rule};
-}
-
 /* What is looked for within the call: the same on all ranks. */
-static struct cgx_watching watching(const struct cgx_comm *state,
-                                    const struct cgx_recurring *recurring)
+static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_callsite *site)
 {
-    struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_watching watching = {0};
     union cgx_float_state caller;
 
-    if (recurring->override.consensus == CGX_SAID_OFF || !(cgx_config()->consensus > 0))
+    if (site->override.consensus == CGX_SAID_OFF || !(cgx_config()->consensus > 0))
         return watching;
     cgx_float_enter(&caller);
     watching.threshold =
         (float)cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     cgx_float_leave(&caller);
-    watching.number = entry->watched;
-    watching.ignored = entry->doubted;
-    watching.recent = cgx_call_recent(entry, CGX_RECENT_COMPRESSED);
-    cgx_call_watch(entry);
+    watching.number = site->sample.watched;
+    watching.ignored = site->sample.ignored;
+    watching.recent = cgx_callsite_recent(site, CGX_RECENT_COMPRESSED);
+    cgx_callsite_watch(site);
     return watching;
 }
 
@@ -187,152 +149,160 @@ static enum cgx_standing standing_of(const struct cgx_offer *offer, enum cgx_dty
 }
 
 /* In the first call of this process that is compressed. */
-static void say_first(const struct cgx_comm *state, const struct cgx_recurring *recurring,
+static void say_first(const struct cgx_comm *state, const struct cgx_callsite *site,
                       const struct cgx_plan *plan)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
-    const struct cgx_noticed noticed = cgx_decide_noticed(state, recurring, name);
+    const struct cgx_noticed noticed = cgx_decide_noticed(state, site, name);
 
     cgx_notice_compressed(&noticed, plan->bytes);
 }
 
-static int compress(const struct cgx_call *call, struct cgx_comm *state,
-                    const struct cgx_recurring *recurring)
+static int compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
-    const struct cgx_planned *planned = cgx_planned_find(state, recurring);
+    const struct cgx_schedule *schedule = cgx_callsites_agreed(state, site);
+    struct cgx_kind *kind = cgx_comm_kind(state, site);
+    /* Elements may have turned out to be of another type since the layer was made. */
+    const struct cgx_adapt_layer *layer =
+        site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
     struct cgx_offer offer = cgx_eligible_offer(call);
-    unsigned strikes = recurring->entry->strikes;
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
     int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
-                            .comm = state->own,
+                            .comm = state->private.comm,
                             .caller = state->comm,
                             .rank = (unsigned)state->rank,
                             .scratch = &state->work->scratch,
-                            .pace = state->pace,
+                            .pace = state->places.pace,
                             .shm = state->work->shm,
                             .seed = cgx_config()->seed,
                             .call = state->calls++,
-                            .watching = watching(state, recurring),
+                            .watching = watching(state, site),
                             .input = cgx_call_input(call),
                             .output = call->recvbuf};
 
-    if (!planned)
+    if (!schedule)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
-    coll.schedule = &planned->schedule;
-    cgx_positions_look(state, recurring->position, planned->plan, &call->send, coll.input);
-    if (cgx_positions_find(state, recurring->position, planned->plan, &coll.schedule, &feedback))
-        coll.feedback = &feedback;
+    coll.schedule = schedule;
+    if (layer) {
+        cgx_positions_look(state, site, &call->send, coll.input);
+        coll.schedule = &site->layered;
+        feedback = cgx_positions_feedback(state, site);
+        coll.feedback = layer->plan->adaptive ? &feedback : NULL;
+    }
     cgx_offer_get_backends(state, &offer);
     /* Sums that are formed flat have no local peers. */
-    if (planned->schedule.nodes->most > 1)
-        coll.pull = cgx_connect_pull(recurring->kind, cgx_offer_backend(&offer));
+    if (schedule->nodes->most > 1)
+        coll.pull = cgx_connect_pull(kind, cgx_offer_backend(&offer));
     if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
         !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
         offer.refusal = CGX_REASON_PEERS;
     cgx_offer_ask_op(&offer, (unsigned)state->size);
     coll.encoder = offer.encoder;
     coll.decoder = offer.decoder;
-    coll.standing = standing_of(&offer, planned->plan->dtype);
-    code = cgx_positions_lend(state, recurring->position, &coll, &error_feedback);
+    coll.standing = standing_of(&offer, schedule->plan->dtype);
+    code = layer ? cgx_kept_lend(state, &site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
-    /* A rank that has no result must hold the same as others, which have one. */
-    recurring->entry->strikes = 0;
-    if (recurring->kind->apart > 0)
-        recurring->kind->apart--;
+    cgx_backoff_due(&kind->apart);
     if (state->rank == 0 && !cgx_notice_was_compressed())
-        say_first(state, recurring, planned->plan);
-    outcome = run(state, &coll, stats_key(recurring));
-    cgx_positions_take_back(state, recurring->position, &coll, outcome == CGX_OUTCOME_DONE);
-    if (outcome == CGX_OUTCOME_CONSENSUS)
-        return redo(call, state, recurring, &coll.seen, strikes);
-    return conclude(call, state, recurring->entry, offer.refusal, outcome, coll.code);
+        say_first(state, site, schedule->plan);
+    outcome = run(state, &coll, site->key);
+    cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
+    return conclude(call, state, site, offer.refusal, outcome, &coll);
 }
 
 /* ---- a call ---- */
 
-/* Why ranks leave calls of ENTRY exact. */
-static enum cgx_reason reason_of(const struct cgx_agreed_call *entry)
+/* Why a call of SITE is exact, whatever ranks know of it; it RECURS in the sequence of calls. */
+static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_callsite *site,
+                              bool recurs)
 {
-    switch (entry->state) {
-    case CGX_CALL_HELD:
+    if (site->refusal)
+        return site->refusal;
+    if (!recurs)
+        return state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
+    return cgx_nodes_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
+}
+
+/* Why ranks leave calls of SITE exact. */
+static enum cgx_reason reason_of(const struct cgx_callsite *site)
+{
+    switch (site->state) {
+    case CGX_SITE_BLOCKED:
         return CGX_REASON_HELD;
-    case CGX_CALL_DECLINED:
-        return entry->reason;
+    case CGX_SITE_DECLINED:
+        return site->reason;
     default:
         return CGX_REASON_LOOKED_AT;
     }
 }
 
-/* A call that is exact for REASON, as others like it; ENTRY as in exact(). */
+/* A call of SITE that is left exact, and sampled if it is wanted for the next decision. */
 static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
-                       const struct cgx_recurring *recurring, enum cgx_reason reason,
-                       struct cgx_agreed_call *entry)
+                       struct cgx_callsite *site, bool sampled)
 {
-    if (recurring->recurs)
-        cgx_stats_exact(state->stats, stats_key(recurring));
-    return exact(call, state, reason, entry);
+    cgx_stats_exact(state->stats, site->key);
+    return exact(call, state, reason_of(site), sampled ? site : NULL);
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
  * otherwise. Where none of its kind is compressed yet, new calls without a position, of which there
  * may be ever more, wait for each other. */
-static bool is_due(const struct cgx_recurring *recurring)
+static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
-    struct cgx_kind *kind = recurring->kind;
+    bool is_new = site->state == CGX_SITE_NEW || site->state == CGX_SITE_SAMPLED;
 
-    if (!kind->agreed && kind->wait > 0) {
-        kind->wait--;
-        if (recurring->entry->state == CGX_CALL_NEW && recurring->position == CGX_POSITION_NONE)
-            return false;
-    }
-    return cgx_call_due(recurring->entry);
-}
-
-/* Whether ranks have not come to an end with what they have looked at. */
-static bool looks_again(const struct cgx_recurring *recurring)
-{
-    const struct cgx_agreed_call *entry = recurring->entry;
-
-    return entry->wait == 0 && entry->state != CGX_CALL_DECLINED && cgx_decide_looks(recurring);
+    if (!kind->agreed && !cgx_backoff_due(&kind->retry) && is_new &&
+        site->key.position == CGX_POSITION_NONE)
+        return false;
+    return cgx_callsite_due(site);
 }
 
 /* A call that recurs. */
-static int serve(const struct cgx_call *call, struct cgx_comm *state,
-                 const struct cgx_recurring *recurring)
+static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
-    struct cgx_agreed_call *entry = recurring->entry;
     struct cgx_offer offer;
+    bool asks = false;
     int code;
 
-    if (cgx_call_is_unseen(entry) && cgx_decide_trusts(state, recurring))
-        cgx_call_agree(entry);
-    if (entry->state != CGX_CALL_COMPRESSED) {
-        if (!is_due(recurring))
-            return leave_exact(call, state, recurring, reason_of(entry), NULL);
-        if (cgx_decide_looks(recurring) && !entry->sampled)
-            return leave_exact(call, state, recurring, reason_of(entry), entry);
+    switch (site->state) {
+    case CGX_SITE_COMPRESSED:
+        asks = site->sample.pending || !cgx_decide_is_served(state, site);
+        break;
+    case CGX_SITE_NEW:
+        if (cgx_decide_trusts(state, site)) {
+            cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
+            break;
+        }
+        /* fall through */
+    default:
+        if (!is_due(cgx_comm_kind(state, site), site))
+            return leave_exact(call, state, site, false);
+        if (cgx_decide_looks(site) && !site->sample.pending)
+            return leave_exact(call, state, site, true);
+        asks = true;
     }
-    if (entry->state != CGX_CALL_COMPRESSED || entry->sampled ||
-        !cgx_decide_is_served(state, recurring)) {
+    if (asks) {
         offer = cgx_eligible_offer(call);
-        code = cgx_decide(state, recurring, &offer);
+        code = cgx_decide(state, site, &offer);
         if (code != CGX_MPI_SUCCESS)
             return code;
     }
-    if (entry->state != CGX_CALL_COMPRESSED)
-        return leave_exact(call, state, recurring, reason_of(entry),
-                           looks_again(recurring) ? entry : NULL);
-    return compress(call, state, recurring);
+    if (site->state == CGX_SITE_COMPRESSED)
+        return compress(call, state, site);
+    /* Where ranks have not decided, they go on with this call. */
+    return leave_exact(call, state, site,
+                       site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
+                           cgx_decide_looks(site));
 }
 
 static void say_established(struct cgx_comm *state)
 {
     uint64_t sums;
-    enum cgx_evidence evidence = cgx_recurrence_evidence(state->recurrence, &sums);
+    enum cgx_evidence evidence = cgx_recurrence_evidence(state->stream.recurrence, &sums);
 
     state->established = true;
     if (state->rank == 0)
@@ -354,12 +324,24 @@ static void note_small(const struct cgx_call *call)
         cgx_tables_next(state, (uint64_t)call->count, call->type);
 }
 
+/* The site of CALL, which is large. */
+static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *call,
+                                 const struct cgx_occurrence *occurrence)
+{
+    const struct cgx_callsite_key key = {.count = (uint64_t)call->count,
+                                         .type = call->type,
+                                         .position = (uint32_t)occurrence->position};
+
+    return cgx_callsites_find(state, &key);
+}
+
 int cgx_allreduce(struct cgx_call *call)
 {
     struct cgx_occurrence occurrence;
-    struct cgx_recurring found;
+    struct cgx_callsite *site;
     enum cgx_reason first, reason = cgx_eligible(call);
     struct cgx_comm *state;
+    bool recurs;
     int code;
 
     cgx_finalize_prepare();
@@ -372,22 +354,28 @@ int cgx_allreduce(struct cgx_call *call)
         return code;
     if (cgx_own_broken(state) != CGX_MPI_SUCCESS)
         return cgx_failure_again(call, cgx_own_broken(state));
-    if (state->refusal)
-        return cgx_exact(call, state->refusal);
+    if (state->terms.refusal)
+        return cgx_exact(call, state->terms.refusal);
     if (first)
         return exact(call, state, first, NULL);
     occurrence = cgx_tables_next(state, (uint64_t)call->count, call->type);
-    if (!state->recurrence)
+    if (!state->stream.recurrence)
         return exact(call, state, CGX_REASON_SMALL, NULL);
-    cgx_stats_step(state->stats, state->recurrence, occurrence.begins_step);
+    cgx_stats_step(state->stats, state->stream.recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
         say_established(state);
     if (occurrence.begins_step)
         code = cgx_positions_step(state);
     if (code != CGX_MPI_SUCCESS)
         return cgx_errors_raise_code(call->comm, code, "MPI could not exchange widths");
-    found = recurring(state, call, &occurrence);
-    if (found.reason)
-        return leave_exact(call, state, &found, found.reason, NULL);
-    return serve(call, state, &found);
+    if ((uint64_t)call->count < cgx_config()->minimal_size)
+        return exact(call, state, CGX_REASON_SMALL, NULL);
+    site = find(state, call, &occurrence);
+    recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
+    reason = refuse(state, site, recurs);
+    if (!reason)
+        return serve(call, state, site);
+    if (recurs)
+        cgx_stats_exact(state->stats, site->key);
+    return exact(call, state, reason, NULL);
 }

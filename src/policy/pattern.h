@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "policy/periods.h"
-#include "policy/recurrence.h"
 #include "policy/sums.h"
 
 /* Parts of all elements, over the calls of late. */

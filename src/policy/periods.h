@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/recurrence.h"
 #include "policy/sums.h"
 
 /* Two steps of the longest kind are always remembered; what is older goes by parts. */

@@ -9,6 +9,9 @@
 #include "policy/sums.h"
 #include "util/pages.h"
 
+/* Of the type in a sum's key, a word that is hashed. */
+#define TYPE_BITS 4
+
 /* A sum that has come so often is known. */
 #define KNOWN 2
 
@@ -186,7 +189,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         recurrence->large /= 2;
         recurrence->small /= 2;
     }
-    sum = see(recurrence, cgx_recurrence_key(count, type), &known);
+    sum = see(recurrence, count << TYPE_BITS | type, &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
     occurrence.recurs = recurs(recurrence, sum);
@@ -212,9 +215,14 @@ uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
     return recurrence->pattern.generation;
 }
 
-uint64_t cgx_recurrence_expects(const struct cgx_recurrence *recurrence, size_t position)
+struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
+                                               size_t position)
 {
-    return recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+    uint64_t word = recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+
+    return (struct cgx_callsite_key){.count = word >> TYPE_BITS,
+                                     .type = word & ((1u << TYPE_BITS) - 1),
+                                     .position = (uint32_t)position};
 }
 
 bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position)

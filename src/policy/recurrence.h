@@ -16,11 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest step that is recognised, in large sums. */
-#define CGX_STEP_LONGEST 4096
-
-/* The position of a sum that has none, or none that is certain. */
-#define CGX_POSITION_NONE SIZE_MAX
+#include "policy/sums.h"
 
 /* Sums of fewer elements are losses and flags, and say nothing. */
 #define CGX_RECURRENCE_LEAST 16
@@ -63,29 +59,22 @@ struct cgx_occurrence {
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type);
 
-/* How a sum is known to the recurrence, and what a position expects. */
-static inline uint64_t cgx_recurrence_key(uint64_t count, unsigned type)
-{
-    return count << 4 | type;
-}
-
-static inline uint64_t cgx_recurrence_count(uint64_t key)
-{
-    return key >> 4;
-}
-
-static inline unsigned cgx_recurrence_type(uint64_t key)
-{
-    return key & 15;
-}
+/* What calls of one call site have in common. */
+struct cgx_callsite_key {
+    uint64_t count;    /* elements */
+    uint32_t position; /* in the step, or CGX_POSITION_NONE */
+    uint32_t rule;     /* of CGX_RULES that they follow, from 1; 0: none */
+    uint8_t type;      /* as in cgx_recurrence_next */
+};
 
 /* Positions of the step that is followed now, 0: none. They get another meaning when the generation
  * changes. */
 size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence);
 uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence);
 
-/* The key of the sum at POSITION, below the period. */
-uint64_t cgx_recurrence_expects(const struct cgx_recurrence *recurrence, size_t position);
+/* The key of the sum at POSITION, below the period; its rule is not known here. */
+struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
+                                               size_t position);
 
 /* Whether POSITION has been told since the generation began: others must not be waited for. */
 bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position);

@@ -9,6 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The longest step that is recognised, in large sums. */
+#define CGX_STEP_LONGEST 4096
+
+/* The position of a sum that has none, or none that is certain. */
+#define CGX_POSITION_NONE UINT32_MAX
+
 /* Room for the longest step and for as many more as keep forgetting rare. */
 #define CGX_SUMS_MOST 6144
 #define CGX_SUMS_CHAINS 4096

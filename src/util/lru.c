@@ -3,20 +3,17 @@
 
 #include "util/lru.h"
 
-/* Counts are often multiples of powers of two: Fibonacci hashing spreads them. */
-static uint16_t *chain_of(struct cgx_lru *lru, struct cgx_lru_key key)
+/* Keys are often multiples of powers of two: Fibonacci hashing spreads them. */
+static uint16_t *chain_of(struct cgx_lru *lru, uint64_t key)
 {
-    uint64_t hash = (key.call ^ (uint64_t)key.rule << 44) * UINT64_C(0x9E3779B97F4A7C15);
-
-    return &lru->chains[(hash >> 32) % CGX_LRU_PLACES];
+    return &lru->chains[(key * UINT64_C(0x9E3779B97F4A7C15) >> 32) % CGX_LRU_PLACES];
 }
 
-static uint16_t find(const struct cgx_lru *lru, struct cgx_lru_key key)
+static uint16_t find(struct cgx_lru *lru, uint64_t key)
 {
-    uint16_t place = *chain_of((struct cgx_lru *)lru, key);
+    uint16_t place = *chain_of(lru, key);
 
-    while (place &&
-           (lru->places[place].key.call != key.call || lru->places[place].key.rule != key.rule))
+    while (place && lru->places[place].key != key)
         place = lru->places[place].next;
     return place;
 }
@@ -50,7 +47,7 @@ static void join(struct cgx_lru *lru, uint16_t place)
 }
 
 /* A place for KEY, which has none. */
-static uint16_t take(struct cgx_lru *lru, struct cgx_lru_key key)
+static uint16_t take(struct cgx_lru *lru, uint64_t key)
 {
     uint16_t *chain = chain_of(lru, key), place;
 
@@ -67,7 +64,7 @@ static uint16_t take(struct cgx_lru *lru, struct cgx_lru_key key)
     return place;
 }
 
-size_t cgx_lru_find(struct cgx_lru *lru, struct cgx_lru_key key, bool *is_new)
+size_t cgx_lru_find(struct cgx_lru *lru, uint64_t key, bool *is_new)
 {
     uint16_t place = find(lru, key);
 
@@ -78,11 +75,4 @@ size_t cgx_lru_find(struct cgx_lru *lru, struct cgx_lru_key key, bool *is_new)
         place = take(lru, key);
     join(lru, place);
     return place - 1u;
-}
-
-size_t cgx_lru_peek(const struct cgx_lru *lru, struct cgx_lru_key key)
-{
-    uint16_t place = find(lru, key);
-
-    return place ? place - 1u : CGX_LRU_PLACES;
 }

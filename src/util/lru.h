@@ -13,18 +13,13 @@
 
 #define CGX_LRU_PLACES 1024
 
-struct cgx_lru_key {
-    uint64_t call;
-    uint32_t rule;
-};
-
 /* All zeros: empty. Places are numbered from 1 in here, 0 is none: it lies between the newest,
  * which is its older one, and the oldest. */
 struct cgx_lru {
     uint16_t used;                   /* places that have a key */
     uint16_t chains[CGX_LRU_PLACES]; /* by hash */
     struct {
-        struct cgx_lru_key key;
+        uint64_t key;
         uint16_t next; /* in its chain */
         uint16_t newer, older;
     } places[CGX_LRU_PLACES + 1];
@@ -32,9 +27,6 @@ struct cgx_lru {
 
 /* The place of KEY, from 0, which is looked up now. *NEW: it had none; what was at this place is
  * forgotten. */
-size_t cgx_lru_find(struct cgx_lru *lru, struct cgx_lru_key key, bool *is_new);
-
-/* The place of KEY, which is not looked up; CGX_LRU_PLACES: it has none. */
-size_t cgx_lru_peek(const struct cgx_lru *lru, struct cgx_lru_key key);
+size_t cgx_lru_find(struct cgx_lru *lru, uint64_t key, bool *is_new);
 
 #endif

@@ -4,8 +4,8 @@
 /* A layer that is compressed no more leaves the budget: its error is no one's to spend. Linked with
  * the library's objects, in which a rank is made to refuse a buffer. */
 #include "../lib/wrap.h"
+#include "comm/callsites.h"
 #include "comm/comm.h"
-#include "comm/state.h"
 #include "lib/check.h"
 #include "lib/comms.h"
 #include "lib/steps.h"
@@ -77,7 +77,7 @@ static void forget(MPI_Comm comm)
 {
     struct cgx_comm *state = cgx_comm_peek((cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)comm));
 
-    cgx_agreed_calls_clear(state->agreed_calls);
+    cgx_callsites_clear(state->callsites);
 }
 
 /* A rank refuses it: all redo the call, or (FORGOTTEN) do not agree to compress it again. They ask

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "mpi/abi.h"
+#include "mpi/table.h"
 
 const char *fake_mpi_text = FAKE_MPICH;
 int fake_mpi_standard = -1;

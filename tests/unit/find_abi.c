@@ -13,6 +13,7 @@
 
 #include "lib/tap.h"
 #include "mpi/abi.h"
+#include "mpi/table.h"
 #include "unit/fake_mpi.h"
 
 /* Runs EXAMINE in a process that has not looked yet; its stderr goes to ERRORS. */

@@ -205,7 +205,7 @@ static void test_mistakes(void)
         {CGX_HINT_ENABLE, "\"1\"", 1, "cgx_enable: \"\"\" refused: "},
         {CGX_HINT_ENABLE, "->", 1, "cgx_enable: \"->\" refused: "},
         {CGX_HINT_BITS, "9", 1,
-         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, 32, exact"},
+         "cgx_bits: \"9\" refused: allowed: 1-8, MIN:MAX with both 1-8, exact"},
         {CGX_HINT_BITS, "4 # wide", 3, "cgx_bits: \"#\" refused: allowed: one value of 1-8, "},
         {CGX_HINT_BITS, "4,5", 1, "cgx_bits: \"4,5\" refused: "},
         {CGX_HINT_BITS, "\x80\xff\n", 1, "cgx_bits: \"\x80\xff?\" refused: "},

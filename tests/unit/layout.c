@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "coll/slice.h"
+#include "coll/scratch.h"
 #include "lib/tap.h"
 
 enum { RANKS = 4, BLOCKS = 32, PIECES = 64, COUNT = 16829 };

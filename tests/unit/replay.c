@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/scratch.h"
 #include "unit/codec_data.h"
 #include "unit/loopback.h"
 

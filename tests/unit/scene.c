@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/scratch.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/codec_reference.h"

@@ -75,15 +75,15 @@ static void test_history(void)
                           .cross = CGX_REDUCTION_SRA};
     struct cgx_schedule schedule = schedule_of(&scene);
 
-    ok(!schedule.raw && schedule.bounded,
+    ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS],
        "ranks of a node get codes, and an overflow is looked for where these are summed twice");
     scene.history = true;
     schedule = schedule_of(&scene);
-    ok(schedule.raw && !schedule.bounded,
+    ok(schedule.raw && !schedule.trailers[CGX_TRAILER_BOUNDS],
        "float16 with a history: they get elements, and no overflow can be hidden");
     scene.inner = CGX_REDUCTION_RING;
     schedule = schedule_of(&scene);
-    ok(!schedule.raw && schedule.bounded, "unless they stand in a ring");
+    ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS], "unless they stand in a ring");
     scene.inner = CGX_REDUCTION_SRA;
     scene.dtype = CGX_FLOAT32;
     ok(!schedule_of(&scene).raw,

@@ -161,7 +161,7 @@ static bool is_bounded(enum cgx_dtype dtype, int bits, enum cgx_rounding roundin
     struct cgx_schedule schedule = shape_of(plan, reduction, ranks, per_node, (size_t)1 << 30);
 
     cgx_plan_free(plan);
-    return schedule.bounded;
+    return schedule.trailers[CGX_TRAILER_BOUNDS];
 }
 
 static void test_bounded(void)
@@ -192,7 +192,7 @@ static void test_bounded_at_first(void)
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 1 << 16);
     struct cgx_plan *widest = cgx_plan_widest(plan);
 
-    ok(shape_of(widest, CGX_REDUCTION_RING, 5, 1, (size_t)1 << 30).bounded,
+    ok(shape_of(widest, CGX_REDUCTION_RING, 5, 1, (size_t)1 << 30).trailers[CGX_TRAILER_BOUNDS],
        "for a base width that is below those to be chosen too");
     cgx_plan_free(widest);
     cgx_plan_free(plan);

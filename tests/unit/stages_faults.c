@@ -25,7 +25,7 @@ static struct scene scene_for(size_t t, unsigned way)
     scene.raw = way % 3 == 1;
     scene.adaptive = t % 2 == 1;
     scene.watched = t % 2 == 0;
-    scene.consensus = 1e-3f;
+    scene.consensus = scene.watched ? 1e-3f : 0;
     return scene;
 }
 
@@ -73,8 +73,7 @@ static bool is_consistent(const struct scene *scene)
         /* One that cannot know what others have seen of their data, or of its energies, is broken.
          */
         if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
-            ((scene->schedule.watched || scene->adaptive) &&
-             scene->outcomes[r] == CGX_OUTCOME_BROKEN))
+            ((scene->watched || scene->adaptive) && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
             continue;
         if (scene->outcomes[r] != CGX_OUTCOME_DONE)
             return false;

@@ -5,7 +5,7 @@
  * with other widths are laid out here, as calls lay them out, and held to it. */
 #include <stdlib.h>
 
-#include "coll/slice.h"
+#include "coll/scratch.h"
 #include "lib/tap.h"
 
 enum { RANKS = 64, LAYERS = 400, PIECES = 2 * (LAYERS + 64 + RANKS) };

@@ -46,7 +46,7 @@ static bool take(const uint64_t *pass, unsigned *recurring)
         struct cgx_occurrence found = {.position = CGX_POSITION_NONE};
 
         if (pass[i] < AGREED_LEAST || !cgx_tables_take_first(&state, pass[i], 0)) {
-            if (cgx_tables_serve(pass[i]) && !state.recurrence && !cgx_tables_make(&state))
+            if (cgx_tables_serve(pass[i]) && !state.stream.recurrence && !cgx_tables_make(&state))
                 bail_out("memory is short");
             found = cgx_tables_next(&state, pass[i], 0);
         }
@@ -68,15 +68,15 @@ static void test_stream(size_t stream, uint32_t earlier, uint64_t count)
         .warmup = settings->warmup, .minimal_size = settings->minimal_size});
     for (uint32_t i = 0; i < earlier; i++)
         same = take((uint64_t[MOST]){count}, &recurring) && same;
-    ok(!state.recurrence, "stream %zu after %u sums of %llu elements: no tables", stream, earlier,
-       (unsigned long long)count);
+    ok(!state.stream.recurrence, "stream %zu after %u sums of %llu elements: no tables", stream,
+       earlier, (unsigned long long)count);
     same = take(streams[stream].first, &recurring) && same;
     for (int i = 0; i < 700; i++)
         same = take(streams[stream].step, &recurring) && same;
     ok(same && recurring > 0, "and all is found as from the first sum on (%u recur)", recurring);
     cgx_recurrence_free(reference);
     cgx_tables_free(&state);
-    ok(!state.recurrence && !state.agreed_calls && !state.planned, "and freed");
+    ok(!state.stream.recurrence && !state.callsites, "and freed");
 }
 
 /* Settings are read without an MPI. */

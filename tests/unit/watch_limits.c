@@ -103,8 +103,9 @@ static void test_unwatched(void)
         scene.consensus = 0;
         watch_fill(&scene, WATCH_NORMAL, 0, 1);
         scene_run(&scene);
-        right = right && scene.schedule.watched && scene.outcomes[0] == CGX_OUTCOME_DONE &&
-                watch_is_unanimous(&scene) && scene.seen[0].consensus == CGX_CONSENSUS_UNKNOWN;
+        right = right && scene.schedule.trailers[CGX_TRAILER_WATCH] &&
+                scene.outcomes[0] == CGX_OUTCOME_DONE && watch_is_unanimous(&scene) &&
+                scene.seen[0].consensus == CGX_CONSENSUS_UNKNOWN;
         scene_free(&scene);
     }
     ok(right, "where no distance is asked for all is compressed, and nothing is seen");

@@ -1,13 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/overflow.h"
-
+/* Where sums of sums could hide an overflow: overflow bounds. The owner of a sum must tell where
+ * the exact sum may be beyond its type. How far that can be is bounded by the scales of all
+ * payloads that went into it. Those of the payloads that it sums are in their bucket headers; where
+ * these are sums themselves, the scales of what went into them follow their pieces: for each bucket
+ * their sum as a bfloat16, rounded up, its overflow bound. Behind the last sum its bucket is
+ * poisoned by the bounds of its sources. */
 #include <string.h>
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "codec/history.h"
+#include "coll/slice.h"
 
 /* ---- where it is needed ---- */
 
@@ -43,10 +48,11 @@ static bool may_hide(const struct cgx_schedule *schedule, const struct cgx_segme
            (plan->dtype == CGX_FLOAT16 || !hides_nothing(plan, widths, schedule->ranks));
 }
 
-bool cgx_overflow_needed(const struct cgx_schedule *schedule)
+static bool needed(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme)
 {
     const struct cgx_plan *plan = schedule->plan;
 
+    (void)scheme;
     if (!forms_sums_of_sums(schedule))
         return false;
     for (size_t i = 0; i < plan->nsegments; i++) {
@@ -95,7 +101,8 @@ static float scales_before(const struct bucket *bucket, const struct cgx_payload
     *hidden = 0;
     for (size_t i = 0; i < from->count; i++) {
         const unsigned char *source = from->at[i];
-        float bound = bound_at(source + (bucket->part->bounds - from->origin), bucket->in_part);
+        float bound = bound_at(source + (bucket->part->trailers[CGX_TRAILER_BOUNDS] - from->origin),
+                               bucket->in_part);
 
         *hidden += bound;
         scales +=
@@ -107,15 +114,14 @@ static float scales_before(const struct bucket *bucket, const struct cgx_payload
 
 /* ---- a part ---- */
 
-void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const struct cgx_payloads *from, bool last, bool *changed)
+static void correct(struct cgx_slice *slice, const struct cgx_block *part,
+                    const struct cgx_payloads *from, bool last)
 {
     const struct cgx_coding *coding = &slice->coding;
     unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
     float factor = slice->coll->recalls ? CGX_HISTORY_WIDEST : 1;
 
-    memset(staging + part->bounds, 0, part->watched - part->bounds);
     for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];
         size_t before = piece->first / coding->bucket_size - part->first_bucket;
@@ -130,10 +136,13 @@ void cgx_overflow_seal(const struct cgx_slice *slice, const struct cgx_block *pa
             bucket.in_piece = k;
             bucket.in_part = before + k;
             scales = scales_before(&bucket, from, &hidden);
-            write_bound(scales, staging + part->bounds, bucket.in_part);
+            write_bound(scales, staging + part->trailers[CGX_TRAILER_BOUNDS], bucket.in_part);
             if (last && hidden > 0)
-                *changed |=
+                slice->changed |=
                     cgx_bucket_poison(coding, piece, k, scales, factor, staging + piece->offset);
         }
     }
 }
+
+const struct cgx_trailer cgx_bounds = {
+    .needed = needed, .by_bucket = CGX_BOUND_BYTES, .correct = correct};

@@ -7,9 +7,7 @@
 #include "codec/encoding.h"
 #include "codec/peek.h"
 #include "codec/squares.h"
-#include "coll/watch_sample.h"
-#include "coll/watch_sight.h"
-#include "coll/watch_sums.h"
+#include "coll/trailer/watch.h"
 #include "util/integers.h"
 
 /* Of one bucket, what so many members bring is looked at, of others by each rank and in each call:

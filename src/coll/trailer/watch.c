@@ -1,14 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/watch.h"
+#include "coll/trailer/watch.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "coll/watch_sample.h"
-#include "coll/watch_sight.h"
-#include "coll/watch_sums.h"
+#include "codec/peek.h"
 #include "util/float_state.h"
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */
@@ -33,31 +31,26 @@ enum {
 };
 _Static_assert(WORDS * sizeof(uint32_t) == CGX_WATCHED_BYTES, "the layout");
 
-bool cgx_watch_sees(const struct cgx_plan *plan)
+bool cgx_watch_sees(const struct cgx_schedule *schedule)
 {
+    const struct cgx_plan *plan = schedule->plan;
+
     for (size_t i = 0; i < plan->nsegments; i++) {
         if (plan->segments[i].bits < CGX_WATCH_LEAST_BITS)
             return false;
     }
-    return true;
+    return schedule->trailers[CGX_TRAILER_WATCH];
+}
+
+static bool needed(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme)
+{
+    (void)schedule;
+    return scheme->watched;
 }
 
 static bool is_asked(const struct cgx_coll *coll)
 {
     return coll->watching.threshold > 0;
-}
-
-/* Whether PART has room for what is seen. */
-static bool has_room(const struct cgx_block *part)
-{
-    return part->watched < part->message + CGX_MESSAGE_HEADER_BYTES + part->bytes;
-}
-
-/* ---- what hosts look at of payloads that stay on devices ---- */
-
-bool cgx_watch_looks(const struct cgx_slice *slice, const struct cgx_block *part)
-{
-    return slice->coll->schedule->nodes->nodes == 1 && is_asked(slice->coll) && has_room(part);
 }
 
 /* ---- in messages ---- */
@@ -77,7 +70,7 @@ static void put(const struct cgx_slice *slice, const struct cgx_block *part,
         [WORD_SHARED] = sight->shared,
     };
 
-    memcpy(slice->slot->staging + part->watched, words, sizeof words);
+    memcpy(slice->slot->staging + part->trailers[CGX_TRAILER_WATCH], words, sizeof words);
 }
 
 /* What stands behind PART in MESSAGE, which begins with ORIGIN. */
@@ -86,7 +79,7 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
 {
     uint32_t words[WORDS];
 
-    memcpy(words, message + part->watched - origin, sizeof words);
+    memcpy(words, message + part->trailers[CGX_TRAILER_WATCH] - origin, sizeof words);
     return (struct cgx_sight){.apart = cgx_from_upper_half(words[WORD_APART]),
                               .mean = cgx_from_upper_half(words[WORD_MEAN]),
                               .signs = words[WORD_SIGNS] & 3,
@@ -117,16 +110,31 @@ static struct cgx_sight look(const struct cgx_slice *slice, const struct cgx_blo
     return sight;
 }
 
-void cgx_watch_seal(const struct cgx_slice *slice, const struct cgx_block *part,
-                    const struct cgx_payloads *from, bool last)
+static void seal(struct cgx_slice *slice, const struct cgx_block *part,
+                 const struct cgx_payloads *from, bool last)
 {
-    struct cgx_sight sight = {0};
+    struct cgx_sight sight;
 
-    if (!has_room(part))
+    if (!is_asked(slice->coll))
         return;
-    if (is_asked(slice->coll))
-        sight = look(slice, part, from, last);
+    sight = look(slice, part, from, last);
     put(slice, part, &sight);
+}
+
+/* ---- where payloads stay on devices ---- */
+
+static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *part,
+                         struct cgx_shown *ranges)
+{
+    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
+    const struct cgx_piece *piece;
+    size_t index, count = 0;
+
+    if (slice->coll->schedule->nodes->nodes > 1 || !is_asked(slice->coll))
+        return 0;
+    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
+        count += cgx_peek_codes(&slice->coding, piece, index, ranges + count);
+    return count;
 }
 
 /* ---- the verdict ---- */
@@ -167,26 +175,32 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
         &findings, ignored & 1u << CGX_CONSENSUS_CLOSE ? 0 : (double)coll->watching.threshold);
 }
 
-struct cgx_verdict cgx_watch_judge(const struct cgx_slice *slice)
+static void take(struct cgx_coll *coll, const struct cgx_slice *slice)
 {
-    const struct cgx_coll *coll = slice->coll;
-    struct cgx_verdict seen = {CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     struct cgx_sight all = {0};
     union cgx_float_state caller;
 
-    if (!is_asked(coll) || !coll->schedule->watched)
-        return seen;
+    if (!is_asked(coll) || slice->number > 0 || slice->missed)
+        return;
     cgx_float_enter(&caller);
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(coll->schedule); chunk++) {
         const struct cgx_block *part = &slice->parts[chunk];
         struct cgx_sight sight;
 
-        if (!has_room(part))
+        if (!cgx_slice_has_trailer(part, CGX_TRAILER_WATCH))
             continue;
         sight = get(part, slice->slot->staging, 0);
         add(&all, &sight);
     }
-    seen = judge(&all, coll);
+    coll->seen = judge(&all, coll);
     cgx_float_leave(&caller);
-    return seen;
 }
+
+const struct cgx_trailer cgx_watch = {.needed = needed,
+                                      .by_first = CGX_WATCHED_BYTES,
+                                      .seal = seal,
+                                      .take = take,
+                                      .list_shown = list_shown,
+                                      .shown = CGX_PLANES * CGX_WATCH_MOST,
+                                      .shown_by_part =
+                                          CGX_PLANES * CGX_WATCH_LEAST / CGX_BUCKET_SIZE_MIN};

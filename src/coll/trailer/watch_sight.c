@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "coll/watch_sight.h"
+#include "coll/trailer/watch.h"
 
 #include <math.h>
 
@@ -9,8 +9,6 @@
 #include "codec/encoding.h"
 #include "codec/peek.h"
 #include "codec/squares.h"
-#include "coll/watch_sample.h"
-#include "coll/watch_sums.h"
 #include "policy/recent.h"
 #include "util/hash.h"
 #include "util/integers.h"

@@ -1,0 +1,186 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/callsites.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/nodes.h"
+#include "mpi/config.h"
+#include "util/integers.h"
+#include "util/lru.h"
+#include "util/pages.h"
+
+struct cgx_callsites {
+    void *reserve;   /* for a plan and its widest */
+    size_t reserved; /* bytes of each */
+    struct cgx_lru lru;
+    struct cgx_callsite unplaced[CGX_LRU_PLACES];
+    size_t placed_end; /* behind the last position that was ever looked up */
+    struct cgx_callsite placed[CGX_STEP_LONGEST]; /* by position */
+};
+
+struct cgx_callsites *cgx_callsites_create(void)
+{
+    return cgx_sparse_map(sizeof(struct cgx_callsites));
+}
+
+void cgx_callsites_clear(struct cgx_callsites *table)
+{
+    for (size_t i = 0; i < table->lru.used; i++)
+        cgx_callsite_drop(&table->unplaced[i]);
+    for (size_t i = 0; i < table->placed_end; i++)
+        cgx_callsite_drop(&table->placed[i]);
+    memset(&table->lru, 0, sizeof table->lru);
+}
+
+void cgx_callsites_free(struct cgx_callsites *table)
+{
+    if (!table)
+        return;
+    cgx_callsites_clear(table);
+    free(table->reserve);
+    cgx_sparse_unmap(table, sizeof *table);
+}
+
+/* ---- finding them ---- */
+
+/* Takes note in SITE of what rules and hints say of its calls. */
+static void hear(const struct cgx_comm *state, struct cgx_callsite *site)
+{
+    struct cgx_callsite_key *key = &site->key;
+    const struct cgx_rules_call about = {
+        .count = key->count,
+        .dtype = cgx_type_dtype(key->type),
+        .communicator = state->terms.name,
+        .position = key->position == CGX_POSITION_NONE ? UINT64_MAX : key->position};
+    struct cgx_override *override = &site->override;
+
+    *override = cgx_override_merge(state->terms.hints, cgx_config_rules(), &about);
+    site->hints = state->terms.taken;
+    site->refusal = CGX_REASON_NONE;
+    key->rule = override->rule;
+    if (override->exact)
+        site->refusal = override->rule ? CGX_REASON_RULE : CGX_REASON_HINT;
+}
+
+static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_key *key,
+                    uint64_t generation)
+{
+    return site->used && site->key.count == key->count && site->key.type == key->type &&
+           site->generation == generation;
+}
+
+struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key)
+{
+    struct cgx_callsites *table = state->callsites;
+    uint64_t generation = 0;
+    struct cgx_callsite *site;
+    bool is_new;
+
+    if (key->position != CGX_POSITION_NONE) {
+        generation = cgx_recurrence_generation(state->stream.recurrence);
+        table->placed_end = cgx_larger(table->placed_end, key->position + 1);
+        site = &table->placed[key->position];
+        is_new = !is_site(site, key, generation);
+    } else {
+        site = &table->unplaced[cgx_lru_find(&table->lru, key->count << 4 | key->type, &is_new)];
+    }
+    if (is_new) {
+        cgx_callsite_drop(site);
+        *site = (struct cgx_callsite){.used = true, .key = *key, .generation = generation};
+    }
+    if (is_new || site->hints != state->terms.taken)
+        hear(state, site);
+    return site;
+}
+
+struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position)
+{
+    const struct cgx_callsite_key key = cgx_recurrence_expects(state->stream.recurrence, position);
+    struct cgx_callsite *site = &state->callsites->placed[position];
+
+    return is_site(site, &key, cgx_recurrence_generation(state->stream.recurrence)) ? site : NULL;
+}
+
+/* ---- how their calls are run ---- */
+
+/* PLAN may become as wide as WIDEST, which is needed here alone. */
+static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
+                     const struct cgx_plan *plan, const struct cgx_plan *widest)
+{
+    const struct cgx_scheme scheme = cgx_nodes_scheme(state);
+
+    site->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
+}
+
+bool cgx_callsites_plan(const struct cgx_comm *state, struct cgx_callsite *site,
+                        enum cgx_dtype dtype)
+{
+    struct cgx_plan *plan =
+        cgx_plan_create(cgx_config(), &site->override, dtype, (size_t)site->key.count);
+    struct cgx_plan *widest = plan ? cgx_plan_widest(plan) : NULL;
+
+    cgx_plan_free(site->plan);
+    site->plan = NULL;
+    if (widest) {
+        schedule(state, site, plan, widest);
+        site->plan = plan;
+    } else {
+        cgx_plan_free(plan);
+    }
+    cgx_plan_free(widest);
+    return site->plan != NULL;
+}
+
+/* Makes the plan of SITE in the reserve; false if that is too small. */
+static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *site,
+                            enum cgx_dtype dtype)
+{
+    struct cgx_callsites *table = state->callsites;
+    size_t count = (size_t)site->key.count;
+    struct cgx_plan *plan, *widest;
+
+    if (cgx_plan_most_bytes(&site->override, count) > table->reserved)
+        return false;
+    plan = cgx_plan_create_in(table->reserve, cgx_config(), &site->override, dtype, count);
+    widest = (void *)((unsigned char *)table->reserve + table->reserved);
+    memcpy(widest, plan, cgx_plan_bytes(plan));
+    cgx_plan_widen(widest);
+    schedule(state, site, plan, widest);
+    return true;
+}
+
+const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site,
+                                                  enum cgx_dtype dtype)
+{
+    bool has = (site->plan && site->plan->dtype == dtype) ||
+               cgx_callsites_plan(state, site, dtype) || plan_in_reserve(state, site, dtype);
+
+    return has ? &site->schedule : NULL;
+}
+
+const struct cgx_schedule *cgx_callsites_agreed(struct cgx_comm *state, struct cgx_callsite *site)
+{
+    return cgx_callsites_schedule(state, site, state->agreed.kinds[site->key.type].dtype);
+}
+
+bool cgx_callsites_reserve(struct cgx_comm *state, size_t bytes)
+{
+    struct cgx_callsites *table = state->callsites;
+    const size_t alignment = _Alignof(max_align_t);
+    void *larger;
+
+    bytes = cgx_round_up(bytes, alignment);
+    if (bytes <= table->reserved)
+        return true;
+    larger = malloc(2 * bytes);
+    if (!larger)
+        return false;
+    free(table->reserve);
+    table->reserve = larger;
+    table->reserved = bytes;
+    return true;
+}

@@ -1,0 +1,143 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/kept.h"
+
+#include "codec/backend.h"
+#include "coll/residuals.h"
+#include "comm/state.h"
+#include "mpi/errors.h"
+#include "util/log.h"
+
+/* Calls after which ranks try again to get the memory. */
+#define RETRY 64
+
+/* ---- memory ---- */
+
+void cgx_kept_drop(struct cgx_kept_memory *kept)
+{
+    cgx_holding_drop(kept->holding);
+    kept->holding = NULL;
+}
+
+/* Gets zeros for BYTES from BACKEND in the place of what was kept, if they can be had. */
+static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_t bytes)
+{
+    cgx_kept_drop(kept);
+    if (backend->ops->keep(backend, bytes, &kept->holding) != CGX_OK)
+        kept->holding = NULL;
+}
+
+/* Asks all ranks whether they have it; where one has not, none keeps any. */
+static int agree(struct cgx_comm *state, struct cgx_kept_memory *kept, const struct cgx_plan *plan)
+{
+    int all = kept->holding != NULL;
+    int code = cgx_errors_least(state->comm, &all, 1);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    kept->agreed = all;
+    if (all)
+        return code;
+    cgx_backoff_fail(&kept->retry, RETRY, RETRY);
+    cgx_kept_drop(kept);
+    if (state->rank == 0)
+        cgx_log(CGX_LOG_DEBUG, "a rank has no memory for %s of %zu elements",
+                plan->feeds ? "residuals" : "the history", plan->count);
+    return code;
+}
+
+/* ---- residuals ---- */
+
+/* Has residuals as SCHEDULE wants them: those of the last call, or zeros. */
+static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *schedule, unsigned rank,
+                  struct cgx_backend *encoder)
+{
+    size_t bytes = cgx_residuals_bytes(schedule, rank);
+    uint32_t plan = schedule->plan->hash;
+    bool whole = kept->whole && kept->plan == plan;
+
+    kept->whole = false;
+    kept->plan = plan;
+    if (!encoder)
+        return;
+    if (!kept->holding || kept->holding->bytes < bytes ||
+        !encoder->ops->holds(encoder, kept->holding))
+        get(kept, encoder, bytes);
+    else if (!whole && encoder->ops->clear(encoder, kept->holding) != CGX_OK)
+        cgx_kept_drop(kept);
+}
+
+static int lend_residuals(struct cgx_comm *state, struct cgx_kept_memory *kept,
+                          struct cgx_coll *coll, struct cgx_error_feedback *room)
+{
+    struct cgx_backend *encoder = coll->standing == CGX_ABLE ? coll->encoder : NULL;
+    int code = CGX_MPI_SUCCESS;
+
+    renew(kept, coll->schedule, coll->rank, encoder);
+    if (!kept->agreed)
+        code = agree(state, kept, coll->schedule->plan);
+    if (code != CGX_MPI_SUCCESS || !encoder || !kept->holding)
+        return code;
+    *room = cgx_residuals_in(kept->holding->at, coll->schedule, coll->rank);
+    coll->error_feedback = room;
+    return code;
+}
+
+/* ---- history ---- */
+
+/* The history of all ranks is empty; BACKEND is NULL where it cannot be had. */
+static int begin(struct cgx_comm *state, struct cgx_kept_memory *kept, const struct cgx_plan *plan,
+                 struct cgx_backend *backend)
+{
+    kept->age = 0;
+    cgx_kept_drop(kept);
+    if (backend)
+        get(kept, backend, cgx_history_bytes(plan->count, plan->bucket_size));
+    return agree(state, kept, plan);
+}
+
+static int lend_history(struct cgx_comm *state, struct cgx_kept_memory *kept, struct cgx_coll *coll)
+{
+    const struct cgx_plan *plan = coll->schedule->plan;
+    bool one = coll->standing == CGX_ABLE && coll->encoder == coll->decoder;
+    struct cgx_backend *backend = one ? coll->encoder : NULL;
+    int code = CGX_MPI_SUCCESS;
+
+    if (!kept->agreed)
+        code = begin(state, kept, plan, backend);
+    if (code != CGX_MPI_SUCCESS || !kept->agreed)
+        return code;
+    coll->recalls = true;
+    coll->age = kept->age;
+    if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
+        coll->history = cgx_history_in(kept->holding->at, plan->count);
+    else if (coll->standing == CGX_ABLE)
+        coll->standing = CGX_DECLINED;
+    return code;
+}
+
+/* ---- both ---- */
+
+int cgx_kept_lend(struct cgx_comm *state, struct cgx_kept_memory *kept, struct cgx_coll *coll,
+                  struct cgx_error_feedback *room)
+{
+    const struct cgx_plan *plan = coll->schedule->plan;
+
+    if ((!plan->feeds && !plan->recalls) || (!kept->agreed && !cgx_backoff_due(&kept->retry)))
+        return CGX_MPI_SUCCESS;
+    return plan->feeds ? lend_residuals(state, kept, coll, room) : lend_history(state, kept, coll);
+}
+
+void cgx_kept_take_back(struct cgx_kept_memory *kept, const struct cgx_coll *coll, bool done)
+{
+    if (coll->error_feedback)
+        kept->whole = done;
+    if (!coll->recalls)
+        return;
+    kept->age++;
+    if (done)
+        return;
+    cgx_kept_drop(kept);
+    kept->agreed = false;
+}

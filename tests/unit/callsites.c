@@ -1,0 +1,97 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Which call sites the table of a communicator has. */
+#include "comm/callsites.h"
+
+#include "lib/tap.h"
+#include "mpi/config.h"
+#include "util/lru.h"
+
+static struct cgx_comm state;
+
+static struct cgx_callsite *find(uint64_t count)
+{
+    const struct cgx_callsite_key key = {.count = count, .position = CGX_POSITION_NONE};
+
+    return cgx_callsites_find(&state, &key);
+}
+
+static void test_memory(void)
+{
+    const uint64_t used = 7 << 14, unused = 8 << 14;
+    unsigned kept = 0;
+
+    for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
+        find(i << 14)->state = CGX_SITE_COMPRESSED;
+    for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
+        kept += find(i << 14)->state == CGX_SITE_COMPRESSED;
+    ok(kept == CGX_LRU_PLACES, "a thousand counts are remembered, whatever they are");
+    for (uint64_t count = 1000; count < 200000; count++) {
+        find(count);
+        find(used);
+    }
+    ok(find(used)->state == CGX_SITE_COMPRESSED, "one in use is never forgotten");
+    ok(find(unused)->state == CGX_SITE_NEW, "one long unused is, and comes back as new");
+    cgx_callsites_clear(state.callsites);
+    ok(find(used)->state == CGX_SITE_NEW, "an empty table has new sites alone");
+}
+
+/* A step of sums of two counts, of which the second comes twice. */
+enum { PERIOD = 3 };
+static const uint64_t step[PERIOD] = {20000, 30000, 30000};
+
+static void take_steps(void)
+{
+    for (int i = 0; i < 20 * PERIOD; i++)
+        cgx_recurrence_next(state.stream.recurrence, step[i % PERIOD], 0);
+}
+
+static void test_positions(void)
+{
+    struct cgx_callsite_key key = {.count = step[1], .position = 1};
+    struct cgx_callsite *site;
+
+    state.stream.recurrence = cgx_recurrence_create(
+        &(struct cgx_recurrence_rule){.warmup = 2, .minimal_size = 16384, .step = PERIOD});
+    take_steps();
+    ok(cgx_recurrence_period(state.stream.recurrence) == PERIOD, "there is a step");
+    ok(!cgx_callsites_at(&state, 1), "whose positions have no site before they are looked up");
+    site = cgx_callsites_find(&state, &key);
+    site->state = CGX_SITE_COMPRESSED;
+    ok(cgx_callsites_at(&state, 1) == site, "then they have");
+    key.position = 2;
+    ok(cgx_callsites_find(&state, &key)->state == CGX_SITE_NEW,
+       "equal calls at two positions are two sites");
+    ok(find(key.count)->state == CGX_SITE_NEW, "and so is one whose position is not known");
+    for (uint64_t count = 1000; count < 200000; count++)
+        find(count);
+    ok(cgx_callsites_at(&state, 1) == site && site->state == CGX_SITE_COMPRESSED,
+       "no other call takes the place of a position's");
+    cgx_recurrence_tell_step(state.stream.recurrence, 2 * PERIOD);
+    take_steps();
+    key.position = 1;
+    ok(!cgx_callsites_at(&state, 1) && cgx_callsites_find(&state, &key)->state == CGX_SITE_NEW,
+       "where positions have got another meaning they are new");
+    cgx_recurrence_free(state.stream.recurrence);
+    state.stream.recurrence = NULL;
+}
+
+/* Settings are read without an MPI. */
+static int is_initialized(int *flag)
+{
+    *flag = 0;
+    return CGX_MPI_SUCCESS;
+}
+
+int main(void)
+{
+    static const struct cgx_mpi mpi = {.Initialized = is_initialized};
+
+    atomic_store(&cgx_mpi_found, &mpi);
+    state.callsites = cgx_callsites_create();
+    test_memory();
+    test_positions();
+    cgx_callsites_free(state.callsites);
+    return done_testing();
+}
