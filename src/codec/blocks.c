@@ -105,7 +105,7 @@ uint64_t cgx_blocks_find(const struct cgx_blocks *blocks, const unsigned char *p
     uint64_t bits = 0;
 
     if (!cgx_encoding_quantiser(blocks->encoding)->keeps_zeros)
-        return header != 0;
+        return header != 0 ? ones(count) : 0;
     for (int i = 0; i < CGX_PLANES; i++) {
         size_t bytes = blocks->bytes[i];
         const unsigned char *codes = piece + blocks->offset[i] + first * bytes;

@@ -109,18 +109,6 @@ static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cg
     return cgx_encoding_quantiser(encoding)->rounds_by_chance ? rounding : CGX_ROUNDING_NEAREST;
 }
 
-/* ---- rotated quantisation, for those who do not ask the table yet ---- */
-
-static inline bool cgx_encoding_is_rotated(unsigned encoding)
-{
-    return cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED;
-}
-
-static inline double cgx_rotated_error(unsigned width)
-{
-    return cgx_quantisers[CGX_FAMILY_ROTATED]->error(width);
-}
-
 /* ---- max-min quantisation ---- */
 
 /* The narrowest that ROUNDING has a grid for. */
