@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "codec/encoding.h"
-#include "codec/host_rotated.h"
+#include "codec/rotated_model.h"
 #include "unit/distributions.h"
 #include "unit/scene.h"
 
@@ -94,7 +94,7 @@ static bool show(enum distribution distribution, enum cgx_family codec, unsigned
            codec == CGX_FAMILY_ROTATED ? "rotated" : "max-min", bits, exp2(-2.0 * bits), one);
     for (size_t t = 0; t < TOPOLOGIES; t++) {
         double error = error_of(distribution, codec, bits, topologies[t].keys);
-        double ratio = error / expected(cgx_rotated.error(bits), topologies[t].ranks);
+        double ratio = error / expected(cgx_rotated_error(bits), topologies[t].ranks);
 
         printf(" %9.5f", error);
         if (!has_limit || topologies[t].in_stages)

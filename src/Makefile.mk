@@ -37,6 +37,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_kernels_body.h \
 	src/codec/history.h \
 	src/codec/host_history.c src/codec/host_history.h \
+	src/codec/host_families.c src/codec/host_families.h \
 	src/codec/host_maxmin.c src/codec/host_maxmin.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
@@ -48,7 +49,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
-	src/codec/rotated.h \
+	src/codec/rotated.h src/codec/rotated_model.h \
 	src/codec/rotated_kernels.h src/codec/rotated_kernels_body.h src/codec/rotated_vectors.h \
 	src/codec/rotated_portable.c \
 	src/topo/machine.h \

@@ -21,20 +21,20 @@ static inline enum cgx_family cgx_encoding_family(unsigned encoding)
     int family = CGX_FAMILIES - 1;
 
     while (family > 0 &&
-           encoding - cgx_quantisers[family]->first - 1 >= cgx_quantisers[family]->widths)
+           encoding - cgx_quantisers[family].first - 1 >= cgx_quantisers[family].widths)
         family--;
     return (enum cgx_family)family;
 }
 
 static inline const struct cgx_quantiser *cgx_encoding_quantiser(unsigned encoding)
 {
-    return cgx_quantisers[cgx_encoding_family(encoding)];
+    return &cgx_quantisers[cgx_encoding_family(encoding)];
 }
 
 /* WIDTH bits to an element in FAMILY, which has them. */
 static inline unsigned cgx_encoding_of(enum cgx_family family, unsigned width)
 {
-    return cgx_quantisers[family]->first + width;
+    return cgx_quantisers[family].first + width;
 }
 
 /* Bits of an element; of one that is not quantised, CGX_BITS_EXACT. */
@@ -107,23 +107,6 @@ static inline bool cgx_encoding_has_bounds(unsigned encoding)
 static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cgx_rounding rounding)
 {
     return cgx_encoding_quantiser(encoding)->rounds_by_chance ? rounding : CGX_ROUNDING_NEAREST;
-}
-
-/* ---- max-min quantisation ---- */
-
-/* The narrowest that ROUNDING has a grid for. */
-static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
-{
-    return rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
-}
-
-/* Steps of u that an encoder takes between the least and the greatest element of a bucket; 0 where
- * there is no grid. */
-static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding rounding)
-{
-    if (encoding > CGX_WIDTHS)
-        return 0;
-    return (1u << encoding) - cgx_encoding_least(rounding);
 }
 
 /* ---- energy and error ---- */

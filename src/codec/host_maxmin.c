@@ -333,25 +333,8 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
     return CGX_OK;
 }
 
-/* The square of the steps from the least to the greatest element. */
-static double range(unsigned width, enum cgx_rounding rounding)
-{
-    double steps = cgx_encoding_steps(width, rounding);
-
-    return steps * steps;
-}
-
-const struct cgx_quantiser cgx_maxmin = {.mark = "",
-                                         .kernels = "",
-                                         .widths = CGX_WIDTHS,
-                                         .has_bounds = true,
-                                         .keeps_zeros = true,
-                                         .rounds_by_chance = true,
-                                         .residual_bits = CGX_RESIDUAL_BITS,
-                                         .has_history = true,
-                                         .range = range,
-                                         .operations = {[CGX_ENCODE] = encode,
-                                                        [CGX_REDUCE] = reduce,
-                                                        [CGX_DECODE] = decode,
-                                                        [CGX_MEASURE] = measure},
-                                         .peek = peek};
+const struct cgx_host_family cgx_host_maxmin = {.operations = {[CGX_ENCODE] = encode,
+                                                               [CGX_REDUCE] = reduce,
+                                                               [CGX_DECODE] = decode,
+                                                               [CGX_MEASURE] = measure},
+                                                .peek = peek};

@@ -7,7 +7,7 @@
 
 #include "codec/host_walk.h"
 
-extern const struct cgx_quantiser cgx_maxmin;
+extern const struct cgx_host_family cgx_host_maxmin;
 
 /* What the header of a bucket says. */
 struct cgx_scale {

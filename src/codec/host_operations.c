@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The walk over pieces and buckets, and what each operation does with elements as they are; what it
- * does with a bucket the families say (quantiser.h). */
+ * does with a bucket the families say. */
 
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_walk.h"
+#include "codec/host_families.h"
 
 static size_t element_size(const struct cgx_walk *walk)
 {
@@ -81,9 +81,11 @@ static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
 
 static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *work)
 {
+    const struct cgx_host_family *family =
+        cgx_host_families[cgx_encoding_family(walk->piece->bits)];
     bool samples = work->operation == CGX_MEASURE;
     const struct cgx_sampling sampling = walk->coding->sampling;
-    cgx_bucket_operation *operation = walk->quantiser->operations[work->operation];
+    cgx_bucket_operation *operation = family->operations[work->operation];
     size_t count = operation ? walk->layout.buckets : 0;
 
     if (cgx_encoding_is_exact(walk->piece->bits)) {

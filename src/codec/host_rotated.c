@@ -9,6 +9,7 @@
 
 #include "codec/encoding.h"
 #include "codec/rotated_kernels.h"
+#include "codec/rotated_model.h"
 
 /* Sources that are summed in one go, out of registers. */
 #define SOURCES_AT_ONCE 16
@@ -315,48 +316,13 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- the family ---- */
 
-/* Of normal elements with the thresholds and levels of rotated.h, by width: */
-struct normal {
-    double error; /* squared, relative to the elements, where the step makes it least */
-    double rms;   /* of the elements in steps, then */
-};
-
-static struct normal normal_of(unsigned width)
-{
-    static const struct normal normals[CGX_ROTATED_WIDTHS] = {{0.363380, 208.050},
-                                                              {0.117482, 163.587},
-                                                              {0.034581, 99.6563},
-                                                              {0.0095385, 92.6460},
-                                                              {0.00251521, 8066.54}};
-
-    return normals[width - 1];
-}
-
-/* Of a quantisation that is unbiased. */
-static double error(unsigned width)
-{
-    double least = normal_of(width).error;
-
-    return least / (1 - least);
-}
-
-/* The mean square of the elements in steps, rotated ones being 32 times as large. */
-static double range(unsigned width, enum cgx_rounding rounding)
-{
-    struct normal normal = normal_of(width);
-    double steps = 32 * normal.rms * (1 - normal.error);
-
-    (void)rounding;
-    return steps * steps;
-}
-
 /* Of levels one step apart that have the error of a bucket with the header 1. */
 static float step_of(unsigned width, bool least_squares)
 {
-    double variance = range(width, CGX_ROUNDING_NEAREST) * error(width);
+    double variance = cgx_rotated_range(width, CGX_ROUNDING_NEAREST) * cgx_rotated_error(width);
 
     if (least_squares) /* its headers are that much smaller, and so is its error */
-        variance /= 1 - normal_of(width).error;
+        variance /= 1 - cgx_rotated_normal(width).error;
     return (float)sqrt(12 * variance);
 }
 
@@ -374,15 +340,6 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
     return CGX_OK;
 }
 
-const struct cgx_quantiser cgx_rotated = {
-    .mark = "r",
-    .kernels = "rotated_",
-    .first = CGX_ROTATED,
-    .widths = CGX_ROTATED_WIDTHS,
-    .bucket = CGX_ROTATED_BUCKET,
-    .residual_bits = 1,
-    .whole = true,
-    .range = range,
-    .error = error,
+const struct cgx_host_family cgx_host_rotated = {
     .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
     .peek = peek};

@@ -6,8 +6,7 @@
 #define CGX_CODEC_HOST_ROTATED_H
 
 #include "codec/host_walk.h"
-#include "codec/rotated.h"
 
-extern const struct cgx_quantiser cgx_rotated;
+extern const struct cgx_host_family cgx_host_rotated;
 
 #endif

@@ -33,6 +33,21 @@ struct cgx_bucket {
     size_t constant; /* the first code there is, in bit planes */
 };
 
+/* Carries out WORK for one bucket of the piece. */
+typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
+                                             const struct cgx_work *work,
+                                             const struct cgx_bucket *bucket);
+
+/* What is done to the buckets of a family. */
+struct cgx_host_family {
+    /* By enum cgx_operation. NULL: pieces are passed over. */
+    cgx_bucket_operation *operations[CGX_MEASURE + 1];
+
+    /* Decodes a bucket as cgx_peek_bucket does. */
+    enum cgx_status (*peek)(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const unsigned char *payload, float *values, float *scale);
+};
+
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
 
 /* Goes to PIECE. */

@@ -4,7 +4,7 @@
 #include "codec/peek.h"
 
 #include "codec/encoding.h"
-#include "codec/host_walk.h"
+#include "codec/host_families.h"
 
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
@@ -23,7 +23,8 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
         return CGX_OK;
     }
     bucket = cgx_walk_bucket(&walk, index);
-    return walk.quantiser->peek(&walk, &bucket, payload, values, scale);
+    return cgx_host_families[cgx_encoding_family(piece->bits)]->peek(&walk, &bucket, payload,
+                                                                     values, scale);
 }
 
 size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,

@@ -1,21 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The families of quantisation, as a table: whatever is not a family's own work asks its entry. */
+/* The families of quantisation, as a table: whatever is not a family's own work asks its entry.
+ * What is done to their buckets is in host_families.h and in the kernels of devices. */
 #ifndef CGX_CODEC_QUANTISER_H
 #define CGX_CODEC_QUANTISER_H
 
-#include "codec/codec.h"
+#include "codec/format.h"
 
 #define CGX_FAMILIES CGX_FAMILY_AUTO
-
-struct cgx_walk;
-struct cgx_bucket;
-
-/* Carries out WORK for one bucket of a piece (host_walk.h). */
-typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
-                                             const struct cgx_work *work,
-                                             const struct cgx_bucket *bucket);
 
 struct cgx_quantiser {
     const char *mark;    /* before a width, where widths are written */
@@ -47,15 +40,28 @@ struct cgx_quantiser {
     /* The squared error, relative to the elements. NULL: it depends on the elements. */
     double (*error)(unsigned width);
 
-    /* On the host, by enum cgx_operation. NULL: such pieces are passed over. */
-    cgx_bucket_operation *operations[CGX_MEASURE + 1];
-
-    /* Decodes a bucket as cgx_peek_bucket does. */
-    enum cgx_status (*peek)(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                            const unsigned char *payload, float *values, float *scale);
+    /* Its pieces are measured (measure.h). */
+    bool is_measured;
 };
 
-/* By enum cgx_family; each is defined where its operations are. */
-extern const struct cgx_quantiser *const cgx_quantisers[CGX_FAMILIES];
+/* By enum cgx_family. */
+extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
+
+/* ---- max-min quantisation ---- */
+
+/* The narrowest that ROUNDING has a grid for. */
+static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
+{
+    return rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
+}
+
+/* Steps of u that an encoder takes between the least and the greatest element of a bucket; 0 where
+ * there is no grid. */
+static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding rounding)
+{
+    if (encoding > CGX_WIDTHS)
+        return 0;
+    return (1u << encoding) - cgx_encoding_least(rounding);
+}
 
 #endif

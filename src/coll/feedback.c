@@ -75,7 +75,7 @@ static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *pie
 
         for (int f = 0; f < CGX_FAMILIES; f++)
             finding->weights[f] +=
-                cgx_quantisers[f]->error
+                cgx_quantisers[f].error
                     ? cgx_sample_power(&samples[i])
                     : sample_weight(&samples[i], plan->rounding, measured.bits, elements);
         for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)

@@ -73,7 +73,7 @@ struct cgx_measuring {
 /* Whether the family of PIECE is measured. */
 static inline bool cgx_is_measured(const struct cgx_piece *piece)
 {
-    return cgx_encoding_quantiser(piece->bits)->operations[CGX_MEASURE] != NULL;
+    return cgx_encoding_quantiser(piece->bits)->is_measured;
 }
 
 /* PIECE as it is measured: if its family is not, as if max-min quantised, at whatever width. */

@@ -31,7 +31,7 @@ static enum cgx_status get_kernel(const struct cgx_cuda_module *module, const ch
 static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operation operation,
                         enum cgx_variant variant)
 {
-    if (!quantiser->operations[operation])
+    if (operation == CGX_MEASURE && !quantiser->is_measured)
         return false;
     switch (variant) {
     case CGX_VARIANT_STOCHASTIC:
@@ -52,7 +52,7 @@ static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
     static const char *const operations[] = {"encode", "reduce", "decode", "measure"};
     static const char *const types[] = {"float32", "float16", "bfloat16"};
     static const char *const variants[] = {"", "_stochastic", "_residuals", "_history"};
-    const struct cgx_quantiser *quantiser = cgx_quantisers[family];
+    const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_status status = CGX_OK;
     char name[64];
 
@@ -120,7 +120,7 @@ void cgx_cuda_module_unload(struct cgx_cuda_module *module)
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
                                   const struct cgx_work *work)
 {
-    const struct cgx_quantiser *quantiser = cgx_quantisers[family];
+    const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
     enum cgx_variant variant = CGX_VARIANT_NEAREST;
 
     if (work->operation == CGX_SHOW)

@@ -5,6 +5,7 @@
 #ifndef CGX_CUDA_MODULE_H
 #define CGX_CUDA_MODULE_H
 
+#include "codec/codec.h"
 #include "codec/quantiser.h"
 #include "cuda/driver.h"
 

@@ -29,8 +29,8 @@ static double error_in(const double row[CGX_ADAPT_ROW], unsigned encoding)
     enum cgx_family family = cgx_encoding_family(encoding);
     unsigned width = cgx_encoding_width(encoding);
 
-    return cgx_quantisers[family]->error
-               ? row[CGX_ADAPT_WEIGHTS + family] * cgx_quantisers[family]->error(width)
+    return cgx_quantisers[family].error
+               ? row[CGX_ADAPT_WEIGHTS + family] * cgx_quantisers[family].error(width)
                : row[width - 1];
 }
 
@@ -72,11 +72,11 @@ bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family f
 
     if (!cgx_segment_turns(about))
         return family == about->family;
-    allows = segment->free != cgx_quantisers[family]->keeps_zeros;
+    allows = segment->free != cgx_quantisers[family].keeps_zeros;
     for (int f = 0; f < CGX_FAMILIES && segment->free; f++) {
         struct cgx_widths other = cgx_segment_widths(about, (enum cgx_family)f);
 
-        if (!cgx_quantisers[f]->keeps_zeros && other.bits > 0)
+        if (!cgx_quantisers[f].keeps_zeros && other.bits > 0)
             allows |= own.least <= other.most && other.least <= own.most;
     }
     return allows;
@@ -123,7 +123,7 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 {
     const struct cgx_segment *about = segment->about;
     enum cgx_family family = (enum cgx_family)about->family;
-    bool beyond = adapt->base > cgx_quantisers[family]->widths;
+    bool beyond = adapt->base > cgx_quantisers[family].widths;
     unsigned picked = cgx_model_pick(segment, adapt->base);
 
     return picked > 0 ? picked : cgx_encoding_of(family, beyond ? about->most : adapt->base);

@@ -71,7 +71,7 @@ static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
 static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsigned least,
                                     unsigned most)
 {
-    unsigned widest = cgx_quantisers[family]->widths;
+    unsigned widest = cgx_quantisers[family].widths;
 
     if (bits > widest || least > widest)
         family = CGX_FAMILY_MAXMIN;
@@ -241,7 +241,7 @@ static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segm
     bool feeds = false;
 
     for (int f = 0; f < CGX_FAMILIES; f++) {
-        const struct cgx_quantiser *quantiser = cgx_quantisers[f];
+        const struct cgx_quantiser *quantiser = &cgx_quantisers[f];
         struct cgx_widths widths = cgx_segment_widths(segment, (enum cgx_family)f);
 
         if (!quantiser->rounds_by_chance || plan->rounding == CGX_ROUNDING_NEAREST)
@@ -253,7 +253,7 @@ static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segm
 /* Whether it may have history. */
 static bool may_recall(const struct cgx_segment *segment)
 {
-    return segment->bits != CGX_BITS_EXACT && cgx_quantisers[segment->family]->has_history;
+    return segment->bits != CGX_BITS_EXACT && cgx_quantisers[segment->family].has_history;
 }
 
 /* Elements of the buckets of all that FAMILY stands for. */
@@ -262,8 +262,8 @@ static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
     unsigned unit = bucket_size;
 
     for (int f = 0; f < CGX_FAMILIES; f++)
-        if ((family == CGX_FAMILY_AUTO || (int)family == f) && cgx_quantisers[f]->bucket > unit)
-            unit = cgx_quantisers[f]->bucket;
+        if ((family == CGX_FAMILY_AUTO || (int)family == f) && cgx_quantisers[f].bucket > unit)
+            unit = cgx_quantisers[f].bucket;
     return unit;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_rotated.h"
+#include "codec/rotated_model.h"
 #include "lib/tap.h"
 #include "policy/adapt.h"
 
@@ -58,8 +58,8 @@ static double error_of(const struct data *data, unsigned encoding)
     double power = ELEMENTS * data->power;
 
     if (cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED)
-        return power * cgx_rotated.error(width);
-    return power * cgx_rotated.error(4) * data->ratio * 15 * 15 / (steps * steps);
+        return power * cgx_rotated_error(width);
+    return power * cgx_rotated_error(4) * data->ratio * 15 * 15 / (steps * steps);
 }
 
 /* Of elements spread evenly between the levels, for max-min quantisation. */

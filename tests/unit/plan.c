@@ -188,7 +188,10 @@ static void test_families(void)
 static bool turns_to(const struct cgx_plan *plan, size_t index, unsigned bits, unsigned least,
                      unsigned most)
 {
-    struct cgx_widths turned = plan->segments[index].others[CGX_FAMILY_ROTATED];
+    const struct cgx_segment *segment = &plan->segments[index];
+    struct cgx_widths turned =
+        segment
+            ->others[segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN];
 
     return turned.bits == bits && turned.least == least && turned.most == most;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_rotated.h"
+#include "codec/rotated_model.h"
 #include "codec_data.h"
 #include "lib/tap.h"
 
@@ -89,8 +89,7 @@ static double drift(unsigned width, uint32_t calls, bool reduces, uint16_t *kept
  * and what is behind the end of the last bucket, add a little. */
 static void test_no_drift(unsigned width, bool reduces)
 {
-    double error = sqrt(cgx_rotated.error(width) / (1 + cgx_rotated.error(width))),
-           most = 1.05 * error / (1 - error);
+    double error = sqrt(cgx_rotated_normal(width).error), most = 1.05 * error / (1 - error);
     double few = drift(width, 100, reduces, residuals),
            many = drift(width, 300, reduces, residuals);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_rotated.h"
+#include "codec/rotated_model.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/scene.h"
@@ -41,7 +41,7 @@ static double most_error(const struct scene *scene)
                     : scene->grid ? 4
                                   : 3;
 
-    return 1.2 * stages * cgx_rotated.error(scene->bits) + 1e-4;
+    return 1.2 * stages * cgx_rotated_error(scene->bits) + 1e-4;
 }
 
 static const char *judge(struct scene *scene)
@@ -125,7 +125,7 @@ static void test_energies(void)
         double range = cgx_encoding_range(cgx_segment_encoding(segment), scene.rounding);
         double found = scene.energies[1][s] * range / power[s] / 2;
 
-        right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_rotated.error(segment->bits);
+        right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_rotated_error(segment->bits);
     }
     ok(scene_all_are(&scene, CGX_OUTCOME_DONE) && right,
        "segments of different widths: energies are the squares of what was quantised");
