@@ -26,6 +26,7 @@
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
+#include "codec/rotated.h"
 #include "codec_options.h"
 #include "times.h"
 
@@ -79,14 +80,15 @@ static const char *encoding_name(unsigned encoding)
 {
     static char name[3];
 
-    snprintf(name, sizeof name, "%s%u", cgx_encoding_is_rotated(encoding) ? "r" : "",
+    snprintf(name, sizeof name, "%s%u",
+             cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED ? "r" : "",
              cgx_encoding_width(encoding) % 10);
     return name;
 }
 
 static const char *rounding_name(const struct bench *bench)
 {
-    if (cgx_encoding_is_rotated(bench->piece.bits))
+    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED)
         return "rotated";
     if (bench->history.scales)
         return "history";
@@ -167,7 +169,7 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
     if (operation == PACKING_PAYS)
         return 50;
-    if (cgx_encoding_is_rotated(bench->piece.bits)) {
+    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED) {
         bool words = cgx_encoding_width(bench->piece.bits) % 2 == 0; /* of whole codes */
 
         return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
@@ -249,7 +251,7 @@ static void measure_all(struct bench *bench)
                                                      .in = bench->input,
                                                      .out = bench->payloads + p * bench->stride});
     for (int operation = 0; operation < OPERATIONS; operation++)
-        if (operation != DECODE_ADD || !cgx_encoding_is_rotated(bench->piece.bits))
+        if (operation != DECODE_ADD || cgx_encoding_family(bench->piece.bits) != CGX_FAMILY_ROTATED)
             measure(bench, (enum operation)operation);
 }
 

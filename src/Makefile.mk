@@ -37,6 +37,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_kernels_body.h \
 	src/codec/history.h \
 	src/codec/host_history.c src/codec/host_history.h \
+	src/codec/host_families.c src/codec/host_families.h \
+	src/codec/host_maxmin.c src/codec/host_maxmin.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
 	src/codec/host_rotated.c src/codec/host_rotated.h \
@@ -46,7 +48,8 @@ libcgxcore_la_SOURCES = \
 	src/codec/peek.c src/codec/peek.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
-	src/codec/rotated.h \
+	src/codec/quantiser.c src/codec/quantiser.h \
+	src/codec/rotated.h src/codec/rotated_model.h \
 	src/codec/rotated_kernels.h src/codec/rotated_kernels_body.h src/codec/rotated_vectors.h \
 	src/codec/rotated_portable.c \
 	src/topo/machine.h \
@@ -182,7 +185,7 @@ endif
 
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
-src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h src/codec/encoding.h \
+src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
 		src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The blocks of a piece that is quantised: what a packed payload has or has not (packing.h). With
- * max-min quantisation a block is 64 elements, and where it is rotated a bucket. PIECE, below, is
+/* The blocks of a piece that is quantised: what a packed payload has or has not (packing.h). In bit
+ * planes a block is 64 elements, and where codes lie bucket by bucket a bucket. PIECE, below, is
  * where the piece lies, with its bucket headers first; MAP is a map of its blocks, of whole words
  * of 64 bits: bit i is set if block i is sent. */
 #ifndef CGX_CODEC_BLOCKS_H

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_walk.h"
+#include "codec/host_maxmin.h"
 
 static uint32_t header_at(const unsigned char *data, size_t index)
 {
@@ -40,16 +40,15 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
                          const unsigned char *data)
 {
     size_t buckets = cgx_piece_buckets(piece, bucket_size);
+    bool whole = cgx_encoding_quantiser(piece->bits)->whole;
     double sum = 0;
 
     if (cgx_encoding_is_exact(piece->bits))
         return 0;
     for (size_t i = 0; i < buckets; i++) {
         double u = (double)cgx_bucket_scale(data, i);
-
-        size_t count = cgx_encoding_is_rotated(piece->bits)
-                           ? CGX_ROTATED_BUCKET
-                           : cgx_bucket_elements(piece, bucket_size, i);
+        size_t count = whole ? cgx_encoding_bucket(piece->bits, bucket_size)
+                             : cgx_bucket_elements(piece, bucket_size, i);
 
         sum += (double)count * u * u;
     }
@@ -76,7 +75,7 @@ static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *b
                           factor * cgx_level(1u << walk->piece->bits, u, scale->z), factor * scales,
                           stochastic, float16))
         return false;
-    cgx_walk_levels(walk, bucket, scale, data, false, levels);
+    cgx_maxmin_levels(walk, bucket, scale, data, false, levels);
     range = walk->kernels->range(levels, bucket->count);
     return cgx_may_overflow(factor * (range.min - error), factor * (range.max + error),
                             factor * scales, stochastic, float16);
@@ -90,12 +89,12 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
     struct cgx_bucket bucket;
     struct cgx_scale scale;
 
-    if (cgx_encoding_is_rotated(piece->bits))
+    if (!cgx_encoding_has_bounds(piece->bits))
         return false;
     here.offset = 0;
     cgx_walk_piece(&walk, &here);
     bucket = cgx_walk_bucket(&walk, index);
-    if (cgx_walk_scale(&bucket, data, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON ||
+    if (cgx_maxmin_scale(&bucket, data, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON ||
         !may_overflow(&walk, &bucket, &scale, scales, factor, data))
         return false;
     cgx_walk_poison(&walk, &bucket, data);

@@ -11,21 +11,20 @@
 /* Where the headers of PIECE, which is quantised, are in its payload. */
 struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size);
 
-/* u of bucket INDEX, of a rotated encoding the step of its levels: 0 where it is constant, NaN
- * where it is poisoned. */
+/* u of bucket INDEX, the step of its levels: 0 where it is constant, NaN where it is poisoned. */
 float cgx_bucket_scale(const unsigned char *data, size_t index);
 
-/* Whether bucket INDEX, max-min quantised, has a grid; *ZERO is its zero point. */
+/* Whether bucket INDEX, of an encoding that has bounds, has a grid; *ZERO is its zero point. */
 bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero);
 
-/* The quantisation energy of PIECE: the sum of n u^2 over its buckets, of n elements each, 1024
- * where they are rotated; NaN if one is poisoned, 0 if PIECE is exact. */
+/* The quantisation energy of PIECE: the sum of n u^2 over its buckets, of n elements each; NaN if
+ * one is poisoned, 0 if PIECE is exact. */
 double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
                          const unsigned char *data);
 
 /* Poisons bucket INDEX of PIECE, a sum, if the exact sum may be beyond the type's range, and
- * returns whether it did; never one of a rotated encoding, whose sums have no bounds. SCALES: of
- * all that went into it before it was quantised. FACTOR: the most that its elements are multiplied
+ * returns whether it did; never one of an encoding that has no bounds. SCALES: of all that went
+ * into it before it was quantised. FACTOR: the most that its elements are multiplied
  * by when they are decoded. */
 bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
                        float scales, float factor, unsigned char *data);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The codec: operations that the host and every backend carry out with the same bytes as result.
- * The arithmetic is in quant.h and rotated.h, the layout in format.h. */
+ * The families of quantisation are in quantiser.h, the layout in format.h. */
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
@@ -12,13 +12,13 @@
 struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size;       /* power of two, 64 to 4096 */
-    enum cgx_rounding rounding; /* stochastic only with widths from 2; rotated encodings: no part */
-    /* Rotated encodings: the scale of least error instead of the unbiased one. */
-    bool least_squares;
+    enum cgx_rounding rounding; /* stochastic only with widths from 2 */
+    bool
+        least_squares; /* where a family has both: the scale of least error, not the unbiased one */
     bool partial; /* reduce: its sums will be added to others, so the type's range is no limit */
     /* Of stochastic rounding: the random bits of element i are a function of these and i alone; two
-     * quantisations of the same element must differ in them. Of rotated encodings the signs are a
-     * function of seed and call, which all ranks have in common. */
+     * quantisations of the same element must differ in them. What all ranks draw alike is a
+     * function of seed and call. */
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
     uint32_t stream; /* which rank quantises, at which stage */
@@ -41,9 +41,9 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
  *
  * Encode and reduce add residuals to the elements and to the sum, no more of them than these are
  * themselves in the norm of the bucket, and leave there what the payload lacks; a bucket that is
- * poisoned keeps its residuals, and one that is zeros has none afterwards. Rotated pieces
- * have residuals and, where rounding is to the nearest, max-min quantised ones of 2 bits and more;
- * those of others stay as they are. After an error some have been changed. */
+ * poisoned keeps its residuals, and one that is zeros has none afterwards. Pieces
+ * whose family rounds to the nearest have residuals, of widths from its residual_bits on
+ * (quantiser.h); those of others stay as they are. After an error some have been changed. */
 struct cgx_residuals {
     uint16_t *at; /* NULL: there are none */
     size_t first;
@@ -52,10 +52,10 @@ struct cgx_residuals {
 /* History scaling (history.h), of all elements of the buffer, in memory where these are. The caller
  * begins with zeros, and has the same on all ranks.
  *
- * Max-min quantised pieces, which then begin at a multiple of bucket_size, are those of elements
- * divided by their scales: encode, reduce and measure divide the elements that they read, and
- * decode multiplies, and then enters what it writes. Others have none, nor have those that are
- * rounded by chance. After an error some have been changed. */
+ * Pieces of families that have it (quantiser.h), which then begin at a multiple of bucket_size, are
+ * those of elements divided by their scales: encode, reduce and measure divide the elements that
+ * they read, and decode multiplies, and then enters what it writes. Others have none, nor have
+ * those that are rounded by chance. After an error some have been changed. */
 struct cgx_history {
     uint8_t *scales; /* by element, aligned to 16 bytes; NULL: there is none */
     float *units;    /* by bucket */
@@ -91,7 +91,8 @@ enum cgx_operation {
      * stands for the unquantised elements IN and may occur at most once, among raw ones too. The
      * same PIECES describe every payload and every raw source. A sum that may exceed the type's
      * range (a partial one: that of float32), given the scales of its sources, poisons its bucket;
-     * unquantised elements have none. Rotated, only a sum that is not finite does. CGX_ERR_FORMAT
+     * unquantised elements have none. Without bounds (quantiser.h) only a sum that is not finite
+     * does. CGX_ERR_FORMAT
      * as for decode. */
     CGX_REDUCE,
 

@@ -51,7 +51,6 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype)
 {
-    unsigned width = cgx_encoding_width(encoding);
     struct cgx_layout layout = {0};
 
     layout.buckets = cgx_bucket_count(count, cgx_encoding_bucket(encoding, bucket_size));
@@ -62,16 +61,12 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
     }
     layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
     layout.plane[0] = layout.bytes;
-    if (cgx_encoding_is_rotated(encoding)) {
-        layout.elements = layout.buckets * CGX_ROTATED_BUCKET;
-        layout.bytes += layout.elements / 8 * width;
-        layout.plane[1] = layout.plane[2] = layout.bytes;
-        return layout;
-    }
+    if (cgx_encoding_quantiser(encoding)->whole)
+        layout.elements = layout.buckets * cgx_encoding_bucket(encoding, bucket_size);
     for (int i = 0; i < CGX_PLANES; i++) {
         layout.plane[i] = layout.bytes;
-        layout.bytes +=
-            cgx_round_up(layout.elements / 8 * cgx_plane_width(width, i), CGX_PIECE_ALIGNMENT);
+        layout.bytes += cgx_round_up(layout.elements / 8 * cgx_encoding_plane(encoding, i),
+                                     CGX_PIECE_ALIGNMENT);
     }
     return layout;
 }

@@ -6,9 +6,8 @@
  * A message is a header of 16 bytes and a payload; a payload is a sequence of pieces, each at a
  * multiple of 16 bytes. A piece covers whole buckets of one encoding (encoding.h); the last bucket
  * of a buffer may be incomplete. A piece that is quantised holds one 32-bit header per bucket, then
- * the codes: of max-min quantisation as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes),
- * of rotated quantisation bucket by bucket. A piece of width 32 holds the elements as they are in
- * the buffer. */
+ * the codes: as bit planes of 4, 2 and 1 bits (8 bits: one plane of bytes), or bucket by bucket
+ * (quantiser.h). A piece of width 32 holds the elements as they are in the buffer. */
 #ifndef CGX_CODEC_FORMAT_H
 #define CGX_CODEC_FORMAT_H
 
@@ -88,11 +87,9 @@ static inline size_t cgx_bucket_count(size_t count, unsigned bucket_size)
 
 #define CGX_BUCKET_SIZE_MIN 64
 #define CGX_BUCKET_SIZE_MAX 4096
-#define CGX_PIECE_ALIGNMENT 16  /* bytes, of a piece and of its planes */
-#define CGX_CODES_MULTIPLE 64   /* a bucket's codes are padded with zeros to a multiple of this */
-#define CGX_WIDTHS 8            /* of max-min quantisation: 1 to 8 bits */
-#define CGX_ROTATED_BUCKET 1024 /* elements of a bucket that is rotated */
-#define CGX_ROTATED_WIDTHS 5    /* of rotated quantisation: 1 to 5 bits */
+#define CGX_PIECE_ALIGNMENT 16 /* bytes, of a piece and of its planes */
+#define CGX_CODES_MULTIPLE 64  /* a bucket's codes are padded with zeros to a multiple of this */
+#define CGX_WIDTHS 8           /* of max-min quantisation: 1 to 8 bits */
 #define CGX_PLANES 3
 #define CGX_ENERGY_BYTES 4   /* of each piece, behind all pieces, where widths are adaptive */
 #define CGX_BOUND_BYTES 2    /* of each bucket, behind those, where sums of sums need it */
@@ -133,14 +130,14 @@ static inline size_t cgx_codes_padded(size_t count)
 struct cgx_layout {
     size_t buckets;
     size_t elements; /* that codes are padded to */
-    /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest; of a piece that
-     * is rotated the first is where its codes are */
+    /* of 4 (at 8 bits: 8), 2 and 1 bits, holding the code's bits from the lowest; where codes lie
+     * bucket by bucket the first is where they are */
     size_t plane[CGX_PLANES];
     size_t bytes; /* of the whole piece, a multiple of 16 */
 };
 
-/* COUNT elements in ENCODING; for CGX_BITS_EXACT only bytes is meaningful. BUCKET_SIZE: of max-min
- * quantisation. */
+/* COUNT elements in ENCODING; for CGX_BITS_EXACT only bytes is meaningful. BUCKET_SIZE: the
+ * one that is set. */
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype);
 

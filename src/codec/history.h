@@ -49,7 +49,7 @@ CGX_QUANT float cgx_history_unit(float sum, float count)
     return sum > 0x1p-100f ? sqrtf(sum / count) * 0.125f : 0.0f;
 }
 
-/* Random bits of element INDEX of the buffer, modulo 2^32; KEY is cgx_rotated_key's. */
+/* Random bits of element INDEX of the buffer, modulo 2^32; KEY is cgx_call_key's. */
 CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
 {
     return index * 0x9E3779B9u + key;

@@ -161,7 +161,6 @@ static void quantise_stochastic(const cgx_float32 *values, size_t count, struct 
     }
 }
 
-#define CGX_HOST_SET cgx_host_avx2
+#define CGX_HOST_SET(prefix) prefix##avx2
 #define CGX_HOST_NAME "avx2"
-#define CGX_HOST_ROTATED cgx_rotated_avx2
 #include "codec/host_kernels_body.h"

@@ -149,7 +149,6 @@ static void quantise_stochastic(const cgx_float32 *values, size_t count, struct 
     }
 }
 
-#define CGX_HOST_SET cgx_host_avx512
+#define CGX_HOST_SET(prefix) prefix##avx512
 #define CGX_HOST_NAME "avx512"
-#define CGX_HOST_ROTATED cgx_rotated_avx512
 #include "codec/host_kernels_body.h"

@@ -12,6 +12,7 @@
 
 #include "codec/codec.h"
 #include "codec/quant.h"
+#include "codec/quantiser.h"
 #include "util/float_state.h"
 
 /* In the caller's buffer, which may be misaligned, and codes taken several at a time. */
@@ -80,8 +81,15 @@ struct cgx_host_kernels {
     uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
                         bool stochastic);
 
-    const struct cgx_rotated_kernels *rotated; /* rotated_kernels.h */
+    const void *families[CGX_FAMILIES]; /* CGX_FAMILY_KERNELS */
 };
+
+/* By family the kernels that it alone has, if any, in the set whose symbols SET names. */
+#define CGX_FAMILY_KERNELS(set)                   \
+    {                                             \
+        [CGX_FAMILY_ROTATED] = &set(cgx_rotated_) \
+    }
+extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2, cgx_rotated_avx512;
 
 /* A set of kernels: "portable", "avx2" or "avx512". */
 struct cgx_codec {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What the sets have in common: plain C written for the compiler's vectoriser. A file that includes
- * this has defined the set's symbol CGX_HOST_SET, its name CGX_HOST_NAME, its kernels of rotated
- * encodings CGX_HOST_ROTATED, and the functions for which processors have instructions that plain C
- * does not reach:
+ * this has defined the names of the set's symbols CGX_HOST_SET, which begin with a prefix, its name
+ * CGX_HOST_NAME, and the functions for which processors have instructions that plain C does not
+ * reach:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
  *   scan                            extremes of COUNT elements
  *   quantise_nearest, quantise_stochastic
@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "codec/history.h"
+#include "codec/host_kernels.h"
 #include "codec/measure.h"
-#include "codec/rotated_kernels.h"
 
 /* Codes pass through the first-level cache as bytes, so many at a time. */
 #define BLOCK 512
@@ -348,7 +348,7 @@ static uint32_t squares(const float *values, size_t count, struct cgx_grid grid,
 
 /* ---- the set ---- */
 
-const struct cgx_codec CGX_HOST_SET = {
+const struct cgx_codec CGX_HOST_SET(cgx_host_) = {
     .name = CGX_HOST_NAME,
     .kernels =
         {
@@ -365,6 +365,6 @@ const struct cgx_codec CGX_HOST_SET = {
             .encode = encode,
             .decode = decode,
             .squares = squares,
-            .rotated = &CGX_HOST_ROTATED,
+            .families = CGX_FAMILY_KERNELS(CGX_HOST_SET),
         },
 };

@@ -51,7 +51,6 @@ static void quantise_stochastic(const cgx_float32 *values, size_t count, struct 
     }
 }
 
-#define CGX_HOST_SET cgx_host_portable
+#define CGX_HOST_SET(prefix) prefix##portable
 #define CGX_HOST_NAME "portable"
-#define CGX_HOST_ROTATED cgx_rotated_portable
 #include "codec/host_kernels_body.h"

@@ -9,24 +9,25 @@
 
 #include "codec/encoding.h"
 #include "codec/rotated_kernels.h"
+#include "codec/rotated_model.h"
 
 /* Sources that are summed in one go, out of registers. */
 #define SOURCES_AT_ONCE 16
 
+static const struct cgx_rotated_kernels *kernels_of(const struct cgx_walk *walk)
+{
+    return walk->kernels->families[CGX_FAMILY_ROTATED];
+}
+
 static unsigned width_of(const struct cgx_walk *walk)
 {
-    return cgx_encoding_width(walk->piece->bits);
+    return walk->piece->bits - CGX_ROTATED;
 }
 
 /* The number of a bucket that its signs depend on. */
 static uint32_t number_of(const struct cgx_bucket *bucket)
 {
     return (uint32_t)(bucket->first / CGX_ROTATED_BUCKET);
-}
-
-static void write_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload)
-{
-    memcpy(payload + bucket->header, &header, sizeof header);
 }
 
 static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsigned char *payload,
@@ -77,16 +78,16 @@ static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *buck
     }
     if (squares > 0) {
         float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms);
-        struct cgx_rotated_sums sums = walk->kernels->rotated->quantise(
-            quantity->values, complete, inv, walk->coding->least_squares, width_of(walk),
-            payload + bucket->codes[0]);
+        struct cgx_rotated_sums sums =
+            kernels_of(walk)->quantise(quantity->values, complete, inv, walk->coding->least_squares,
+                                       width_of(walk), payload + bucket->codes[0]);
 
         step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
                                            : cgx_rotated_unbiased(inv, sums.a, total);
         step = complete ? step : step * 0x1p-10f;
         header = cgx_rotated_header(step, quantity->factor);
     }
-    write_header(bucket, header, payload);
+    cgx_walk_header(bucket, header, payload);
     if (header != 0)
         return step;
     cgx_walk_clear(walk, bucket, payload);
@@ -107,7 +108,7 @@ static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_buck
 static void add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             const uint16_t *residuals, const cgx_float32 *values, float *sums)
 {
-    const struct cgx_rotated_kernels *kernels = walk->kernels->rotated;
+    const struct cgx_rotated_kernels *kernels = kernels_of(walk);
     uint16_t room[CGX_ROTATED_BUCKET];
     struct cgx_rotated_squares squares;
 
@@ -132,8 +133,8 @@ static void leave(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
         memset(residuals, 0, bucket->count * sizeof *residuals);
         return;
     }
-    walk->kernels->rotated->errors(quantity->values, quantity->complete, payload + bucket->codes[0],
-                                   width_of(walk), step, walk->key, number_of(bucket), errors);
+    kernels_of(walk)->errors(quantity->values, quantity->complete, payload + bucket->codes[0],
+                             width_of(walk), step, walk->key, number_of(bucket), errors);
     if (quantity->factor == 1) {
         walk->kernels->narrow[CGX_BFLOAT16](errors, bucket->count, residuals);
         return;
@@ -144,10 +145,10 @@ static void leave(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
 
 /* ---- encode ---- */
 
-enum cgx_status cgx_rotated_encode(const struct cgx_walk *walk, const struct cgx_work *work,
-                                   const struct cgx_bucket *bucket)
+static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
 {
-    const struct cgx_rotated_kernels *kernels = walk->kernels->rotated;
+    const struct cgx_rotated_kernels *kernels = kernels_of(walk);
     const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
     cgx_rotated_values room, rotated;
     struct quantity quantity = {.values = rotated};
@@ -186,8 +187,8 @@ struct sum {
 
 static void add_waiting(const struct cgx_walk *walk, struct sum *sum)
 {
-    sum->squares = walk->kernels->rotated->sum(sum->waiting, sum->nwaiting, width_of(walk),
-                                               sum->began, sum->values);
+    sum->squares =
+        kernels_of(walk)->sum(sum->waiting, sum->nwaiting, width_of(walk), sum->began, sum->values);
     sum->began = true;
     sum->elements = false;
     sum->nwaiting = 0;
@@ -199,8 +200,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_bucket *b
 {
     if (sum->elements || sum->nwaiting == SOURCES_AT_ONCE)
         add_waiting(walk, sum);
-    walk->kernels->rotated->rotate(widened(walk, bucket, elements, sum->room), 0x1p-10f, walk->key,
-                                   number_of(bucket), sum->rotated);
+    kernels_of(walk)->rotate(widened(walk, bucket, elements, sum->room), 0x1p-10f, walk->key,
+                             number_of(bucket), sum->rotated);
     sum->waiting[sum->nwaiting++] =
         (struct cgx_rotated_source){.step = 1, .elements = sum->rotated};
     sum->elements = true;
@@ -214,8 +215,8 @@ static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *
 
     walk->kernels->widen[CGX_BFLOAT16](residuals, bucket->count, sum->room);
     memset(sum->room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *sum->room);
-    squares = walk->kernels->rotated->rotate(sum->room, 0x1p-10f, walk->key, number_of(bucket),
-                                             sum->rotated);
+    squares =
+        kernels_of(walk)->rotate(sum->room, 0x1p-10f, walk->key, number_of(bucket), sum->rotated);
     sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){
         .step = cgx_residual_cap(sum->squares * 0x1p-10f, squares), .elements = sum->rotated};
     add_waiting(walk, sum);
@@ -236,8 +237,8 @@ static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_b
     return CGX_OK;
 }
 
-enum cgx_status cgx_rotated_reduce(const struct cgx_walk *walk, const struct cgx_work *work,
-                                   const struct cgx_bucket *bucket)
+static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
 {
     uint16_t *residuals = residuals_of(work, bucket);
     struct quantity quantity = {.complete = true};
@@ -285,15 +286,15 @@ static void restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket
             values[i] = step;
         return;
     }
-    walk->kernels->rotated->restore(payload + bucket->codes[0], width_of(walk),
-                                    is_large ? step * CGX_ROTATED_ASIDE : step, walk->key,
-                                    number_of(bucket), values);
+    kernels_of(walk)->restore(payload + bucket->codes[0], width_of(walk),
+                              is_large ? step * CGX_ROTATED_ASIDE : step, walk->key,
+                              number_of(bucket), values);
     for (size_t i = 0; is_large && i < CGX_ROTATED_BUCKET; i++)
         values[i] *= 1 / CGX_ROTATED_ASIDE;
 }
 
-enum cgx_status cgx_rotated_decode(const struct cgx_walk *walk, const struct cgx_work *work,
-                                   const struct cgx_bucket *bucket)
+static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
@@ -313,8 +314,20 @@ enum cgx_status cgx_rotated_decode(const struct cgx_walk *walk, const struct cgx
     return CGX_OK;
 }
 
-enum cgx_status cgx_rotated_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                                     const unsigned char *payload, float *values, float *step)
+/* ---- the family ---- */
+
+/* Of levels one step apart that have the error of a bucket with the header 1. */
+static float step_of(unsigned width, bool least_squares)
+{
+    double variance = cgx_rotated_range(width, CGX_ROUNDING_NEAREST) * cgx_rotated_error(width);
+
+    if (least_squares) /* its headers are that much smaller, and so is its error */
+        variance /= 1 - cgx_rotated_normal(width).error;
+    return (float)sqrt(12 * variance);
+}
+
+static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const unsigned char *payload, float *values, float *scale)
 {
     cgx_rotated_values room;
     uint32_t header;
@@ -323,6 +336,10 @@ enum cgx_status cgx_rotated_elements(const struct cgx_walk *walk, const struct c
         return CGX_ERR_FORMAT;
     restore(walk, bucket, header, payload, room);
     memcpy(values, room, bucket->count * sizeof *values);
-    *step = cgx_bits_float(header);
+    *scale = cgx_bits_float(header) * step_of(width_of(walk), walk->coding->least_squares);
     return CGX_OK;
 }
+
+const struct cgx_host_family cgx_host_rotated = {
+    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
+    .peek = peek};

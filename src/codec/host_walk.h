@@ -1,20 +1,25 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Inside the host backend: where the buckets of a piece lie in memory, and how one is written and
- * read. */
+/* Inside the host backend: where the buckets of a piece lie in memory. */
 #ifndef CGX_CODEC_HOST_WALK_H
 #define CGX_CODEC_HOST_WALK_H
 
 #include "codec/host_kernels.h"
+#include "codec/quantiser.h"
 
 /* The piece that is looked at. */
 struct cgx_walk {
     const struct cgx_host_kernels *kernels;
     const struct cgx_coding *coding;
     const struct cgx_piece *piece;
+    const struct cgx_quantiser *quantiser; /* its encoding's */
     struct cgx_layout layout;
-    uint32_t key; /* of the signs of rotated encodings */
+    size_t size;                /* elements of a bucket */
+    unsigned plane[CGX_PLANES]; /* bits per element */
+    uint32_t key;               /* cgx_call_key's */
+    size_t samples;             /* of the buckets that have been measured */
+    float *values, *addend;     /* room for a bucket each */
     union cgx_float_state *caller;
     size_t passed; /* elements, since WORK's meanwhile was called last */
 };
@@ -25,15 +30,22 @@ struct cgx_bucket {
     size_t count;
     size_t header;
     size_t codes[CGX_PLANES];
-    size_t constant; /* the first code there is; not of a bucket that is rotated */
+    size_t constant; /* the first code there is, in bit planes */
 };
 
-/* What the header of a bucket says. */
-struct cgx_scale {
-    enum { CGX_SCALE_GRID, CGX_SCALE_CONSTANT, CGX_SCALE_POISON } kind;
-    float u; /* 0 for a constant */
-    int32_t z;
-    float constant;
+/* Carries out WORK for one bucket of the piece. */
+typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
+                                             const struct cgx_work *work,
+                                             const struct cgx_bucket *bucket);
+
+/* What is done to the buckets of a family. */
+struct cgx_host_family {
+    /* By enum cgx_operation. NULL: pieces are passed over. */
+    cgx_bucket_operation *operations[CGX_MEASURE + 1];
+
+    /* Decodes a bucket as cgx_peek_bucket does. */
+    enum cgx_status (*peek)(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const unsigned char *payload, float *values, float *scale);
 };
 
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
@@ -69,26 +81,19 @@ static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
 const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
                                           size_t p, size_t first);
 
+/* Adds COUNT unquantised elements to the values of the walk; those of the first source are the
+ * values. */
+void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first);
+
+/* Writes a bucket's header. */
+void cgx_walk_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload);
+
 /* Writes zeros as the codes of a bucket. */
 void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                     unsigned char *payload);
 
-/* Writes header and codes of a bucket whose elements are VALUES, of that RANGE. */
-void cgx_walk_encode(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     struct cgx_host_range range, const cgx_float32 *values,
-                     unsigned char *payload);
-
 /* Poisons a bucket: its header says so, and its codes are zeros. */
 void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                      unsigned char *payload);
-
-/* CGX_ERR_FORMAT if the header is none that an encoder writes. */
-enum cgx_status cgx_walk_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
-                               struct cgx_scale *scale);
-
-/* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if it is poisoned. */
-void cgx_walk_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                     const struct cgx_scale *scale, const unsigned char *payload, bool add,
-                     cgx_float32 *values);
 
 #endif

@@ -59,7 +59,7 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
  * cgx_grid_over for MIN, MAX. A zero is +0.
  *
  * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: it is what the error
- * of a rotated quantisation is a part of. Zero where the bucket is poisoned. */
+ * of other families is a part of. Zero where the bucket is poisoned. */
 struct cgx_sample {
     float min, max;               /* both NaN: the bucket is poisoned at every width */
     uint32_t squares[CGX_WIDTHS]; /* by width - 1 */

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Payloads as they go on the wire where many elements are zeros, as in the gradients of embeddings:
- * packed, a piece has a map with a bit for each block, of 64 elements with max-min quantisation and
- * of a bucket where it is rotated, and lacks the codes of blocks that are zero, and the headers of
- * buckets that are (doc/format.md). What was packed is unpacked to the bytes that it was. */
+ * packed, a piece has a map with a bit for each block (blocks.h), and lacks the codes of blocks
+ * that are zero, and the headers of buckets that are (doc/format.md). What was packed is unpacked
+ * to the bytes that it was. */
 #ifndef CGX_CODEC_PACKING_H
 #define CGX_CODEC_PACKING_H
 

@@ -3,20 +3,8 @@
 
 #include "codec/peek.h"
 
-#include <math.h>
-
 #include "codec/encoding.h"
-#include "codec/host_rotated.h"
-
-/* Of levels one step apart that have the error of a bucket with the header 1. */
-static float step_of(unsigned rotated, bool least_squares)
-{
-    double variance = cgx_encoding_variance(rotated, CGX_ROUNDING_NEAREST);
-
-    if (least_squares) /* its headers are that much smaller, and so is its error */
-        variance /= 1 - cgx_rotated_normal(cgx_encoding_width(rotated)).error;
-    return (float)sqrt(12 * variance);
-}
+#include "codec/host_families.h"
 
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,
@@ -24,7 +12,6 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
 {
     struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
     struct cgx_bucket bucket;
-    struct cgx_scale read;
 
     *scale = 0;
     cgx_walk_piece(&walk, piece);
@@ -36,17 +23,8 @@ enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cg
         return CGX_OK;
     }
     bucket = cgx_walk_bucket(&walk, index);
-    if (cgx_encoding_is_rotated(piece->bits)) {
-        if (cgx_rotated_elements(&walk, &bucket, payload, values, scale) != CGX_OK)
-            return CGX_ERR_FORMAT;
-        *scale *= step_of(piece->bits, coding->least_squares);
-        return CGX_OK;
-    }
-    if (cgx_walk_scale(&bucket, payload, &read) != CGX_OK)
-        return CGX_ERR_FORMAT;
-    *scale = read.u;
-    cgx_walk_levels(&walk, &bucket, &read, payload, false, values);
-    return CGX_OK;
+    return cgx_host_families[cgx_encoding_family(piece->bits)]->peek(&walk, &bucket, payload,
+                                                                     values, scale);
 }
 
 size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,

@@ -11,8 +11,9 @@
 
 /* Decodes bucket INDEX of PIECE of PAYLOAD, which lies as the piece's offset says, into VALUES:
  * cgx_bucket_elements of them, NaN where it is poisoned. *SCALE: u, the distance of levels; 0 where
- * the bucket is constant or not quantised; of one that is rotated such a u that the squared error
- * of its elements is about u^2 / 12. CGX_ERR_FORMAT if the header is none that an encoder writes.
+ * the bucket is constant or not quantised; where levels are not as far from each other, such a u
+ * that the squared error of the elements is about u^2 / 12. CGX_ERR_FORMAT if the header is none
+ * that an encoder writes.
  */
 enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
                                 size_t index, const unsigned char *payload, float *values,

@@ -59,6 +59,26 @@ CGX_QUANT float cgx_reciprocal(float value)
 #endif
 }
 
+/* ---- what is drawn alike on all ranks ---- */
+
+CGX_QUANT uint32_t cgx_mix(uint32_t h) /* the finaliser of MurmurHash3, a bijection */
+{
+    h ^= h >> 16;
+    h *= 0x85EBCA6Bu;
+    h ^= h >> 13;
+    h *= 0xC2B2AE35u;
+    return h ^ h >> 16;
+}
+
+/* Of a call, the same on all ranks and in all its stages. */
+CGX_QUANT uint32_t cgx_call_key(uint64_t seed, uint32_t call)
+{
+    uint32_t h = cgx_mix((uint32_t)seed + 0x9E3779B9u);
+
+    h = cgx_mix((h ^ (uint32_t)(seed >> 32)) + 0x9E3779B9u);
+    return cgx_mix((h ^ call) + 0x9E3779B9u);
+}
+
 /* ---- grid ---- */
 
 /* The levels of a bucket are u * (q + z) for codes q from 0 to 2^bits - 1. */

@@ -16,6 +16,10 @@
 #include "codec/format.h"
 #include "codec/quant.h"
 
+#define CGX_ROTATED 16          /* its encodings are this + its width */
+#define CGX_ROTATED_WIDTHS 5    /* 1 to 5 bits */
+#define CGX_ROTATED_BUCKET 1024 /* elements */
+
 /* ---- places ---- */
 
 /* On the side of elements a bucket is 32 lanes of 32: element 128 k + 4 l + j is number 4 k + j of
@@ -35,29 +39,11 @@ CGX_QUANT uint32_t cgx_rotated_per_word(uint32_t width)
 
 /* ---- signs ---- */
 
-CGX_QUANT uint32_t cgx_rotated_mix(uint32_t h) /* the finaliser of MurmurHash3, a bijection */
-{
-    h ^= h >> 16;
-    h *= 0x85EBCA6Bu;
-    h ^= h >> 13;
-    h *= 0xC2B2AE35u;
-    return h ^ h >> 16;
-}
-
-/* The same on all ranks, and in all stages of a call. */
-CGX_QUANT uint32_t cgx_rotated_key(uint64_t seed, uint32_t call)
-{
-    uint32_t h = cgx_rotated_mix((uint32_t)seed + 0x9E3779B9u);
-
-    h = cgx_rotated_mix((h ^ (uint32_t)(seed >> 32)) + 0x9E3779B9u);
-    return cgx_rotated_mix((h ^ call) + 0x9E3779B9u);
-}
-
 /* Bit 4 k + j: whether the sign of element 128 k + 4 LANE + j is turned. BUCKET: first element of
  * the bucket in the caller's buffer / 1024, modulo 2^32. */
 CGX_QUANT uint32_t cgx_rotated_signs(uint32_t key, uint32_t bucket, uint32_t lane)
 {
-    return cgx_rotated_mix((32 * bucket + lane) * 0x9E3779B9u + key);
+    return cgx_mix((32 * bucket + lane) * 0x9E3779B9u + key);
 }
 
 /* ---- thresholds and levels ---- */

@@ -67,6 +67,4 @@ struct cgx_rotated_kernels {
                    float step, uint32_t key, uint32_t bucket, float *errors);
 };
 
-extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2, cgx_rotated_avx512;
-
 #endif

@@ -73,9 +73,11 @@ static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *pie
         size_t elements =
             cgx_bucket_elements(&measured, plan->bucket_size, cgx_sample_bucket(i, sampling));
 
-        finding->weights[CGX_FAMILY_MAXMIN] +=
-            sample_weight(&samples[i], plan->rounding, measured.bits, elements);
-        finding->weights[CGX_FAMILY_ROTATED] += cgx_sample_power(&samples[i]);
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            finding->weights[f] +=
+                cgx_quantisers[f].error
+                    ? cgx_sample_power(&samples[i])
+                    : sample_weight(&samples[i], plan->rounding, measured.bits, elements);
         for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)
             finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
     }

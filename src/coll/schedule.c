@@ -74,7 +74,7 @@ static struct unit_bytes units_of(const struct cgx_plan *plan, bool ever)
     struct unit_bytes bytes = {SIZE_MAX, 0};
 
     for (size_t i = 0; i < plan->nsegments; i++) {
-        for (int family = CGX_FAMILY_MAXMIN; family <= CGX_FAMILY_ROTATED; family++) {
+        for (int family = 0; family < CGX_FAMILIES; family++) {
             if (ever || family == plan->segments[i].family)
                 note_unit(plan, &plan->segments[i], (enum cgx_family)family, ever, &bytes);
         }

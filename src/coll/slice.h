@@ -66,16 +66,22 @@ struct cgx_payloads {
 struct cgx_measuring {
     const struct cgx_piece *pieces;
     size_t npieces; /* 0: nothing is */
-    bool rotated;   /* those that are rotated are measured too */
+    bool others;    /* those of families that are not measured are too, as if max-min quantised */
     bool failed;
 };
 
-/* PIECE as it is measured: max-min quantised, at whatever width if it is rotated. */
+/* Whether the family of PIECE is measured. */
+static inline bool cgx_is_measured(const struct cgx_piece *piece)
+{
+    return cgx_encoding_quantiser(piece->bits)->is_measured;
+}
+
+/* PIECE as it is measured: if its family is not, as if max-min quantised, at whatever width. */
 static inline struct cgx_piece cgx_measured(const struct cgx_piece *piece)
 {
     struct cgx_piece measured = *piece;
 
-    if (cgx_encoding_is_rotated(piece->bits))
+    if (!cgx_is_measured(piece))
         measured.bits = CGX_WIDTHS;
     return measured;
 }
@@ -85,8 +91,7 @@ static inline size_t cgx_measuring_samples(const struct cgx_measuring *measuring
                                            const struct cgx_piece *piece,
                                            const struct cgx_coding *coding)
 {
-    if (cgx_encoding_is_exact(piece->bits) ||
-        (cgx_encoding_is_rotated(piece->bits) && !measuring->rotated))
+    if (cgx_encoding_is_exact(piece->bits) || (!cgx_is_measured(piece) && !measuring->others))
         return 0;
     return cgx_sample_count(cgx_bucket_count(piece->count, coding->bucket_size), coding->sampling);
 }

@@ -47,12 +47,11 @@ static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *c
     return slice->coll->scratch->sources[source] && !cgx_is_raw(coding, source);
 }
 
-/* Whether the error that BLOCK would have max-min quantised is measured where it is rotated: where
- * some family may change, and there is no payload among NSOURCES sources. The elements of such a
- * sum are rotated; its error is taken in proportion to that of what ranks bring to it
- * (finding.h). */
-static bool measures_rotated(const struct cgx_slice *slice, const struct cgx_coding *coding,
-                             size_t nsources)
+/* Whether the error that BLOCK would have max-min quantised is measured whatever its family: where
+ * some family may change, and there is no payload among NSOURCES sources. Nobody has the elements
+ * of such a sum; its error is taken in proportion to that of what ranks bring to it (finding.h). */
+static bool measures_others(const struct cgx_slice *slice, const struct cgx_coding *coding,
+                            size_t nsources)
 {
     bool measures = slice->coll->schedule->plan->turns;
 
@@ -77,11 +76,11 @@ static void measure(struct cgx_slice *slice, const struct cgx_coding *coding,
         return;
     *measuring = (struct cgx_measuring){.pieces = cgx_slice_pieces(slice, block),
                                         .npieces = block->npieces,
-                                        .rotated = measures_rotated(slice, coding, nsources)};
+                                        .others = measures_others(slice, coding, nsources)};
     pieces = list_again(slice, block, origin);
     for (size_t i = 0; i < block->npieces; i++) {
         count += cgx_measuring_samples(measuring, &pieces[i], coding);
-        if (measuring->rotated)
+        if (measuring->others)
             pieces[i] = cgx_measured(&pieces[i]);
     }
     measuring->failed =

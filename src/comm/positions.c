@@ -177,7 +177,7 @@ static int make(struct cgx_comm *state)
 
 /* ---- steps ---- */
 
-/* What may be rotated in all ranks' plans follows what some rank has seen. */
+/* Which families are free in all ranks' plans follows from what some rank has seen. */
 static int allow(struct cgx_comm *state)
 {
     struct cgx_positions *layers = state->step.layers;

@@ -6,26 +6,25 @@
  *
  *   cgx_encode_TYPE, cgx_encode_TYPE_stochastic     cgx_reduce_TYPE, cgx_reduce_TYPE_stochastic
  *   cgx_measure_TYPE, cgx_measure_TYPE_stochastic   cgx_decode_TYPE
- *   cgx_encode_rotated_TYPE, cgx_reduce_rotated_TYPE, cgx_decode_rotated_TYPE
  *   cgx_encode_TYPE_residuals, cgx_reduce_TYPE_residuals
- *   cgx_encode_rotated_TYPE_residuals, cgx_reduce_rotated_TYPE_residuals
  *   cgx_encode_TYPE_history, cgx_reduce_TYPE_history, cgx_measure_TYPE_history
  *   cgx_decode_TYPE_history
  *
- * and for all types
+ * of max-min quantisation; of other families (codec/quantiser.h) those that they need, with the
+ * family before TYPE; and for all types
  *
  *   cgx_ranges
  *
  * They do what codec/codec.h says of these operations, with the same bytes. Each takes one struct
  * cgx_kernel_args by value, blocks of CGX_KERNEL_THREADS threads and one block for each tile. Those
- * that are rotated take the pieces that are, and no others; the others take the rest; measure takes
- * tiles of cgx_kernel_measured elements of pieces that are max-min quantised, and passes over
- * others, and its samples are the payload; ranges takes tiles of CGX_KERNEL_RANGE_TILE words, and
- * copies the ranges of PAYLOAD to the same places of BUFFER, which is aligned as PAYLOAD is. */
+ * of a family take its pieces, and no others; max-min quantisation's take those of elements as they
+ * are too; measure takes tiles of cgx_kernel_measured elements of pieces that are max-min
+ * quantised, and passes over others, and its samples are the payload; ranges takes tiles of
+ * CGX_KERNEL_RANGE_TILE words, and copies the ranges of PAYLOAD to the same places of BUFFER, which
+ * is aligned as PAYLOAD is. */
 #ifndef CGX_CUDA_KERNELS_H
 #define CGX_CUDA_KERNELS_H
 
-#include "codec/encoding.h"
 #include "codec/measure.h"
 
 #define CGX_KERNEL_THREADS 128
@@ -106,9 +105,9 @@ struct cgx_kernel_args {
     };
     uint32_t nsources;
     uint32_t bucket_size;
-    uint32_t partial;       /* reduce: not 0: the sums will be added to others */
-    uint32_t key;           /* of rotations and of history: cgx_rotated_key of SEED and CALL */
-    uint32_t least_squares; /* rotated: not 0: steps make errors least */
+    uint32_t partial;             /* reduce: not 0: the sums will be added to others */
+    uint32_t key;                 /* cgx_call_key of SEED and CALL */
+    uint32_t least_squares;       /* where there is a choice: not 0: steps make errors least */
     struct cgx_sampling sampling; /* measure */
 };
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "codec/rotated.h"
+#include "codec/encoding.h"
 #include "cuda/kernels.h"
 
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
@@ -56,15 +56,12 @@ static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, siz
     return true;
 }
 
-/* What one kernel takes of a table. */
+/* What the kernel of one family takes of a table. */
 struct group {
     size_t at; /* bytes to its first entry */
     uint32_t entries;
     uint32_t tiles; /* blocks */
 };
-
-/* The kernels that a request may need. */
-enum { PLAIN, ROTATED, GROUPS };
 
 static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece *piece)
 {
@@ -73,16 +70,9 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
     return cgx_kernel_tiles(piece);
 }
 
-/* Which kernel takes PIECE; measure passes over those that are rotated. */
-static int group_of(const struct cgx_work *request, const struct cgx_piece *piece)
-{
-    return request->operation != CGX_MEASURE && cgx_encoding_is_rotated(piece->bits) ? ROTATED
-                                                                                     : PLAIN;
-}
-
-/* Puts the pieces of REQUEST that are of group NUMBER at *AT, and says where. */
+/* Puts the pieces of REQUEST that are of FAMILY at *AT, and says where. */
 static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
-                       int number, struct group *group)
+                       int family, struct group *group)
 {
     bool changed = false;
 
@@ -95,7 +85,7 @@ static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cg
                                                .bits = piece->bits,
                                                .tile = group->tiles};
 
-        if (group_of(request, piece) != number)
+        if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
         changed |= put(table, at, &entry, sizeof entry);
         group->entries++;
@@ -135,10 +125,10 @@ static CUdeviceptr source_at(const struct cgx_cuda_slot *slot, const unsigned ch
     return source ? cgx_cuda_mirrored(slot, source) : 0;
 }
 
-/* Writes the table of REQUEST: sources, then each of GROUPS. Returns the bytes to be uploaded, 0 if
- * they are there from the last time. */
+/* Writes the table of REQUEST: sources, then each of GROUPS; ranges are in the first. Returns the
+ * bytes to be uploaded, 0 if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
-                         const struct cgx_work *request, struct group groups[GROUPS])
+                         const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
     bool changed = false;
     size_t at = 0;
@@ -150,11 +140,11 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
         changed |= put(table, &at, &source, sizeof source);
     }
     at = sources_bytes(request);
-    for (int i = 0; i < GROUPS; i++) {
+    for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
         if (request->operation != CGX_SHOW)
             changed |= put_pieces(table, &at, request, i, &groups[i]);
-        else if (i == PLAIN)
+        else if (i == 0)
             changed |= put_ranges(table, &at, request, &groups[i]);
     }
     return changed ? at : 0;
@@ -177,42 +167,20 @@ static const void *elements_of(const struct cgx_cuda_slot *slot, const struct cg
     return request->operation == CGX_DECODE ? request->out : request->in;
 }
 
-/* Max-min quantisation to the nearest alone has history. */
-static bool has_history(const struct cgx_work *request, int number)
-{
-    return request->history.scales && number == PLAIN &&
-           request->coding->rounding == CGX_ROUNDING_NEAREST;
-}
-
-/* Encode and reduce have residuals, if any. */
-static CUfunction kernel_of(const struct cgx_cuda_module *module, const struct cgx_work *request,
-                            int number)
-{
-    const struct cgx_coding *coding = request->coding;
-
-    if (request->residuals.at && (number == ROTATED || coding->rounding == CGX_ROUNDING_NEAREST))
-        return module->residuals[number == ROTATED][request->operation][coding->dtype];
-    if (has_history(request, number))
-        return module->history[request->operation][coding->dtype];
-    if (number == PLAIN)
-        return module->kernels[request->operation][coding->rounding][coding->dtype];
-    return module->rotated[request->operation][coding->dtype];
-}
-
 static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                               const struct cgx_cuda_table *table, const struct cgx_work *request,
-                              int number, const struct group *group)
+                              int family, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
-    bool scaled = has_history(request, number);
+    CUfunction kernel = cgx_cuda_module_kernel(&work->module, (enum cgx_family)family, request);
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
         .buffer = (void *)(uintptr_t)elements_of(slot, request),
         .residuals = (void *)((uintptr_t)request->residuals.at -
                               request->residuals.first * sizeof *request->residuals.at),
-        .scales = scaled ? request->history.scales : NULL,
-        .units = scaled ? request->history.units : NULL,
+        .scales = request->history.scales,
+        .units = request->history.units,
         .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
@@ -222,21 +190,21 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .nsources = (uint32_t)request->nsources,
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
-        .key = number == ROTATED || scaled ? cgx_rotated_key(coding->seed, coding->call) : 0,
+        .key = cgx_call_key(coding->seed, coding->call),
         .least_squares = coding->least_squares,
         .sampling = coding->sampling};
     void *parameters[] = {&args};
 
-    return CGX_CUDA_CALL(cuLaunchKernel, kernel_of(&work->module, request, number), group->tiles, 1,
-                         1, CGX_KERNEL_THREADS, 1, 1, 0, work->streams[CGX_STREAM_COMPUTE],
-                         parameters, NULL);
+    return CGX_CUDA_CALL(cuLaunchKernel, kernel, group->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request)
 {
     struct cgx_cuda_table *table = &slot->tables[request->operation];
-    struct group groups[GROUPS];
+    struct group groups[CGX_FAMILIES];
+    uint64_t tiles = 0;
     enum cgx_status status = CGX_OK;
     bool failed = slot->store_failed;
     size_t changed;
@@ -250,7 +218,9 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     changed = fill_table(slot, table, request, groups);
     if (changed != 0)
         table->uploaded = 0;
-    if (groups[PLAIN].tiles == 0 && groups[ROTATED].tiles == 0)
+    for (int i = 0; i < CGX_FAMILIES; i++)
+        tiles += groups[i].tiles;
+    if (tiles == 0)
         return CGX_OK;
     if (changed != 0) {
         status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, table->device, table->host, changed,
@@ -260,7 +230,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     }
     if (status == CGX_OK)
         status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
-    for (int i = 0; status == CGX_OK && i < GROUPS; i++)
+    for (int i = 0; status == CGX_OK && i < CGX_FAMILIES; i++)
         if (groups[i].tiles > 0)
             status = launch(work, slot, table, request, i, &groups[i]);
     if (status == CGX_OK)

@@ -19,50 +19,61 @@ __asm__(".section .rodata\n"
         ".previous\n");
 extern const unsigned char cgx_cuda_image[] __attribute__((visibility("hidden")));
 
-static enum cgx_status get_kernel(const struct cgx_cuda_module *module, const char *pattern,
-                                  int type, CUfunction *kernel)
+static enum cgx_status get_kernel(const struct cgx_cuda_module *module, const char *name,
+                                  CUfunction *kernel)
 {
-    static const char *const types[] = {"float32", "float16", "bfloat16"};
-    char name[64];
-    CUresult code;
+    CUresult code = cgx_cuda()->cuModuleGetFunction(kernel, module->module, name);
 
-    snprintf(name, sizeof name, pattern, types[type]);
-    code = cgx_cuda()->cuModuleGetFunction(kernel, module->module, name);
     return code == CUDA_SUCCESS ? CGX_OK : cgx_cuda_status(code, name);
+}
+
+/* Whether there is such a kernel. */
+static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operation operation,
+                        enum cgx_variant variant)
+{
+    if (operation == CGX_MEASURE && !quantiser->is_measured)
+        return false;
+    switch (variant) {
+    case CGX_VARIANT_STOCHASTIC:
+        return quantiser->rounds_by_chance && operation != CGX_DECODE;
+    case CGX_VARIANT_RESIDUALS:
+        return quantiser->residual_bits <= quantiser->widths && operation <= CGX_REDUCE;
+    case CGX_VARIANT_HISTORY:
+        return quantiser->has_history;
+    default:
+        return true;
+    }
+}
+
+/* Those of FAMILY for one operation and type. */
+static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
+                                    enum cgx_operation operation, int type)
+{
+    static const char *const operations[] = {"encode", "reduce", "decode", "measure"};
+    static const char *const types[] = {"float32", "float16", "bfloat16"};
+    static const char *const variants[] = {"", "_stochastic", "_residuals", "_history"};
+    const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
+    enum cgx_status status = CGX_OK;
+    char name[64];
+
+    for (int i = 0; status == CGX_OK && i < CGX_VARIANTS; i++) {
+        if (!has_variant(quantiser, operation, (enum cgx_variant)i))
+            continue;
+        snprintf(name, sizeof name, "cgx_%s_%s%s%s", operations[operation], quantiser->kernels,
+                 types[type], variants[i]);
+        status = get_kernel(module, name, &module->kernels[family][operation][i][type]);
+    }
+    return status;
 }
 
 static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 {
-    static const char *const names[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1] = {
-        [CGX_ENCODE] = {"cgx_encode_%s", "cgx_encode_%s_stochastic"},
-        [CGX_REDUCE] = {"cgx_reduce_%s", "cgx_reduce_%s_stochastic"},
-        [CGX_DECODE] = {"cgx_decode_%s", "cgx_decode_%s"},
-        [CGX_MEASURE] = {"cgx_measure_%s", "cgx_measure_%s_stochastic"},
-        [CGX_SHOW] = {"cgx_ranges", "cgx_ranges"}};
-    static const char *const rotated[] = {[CGX_ENCODE] = "cgx_encode_rotated_%s",
-                                          [CGX_REDUCE] = "cgx_reduce_rotated_%s",
-                                          [CGX_DECODE] = "cgx_decode_rotated_%s"};
-    static const char *const residuals[2][CGX_REDUCE + 1] = {
-        {"cgx_encode_%s_residuals", "cgx_reduce_%s_residuals"},
-        {"cgx_encode_rotated_%s_residuals", "cgx_reduce_rotated_%s_residuals"}};
-    static const char *const history[] = {[CGX_ENCODE] = "cgx_encode_%s_history",
-                                          [CGX_REDUCE] = "cgx_reduce_%s_history",
-                                          [CGX_DECODE] = "cgx_decode_%s_history",
-                                          [CGX_MEASURE] = "cgx_measure_%s_history"};
-    enum cgx_status status = CGX_OK;
+    enum cgx_status status = get_kernel(module, "cgx_ranges", &module->ranges);
 
-    for (int type = 0; type <= CGX_BFLOAT16; type++) {
-        for (int i = 0; status == CGX_OK && i < CGX_OPERATIONS * 2; i++)
-            status =
-                get_kernel(module, names[i / 2][i % 2], type, &module->kernels[i / 2][i % 2][type]);
-        for (int i = 0; status == CGX_OK && i <= CGX_DECODE; i++)
-            status = get_kernel(module, rotated[i], type, &module->rotated[i][type]);
-        for (int i = 0; status == CGX_OK && i < 4; i++)
-            status = get_kernel(module, residuals[i / 2][i % 2], type,
-                                &module->residuals[i / 2][i % 2][type]);
-        for (int i = 0; status == CGX_OK && i <= CGX_MEASURE; i++)
-            status = get_kernel(module, history[i], type, &module->history[i][type]);
-    }
+    for (int family = 0; family < CGX_FAMILIES; family++)
+        for (int i = 0; i <= CGX_MEASURE; i++)
+            for (int type = 0; status == CGX_OK && type <= CGX_BFLOAT16; type++)
+                status = get_variants(module, family, (enum cgx_operation)i, type);
     return status;
 }
 
@@ -104,4 +115,21 @@ void cgx_cuda_module_unload(struct cgx_cuda_module *module)
 {
     cgx_cuda()->cuModuleUnload(module->module);
     memset(module, 0, sizeof *module);
+}
+
+CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
+                                  const struct cgx_work *work)
+{
+    const struct cgx_quantiser *quantiser = &cgx_quantisers[family];
+    enum cgx_variant variant = CGX_VARIANT_NEAREST;
+
+    if (work->operation == CGX_SHOW)
+        return module->ranges;
+    if (quantiser->rounds_by_chance && work->coding->rounding == CGX_ROUNDING_STOCHASTIC)
+        variant = work->operation == CGX_DECODE ? variant : CGX_VARIANT_STOCHASTIC;
+    else if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
+        variant = CGX_VARIANT_RESIDUALS;
+    else if (quantiser->has_history && work->history.scales)
+        variant = CGX_VARIANT_HISTORY;
+    return module->kernels[family][work->operation][variant][work->coding->dtype];
 }

@@ -6,16 +6,22 @@
 #define CGX_CUDA_MODULE_H
 
 #include "codec/codec.h"
+#include "codec/quantiser.h"
 #include "cuda/driver.h"
+
+/* What kernels of one operation differ in; all but the second round to the nearest. */
+enum cgx_variant {
+    CGX_VARIANT_NEAREST,
+    CGX_VARIANT_STOCHASTIC,
+    CGX_VARIANT_RESIDUALS,
+    CGX_VARIANT_HISTORY,
+    CGX_VARIANTS
+};
 
 struct cgx_cuda_module {
     CUmodule module;
-    CUfunction kernels[CGX_OPERATIONS][CGX_ROUNDING_STOCHASTIC + 1][CGX_BFLOAT16 + 1];
-    CUfunction rotated[CGX_DECODE + 1][CGX_BFLOAT16 + 1]; /* of pieces that are rotated */
-    /* With residuals, rounding to the nearest: of the others and of those that are rotated. */
-    CUfunction residuals[2][CGX_REDUCE + 1][CGX_BFLOAT16 + 1];
-    CUfunction history[CGX_MEASURE + 1]
-                      [CGX_BFLOAT16 + 1]; /* with history, which is so rounded too */
+    CUfunction ranges;
+    CUfunction kernels[CGX_FAMILIES][CGX_MEASURE + 1][CGX_VARIANTS][CGX_BFLOAT16 + 1];
 };
 
 /* Loads the kernels into the current context. CGX_ERR_DEVICE: there are none for this device or
@@ -23,5 +29,9 @@ struct cgx_cuda_module {
 enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module);
 
 void cgx_cuda_module_unload(struct cgx_cuda_module *module);
+
+/* The kernel of FAMILY that WORK needs: its operation, coding, residuals and history say which. */
+CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,
+                                  const struct cgx_work *work);
 
 #endif

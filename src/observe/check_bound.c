@@ -121,17 +121,19 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
  */
 static double reach_of(const struct comparison *with, unsigned encoding, double scales)
 {
-    double range = cgx_encoding_range(encoding, CGX_ROUNDING_NEAREST);
-    double error = 16 * cgx_rotated_error(cgx_encoding_width(encoding));
+    enum cgx_rounding rounding = cgx_encoding_rounding(encoding, with->plan->rounding);
+    double range = cgx_encoding_range(encoding, rounding);
+    double error = 16 * cgx_encoding_variance(encoding, rounding);
 
-    return scales * sqrt(CGX_ROTATED_BUCKET * range * (error < 1 ? error : 1)) +
+    return scales * sqrt(cgx_encoding_bucket(encoding, with->plan->bucket_size) *
+                         (error < range ? error : range)) +
            2 * with->ranks * VANISHING;
 }
 
-/* Elements that were rotated have one bound, REACH, for the root of the sum of their squared
- * errors, beside what rounding adds to each. */
-static void compare_rotated(const struct comparison *with, const struct cgx_check_block *block,
-                            size_t first, size_t end, double reach)
+/* Elements of a bucket without bounds of their own have one, REACH, for the root of the sum of
+ * their squared errors, beside what rounding adds to each. */
+static void compare_together(const struct comparison *with, const struct cgx_check_block *block,
+                             size_t first, size_t end, double reach)
 {
     double squares = 0, slack = 0, most = -1;
     struct cgx_excess worst = {0};
@@ -171,19 +173,19 @@ void cgx_check_bound(const struct cgx_plan *plan, unsigned ranks,
         size_t first = bucket * plan->bucket_size, end;
         unsigned encoding =
             cgx_segment_encoding(&plan->segments[cgx_plan_segment(plan, block->first + first)]);
-        bool is_rotated = cgx_encoding_is_rotated(encoding);
+        bool is_joint = !cgx_encoding_quantiser(encoding)->has_bounds;
         double scales = 0;
 
-        next = bucket + (is_rotated ? plan->unit / plan->bucket_size : 1);
+        next = bucket + (is_joint ? plan->unit / plan->bucket_size : 1);
         end = next * plan->bucket_size;
         end = end < block->count ? end : block->count;
         for (size_t i = bucket; i < next && i < block->buckets; i++)
             scales += block->scales[i];
         if (isnan(scales))
             compare_poisoned(&with, block, first, end);
-        else if (is_rotated)
-            compare_rotated(&with, block, first, end,
-                            reach_of(&with, encoding, scales) + fed(&with, block, first, end));
+        else if (is_joint)
+            compare_together(&with, block, first, end,
+                             reach_of(&with, encoding, scales) + fed(&with, block, first, end));
         else
             compare_bucket(&with, block, first, end, scales);
     }

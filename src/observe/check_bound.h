@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The bound of a compressed sum: how far it may be from the exact one. Of max-min quantisation
- * every element has its own; those of a bucket that was rotated have one together. */
+/* The bound of a compressed sum: how far it may be from the exact one. Elements of an encoding that
+ * has bounds have one each; those of a bucket of another have one together. */
 #ifndef CGX_OBSERVE_CHECK_BOUND_H
 #define CGX_OBSERVE_CHECK_BOUND_H
 
@@ -18,7 +18,7 @@ struct cgx_excess {
 struct cgx_check_block {
     size_t first;
     size_t count;
-    size_t buckets; /* of max-min quantisation */
+    size_t buckets; /* of the size that is set */
     /* By element the exact sum and that of magnitudes; by bucket the sum of all scales, NaN where
      * one was poisoned. */
     double *exact, *magnitude, *scales;
@@ -27,7 +27,7 @@ struct cgx_check_block {
 
 /* What comparing has found. */
 struct cgx_compared {
-    uint64_t beyond;     /* elements, or buckets that were rotated */
+    uint64_t beyond;     /* elements, or buckets that have one bound */
     double error, exact; /* the squares of errors and of exact elements */
     struct cgx_excess worst;
 };

@@ -59,8 +59,8 @@ static struct cgx_stats_layer *layer_of(struct cgx_stats *stats, struct cgx_call
 
 /* ---- changes of widths ---- */
 
-/* Runs of segments alike, "120x3,4x8", or "120xr3" where they are rotated; cut, with "..." at the
- * end, where they are many. */
+/* Runs of segments alike, "120x3,4x8", or "120xr3", with the mark of their family; cut, with "..."
+ * at the end, where they are many. */
 static char *widths_of(const struct cgx_plan *plan)
 {
     char text[WIDTHS_BYTES];
@@ -73,7 +73,7 @@ static char *widths_of(const struct cgx_plan *plan)
         while (i < plan->nsegments && cgx_segment_encoding(&plan->segments[i]) == encoding)
             i++;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%zux%s%u", first ? "," : "",
-                                 i - first, cgx_encoding_is_rotated(encoding) ? "r" : "",
+                                 i - first, cgx_encoding_quantiser(encoding)->mark,
                                  cgx_encoding_width(encoding));
         if (i < plan->nsegments && sizeof text - used < 32) {
             snprintf(text + used, sizeof text - used, ",...");

@@ -268,12 +268,11 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 
 /* ---- choices ---- */
 
-/* Energies of SEGMENT, which turns, will be those of the other family's headers. */
-static void turn(struct cgx_adapt_segment *segment)
+/* Energies of SEGMENT, which turns to FAMILY, will be those of that family's headers. */
+static void turn(struct cgx_adapt_segment *segment, enum cgx_family family)
 {
     const double *weights = segment->known + CGX_ADAPT_WEIGHTS;
-    enum cgx_family family = (enum cgx_family)segment->about->family;
-    double ratio = weights[CGX_FAMILIES - 1 - family] / weights[family];
+    double ratio = weights[family] / weights[segment->about->family];
 
     if (segment->reference > 0 && ratio > 0 && isfinite(ratio)) {
         segment->reference *= ratio;
@@ -294,9 +293,10 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     for (size_t i = 0; i < adapt->nsegments; i++) {
         struct cgx_adapt_segment *segment = &adapt->segments[i];
 
-        if (cgx_segment_turns(segment->about) &&
-            cgx_encoding_family(encodings[i]) != segment->about->family)
-            turn(segment);
+        enum cgx_family family = cgx_encoding_family(encodings[i]);
+
+        if (segment->about->others[family].bits > 0)
+            turn(segment, family);
     }
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
@@ -317,8 +317,7 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     return changed;
 }
 
-void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
-                     const uint8_t *families)
+void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, const uint8_t *any)
 {
     uint8_t *encodings = adapt->encodings + (layer->segments - adapt->segments);
 
@@ -326,9 +325,9 @@ void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
         struct cgx_adapt_segment *segment = &layer->segments[i];
         const struct cgx_segment *about = segment->about;
 
-        segment->rotates = families[i] == CGX_FAMILY_ROTATED;
+        segment->free = any[i] != 0;
         /* If nothing is chosen for it now. */
-        if (cgx_segment_turns(about) && !segment->rotates)
+        if (cgx_segment_turns(about) && !segment->free)
             encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
     }
 }

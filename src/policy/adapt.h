@@ -12,9 +12,9 @@
  * error exceeds CGX_ADAPT_CAP of the power of the segment's sum, as long as a larger one is
  * allowed. Between measurements the power is scaled as errors are.
  *
- * What is rotated has an error that is a known part of what is quantised (cgx_rotated_error), so
- * that both families are known in either: a change of family must gain CGX_ADAPT_TURN. What must
- * not be rotated, whatever the errors, families.h tells.
+ * Other families than max-min quantisation have an error that is a known part of what is quantised,
+ * so that all families are known in each: a change of family must gain CGX_ADAPT_TURN. What must
+ * keep zeros, whatever the errors, families.h tells.
  *
  * Pure logic: others add the ranks' measurements up and pass the root's choice on. All that decides
  * whether they do is the same on all ranks. */
@@ -53,7 +53,8 @@
 
 /* Of a segment, by width - 1 its squared error if it is max-min quantised; the power of its sum;
  * from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h) of what the errors are of, which of
- * CGX_FAMILY_ROTATED is its power; and the weight of all that is quantised. NaN: not known. */
+ * those whose error is a known part is its power; and the weight of all that is quantised. NaN: not
+ * known. */
 #define CGX_ADAPT_POWER CGX_WIDTHS
 #define CGX_ADAPT_WEIGHTS (CGX_ADAPT_POWER + 1)
 #define CGX_ADAPT_QUANTISED (CGX_ADAPT_WEIGHTS + CGX_FAMILIES)
@@ -63,7 +64,7 @@
 struct cgx_adapt_segment {
     const struct cgx_plan *plan;     /* the layer's ... */
     const struct cgx_segment *about; /* ... and what it says of the segment */
-    bool rotates;                    /* what ranks have looked at may be rotated */
+    bool free;                       /* by what ranks have looked at it may have any family */
     struct cgx_finding found;        /* of all steps measured since the last choice, and ... */
     double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
     double times;  /* ... and how many had finite ones */
@@ -132,10 +133,9 @@ enum cgx_adapt_due {
 };
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt);
 
-/* Before a choice from a measurement: segments of LAYER may be rotated where FAMILIES has
- * CGX_FAMILY_ROTATED, and from the choice on are max-min quantised where it has not. */
-void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer,
-                     const uint8_t *families);
+/* Before a choice from a measurement: segments of LAYER may have any family where ANY is 1, and
+ * from the choice on have one that keeps zeros where it is 0. */
+void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, const uint8_t *any);
 
 /* On the root, which has SUMMED: sets ENCODINGS. If memory is short the present ones stay, as far
  * as they are allowed. */

@@ -26,11 +26,12 @@ bool cgx_model_knows(const struct cgx_adapt_segment *segment)
 /* The error in ENCODING of what ROW says. */
 static double error_in(const double row[CGX_ADAPT_ROW], unsigned encoding)
 {
+    enum cgx_family family = cgx_encoding_family(encoding);
     unsigned width = cgx_encoding_width(encoding);
 
-    if (!cgx_encoding_is_rotated(encoding))
-        return row[width - 1];
-    return row[CGX_ADAPT_WEIGHTS + CGX_FAMILY_ROTATED] * cgx_rotated_error(width);
+    return cgx_quantisers[family].error
+               ? row[CGX_ADAPT_WEIGHTS + family] * cgx_quantisers[family].error(width)
+               : row[width - 1];
 }
 
 /* Whether errors in SEGMENT's own family were measured that can be scaled. */
@@ -66,15 +67,19 @@ double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encodin
 bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family)
 {
     const struct cgx_segment *about = segment->about;
-    struct cgx_widths maxmin, rotated;
+    struct cgx_widths own = cgx_segment_widths(about, family);
+    bool allows;
 
     if (!cgx_segment_turns(about))
         return family == about->family;
-    if (family == CGX_FAMILY_ROTATED || !segment->rotates)
-        return (family == CGX_FAMILY_ROTATED) == segment->rotates;
-    maxmin = cgx_segment_widths(about, CGX_FAMILY_MAXMIN);
-    rotated = cgx_segment_widths(about, CGX_FAMILY_ROTATED);
-    return maxmin.least <= rotated.most && rotated.least <= maxmin.most;
+    allows = segment->free != cgx_quantisers[family].keeps_zeros;
+    for (int f = 0; f < CGX_FAMILIES && segment->free; f++) {
+        struct cgx_widths other = cgx_segment_widths(about, (enum cgx_family)f);
+
+        if (!cgx_quantisers[f].keeps_zeros && other.bits > 0)
+            allows |= own.least <= other.most && other.least <= own.most;
+    }
+    return allows;
 }
 
 /* What the error of SEGMENT in FAMILY counts for beside that in others. A bit more for each element
@@ -118,7 +123,7 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 {
     const struct cgx_segment *about = segment->about;
     enum cgx_family family = (enum cgx_family)about->family;
-    bool beyond = family == CGX_FAMILY_ROTATED && adapt->base > CGX_ROTATED_WIDTHS;
+    bool beyond = adapt->base > cgx_quantisers[family].widths;
     unsigned picked = cgx_model_pick(segment, adapt->base);
 
     return picked > 0 ? picked : cgx_encoding_of(family, beyond ? about->most : adapt->base);

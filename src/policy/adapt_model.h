@@ -24,8 +24,8 @@ double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encodin
 /* The power of the sum of SEGMENT, now; NaN: not known. */
 double cgx_model_power(const struct cgx_adapt_segment *segment);
 
-/* Whether SEGMENT may have FAMILY: what must not be rotated is max-min quantised, and what may be
- * is either where both have a width in common, else rotated. */
+/* Whether SEGMENT may have FAMILY: where zeros must be kept, one that keeps them; else any that
+ * does not, and one that does where it has a width in common with such a one. */
 bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family);
 
 /* The encoding of WIDTH that SEGMENT should have: of the family with the least error, unless what

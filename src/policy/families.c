@@ -103,7 +103,7 @@ void cgx_look_set(const struct cgx_plan *plan, const struct cgx_look *look, cons
 }
 
 bool cgx_look_judge(const struct cgx_plan *plan, const struct cgx_look *look, const uint32_t *words,
-                    uint8_t *families)
+                    uint8_t *any)
 {
     size_t next = 0;
 
@@ -111,12 +111,11 @@ bool cgx_look_judge(const struct cgx_plan *plan, const struct cgx_look *look, co
         return false;
     for (size_t s = 0; s < plan->nsegments; s++) {
         size_t from = next, count = looked_at(look, &plan->segments[s], &next), zeros = 0;
-        bool rotates = has_bit(words + segments_from(look), s);
+        bool many = has_bit(words + segments_from(look), s);
 
         for (size_t i = from; i < next; i++)
             zeros += !has_bit(words + ELEMENTS_FROM, i);
-        rotates = rotates && (double)zeros <= CGX_FAMILIES_ZEROS * (double)count;
-        families[s] = rotates ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
+        any[s] = many && (double)zeros <= CGX_FAMILIES_ZEROS * (double)count;
     }
     return true;
 }

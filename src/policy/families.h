@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which segments of a buffer may be rotated under CGX_CODEC=auto. Rotated quantisation has the
- * smaller error on gradients, but it keeps no zero: under Adam and its kin noise in rows of a table
- * that no rank has touched becomes whole steps, whatever the width. So a segment keeps max-min
- * quantisation where more than CGX_FAMILIES_ZEROS of its elements are zero on all ranks, and where
- * all ranks have few values in it, flags say, of which max-min quantisation has less error or none.
- * Of the others measured errors decide (adapt.h).
+/* Which segments of a buffer may have any family under CGX_CODEC=auto. Families that keep no zeros
+ * (codec/quantiser.h) have the smaller error on gradients, but under Adam and its kin noise in rows
+ * of a table that no rank has touched becomes whole steps, whatever the width. So a segment keeps
+ * its zeros where more than CGX_FAMILIES_ZEROS of its elements are zero on all ranks, and where all
+ * ranks have few values in it, flags say, of which max-min quantisation has less error or none. Of
+ * the others measured errors decide (adapt.h).
  *
  * Ranks look at the same few elements of what they put in, and add up what they have seen bit by
  * bit. What nobody has looked at is as if it were zero. Pure logic. */
@@ -35,10 +35,9 @@ size_t cgx_look_words(const struct cgx_plan *plan);
 void cgx_look_set(const struct cgx_plan *plan, const struct cgx_look *look, const float *values,
                   uint32_t *words);
 
-/* Sets FAMILIES to CGX_FAMILY_ROTATED for segments that may be rotated, and else to
- * CGX_FAMILY_MAXMIN, by what some rank has seen, bit by bit. False: nobody has looked, and nothing
- * is set. */
+/* Sets ANY to 1 for segments that may have any family, and else to 0, for those that must keep
+ * zeros, by what some rank has seen, bit by bit. False: nobody has looked, and nothing is set. */
 bool cgx_look_judge(const struct cgx_plan *plan, const struct cgx_look *look, const uint32_t *words,
-                    uint8_t *families);
+                    uint8_t *any);
 
 #endif

@@ -97,7 +97,7 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
 const struct cgx_key cgx_action_keys[CGX_HINTS] = {
     {ABOUT("cgx_enable", "1, 0, true, false"), cgx_value_choice, 1, 2, FIELD(enable)},
     {ABOUT("cgx_bits", "1-8, MIN:MAX with both 1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
-    {ABOUT("cgx_codec", "maxmin, rotated, auto"), cgx_value_choice, 1, FIELD(codec)},
+    {ABOUT("cgx_codec", CGX_CODECS), cgx_value_choice, 1, FIELD(codec)},
     {ABOUT("cgx_layers", "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, exact"), NULL, 1, 8,
      FIELD(layers)},
     {ABOUT("cgx_recurs", "always, never"), cgx_value_choice, 1, FIELD(recurs)},

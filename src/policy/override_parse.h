@@ -51,7 +51,7 @@ struct cgx_actions {
         *layers; /* owned; of hints several, no two of which have the same total */
     enum cgx_recurs recurs;
     enum cgx_said consensus;
-    enum cgx_said_codec codec;
+    unsigned codec; /* as in struct cgx_override */
     uint32_t step;
 };
 

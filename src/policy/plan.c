@@ -67,14 +67,16 @@ static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
     return bits > least ? bits : least;
 }
 
-/* Of BITS, or from LEAST to MOST: rotated, if FAMILY says so, as far as that family has them. */
+/* Of BITS, or from LEAST to MOST, in FAMILY as far as that has them, else max-min quantised. */
 static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsigned least,
                                     unsigned most)
 {
-    if (bits > CGX_ROTATED_WIDTHS || least > CGX_ROTATED_WIDTHS)
+    unsigned widest = cgx_quantisers[family].widths;
+
+    if (bits > widest || least > widest)
         family = CGX_FAMILY_MAXMIN;
-    if (family == CGX_FAMILY_ROTATED && most > CGX_ROTATED_WIDTHS)
-        most = CGX_ROTATED_WIDTHS;
+    else if (most > widest)
+        most = widest;
     return (struct cgx_segment){.bits = (uint8_t)bits,
                                 .least = (uint8_t)least,
                                 .most = (uint8_t)most,
@@ -91,16 +93,18 @@ static unsigned unturned(unsigned width)
 static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsigned least,
                                     unsigned most)
 {
-    struct cgx_segment rotated, maxmin;
+    struct cgx_segment maxmin;
 
     if (family != CGX_FAMILY_AUTO)
         return widths_in(family, bits, least, most);
-    rotated = widths_in(CGX_FAMILY_ROTATED, bits, least, most);
-    if (rotated.family != CGX_FAMILY_ROTATED)
-        return rotated;
     maxmin = widths_in(CGX_FAMILY_MAXMIN, unturned(bits), unturned(least), unturned(most));
-    maxmin.turned = (struct cgx_widths){rotated.bits, rotated.least, rotated.most};
-    return maxmin;
+    for (int f = CGX_FAMILY_MAXMIN + 1; f < CGX_FAMILIES; f++) {
+        struct cgx_segment other = widths_in((enum cgx_family)f, bits, least, most);
+
+        if (other.family == f)
+            maxmin.others[f] = (struct cgx_widths){other.bits, other.least, other.most};
+    }
+    return cgx_segment_turns(&maxmin) ? maxmin : widths_in(CGX_FAMILY_MAXMIN, bits, least, most);
 }
 
 static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
@@ -112,11 +116,10 @@ static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
 static enum cgx_family family_of(const struct cgx_settings *settings,
                                  const struct cgx_override *override)
 {
-    enum cgx_said_codec codec = override ? override->codec : CGX_CODEC_AS_SET;
     enum cgx_family family = settings->codec;
 
-    if (codec != CGX_CODEC_AS_SET)
-        family = (enum cgx_family)(codec - CGX_CODEC_MAXMIN);
+    if (override && override->codec != CGX_CODEC_AS_SET)
+        family = (enum cgx_family)(override->codec - CGX_CODEC(0));
     return family == CGX_FAMILY_AUTO && settings->history ? CGX_FAMILY_MAXMIN : family;
 }
 
@@ -232,13 +235,36 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
     return plan_bytes(count / CGX_TURNING_ELEMENTS + layers + 2);
 }
 
-/* Whether SEGMENT may have residuals: not where it is max-min quantised by chance, or at 1 bit. */
+/* Whether SEGMENT may have residuals. */
 static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segment)
 {
-    if (segment->family == CGX_FAMILY_ROTATED || cgx_segment_turns(segment))
-        return true;
-    return plan->rounding == CGX_ROUNDING_NEAREST && segment->most <= CGX_WIDTHS &&
-           segment->most >= 2;
+    bool feeds = false;
+
+    for (int f = 0; f < CGX_FAMILIES; f++) {
+        const struct cgx_quantiser *quantiser = &cgx_quantisers[f];
+        struct cgx_widths widths = cgx_segment_widths(segment, (enum cgx_family)f);
+
+        if (!quantiser->rounds_by_chance || plan->rounding == CGX_ROUNDING_NEAREST)
+            feeds |= widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
+    }
+    return feeds;
+}
+
+/* Whether it may have history. */
+static bool may_recall(const struct cgx_segment *segment)
+{
+    return segment->bits != CGX_BITS_EXACT && cgx_quantisers[segment->family].has_history;
+}
+
+/* Elements of the buckets of all that FAMILY stands for. */
+static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
+{
+    unsigned unit = bucket_size;
+
+    for (int f = 0; f < CGX_FAMILIES; f++)
+        if ((family == CGX_FAMILY_AUTO || (int)family == f) && cgx_quantisers[f].bucket > unit)
+            unit = cgx_quantisers[f].bucket;
+    return unit;
 }
 
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
@@ -249,9 +275,8 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     size_t tail;
 
     plan->dtype = dtype;
-    plan->bucket_size = plan->unit = settings->bucket_size;
-    if (family_of(settings, override) != CGX_FAMILY_MAXMIN && plan->unit < CGX_ROTATED_BUCKET)
-        plan->unit = CGX_ROTATED_BUCKET;
+    plan->bucket_size = settings->bucket_size;
+    plan->unit = unit_of(family_of(settings, override), plan->bucket_size);
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
@@ -263,7 +288,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     for (size_t i = 0; i < plan->nsegments && settings->error_feedback; i++)
         plan->feeds |= may_feed(plan, &plan->segments[i]);
     for (size_t i = 0; i < plan->nsegments && settings->history; i++)
-        plan->recalls |= cgx_encoding_has_bounds(cgx_segment_encoding(&plan->segments[i]));
+        plan->recalls |= may_recall(&plan->segments[i]);
     return plan;
 }
 
@@ -290,28 +315,38 @@ struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
     return copy;
 }
 
-static void turn(struct cgx_segment *segment)
+static void turn(struct cgx_segment *segment, enum cgx_family family)
 {
     struct cgx_widths had = {segment->bits, segment->least, segment->most};
 
-    segment->bits = segment->turned.bits;
-    segment->least = segment->turned.least;
-    segment->most = segment->turned.most;
-    segment->turned = had;
-    segment->family = segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
+    segment->bits = segment->others[family].bits;
+    segment->least = segment->others[family].least;
+    segment->most = segment->others[family].most;
+    segment->others[family] = (struct cgx_widths){0};
+    segment->others[segment->family] = had;
+    segment->family = (uint8_t)family;
 }
 
-/* Turns SEGMENT, if it can, to what is sent with more bytes. */
-static void turn_to_larger(const struct cgx_plan *plan, struct cgx_segment *segment)
+/* Turns SEGMENT, if it can, to what is sent with the most bytes. */
+static void turn_to_largest(const struct cgx_plan *plan, struct cgx_segment *segment)
 {
-    struct cgx_segment other = *segment;
+    for (int f = 0; f < CGX_FAMILIES; f++) {
+        const struct cgx_widths *other = &segment->others[f];
 
-    if (!cgx_segment_turns(segment))
-        return;
-    turn(&other);
-    if (cgx_plan_unit_bytes(plan, cgx_segment_encoding(&other)) >
-        cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
-        *segment = other;
+        if (other->bits > 0 &&
+            cgx_plan_unit_bytes(plan, cgx_encoding_of((enum cgx_family)f, other->bits)) >
+                cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
+            turn(segment, (enum cgx_family)f);
+    }
+}
+
+/* A width that is used at first may be none of those that may be chosen. */
+static void widen(uint8_t *bits, uint8_t *least, uint8_t most)
+{
+    if (*bits < *least)
+        *least = *bits;
+    if (most > *bits)
+        *bits = most;
 }
 
 void cgx_plan_widen(struct cgx_plan *plan)
@@ -319,16 +354,10 @@ void cgx_plan_widen(struct cgx_plan *plan)
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
 
-        /* The base width, which is used at first, may be none of those that may be chosen. */
-        if (segment->bits < segment->least)
-            segment->least = segment->bits;
-        if (segment->turned.bits < segment->turned.least)
-            segment->turned.least = segment->turned.bits;
-        if (segment->most > segment->bits)
-            segment->bits = segment->most;
-        if (segment->turned.most > segment->turned.bits)
-            segment->turned.bits = segment->turned.most;
-        turn_to_larger(plan, segment);
+        widen(&segment->bits, &segment->least, segment->most);
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            widen(&segment->others[f].bits, &segment->others[f].least, segment->others[f].most);
+        turn_to_largest(plan, segment);
     }
     finish(plan);
 }
@@ -346,11 +375,11 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
 {
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
-        uint8_t width;
+        enum cgx_family family = cgx_encoding_family(encodings[i]);
+        uint8_t width = (uint8_t)cgx_encoding_width(encodings[i]);
 
-        if (cgx_segment_turns(segment) && cgx_encoding_family(encodings[i]) != segment->family)
-            turn(segment);
-        width = (uint8_t)cgx_encoding_width(encodings[i]);
+        if (segment->others[family].bits > 0)
+            turn(segment, family);
         if (width >= segment->least && width <= segment->most)
             segment->bits = width;
     }

@@ -18,7 +18,7 @@
  * neighbours along. */
 #define CGX_TURNING_ELEMENTS 16384
 
-/* Least bits of what is max-min quantised only since its data is not to be rotated. */
+/* Least bits of what is max-min quantised only for the sake of its zeros. */
 #define CGX_UNTURNED_BITS 4
 
 struct cgx_widths {
@@ -32,9 +32,9 @@ struct cgx_segment {
     size_t first;
     size_t count;
     uint8_t bits, least, most; /* as in struct cgx_widths */
-    uint8_t family;            /* CGX_FAMILY_MAXMIN or CGX_FAMILY_ROTATED */
-    struct cgx_widths turned;  /* in the other of these; 0 bits: it keeps its own */
-    size_t before;             /* encoded bytes of the whole units before it */
+    uint8_t family;
+    struct cgx_widths others[CGX_FAMILIES]; /* in other families; 0 bits: it cannot have that */
+    size_t before;                          /* encoded bytes of the whole units before it */
 };
 
 static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
@@ -45,13 +45,21 @@ static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
 /* Whether its family is chosen. */
 static inline bool cgx_segment_turns(const struct cgx_segment *segment)
 {
-    return segment->turned.bits > 0;
+    bool turns = false;
+
+    for (int f = 0; f < CGX_FAMILIES; f++)
+        turns |= segment->others[f].bits > 0;
+    return turns;
 }
 
 /* Whether its width is chosen, as it is or turned. */
 static inline bool cgx_segment_has_widths(const struct cgx_segment *segment)
 {
-    return cgx_segment_is_variable(segment) || segment->turned.least < segment->turned.most;
+    bool has = cgx_segment_is_variable(segment);
+
+    for (int f = 0; f < CGX_FAMILIES; f++)
+        has |= segment->others[f].least < segment->others[f].most;
+    return has;
 }
 
 /* Whether anything of it is chosen. */
@@ -66,7 +74,7 @@ static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *seg
 {
     return family == segment->family
                ? (struct cgx_widths){segment->bits, segment->least, segment->most}
-               : segment->turned;
+               : segment->others[family];
 }
 
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)

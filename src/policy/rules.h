@@ -17,7 +17,7 @@
  * Conditions: count, position: N, N-M, N- (to any); type: float32, float16, bfloat16; comm: the
  * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
  * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
- * that range; 1 bit means 2 where rounding is stochastic); codec=maxmin, rotated or auto;
+ * that range; 1 bit means 2 where rounding is stochastic); codec=, as CGX_CODEC;
  * layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
  * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
  */
@@ -48,7 +48,8 @@ enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
 enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
 /* 1 more than enum cgx_family. */
-enum cgx_said_codec { CGX_CODEC_AS_SET, CGX_CODEC_MAXMIN, CGX_CODEC_ROTATED, CGX_CODEC_AUTO };
+#define CGX_CODEC_AS_SET 0u
+#define CGX_CODEC(family) (1u + (family)) /* an enum cgx_family */
 
 /* What is said of a call. All zero: nothing is. */
 struct cgx_override {
@@ -56,7 +57,7 @@ struct cgx_override {
     enum cgx_recurs recurs;
     enum cgx_said consensus;             /* whether it is looked for */
     unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
-    enum cgx_said_codec codec;           /* of widths that it has */
+    unsigned codec;                      /* CGX_CODEC, of widths that it has */
     const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */
     unsigned rule;                       /* number of the rule from 1; 0: none */
 };
@@ -105,7 +106,7 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
 enum cgx_hint {
     CGX_HINT_ENABLE,    /* 0, 1, true, false */
     CGX_HINT_BITS,      /* N, MIN:MAX, 32 or exact */
-    CGX_HINT_CODEC,     /* maxmin, rotated, auto */
+    CGX_HINT_CODEC,     /* CGX_CODECS */
     CGX_HINT_LAYERS,    /* "4096,1048576:8,512:32"; several lists separated by ";", each for the
                            buffers of as many elements as it adds up to */
     CGX_HINT_RECURS,    /* always, never */

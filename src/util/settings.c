@@ -42,7 +42,7 @@ static const struct cgx_key rows[] = {
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
      cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
-    {{"CGX_CODEC", "maxmin, rotated, auto", "auto",
+    {{"CGX_CODEC", CGX_CODECS, "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "what has less error", 26},
      cgx_value_choice, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), FIELD(codec)},

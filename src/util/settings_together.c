@@ -34,9 +34,10 @@ static bool rounds_history(const struct cgx_settings *settings)
     return settings->history && settings->rounding != CGX_ROUNDING_NEAREST;
 }
 
-static bool rotates_history(const struct cgx_settings *settings)
+static bool lacks_history(const struct cgx_settings *settings)
 {
-    return settings->history && settings->codec == CGX_FAMILY_ROTATED;
+    return settings->history && settings->codec != CGX_FAMILY_MAXMIN &&
+           settings->codec != CGX_FAMILY_AUTO;
 }
 
 static void forget_history(struct cgx_settings *settings)
@@ -57,7 +58,7 @@ static const struct row {
      round_to_nearest},
     {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, feeds_history, forget_history},
     {{"CGX_HISTORY", "1", "CGX_ROUNDING", "nearest"}, rounds_history, forget_history},
-    {{"CGX_HISTORY", "1", "CGX_CODEC", "maxmin, auto"}, rotates_history, forget_history},
+    {{"CGX_HISTORY", "1", "CGX_CODEC", "maxmin, auto"}, lacks_history, forget_history},
 };
 
 const struct cgx_settings_pair *cgx_settings_pair(size_t index)

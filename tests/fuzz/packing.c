@@ -48,7 +48,7 @@ static void clear_codes(const struct cgx_extent *extent, unsigned char *payload)
         unsigned char *at = payload + (piece->offset - extent->begin);
         struct cgx_blocks blocks;
 
-        if (!cgx_encoding_is_rotated(piece->bits))
+        if (cgx_encoding_family(piece->bits) != CGX_FAMILY_ROTATED)
             continue;
         blocks = cgx_blocks_of(piece, extent->bucket_size);
         for (size_t k = 0; k < blocks.buckets; k++)

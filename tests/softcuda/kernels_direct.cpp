@@ -9,6 +9,7 @@
 #include "softcuda/softcuda.h"
 
 extern "C" {
+#include "codec/encoding.h"
 #include "lib/tap.h"
 #include "unit/kernels_run.h"
 
@@ -104,7 +105,7 @@ static void run_pieces(const struct kernels_job *job, bool rotated, struct cgx_k
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        if (cgx_encoding_is_rotated(piece->bits) != rotated)
+        if ((cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED) != rotated)
             continue;
         pieces[args.npieces++] = {piece->first, piece->count, piece->offset,
                                   piece->raw,   piece->bits,  tiles};
@@ -139,7 +140,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.stream = job->coding->stream;
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
-    args.key = cgx_rotated_key(args.seed, args.call);
+    args.key = cgx_call_key(args.seed, args.call);
     args.least_squares = job->coding->least_squares;
     args.sampling = job->coding->sampling;
     run_pieces(job, false, args);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/rotated_model.h"
 #include "lib/tap.h"
 #include "policy/adapt.h"
 
@@ -56,7 +57,7 @@ static double error_of(const struct data *data, unsigned encoding)
     unsigned width = cgx_encoding_width(encoding), steps = (1u << width) - 1;
     double power = ELEMENTS * data->power;
 
-    if (cgx_encoding_is_rotated(encoding))
+    if (cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED)
         return power * cgx_rotated_error(width);
     return power * cgx_rotated_error(4) * data->ratio * 15 * 15 / (steps * steps);
 }

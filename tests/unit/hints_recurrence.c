@@ -63,10 +63,10 @@ static void test_codec(void)
     begin(CGX_HINT_CODEC, "rotated");
     hash = cgx_hints_hash(hints);
     ask("");
-    ok(override.codec == CGX_CODEC_ROTATED && !override.exact && override.least == 0,
+    ok(override.codec == CGX_CODEC(CGX_FAMILY_ROTATED) && !override.exact && override.least == 0,
        "cgx_codec=rotated says that alone");
     ask("-> codec=maxmin");
-    ok(override.codec == CGX_CODEC_MAXMIN, "a rule's codec counts");
+    ok(override.codec == CGX_CODEC(CGX_FAMILY_MAXMIN), "a rule's codec counts");
     add(CGX_HINT_CODEC, "maxmin");
     ok(cgx_hints_hash(hints) != hash && hash != 0, "ranks compare it");
     add(CGX_HINT_CODEC, "");

@@ -56,7 +56,7 @@ static unsigned code_of(float value, uint32_t random)
 static void enter(const struct cgx_coding *coding, const float *sum, size_t first, size_t count)
 {
     float means[4096] = {0}, *unit = &kept[0].units[first / coding->bucket_size], total;
-    uint32_t key = cgx_rotated_key(coding->seed, coding->call);
+    uint32_t key = cgx_call_key(coding->seed, coding->call);
 
     for (size_t i = 0; i < count; i++) {
         float before = (scale_at(first + i) - 1) * *unit;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/rotated.h"
 #include "codec_data.h"
 #include "cuda/kernels.h"
 #include "kernels_scene.h"
@@ -121,7 +122,8 @@ static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
 
         plan.bits[p] =
             width < CGX_ROTATED_WIDTHS ? CGX_ROTATED + 1 + width : others[(p + i / 2) % 4];
-        plan.counts[p] = (size_t)CGX_BUCKET_SIZE_MAX * (cgx_encoding_is_rotated(plan.bits[p]) == 0);
+        plan.counts[p] =
+            (size_t)CGX_BUCKET_SIZE_MAX * (cgx_encoding_family(plan.bits[p]) != CGX_FAMILY_ROTATED);
         plan.counts[p] += (size_t)CGX_ROTATED_BUCKET * (1 + (p + i) % 6);
     }
     plan.counts[plan.npieces - 1] = last_count(CGX_ROTATED_BUCKET, i / 2);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/rotated.h"
 #include "codec_data.h"
 #include "cuda/backend.h"
 #include "lib/tap.h"
@@ -61,8 +62,8 @@ static unsigned make_pieces(const unsigned *encodings, struct cgx_piece *pieces)
                                        .bits = encodings[i],
                                        .offset = offset};
         offset += piece_bytes(&pieces[i]);
-        rotated = rotated || cgx_encoding_is_rotated(encodings[i]);
-        plain = plain || !cgx_encoding_is_rotated(encodings[i]);
+        rotated = rotated || cgx_encoding_family(encodings[i]) == CGX_FAMILY_ROTATED;
+        plain = plain || cgx_encoding_family(encodings[i]) != CGX_FAMILY_ROTATED;
     }
     return (unsigned)rotated + plain;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "codec/rotated.h"
+#include "codec/encoding.h"
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
@@ -65,8 +65,8 @@ static struct part fill_ranges(const struct kernels_job *job, struct tables *tab
     return part;
 }
 
-/* The pieces that are rotated, or the others, behind the FIRST of the tables. */
-static struct part fill_pieces(const struct kernels_job *job, bool rotated, uint32_t first,
+/* The pieces of FAMILY, behind the FIRST of the tables. */
+static struct part fill_pieces(const struct kernels_job *job, int family, uint32_t first,
                                struct tables *tables)
 {
     struct part part = {.first = first};
@@ -74,7 +74,7 @@ static struct part fill_pieces(const struct kernels_job *job, bool rotated, uint
     for (size_t i = 0; i < job->npieces; i++) {
         const struct cgx_piece *piece = &job->pieces[i];
 
-        if (cgx_encoding_is_rotated(piece->bits) != rotated)
+        if ((int)cgx_encoding_family(piece->bits) != family)
             continue;
         tables->pieces[first + part.entries++] = (struct cgx_kernel_piece){.first = piece->first,
                                                                            .count = piece->count,
@@ -88,12 +88,16 @@ static struct part fill_pieces(const struct kernels_job *job, bool rotated, uint
 }
 
 static void fill_tables(const struct kernels_job *job, const unsigned char *memory,
-                        struct tables *tables, struct part parts[2])
+                        struct tables *tables, struct part parts[CGX_FAMILIES])
 {
+    uint32_t first = 0;
+
     if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
         bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
-    parts[0] = fill_pieces(job, false, 0, tables);
-    parts[1] = fill_pieces(job, true, parts[0].entries, tables);
+    for (int i = 0; i < CGX_FAMILIES; i++) {
+        parts[i] = fill_pieces(job, i, first, tables);
+        first += parts[i].entries;
+    }
     for (size_t i = 0; i < job->nsources; i++) {
         const unsigned char *source =
             job->sources[i] == NULL ? NULL : device_memory + (job->sources[i] - memory);
@@ -102,19 +106,17 @@ static void fill_tables(const struct kernels_job *job, const unsigned char *memo
     }
 }
 
-static CUfunction kernel_of(const struct kernels_job *job, bool rotated)
+static CUfunction kernel_of(const struct kernels_job *job, int family)
 {
-    const struct cgx_coding *coding = job->coding;
+    const struct cgx_work work = {.operation = job->operation,
+                                  .coding = job->coding,
+                                  .residuals = job->residuals,
+                                  .history = job->history};
 
-    if (job->residuals.at != NULL && (rotated || coding->rounding == CGX_ROUNDING_NEAREST))
-        return module.residuals[rotated][job->operation][coding->dtype];
-    if (job->history.scales != NULL && !rotated && coding->rounding == CGX_ROUNDING_NEAREST)
-        return module.history[job->operation][coding->dtype];
-    return rotated ? module.rotated[job->operation][coding->dtype]
-                   : module.kernels[job->operation][coding->rounding][coding->dtype];
+    return cgx_cuda_module_kernel(&module, (enum cgx_family)family, &work);
 }
 
-static void launch(const struct kernels_job *job, bool rotated, const struct part *part,
+static void launch(const struct kernels_job *job, int family, const struct part *part,
                    struct cgx_kernel_args args)
 {
     void *parameters[] = {&args};
@@ -127,8 +129,8 @@ static void launch(const struct kernels_job *job, bool rotated, const struct par
     else
         args.pieces = device_tables->pieces + part->first;
     args.npieces = part->entries;
-    code = cgx_cuda()->cuLaunchKernel(kernel_of(job, rotated), part->tiles, 1, 1,
-                                      CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters, NULL);
+    code = cgx_cuda()->cuLaunchKernel(kernel_of(job, family), part->tiles, 1, 1, CGX_KERNEL_THREADS,
+                                      1, 1, 0, NULL, parameters, NULL);
     if (code == CUDA_SUCCESS)
         code = cgx_cuda()->cuCtxSynchronize();
     if (code != CUDA_SUCCESS)
@@ -145,10 +147,10 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .stream = job->coding->stream,
                                    .nsources = (uint32_t)job->nsources,
                                    .bucket_size = job->coding->bucket_size,
-                                   .key = cgx_rotated_key(job->coding->seed, job->coding->call),
+                                   .key = cgx_call_key(job->coding->seed, job->coding->call),
                                    .least_squares = job->coding->least_squares,
                                    .sampling = job->coding->sampling};
-    struct part parts[2] = {{0}};
+    struct part parts[CGX_FAMILIES] = {{0}};
 
     if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */
         if (device_bytes > 0)
@@ -173,9 +175,8 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
     }
     device_upload(device_tables, &tables, sizeof tables);
     device_upload(device_memory, memory, bytes);
-    launch(job, false, &parts[0], args);
-    if (job->operation != CGX_MEASURE)
-        launch(job, true, &parts[1], args);
+    for (int i = 0; i < CGX_FAMILIES; i++)
+        launch(job, i, &parts[i], args);
     device_download(memory, device_memory, bytes);
     device_download(&tables, device_tables, sizeof tables);
     return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;

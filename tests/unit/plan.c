@@ -3,6 +3,7 @@
 
 /* What plans make of settings, rules and hints. */
 #include "policy/plan.h"
+#include "codec/rotated.h"
 
 #include <stdlib.h>
 
@@ -149,8 +150,9 @@ static bool is_rotated(const struct cgx_plan *plan, size_t index, unsigned width
 
 static void test_families(void)
 {
-    const struct cgx_override wide = {.least = 6, .most = 8}, maxmin = {.codec = CGX_CODEC_MAXMIN},
-                              rotated = {.codec = CGX_CODEC_ROTATED};
+    const struct cgx_override wide = {.least = 6, .most = 8},
+                              maxmin = {.codec = CGX_CODEC(CGX_FAMILY_MAXMIN)},
+                              rotated = {.codec = CGX_CODEC(CGX_FAMILY_ROTATED)};
     struct cgx_settings rotates = settings;
     struct cgx_plan *plain = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000), *plan;
 
@@ -186,7 +188,10 @@ static void test_families(void)
 static bool turns_to(const struct cgx_plan *plan, size_t index, unsigned bits, unsigned least,
                      unsigned most)
 {
-    struct cgx_widths turned = plan->segments[index].turned;
+    const struct cgx_segment *segment = &plan->segments[index];
+    struct cgx_widths turned =
+        segment
+            ->others[segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN];
 
     return turned.bits == bits && turned.least == least && turned.most == most;
 }
@@ -252,7 +257,8 @@ static void test_base_below(void)
     plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
     widest = cgx_plan_widest(plan);
     segment = &widest->segments[0];
-    ok(turns_to(plan, 0, 2, 3, 5) && cgx_smaller(segment->least, segment->turned.least) == 2,
+    ok(turns_to(plan, 0, 2, 3, 5) &&
+           cgx_smaller(segment->least, segment->others[CGX_FAMILY_ROTATED].least) == 2,
        "the widest counts a base width below those that may be chosen");
     cgx_plan_free(plan);
     cgx_plan_free(widest);

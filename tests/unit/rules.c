@@ -165,8 +165,9 @@ static void test_recurrence(void)
     ok(override.recurs == CGX_RECURS_FOUND && override.consensus == CGX_SAID_NOTHING,
        "a rule that says neither leaves both as found");
     override = say_of(6);
-    ok(override.codec == CGX_CODEC_ROTATED && override.least == 2, "a codec and its width");
-    ok(say_of(7).codec == CGX_CODEC_MAXMIN, "the other codec");
+    ok(override.codec == CGX_CODEC(CGX_FAMILY_ROTATED) && override.least == 2,
+       "a codec and its width");
+    ok(say_of(7).codec == CGX_CODEC(CGX_FAMILY_MAXMIN), "the other codec");
 }
 
 static void test_steps(void)

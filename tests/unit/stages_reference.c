@@ -18,23 +18,26 @@
 static void encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                    const void *buffer, unsigned char *payload)
 {
-    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_encode
-                                          : reference_encode)(coding, piece, buffer, payload);
+    (cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED
+         ? rotated_reference_encode
+         : reference_encode)(coding, piece, buffer, payload);
 }
 
 static void decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                    const unsigned char *payload, void *buffer)
 {
-    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_decode
-                                          : reference_decode)(coding, piece, payload, buffer);
+    (cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED
+         ? rotated_reference_decode
+         : reference_decode)(coding, piece, payload, buffer);
 }
 
 static void reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
                    const unsigned char *const *sources, size_t nsources, const void *buffer,
                    unsigned char *payload)
 {
-    (cgx_encoding_is_rotated(piece->bits) ? rotated_reference_reduce : reference_reduce)(
-        coding, piece, sources, nsources, buffer, payload);
+    (cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED
+         ? rotated_reference_reduce
+         : reference_reduce)(coding, piece, sources, nsources, buffer, payload);
 }
 
 static struct cgx_coding coding_of(const struct scene *scene)

@@ -106,9 +106,8 @@ static void choose(struct cgx_plan *plan, unsigned choice)
 
         widths[i] = (uint8_t)(segment->least + more);
         if (cgx_segment_turns(segment) && (choice == TURNED || (choice == MIXED && i % 5 == 0)))
-            widths[i] = (uint8_t)cgx_encoding_of(
-                segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN,
-                segment->turned.least);
+            widths[i] = (uint8_t)cgx_encoding_of(CGX_FAMILY_ROTATED,
+                                                 segment->others[CGX_FAMILY_ROTATED].least);
     }
     cgx_plan_set(plan, widths);
 }

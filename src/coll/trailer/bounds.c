@@ -56,9 +56,9 @@ static bool needed(const struct cgx_schedule *schedule, const struct cgx_scheme 
     if (!forms_sums_of_sums(schedule))
         return false;
     for (size_t i = 0; i < plan->nsegments; i++) {
-        if (may_hide(schedule, &plan->segments[i], CGX_FAMILY_MAXMIN) ||
-            may_hide(schedule, &plan->segments[i], CGX_FAMILY_ROTATED))
-            return true;
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            if (may_hide(schedule, &plan->segments[i], (enum cgx_family)f))
+                return true;
     }
     return false;
 }

@@ -123,14 +123,14 @@ static void count_alone(const struct cgx_slice *slice, const struct cgx_block *p
 /* ---- signs ---- */
 
 /* The least element of a grid is on its first level, and the greatest near the last that an encoder
- * aims at. A constant tells nothing, nor does a bucket that is rotated. */
+ * aims at. A constant tells nothing, nor does a bucket without bounds. */
 static void add_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
                       struct cgx_sight *sight)
 {
     size_t buckets = cgx_watch_buckets(slice, piece);
     int steps = (int)cgx_encoding_steps(piece->bits, slice->coding.rounding);
 
-    for (size_t i = 0; i < buckets && !cgx_encoding_is_rotated(piece->bits); i++) {
+    for (size_t i = 0; i < buckets && cgx_encoding_quantiser(piece->bits)->has_bounds; i++) {
         int32_t zero;
 
         if (!cgx_bucket_zero(slice->slot->staging + piece->offset, i, &zero))

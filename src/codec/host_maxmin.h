@@ -1,0 +1,29 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Inside the host backend: what the buckets of max-min quantisation say. */
+#ifndef CGX_CODEC_HOST_MAXMIN_H
+#define CGX_CODEC_HOST_MAXMIN_H
+
+#include "codec/host_walk.h"
+
+extern const struct cgx_host_family cgx_host_maxmin;
+
+/* What the header of a bucket says. */
+struct cgx_scale {
+    enum { CGX_SCALE_GRID, CGX_SCALE_CONSTANT, CGX_SCALE_POISON } kind;
+    float u; /* 0 for a constant */
+    int32_t z;
+    float constant;
+};
+
+/* CGX_ERR_FORMAT if the header is none that an encoder writes. */
+enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
+                                 struct cgx_scale *scale);
+
+/* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if it is poisoned. */
+void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                       const struct cgx_scale *scale, const unsigned char *payload, bool add,
+                       cgx_float32 *values);
+
+#endif

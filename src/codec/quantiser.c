@@ -1,0 +1,36 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/quantiser.h"
+
+#include "codec/quant.h"
+#include "codec/rotated_model.h"
+
+/* The square of the steps from the least to the greatest element. */
+static double maxmin_range(unsigned width, enum cgx_rounding rounding)
+{
+    double steps = cgx_encoding_steps(width, rounding);
+
+    return steps * steps;
+}
+
+const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
+    [CGX_FAMILY_MAXMIN] = {.mark = "",
+                           .kernels = "",
+                           .widths = CGX_WIDTHS,
+                           .has_bounds = true,
+                           .keeps_zeros = true,
+                           .rounds_by_chance = true,
+                           .residual_bits = CGX_RESIDUAL_BITS,
+                           .has_history = true,
+                           .range = maxmin_range,
+                           .is_measured = true},
+    [CGX_FAMILY_ROTATED] = {.mark = "r",
+                            .kernels = "rotated_",
+                            .first = CGX_ROTATED,
+                            .widths = CGX_ROTATED_WIDTHS,
+                            .bucket = CGX_ROTATED_BUCKET,
+                            .whole = true,
+                            .residual_bits = 1,
+                            .range = cgx_rotated_range,
+                            .error = cgx_rotated_error}};

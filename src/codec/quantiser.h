@@ -1,0 +1,67 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The families of quantisation, as a table: whatever is not a family's own work asks its entry.
+ * What is done to their buckets is in host_families.h and in the kernels of devices. */
+#ifndef CGX_CODEC_QUANTISER_H
+#define CGX_CODEC_QUANTISER_H
+
+#include "codec/format.h"
+
+#define CGX_FAMILIES CGX_FAMILY_AUTO
+
+struct cgx_quantiser {
+    const char *mark;    /* before a width, where widths are written */
+    const char *kernels; /* the same in the names of kernels (cuda/kernels.h) */
+    unsigned first;      /* encodings are FIRST + width */
+    unsigned widths;     /* widths are 1 to WIDTHS bits */
+    unsigned bucket;     /* elements of a bucket; 0: the bucket size that is set */
+
+    /* Codes lie bucket by bucket, each as if the bucket were complete; BUCKET is not 0. Else they
+     * lie in bit planes (format.h). */
+    bool whole;
+
+    /* An element is within a step of its level, half a step where rounding is to the nearest, and a
+     * header says what levels there are. Else the elements of a bucket have a bound together. */
+    bool has_bounds;
+
+    /* A zero is decoded as zero. Else zeros stay only in buckets of zeros, whose header is 0. */
+    bool keeps_zeros;
+
+    bool rounds_by_chance; /* where that is set; else rounding is to the nearest */
+
+    /* What is kept from call to call (codec.h), where rounding is to the nearest. */
+    unsigned residual_bits; /* the least width that has residuals; above WIDTHS: none */
+    bool has_history;
+
+    /* A piece's energy (bucket.h) times this is the same at all widths. */
+    double (*range)(unsigned width, enum cgx_rounding rounding);
+
+    /* The squared error, relative to the elements. NULL: it depends on the elements. */
+    double (*error)(unsigned width);
+
+    /* Its pieces are measured (measure.h). */
+    bool is_measured;
+};
+
+/* By enum cgx_family. */
+extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
+
+/* ---- max-min quantisation ---- */
+
+/* The narrowest that ROUNDING has a grid for. */
+static inline unsigned cgx_encoding_least(enum cgx_rounding rounding)
+{
+    return rounding == CGX_ROUNDING_STOCHASTIC ? 2 : 1;
+}
+
+/* Steps of u that an encoder takes between the least and the greatest element of a bucket; 0 where
+ * there is no grid. */
+static inline unsigned cgx_encoding_steps(unsigned encoding, enum cgx_rounding rounding)
+{
+    if (encoding > CGX_WIDTHS)
+        return 0;
+    return (1u << encoding) - cgx_encoding_least(rounding);
+}
+
+#endif
