@@ -32,6 +32,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
         cgx_shared_free(&scratch->shared);
     else
         cgx_shared_close(&scratch->shared);
+    free(scratch->slices);
     free(scratch->transfers);
     free(scratch->sources);
     free(scratch->operands);
@@ -77,6 +78,7 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     had = get_staging(&grown);
     for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.holds.slots; i++)
         had = get_slot(&grown.slots[i], &grown.holds);
+    grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
     grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
     grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
     grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
@@ -84,8 +86,8 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
     /* No page of it is touched before a message is packed. */
     grown.packed = malloc(grown.holds.packed);
     grown.exchange = cgx_exchange_create(grown.holds.transfers);
-    if (!had || !grown.transfers || !grown.sources || !grown.operands || !grown.shown ||
-        !grown.packed || !grown.exchange) {
+    if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
+        !grown.shown || !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
         return CGX_ERR_NOMEM;
     }

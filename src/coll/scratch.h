@@ -16,7 +16,7 @@ struct cgx_scratch {
     struct cgx_shared shared; /* that the staging memory lies in, if it can be shared */
     struct cgx_needs holds;
     struct cgx_slot slots[CGX_SLOTS];
-    struct cgx_slice slices[CGX_SLOTS]; /* what is under way */
+    struct cgx_slice *slices; /* by slot: what is under way */
     struct cgx_transfer *transfers;
     const unsigned char **sources;  /* of the sum that is being formed */
     const unsigned char **operands; /* as many */
