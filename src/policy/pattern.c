@@ -73,7 +73,6 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = pattern->firm || !strict;
     pattern->placed = pattern->members = (struct cgx_window){0};
-    memset(pattern->was_told, 0, length * sizeof pattern->was_told[0]);
     pattern->elements = 0;
     /* Position 0 is where the period began: mostly at the program's first step. */
     for (size_t i = 0; i < length; i++) {
@@ -240,7 +239,6 @@ struct cgx_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cg
     place.position = at;
     place.begins_step = over != 0 || pattern->told == pattern->length || at <= pattern->told;
     pattern->told = (uint32_t)at;
-    pattern->was_told[at] = true;
     for (uint32_t i = 0; i < pattern->ncandidates; i++)
         pattern->candidates[i] &= POSITION;
     return place;

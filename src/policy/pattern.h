@@ -38,7 +38,6 @@ struct cgx_pattern {
     bool proven;          /* or has done so once */
     /* Sums that had a position, and that are of the step at all. */
     struct cgx_window placed, members;
-    bool was_told[CGX_STEP_LONGEST];
     uint16_t sums[CGX_STEP_LONGEST];       /* numbers in the table */
     uint16_t candidates[CGX_STEP_LONGEST]; /* positions that the next sum may have */
 };

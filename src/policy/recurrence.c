@@ -225,11 +225,6 @@ struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recu
                                      .position = (uint32_t)position};
 }
 
-bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position)
-{
-    return recurrence->pattern.was_told[position];
-}
-
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
 {
     if (sums)

@@ -76,9 +76,6 @@ uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence);
 struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
                                                size_t position);
 
-/* Whether POSITION has been told since the generation began: others must not be waited for. */
-bool cgx_recurrence_was_placed(const struct cgx_recurrence *recurrence, size_t position);
-
 /* What established the communicator, and after how many large sums (*SUMS, which may be NULL). */
 enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums);
 
