@@ -62,9 +62,7 @@ static void finish(struct cgx_plan *plan)
 /* The least width that rounding allows. */
 static unsigned allowed(const struct cgx_settings *settings, unsigned bits)
 {
-    unsigned least = cgx_encoding_least(settings->rounding);
-
-    return bits > least ? bits : least;
+    return (unsigned)cgx_larger(bits, cgx_encoding_least(settings->rounding));
 }
 
 /* Of BITS, or from LEAST to MOST, in FAMILY as far as that has them, else max-min quantised. */
@@ -192,9 +190,7 @@ static void append_layer(struct cgx_plan *plan, struct cgx_segment widths, size_
             plan->nsegments--;
     }
     for (widths.first = end_of(plan); widths.first < end; widths.first += widths.count) {
-        widths.count = end - widths.first;
-        if (widths.count > longest(&widths))
-            widths.count = longest(&widths);
+        widths.count = cgx_smaller(end - widths.first, longest(&widths));
         append_segment(plan, widths);
     }
 }
@@ -211,15 +207,14 @@ static void append_layers(struct cgx_plan *plan, const struct cgx_settings *sett
         append_layer(plan, widths, 0, end);
     for (size_t i = 0; layers && i < layers->nlayers; i++) {
         const struct cgx_layer_size *layer = &layers->layers[i];
-        size_t first = element / unit * unit, stop;
+        size_t first = element / unit * unit;
 
         element += layer->count;
-        stop = cgx_round_up(element, unit);
         append_layer(plan,
                      layer->bits == 0
                          ? widths
                          : fixed(family_of(settings, override), allowed(settings, layer->bits)),
-                     first, stop < end ? stop : end);
+                     first, cgx_smaller(cgx_round_up(element, unit), end));
     }
 }
 
@@ -248,12 +243,6 @@ static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segm
             feeds |= widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
     }
     return feeds;
-}
-
-/* Whether it may have history. */
-static bool may_recall(const struct cgx_segment *segment)
-{
-    return segment->bits != CGX_BITS_EXACT && cgx_quantisers[segment->family].has_history;
 }
 
 /* Elements of the buckets of all that FAMILY stands for. */
@@ -285,10 +274,13 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     append_layers(plan, settings, override, count - tail);
     append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
     finish(plan);
-    for (size_t i = 0; i < plan->nsegments && settings->error_feedback; i++)
-        plan->feeds |= may_feed(plan, &plan->segments[i]);
-    for (size_t i = 0; i < plan->nsegments && settings->history; i++)
-        plan->recalls |= may_recall(&plan->segments[i]);
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        const struct cgx_segment *segment = &plan->segments[i];
+
+        plan->feeds |= settings->error_feedback && may_feed(plan, segment);
+        plan->recalls |= settings->history && segment->bits != CGX_BITS_EXACT &&
+                         cgx_quantisers[segment->family].has_history;
+    }
     return plan;
 }
 
