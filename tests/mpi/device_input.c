@@ -32,7 +32,7 @@ enum bad { FREED, FOREIGN, SHORT, BADS };
 static const char *const bad_names[] = {"freed", "of another process", "too short"};
 
 /* An address at which nothing is mapped here stands for one of another process: far below what
- * mmap gives, which would give it again. */
+ * mmap gives, which would give it again, and below the software driver's arena of a TiB. */
 static char *make_bad(enum bad bad)
 {
     size_t bytes = COUNT * sizeof(float);
@@ -48,7 +48,7 @@ static char *make_bad(enum bad bad)
     }
     buffer = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(buffer, bytes);
-    return buffer - ((size_t)1 << 40);
+    return buffer - ((size_t)1 << 42);
 }
 
 /* GOOD calls, then one with a bad buffer on rank FAULTY. */
