@@ -10,7 +10,7 @@
 #define INFO_LINK_NAME_BYTES 256
 
 /* Reads a number and a unit: mbit or gbit in letters of either case, MB or GB; "/s" may follow. A
- * number alone is in Gbit/s. False: TEXT is no link, or one beyond 100 TB/s. */
+ * number alone is in Gbit/s. Returns false if TEXT is malformed, or faster than 100 TB/s. */
 #define INFO_LINK_ALLOWED "LINK is a number of Gbit/s, as 100, or a speed, as 25gbit or 1.25GB"
 bool info_link_parse(const char *text, double *bytes_per_second);
 

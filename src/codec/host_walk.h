@@ -38,7 +38,7 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
                                              const struct cgx_work *work,
                                              const struct cgx_bucket *bucket);
 
-/* What is done to the buckets of a family. */
+/* The host's operations on buckets of a family. */
 struct cgx_host_family {
     /* By enum cgx_operation. NULL: pieces are passed over. */
     cgx_bucket_operation *operations[CGX_MEASURE + 1];

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The families of quantisation, as a table: whatever is not a family's own work asks its entry.
- * What is done to their buckets is in host_families.h and in the kernels of devices. */
+/* The table of quantisation families. Code that is not a family's own asks its entry here. The
+ * operations on buckets are in host_families.h and in the kernels of devices. */
 #ifndef CGX_CODEC_QUANTISER_H
 #define CGX_CODEC_QUANTISER_H
 
@@ -30,7 +30,7 @@ struct cgx_quantiser {
 
     bool rounds_by_chance; /* where that is set; else rounding is to the nearest */
 
-    /* What is kept from call to call (codec.h), where rounding is to the nearest. */
+    /* Memory that may be kept from call to call (codec.h), if rounding is to the nearest. */
     unsigned residual_bits; /* the least width that has residuals; above WIDTHS: none */
     bool has_history;
 
@@ -40,7 +40,7 @@ struct cgx_quantiser {
     /* The squared error, relative to the elements. NULL: it depends on the elements. */
     double (*error)(unsigned width);
 
-    /* Its pieces are measured (measure.h). */
+    /* The family's pieces are measured (measure.h). */
     bool is_measured;
 };
 

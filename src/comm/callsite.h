@@ -24,7 +24,7 @@ enum cgx_site_state {
     CGX_SITE_STATES
 };
 
-/* What ranks have sampled of the data: of exact calls, one after the other, and within compressed
+/* The ranks' samples of the data, taken from exact calls one after the other, and within compressed
  * calls. */
 struct cgx_consensus_sample {
     uint8_t clear;   /* samples in a row that say nothing against compressing, ... */
@@ -44,8 +44,8 @@ struct cgx_callsite {
     struct cgx_callsite_key key;
     bool used;           /* false: this place of the table is empty */
     uint64_t generation; /* of its position */
-    /* What rules and hints say, and who says that calls are exact, if anyone does; of so many hints
-     * that the communicator has had. */
+    /* What rules and hints say; REFUSAL names the one that makes calls exact, if any. HINTS counts
+     * the hints of the communicator when this was evaluated. */
     struct cgx_override override;
     enum cgx_reason refusal;
     unsigned hints;
@@ -63,7 +63,8 @@ struct cgx_callsite {
     struct cgx_kept_memory kept;
 };
 
-/* What has happened to a site, the same on all ranks but for what is said to be this rank's. */
+/* An event of a site. Events are the same on all ranks, except for what is marked as this rank's.
+ */
 enum cgx_site_event {
     CGX_EVENT_SAMPLED,  /* an exact call was; this rank's opinion is in the site */
     CGX_EVENT_AGREED,   /* all ranks can compress, and no sample is to be judged */

@@ -19,7 +19,7 @@ void cgx_kept_drop(struct cgx_kept_memory *kept)
     kept->holding = NULL;
 }
 
-/* Gets zeros for BYTES from BACKEND in the place of what was kept, if they can be had. */
+/* Replaces what was kept by BYTES of zeros from BACKEND; KEPT has no memory if BACKEND has none. */
 static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_t bytes)
 {
     cgx_kept_drop(kept);
@@ -86,7 +86,7 @@ static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
 
 /* ---- history ---- */
 
-/* The history of all ranks is empty; BACKEND is NULL where it cannot be had. */
+/* Begins an empty history on all ranks. BACKEND is NULL if this rank cannot have one. */
 static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
                  struct cgx_backend *backend)
 {

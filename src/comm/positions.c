@@ -17,7 +17,7 @@
 #include "util/float_state.h"
 #include "util/log.h"
 
-/* Steps after which layers are made again that a rank had no memory for. */
+/* Steps until layers are tried again after a rank lacked the memory for them. */
 #define RETRY 64
 
 struct cgx_positions {

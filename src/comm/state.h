@@ -122,7 +122,7 @@ struct cgx_comm {
     struct cgx_stats *stats;    /* NULL: none are kept */
 };
 
-/* That of SITE's calls. */
+/* Returns the kind of SITE's calls. */
 static inline struct cgx_kind *cgx_comm_kind(struct cgx_comm *state,
                                              const struct cgx_callsite *site)
 {

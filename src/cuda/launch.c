@@ -56,7 +56,7 @@ static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, siz
     return true;
 }
 
-/* What the kernel of one family takes of a table. */
+/* The part of a table that the kernel of one family takes. */
 struct group {
     size_t at; /* bytes to its first entry */
     uint32_t entries;

@@ -45,7 +45,7 @@ static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operatio
     }
 }
 
-/* Those of FAMILY for one operation and type. */
+/* Gets the kernels of FAMILY for one operation and type. */
 static enum cgx_status get_variants(struct cgx_cuda_module *module, int family,
                                     enum cgx_operation operation, int type)
 {

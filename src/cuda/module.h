@@ -9,7 +9,7 @@
 #include "codec/quantiser.h"
 #include "cuda/driver.h"
 
-/* What kernels of one operation differ in; all but the second round to the nearest. */
+/* Variants of an operation's kernel. All but the second round to the nearest. */
 enum cgx_variant {
     CGX_VARIANT_NEAREST,
     CGX_VARIANT_STOCHASTIC,

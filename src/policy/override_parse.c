@@ -154,7 +154,7 @@ static bool read_list(struct cgx_scan *scan, const struct cgx_key *key, struct c
     }
 }
 
-/* What is refused is freed with what was said before. */
+/* Appends the lists of layers to LISTS, which the caller frees even if one is refused. */
 static bool read_layers(struct cgx_scan *scan, const struct cgx_key *key,
                         struct cgx_layer_list **lists)
 {

@@ -9,7 +9,7 @@
 #include "policy/sums.h"
 #include "util/pages.h"
 
-/* Of the type in a sum's key, a word that is hashed. */
+/* Bits of the type in the hashed word of a sum. */
 #define TYPE_BITS 4
 
 /* A sum that has come so often is known. */

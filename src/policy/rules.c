@@ -34,7 +34,7 @@ struct cgx_rules {
 
 /* ---- conditions and actions ---- */
 
-/* Of N, N-M and N-; at most LIMIT. */
+/* Reads N, N-M or N-, with numbers up to LIMIT. */
 static bool read_range(struct cgx_scan *scan, uint64_t limit, struct range *range)
 {
     const char *at = scan->at;

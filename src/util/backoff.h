@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zeros: it has not failed. */
+/* All zeros: nothing has failed yet. */
 struct cgx_backoff {
-    uint32_t wait; /* calls until it is tried again */
+    uint32_t wait; /* calls until the next try */
     uint32_t next; /* the wait after the next failure; 0: there was no failure */
 };
 
-/* Whether it may be tried in this call; counts the call otherwise. */
+/* Returns whether to try again in this call; counts the call otherwise. */
 static inline bool cgx_backoff_due(struct cgx_backoff *backoff)
 {
     if (backoff->wait == 0)
@@ -25,7 +25,8 @@ static inline bool cgx_backoff_due(struct cgx_backoff *backoff)
     return false;
 }
 
-/* It has failed: waits FIRST calls the first time, then twice as many as before, at most MOST. */
+/* Notes a failure: the first one waits FIRST calls, each further one twice as many, at most MOST.
+ */
 static inline void cgx_backoff_fail(struct cgx_backoff *backoff, uint32_t first, uint32_t most)
 {
     backoff->wait = backoff->next > 0 ? backoff->next : first;

@@ -29,7 +29,7 @@ static const struct retired {
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
 };
 
-/* Values that settings had, up to a colon. */
+/* Retired values of settings, up to a colon. */
 static const struct {
     const char *name, *value, *instead;
 } retired_values[] = {

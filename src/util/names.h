@@ -14,7 +14,8 @@ typedef const struct cgx_setting *cgx_names_known(size_t index);
  * (at most SIZE bytes) that says why it is retired or which known name is the nearest. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);
 
-/* What to set in place of TEXT, a value of the variable NAME that is retired; NULL: it is none. */
+/* Returns what to set in place of TEXT, a retired value of the variable NAME; NULL if it is not
+ * retired. */
 const char *cgx_names_instead(const char *name, const char *text);
 
 #endif

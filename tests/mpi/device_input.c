@@ -31,8 +31,8 @@ static struct device_sum sum;
 enum bad { FREED, FOREIGN, SHORT, BADS };
 static const char *const bad_names[] = {"freed", "of another process", "too short"};
 
-/* An address at which nothing is mapped here stands for one of another process: far below what
- * mmap gives, which would give it again, and below the software driver's arena of a TiB. */
+/* Stands for a buffer of another process: nothing is mapped at this address. It lies far below what
+ * mmap gives, which would be given again, and below the software driver's arena of a TiB. */
 static char *make_bad(enum bad bad)
 {
     size_t bytes = COUNT * sizeof(float);

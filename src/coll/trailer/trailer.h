@@ -22,7 +22,7 @@ struct cgx_trailer {
      * needs are not set yet. NULL: they have it where the plan is adaptive. */
     bool (*needed)(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme);
 
-    /* Its bytes for each piece, each bucket and each part of the first slice. */
+    /* Bytes of the trailer for each piece, each bucket and each part of the first slice. */
     size_t by_piece, by_bucket, by_first;
 
     /* Called after every quantisation of PART, which is a sum of what is in FROM; LAST: of all.

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Draws what a job does. $state is the generator's: a number below 2^31, set by the script.
+# Random choices for jobs. The script sets $state, the generator's state, a number below 2^31.
 
 # pick WORD...: one of them, in $picked.
 pick() {
