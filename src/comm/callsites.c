@@ -18,7 +18,8 @@ struct cgx_callsites {
     size_t reserved; /* bytes of each */
     struct cgx_lru lru;
     struct cgx_callsite unplaced[CGX_LRU_PLACES];
-    size_t placed_end; /* behind the last position that was ever looked up */
+    struct cgx_callsite once; /* of the last sum that did not recur */
+    size_t placed_end;        /* behind the last position that was ever looked up */
     struct cgx_callsite placed[CGX_STEP_LONGEST]; /* by position */
 };
 
@@ -73,20 +74,28 @@ static bool is_site(const struct cgx_callsite *site, const struct cgx_callsite_k
            site->generation == generation;
 }
 
-struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key)
+struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
+                                        bool recurs)
 {
     struct cgx_callsites *table = state->callsites;
     uint64_t generation = 0;
     struct cgx_callsite *site;
     bool is_new;
 
+    if (!recurs) {
+        table->once = (struct cgx_callsite){.key = *key};
+        hear(state, &table->once);
+        if (table->once.override.recurs != CGX_RECURS_ALWAYS)
+            return &table->once;
+    }
     if (key->position != CGX_POSITION_NONE) {
         generation = cgx_recurrence_generation(state->stream.recurrence);
         table->placed_end = cgx_larger(table->placed_end, key->position + 1);
         site = &table->placed[key->position];
         is_new = !is_site(site, key, generation);
     } else {
-        site = &table->unplaced[cgx_lru_find(&table->lru, key->count << 4 | key->type, &is_new)];
+        site = &table->unplaced[cgx_lru_find(&table->lru, cgx_callsite_word(key->count, key->type),
+                                             &is_new)];
     }
     if (is_new) {
         cgx_callsite_drop(site);
@@ -156,9 +165,13 @@ static bool plan_in_reserve(const struct cgx_comm *state, struct cgx_callsite *s
 const struct cgx_schedule *cgx_callsites_schedule(struct cgx_comm *state, struct cgx_callsite *site,
                                                   enum cgx_dtype dtype)
 {
-    bool has = (site->plan && site->plan->dtype == dtype) ||
-               cgx_callsites_plan(state, site, dtype) || plan_in_reserve(state, site, dtype);
+    bool has;
 
+    /* The layers of the last override lie in hints that may be no more. */
+    if (site->hints != state->terms.taken)
+        hear(state, site);
+    has = (site->plan && site->plan->dtype == dtype) || cgx_callsites_plan(state, site, dtype) ||
+          plan_in_reserve(state, site, dtype);
     return has ? &site->schedule : NULL;
 }
 

@@ -19,9 +19,12 @@ void cgx_callsites_free(struct cgx_callsites *table);
 /* Forgets all. */
 void cgx_callsites_clear(struct cgx_callsites *table);
 
-/* The site of STATE with KEY, whose rule is found here; new if there is none. Valid until the next
- * look-up, at a position for as long as positions mean the same. */
-struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key);
+/* Returns the site of STATE with KEY, whose rule is found here; a new one if there is none. Valid
+ * until the next look-up, or at a position for as long as positions mean the same. A sum that does
+ * not recur, in the sequence of calls or as rules and hints say, pushes out no other site: its own
+ * is forgotten at the next look-up. */
+struct cgx_callsite *cgx_callsites_find(struct cgx_comm *state, const struct cgx_callsite_key *key,
+                                        bool recurs);
 
 /* The site at POSITION of the present step, or NULL. Not a look-up. */
 struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t position);

@@ -24,9 +24,9 @@ static bool is_same(struct cgx_callsite_key a, struct cgx_callsite_key b)
 /* The place of KEY in the table, or the free one where it would be. */
 static uint32_t *slot_of(struct cgx_stats *stats, struct cgx_callsite_key key)
 {
-    uint64_t hash =
-        ((key.count << 4 | key.type) ^ (uint64_t)key.position << 40 ^ (uint64_t)key.rule << 20) *
-        UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (cgx_callsite_word(key.count, key.type) ^ (uint64_t)key.position << 40 ^
+                     (uint64_t)key.rule << 20) *
+                    UINT64_C(0x9E3779B97F4A7C15);
     size_t place = (size_t)(hash >> 32) % CGX_STATS_SLOTS;
 
     while (stats->slots[place] != 0 && !is_same(stats->layers[stats->slots[place] - 1].key, key))

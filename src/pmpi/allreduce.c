@@ -253,7 +253,7 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
  * may be ever more, wait for each other. */
 static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 {
-    bool is_new = site->state == CGX_SITE_NEW || site->state == CGX_SITE_SAMPLED;
+    bool is_new = site->state <= CGX_SITE_SAMPLED;
 
     if (!kind->agreed && !cgx_backoff_due(&kind->retry) && is_new &&
         site->key.position == CGX_POSITION_NONE)
@@ -332,7 +332,7 @@ static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *
                                          .type = call->type,
                                          .position = (uint32_t)occurrence->position};
 
-    return cgx_callsites_find(state, &key);
+    return cgx_callsites_find(state, &key, occurrence->recurs);
 }
 
 int cgx_allreduce(struct cgx_call *call)

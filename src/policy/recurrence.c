@@ -9,9 +9,6 @@
 #include "policy/sums.h"
 #include "util/pages.h"
 
-/* Bits of the type in the hashed word of a sum. */
-#define TYPE_BITS 4
-
 /* A sum that has come so often is known. */
 #define KNOWN 2
 
@@ -189,7 +186,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         recurrence->large /= 2;
         recurrence->small /= 2;
     }
-    sum = see(recurrence, count << TYPE_BITS | type, &known);
+    sum = see(recurrence, cgx_callsite_word(count, type), &known);
     if (pattern->length > 0)
         place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
     occurrence.recurs = recurs(recurrence, sum);
@@ -220,8 +217,8 @@ struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recu
 {
     uint64_t word = recurrence->sums.sums[recurrence->pattern.sums[position]].key;
 
-    return (struct cgx_callsite_key){.count = word >> TYPE_BITS,
-                                     .type = word & ((1u << TYPE_BITS) - 1),
+    return (struct cgx_callsite_key){.count = word >> CGX_CALLSITE_TYPE_BITS,
+                                     .type = word & ((1u << CGX_CALLSITE_TYPE_BITS) - 1),
                                      .position = (uint32_t)position};
 }
 

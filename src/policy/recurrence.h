@@ -67,6 +67,13 @@ struct cgx_callsite_key {
     uint8_t type;      /* as in cgx_recurrence_next */
 };
 
+/* Count and type of a sum in one word. */
+#define CGX_CALLSITE_TYPE_BITS 4
+static inline uint64_t cgx_callsite_word(uint64_t count, unsigned type)
+{
+    return count << CGX_CALLSITE_TYPE_BITS | type;
+}
+
 /* Positions of the step that is followed now, 0: none. They get another meaning when the generation
  * changes. */
 size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence);

@@ -82,7 +82,9 @@ static void test_transitions(void)
             cgx_callsite_note(&last, &notes[i].note);
             right = right && letters[once.state] == notes[i].once[in] &&
                     letters[last.state] == notes[i].last[in] &&
-                    once.sample.pending == (notes[i].note.event == CGX_EVENT_SAMPLED);
+                    once.sample.pending == (notes[i].note.event == CGX_EVENT_SAMPLED) &&
+                    (last.state <= CGX_SITE_SAMPLED || last.state == in ||
+                     last.sample.clear + last.sample.strikes == 0);
             if (!right)
                 diag("from %c: %c, %c", letters[in], letters[once.state], letters[last.state]);
             cgx_callsite_drop(&once);
@@ -101,7 +103,8 @@ static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
 {
     const struct cgx_consensus_sample *x = &a->sample, *y = &b->sample;
 
-    return a->state == b->state && cgx_callsite_waits(a) == cgx_callsite_waits(b) &&
+    return a->state == b->state && a->declined.wait == b->declined.wait &&
+           a->blocked.wait == b->blocked.wait && a->unknown.wait == b->unknown.wait &&
            x->pending == y->pending && x->clear == y->clear && x->strikes == y->strikes &&
            x->watched == y->watched && x->ignored == y->ignored;
 }
@@ -244,6 +247,13 @@ static void test_turns(void)
     wait_for(&site);
     ok(clears_for(&site) == 4, "what is far from one four times is compressed");
     cgx_callsite_drop(&site);
+    for (int i = 0; i < 3; i++)
+        clear(&site);
+    strike(&site);
+    clear(&site);
+    ok(site.state == CGX_SITE_SAMPLED && clears_for(&site) == 3,
+       "four times in a row: one of a consensus between them starts the count anew");
+    cgx_callsite_drop(&site);
 }
 
 static void alarm_of(struct cgx_callsite *site, const struct cgx_verdict *verdict)
@@ -302,6 +312,11 @@ static void test_sums(void)
     ok(recent && recent->most == 128 && recent->count == 0, "or made anew in another size");
     block(&site);
     ok(!site.sample.recent, "what is sampled next has no sums before it");
+    cgx_callsite_drop(&site);
+    cgx_callsite_recent(&site, 64);
+    puzzle(&site);
+    ok(!site.sample.recent && site.sample.places == 1,
+       "nor where the sample said nothing, and other elements are sampled");
     cgx_callsite_drop(&site);
 }
 

@@ -14,7 +14,15 @@ static struct cgx_callsite *find(uint64_t count)
 {
     const struct cgx_callsite_key key = {.count = count, .position = CGX_POSITION_NONE};
 
-    return cgx_callsites_find(&state, &key);
+    return cgx_callsites_find(&state, &key, true);
+}
+
+/* A sum that comes once. */
+static struct cgx_callsite *find_once(uint64_t count)
+{
+    const struct cgx_callsite_key key = {.count = count, .position = CGX_POSITION_NONE};
+
+    return cgx_callsites_find(&state, &key, false);
 }
 
 static void test_memory(void)
@@ -27,6 +35,9 @@ static void test_memory(void)
     for (uint64_t i = 1; i <= CGX_LRU_PLACES; i++)
         kept += find(i << 14)->state == CGX_SITE_COMPRESSED;
     ok(kept == CGX_LRU_PLACES, "a thousand counts are remembered, whatever they are");
+    for (uint64_t count = 1000; count < 4000; count++)
+        find_once(count)->state = CGX_SITE_NEW;
+    ok(find(unused)->state == CGX_SITE_COMPRESSED, "sums that come once push out none");
     for (uint64_t count = 1000; count < 200000; count++) {
         find(count);
         find(used);
@@ -57,11 +68,11 @@ static void test_positions(void)
     take_steps();
     ok(cgx_recurrence_period(state.stream.recurrence) == PERIOD, "there is a step");
     ok(!cgx_callsites_at(&state, 1), "whose positions have no site before they are looked up");
-    site = cgx_callsites_find(&state, &key);
+    site = cgx_callsites_find(&state, &key, true);
     site->state = CGX_SITE_COMPRESSED;
     ok(cgx_callsites_at(&state, 1) == site, "then they have");
     key.position = 2;
-    ok(cgx_callsites_find(&state, &key)->state == CGX_SITE_NEW,
+    ok(cgx_callsites_find(&state, &key, true)->state == CGX_SITE_NEW,
        "equal calls at two positions are two sites");
     ok(find(key.count)->state == CGX_SITE_NEW, "and so is one whose position is not known");
     for (uint64_t count = 1000; count < 200000; count++)
@@ -71,10 +82,40 @@ static void test_positions(void)
     cgx_recurrence_tell_step(state.stream.recurrence, 2 * PERIOD);
     take_steps();
     key.position = 1;
-    ok(!cgx_callsites_at(&state, 1) && cgx_callsites_find(&state, &key)->state == CGX_SITE_NEW,
+    ok(!cgx_callsites_at(&state, 1) &&
+           cgx_callsites_find(&state, &key, true)->state == CGX_SITE_NEW,
        "where positions have got another meaning they are new");
     cgx_recurrence_free(state.stream.recurrence);
     state.stream.recurrence = NULL;
+}
+
+/* Hints of the communicator, with LAYERS or none. */
+static void take_hints(const char *layers)
+{
+    const char *values[CGX_HINTS] = {[CGX_HINT_LAYERS] = layers};
+    struct cgx_rules_error error;
+
+    state.terms.hints = cgx_hints_parse(state.terms.hints, values, &error);
+    state.terms.taken++;
+}
+
+static void test_hints(void)
+{
+    struct cgx_nodes *nodes = cgx_nodes_create(NULL, 2);
+    struct cgx_callsite *site = find(50000);
+
+    state.places.nodes = state.places.flat = nodes;
+    ok(site->refusal == CGX_REASON_NONE && !site->override.layers, "no hints say anything");
+    take_hints("20000:8,30000:exact");
+    site = find(50000);
+    ok(site->override.layers && site->override.layers->nlayers == 2, "hints come to a site again");
+    take_hints("20000:8,30000:exact");
+    ok(cgx_callsites_schedule(&state, site, CGX_FLOAT32) && site->plan->nsegments > 1,
+       "a plan is made by the hints that there are now");
+    cgx_callsites_clear(state.callsites);
+    cgx_hints_free(state.terms.hints);
+    state.terms.hints = NULL;
+    cgx_nodes_free(nodes);
 }
 
 /* Settings are read without an MPI. */
@@ -92,6 +133,7 @@ int main(void)
     state.callsites = cgx_callsites_create();
     test_memory();
     test_positions();
+    test_hints();
     cgx_callsites_free(state.callsites);
     return done_testing();
 }
