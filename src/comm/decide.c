@@ -157,7 +157,8 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
     if (code == CGX_MPI_SUCCESS && state->private.comm) {
         code = cgx_connect(state, cgx_offer_backend(offer), &kind->by_device);
         if (code != CGX_MPI_SUCCESS)
-            cgx_errors_raise_code(state->comm, code, "MPI could not connect the ranks of a node");
+            code = cgx_errors_raise_code(state->comm, code,
+                                         "MPI could not connect the ranks of a node");
         keep_apart(kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */

@@ -12,8 +12,9 @@
 int cgx_errors_return(cgx_mpi_comm comm, cgx_mpi_errhandler *handler);
 void cgx_errors_restore(cgx_mpi_comm comm, cgx_mpi_errhandler handler);
 
-/* Logs why an all-reduce failed and calls COMM's error handler with CODE, with that of a revocation
- * if COMM is revoked or, the second, with an error code of our own; returns the code. */
+/* Logs why an all-reduce failed and calls COMM's error handler with CODE or, the second, with an
+ * error code of our own; both with MPI's code of a revocation if COMM is revoked. Returns the code
+ * that the handler got. */
 int cgx_errors_raise_code(cgx_mpi_comm comm, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int cgx_errors_raise(cgx_mpi_comm comm, const char *why);
