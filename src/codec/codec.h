@@ -13,8 +13,8 @@ struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size;       /* power of two, 64 to 4096 */
     enum cgx_rounding rounding; /* stochastic only with widths from 2 */
-    bool
-        least_squares; /* where a family has both: the scale of least error, not the unbiased one */
+    /* Where a family has both: the scale of least error in the place of the unbiased one. */
+    bool least_squares;
     bool partial; /* reduce: its sums will be added to others, so the type's range is no limit */
     /* Of stochastic rounding: the random bits of element i are a function of these and i alone; two
      * quantisations of the same element must differ in them. What all ranks draw alike is a

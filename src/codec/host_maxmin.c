@@ -59,7 +59,7 @@ static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work
 {
     const struct cgx_residuals *residuals = &work->residuals;
 
-    if (!residuals->at || walk->piece->bits < walk->quantiser->residual_bits ||
+    if (!residuals->at || walk->piece->bits < CGX_RESIDUAL_BITS ||
         walk->coding->rounding != CGX_ROUNDING_NEAREST)
         return NULL;
     return residuals->at + (bucket->first - residuals->first);

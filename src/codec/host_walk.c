@@ -10,7 +10,6 @@
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece)
 {
     walk->piece = piece;
-    walk->quantiser = cgx_encoding_quantiser(piece->bits);
     walk->layout =
         cgx_piece_layout(piece->count, piece->bits, walk->coding->bucket_size, walk->coding->dtype);
     walk->size = cgx_encoding_bucket(piece->bits, walk->coding->bucket_size);

@@ -6,14 +6,12 @@
 #define CGX_CODEC_HOST_WALK_H
 
 #include "codec/host_kernels.h"
-#include "codec/quantiser.h"
 
 /* The piece that is looked at. */
 struct cgx_walk {
     const struct cgx_host_kernels *kernels;
     const struct cgx_coding *coding;
     const struct cgx_piece *piece;
-    const struct cgx_quantiser *quantiser; /* its encoding's */
     struct cgx_layout layout;
     size_t size;                /* elements of a bucket */
     unsigned plane[CGX_PLANES]; /* bits per element */

@@ -21,8 +21,8 @@ double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *
  * of it, and their weights. */
 void cgx_feedback_errors(const struct cgx_slice *slice);
 
-/* Call after cgx_feedback_seal for the own part, when its sum is complete. Adds the power of the
- * sum, where the host has its payload, and its weights. */
+/* Call for the own part when it is sealed: its sum is complete. Adds the power of the sum, where
+ * the host has its payload, and its weights. */
 void cgx_feedback_power(const struct cgx_slice *slice, const struct cgx_block *part);
 
 #endif

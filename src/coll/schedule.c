@@ -98,12 +98,12 @@ static struct part largest_part(const struct cgx_schedule *schedule, size_t slic
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
     size_t buckets = plan->unit / plan->bucket_size, trailers[CGX_TRAILERS + 1] = {0};
-    struct part part = {.units = share / units_of(plan, ever).least + 2};
+    const struct unit_bytes unit = units_of(plan, ever);
+    struct part part = {.units = share / unit.least + 2};
 
     part.buckets = part.units * buckets;
     part.pieces = part.units < plan->nsegments ? part.units : plan->nsegments;
-    part.bytes =
-        CGX_MESSAGE_HEADER_BYTES + share + units_of(plan, ever).widest + part.pieces * ROUNDING;
+    part.bytes = CGX_MESSAGE_HEADER_BYTES + share + unit.widest + part.pieces * ROUNDING;
     part.raw_bytes = CGX_MESSAGE_HEADER_BYTES + part.pieces * ROUNDING +
                      part.units * plan->unit * cgx_dtype_size(plan->dtype);
     cgx_schedule_lay(schedule, 0, part.units, part.pieces, trailers);

@@ -95,7 +95,7 @@ struct cgx_schedule {
     struct cgx_network network;      /* between them */
     enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
     bool raw;                        /* members of a node get elements as they are, to sum them */
-    bool trailers[CGX_TRAILERS];     /* those that are needed */
+    bool trailers[CGX_TRAILERS];     /* needed ones, of those that do not follow the plan alone */
     unsigned slices;
     unsigned most_slices; /* of the plan at its widest: no other has more */
     uint32_t hash;        /* of all of this: in every message */

@@ -85,14 +85,14 @@ struct cgx_places {
                         * compressed */
 };
 
-/* The sequence of its float sums; written by tables.c. */
+/* The sequence of its float sums; written by tables.c, and by comm.c where every call is exact. */
 struct cgx_stream {
     struct cgx_first first;
     struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
     size_t step_told;                  /* calls of the step, as rules and hints say */
 };
 
-/* What ranks have agreed of kinds of calls; written by decide.c. */
+/* What ranks have agreed of kinds of calls; written by decide.c. Calls count its back-offs. */
 struct cgx_agreed {
     struct cgx_kind kinds[CGX_KINDS];
     size_t plan; /* bytes that a plan can be made in, on all ranks */

@@ -24,7 +24,7 @@
  *
  * Pure arithmetic on samples. In an exact call each rank forms an opinion of its own sample, as
  * words of which ranks take the least, so that all come to the same verdict; in a compressed call
- * the owners of sums do (coll/watch.h). */
+ * the owners of sums do (coll/trailer/watch.h). */
 #ifndef CGX_POLICY_CONSENSUS_H
 #define CGX_POLICY_CONSENSUS_H
 

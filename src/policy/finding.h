@@ -3,11 +3,10 @@
 
 /* What a rank finds in a segment of an adaptive plan by looking at some of its buckets, in one call
  * or several. All are sums over buckets, and with each goes its weight: the sum of n r^2 over the
- * same buckets, of n elements and a range r as their headers say, which cgx_encoding_range
- * says. The weight of all buckets is known;
- * what stands for all of them is sum / weight * weight of all, so that a bucket which the sample
- * misses does not go unseen, and a call with large values counts as such. So does what cannot be
- * looked at: sums of payloads whose elements nobody has. */
+ * same buckets, of n elements and a range r by their headers and cgx_encoding_range. The weight of
+ * all buckets is known; what stands for all of them is sum / weight * weight of all, so that a
+ * bucket which the sample misses does not go unseen, and a call with large values counts as such.
+ * So does what cannot be looked at: sums of payloads whose elements nobody has. */
 #ifndef CGX_POLICY_FINDING_H
 #define CGX_POLICY_FINDING_H
 

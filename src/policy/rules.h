@@ -105,9 +105,9 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
 
 enum cgx_hint {
     CGX_HINT_ENABLE,    /* 0, 1, true, false */
-    CGX_HINT_BITS,      /* N, MIN:MAX, 32 or exact */
+    CGX_HINT_BITS,      /* N, MIN:MAX or exact */
     CGX_HINT_CODEC,     /* CGX_CODECS */
-    CGX_HINT_LAYERS,    /* "4096,1048576:8,512:32"; several lists separated by ";", each for the
+    CGX_HINT_LAYERS,    /* "4096,1048576:8,512:exact"; several lists separated by ";", each for the
                            buffers of as many elements as it adds up to */
     CGX_HINT_RECURS,    /* always, never */
     CGX_HINT_CONSENSUS, /* off, on */
