@@ -114,7 +114,7 @@ tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_re
 	tests/unit/codec_reference_sums.c \
 	tests/unit/codec_reference.h tests/unit/distributions.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
 	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
-EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/draw.sh tests/mpi/lib/on-rank tests/mpi/lib/runs.sh tests/mpi/lib/together \
+EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/draw.sh tests/mpi/lib/on-rank tests/mpi/lib/own-shm tests/mpi/lib/runs.sh tests/mpi/lib/together \
 	tests/mpi/abi_constants.c tests/mpi/abi_split.c tests/mpi/client.py tests/mpi/lib/clients.sh \
 	tests/mpi/lib/watch-launcher tests/mpi/pmpi_tool.c tests/mpi/sums.py tests/mpi/ulfm.c
 
