@@ -125,7 +125,7 @@ static bool compare(const char *topology, unsigned bits)
     sum_in_five(&scene, BUCKET / 2, sum);
     shifted = mean_square(&scene, sum);
     printf("%u nodes of %u, %u bits: mean square error %.4g; five quantisations, equal grids: %.3f "
-           "times that (>= 1), shifted: %.3f (>= %.1f); CGX_INTRA_COMPRESS=0: %.3f\n",
+           "times that (>= 1), shifted: %.3f (>= %.1f); CGX_INNER_REDUCTION_TYPE=RAW: %.3f\n",
            scene.nodes->nodes, scene.nodes->most, bits, ours, equal / ours, shifted / ours,
            LEAST_GAIN, error_of(&raw) / ours);
     scene_free(&scene);

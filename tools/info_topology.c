@@ -110,7 +110,7 @@ void info_draw_machine(void)
 
 void info_print_stages(const struct cgx_settings *settings)
 {
-    const char *raw = settings->intra_compress ? "" : " of elements as they are";
+    const char *raw = settings->raw ? " of elements as they are" : "";
     char nodes[24] = "N", ranks[24] = "L";
     uint64_t n = settings->topology >> 32, l = settings->topology & UINT32_MAX;
 
@@ -129,7 +129,7 @@ void info_print_stages(const struct cgx_settings *settings)
         snprintf(ranks, sizeof ranks, "%" PRIu64, l);
         printf("%s nodes of %s ranks: ", nodes, ranks);
     }
-    if (settings->intra_broadcast)
+    if (settings->leaders)
         printf("reduce%s over %s local ranks to a leader, all-reduce between %s leaders", raw,
                ranks, nodes);
     else

@@ -40,7 +40,7 @@ train_both() {
         train_here "$@"
     else
         bench/lab --hosts "$ranks" --priority --yield --repeat 1 \
-            --settings "CGX_STATS=$results/stats.json CGX_STATS_INTERVAL=$report_every" -- "$@" --leave
+            --settings "CGX_STATS=$results/stats.json" -- "$@" --leave
     fi
     echo 0 >"$results/status"
 }
@@ -48,7 +48,7 @@ train_both() {
 train_here() {
     tests/lib/run-mpi -n "$ranks" --plain -- "$@"
     tests/lib/run-mpi -n "$ranks" --defaults CGX_BUFFERS=host CGX_STATS="$results/stats.json" \
-        CGX_STATS_INTERVAL="$report_every" -- "$@"
+        -- "$@"
 }
 
 # member NAME: its numbers in the statistics, each on a line.

@@ -93,17 +93,16 @@ row() {
     echo "\"$1\",\"$2\",\"$3\",$4,$5" >>"$out/programs.csv"
 }
 
-# torch NAME TRANSPORT SYNC ALLOCATOR ARGUMENTS...
+# torch NAME TRANSPORT ALLOCATOR ARGUMENTS...
 torch() {
     torch_name=$1
     torch_transport=$2
-    torch_sync=$3
-    torch_allocator=$4
-    shift 4
+    torch_allocator=$3
+    shift 3
     on_ranks 2
     # shellcheck disable=SC2086 # words
     into "$out/torch.csv" part "PyTorch: $torch_name" 45 $launch env CGX_INNER_COMMUNICATOR_TYPE="$torch_transport" \
-        CGX_SYNC="$torch_sync" CGX_ADAPTIVE=0 PYTORCH_CUDA_ALLOC_CONF="$torch_allocator" \
+        CGX_ADAPTIVE=0 PYTORCH_CUDA_ALLOC_CONF="$torch_allocator" \
         PYTORCH_ALLOC_CONF="$torch_allocator" "$directory/tools/cgxrun" bench/gpu_torch "$@" \
         "$torch_name" || :
 }
@@ -118,12 +117,11 @@ run_torch() {
         skipped "PyTorch" "$(tail -n 1 "$log")"
         return 0
     }
-    torch "its own allocator" SHM stream ""
-    torch "expandable segments" SHM stream expandable_segments:True
-    torch "expandable segments, P2P" P2P stream expandable_segments:True
-    torch "cudaMallocAsync, P2P" P2P stream backend:cudaMallocAsync
-    torch "a side stream, CGX_SYNC=device" SHM device "" --stream side
-    torch "a side stream, CGX_SYNC=stream" SHM stream "" --stream side --may-be-stale
+    torch "its own allocator" SHM ""
+    torch "expandable segments" SHM expandable_segments:True
+    torch "expandable segments, P2P" P2P expandable_segments:True
+    torch "cudaMallocAsync, P2P" P2P backend:cudaMallocAsync
+    torch "a side stream" SHM "" --stream side --may-be-stale
 }
 
 # A child that is forked in mid-run, as data loaders are, changes no sum.
@@ -185,7 +183,7 @@ train_all() {
     [ "$quick" = no ] || train_ranks=2
     train plain CGX_ENABLE=0
     train compressed CGX_ADAPTIVE=0
-    [ "$quick" = yes ] || train "compressed, adaptive" CGX_ADAPTIVE_PERIOD=8
+    [ "$quick" = yes ] || train "compressed, adaptive" CGX_ADAPTIVE=period=8
 }
 
 # ---- other codecs ----

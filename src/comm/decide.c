@@ -96,7 +96,7 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
 static void prepare(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer,
                     struct wanted *wanted)
 {
-    if (!offer->refusal && !cgx_config()->intra_compress && state->places.nodes->nodes == 1)
+    if (!offer->refusal && cgx_config()->raw && state->places.nodes->nodes == 1)
         offer->refusal = CGX_REASON_ONE_NODE;
     if (offer->refusal)
         return;

@@ -8,7 +8,6 @@
 
 #include "codec/peek.h"
 #include "cuda/pinned_pool.h"
-#include "mpi/config.h"
 
 bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
                     const struct cgx_look *look, void *elements)
@@ -17,8 +16,7 @@ bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t 
     size_t stride = look->stride * size;
 
     if (where->memory != CGX_MEMORY_HOST)
-        return (cgx_config()->sync != CGX_SYNC_DEVICE || cgx_pinned_wait(where) == CGX_OK) &&
-               cgx_pinned_gather(where, elements, from, size, stride, look->count) == CGX_OK;
+        return cgx_pinned_gather(where, elements, from, size, stride, look->count) == CGX_OK;
     for (size_t i = 0; i < look->count; i++)
         memcpy((char *)elements + i * size, from + i * stride, size);
     return true;

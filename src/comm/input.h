@@ -11,7 +11,7 @@
 
 /* Copies the elements LOOK of BUFFER, SIZE bytes each, of which the driver says WHERE. Device
  * memory is read after all earlier work of the legacy default stream and of the streams that it
- * synchronises with or, where CGX_SYNC says so, of the context. False: they cannot be had. */
+ * synchronises with. False: they cannot be had. */
 bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
                     const struct cgx_look *look, void *elements);
 

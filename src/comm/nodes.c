@@ -220,8 +220,8 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
                 "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "
                 "them for each of %u shards%s",
                 nodes->ranks, nodes->nodes, nodes->least, nodes->most,
-                settings->intra_compress ? "" : " of elements as they are",
-                settings->intra_broadcast ? 1 : nodes->least, in_grid);
+                settings->raw ? " of elements as they are" : "",
+                settings->leaders ? 1 : nodes->least, in_grid);
 }
 
 int cgx_nodes_discover(struct cgx_comm *state)
@@ -258,8 +258,8 @@ struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)
 
     return (struct cgx_scheme){.nodes = state->places.nodes,
                                .flat = state->places.flat,
-                               .leaders = settings->intra_broadcast,
-                               .raw = !settings->intra_compress,
+                               .leaders = settings->leaders,
+                               .raw = settings->raw,
                                .watched = settings->consensus > 0,
                                .inner = settings->inner_reduction,
                                .cross = settings->cross_reduction,

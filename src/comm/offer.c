@@ -36,8 +36,7 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
     area.offered = cgx_connect_may_offer(state);
     area.shares_processors = !state->places.pace.roomy;
     if (buffer->memory != CGX_MEMORY_HOST)
-        return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, cgx_config()->sync,
-                                backend);
+        return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
     *backend = cgx_backend_host();
     return CGX_OK;
 }

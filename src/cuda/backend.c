@@ -31,17 +31,14 @@ static enum cgx_status begin(struct cgx_backend *backend)
     CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
     enum cgx_status status;
 
-    cgx_green_begin(mine->sync == CGX_SYNC_STREAM);
+    cgx_green_begin();
     status = cgx_cuda_work_enter(&mine->work);
     if (status != CGX_OK) {
         cgx_green_end();
         return status;
     }
-    if (mine->sync == CGX_SYNC_DEVICE)
-        status = CGX_CUDA_CALL(cuCtxSynchronize);
-    else if (mine->sync == CGX_SYNC_STREAM)
-        status = CGX_CUDA_CALL(cuEventRecord, mine->work.caller, CU_STREAM_LEGACY);
-    if (status == CGX_OK && mine->sync == CGX_SYNC_STREAM)
+    status = CGX_CUDA_CALL(cuEventRecord, mine->work.caller, CU_STREAM_LEGACY);
+    if (status == CGX_OK)
         status = CGX_CUDA_CALL(cuStreamWaitEvent, compute, mine->work.caller, 0);
     if (status == CGX_OK)
         status = cgx_green_order(compute);

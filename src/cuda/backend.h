@@ -12,11 +12,11 @@
 struct cgx_cuda_backends;
 
 /* The backend for BUFFER, device or managed memory, from *ALL or made and put there (*ALL is NULL
- * at first). AREA is the same in all calls with *ALL; it must stay until *ALL is freed. SYNC says
- * what is waited for before the buffers are read. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
+ * at first). AREA is the same in all calls with *ALL; it must stay until *ALL is freed.
+ * Before the buffers are read, what the legacy default stream has to do is waited for.
+ * CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
 enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
-                                 const struct cgx_area *area, enum cgx_sync sync,
-                                 struct cgx_backend **backend);
+                                 const struct cgx_area *area, struct cgx_backend **backend);
 
 /* Nothing may be queued. Contexts may have gone before. False: the staging memory may still be
  * pinned in a broken context and must never be freed. */

@@ -10,7 +10,7 @@
 #include "cuda/work.h"
 
 static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
-                              const struct cgx_area *area, enum cgx_sync sync)
+                              const struct cgx_area *area)
 {
     struct cgx_cuda_backends *made = calloc(1, sizeof *made);
     enum cgx_status status;
@@ -27,7 +27,6 @@ static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,
         return status;
     }
     made->base.ops = &cgx_cuda_ops;
-    made->sync = sync;
     made->next = *all;
     *all = made;
     return CGX_OK;
@@ -65,8 +64,7 @@ static struct cgx_cuda_backends *find(struct cgx_cuda_backends **all, CUcontext 
 }
 
 enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
-                                 const struct cgx_area *area, enum cgx_sync sync,
-                                 struct cgx_backend **backend)
+                                 const struct cgx_area *area, struct cgx_backend **backend)
 {
     struct cgx_cuda_backends *found;
     CUcontext context;
@@ -76,7 +74,7 @@ enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cg
         return status;
     found = find(all, context);
     if (!found) {
-        status = create(all, context, area, sync);
+        status = create(all, context, area);
         found = *all;
     }
     if (status == CGX_OK)

@@ -18,13 +18,13 @@ bool cgx_green_is_current(void)
            cuda->cuStreamGetGreenCtx(CU_STREAM_LEGACY, &green) == CUDA_SUCCESS && green;
 }
 
-void cgx_green_begin(bool wait)
+void cgx_green_begin(void)
 {
     if (caller.depth++ > 0)
         return;
     caller.event = NULL;
     caller.status = CGX_OK;
-    if (!wait || !cgx_green_is_current())
+    if (!cgx_green_is_current())
         return;
     caller.status = CGX_CUDA_CALL(cuEventCreate, &caller.event, CU_EVENT_DISABLE_TIMING);
     if (caller.status == CGX_OK)

@@ -19,9 +19,9 @@ bool cgx_green_is_current(void);
 
 /* To be called before a context is entered for a call of the program, and when it is left:
  * remembers, for this thread, what the default stream of the program's current context has to do,
- * if that is a green one and this is to be waited for. Calls nest: only the first looks, and the
+ * if that is a green one. Calls nest: only the first looks, and the
  * last forgets. */
-void cgx_green_begin(bool wait);
+void cgx_green_begin(void);
 void cgx_green_end(void);
 
 /* Between the two: has STREAM wait for what was remembered. */

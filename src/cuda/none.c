@@ -24,10 +24,9 @@ const char *cgx_cuda_build(void)
 }
 
 enum cgx_status cgx_cuda_backend(struct cgx_cuda_backends **all, const struct cgx_pointer *buffer,
-                                 const struct cgx_area *area, enum cgx_sync sync,
-                                 struct cgx_backend **backend)
+                                 const struct cgx_area *area, struct cgx_backend **backend)
 {
-    (void)all, (void)buffer, (void)area, (void)sync, (void)backend;
+    (void)all, (void)buffer, (void)area, (void)backend;
     return CGX_ERR_DEVICE;
 }
 

@@ -117,7 +117,6 @@ extern const char cgx_cuda_backend_name[]; /* of these alone */
 struct cgx_cuda_backends {
     struct cgx_backend base;
     struct cgx_cuda_work work;
-    enum cgx_sync sync;
     struct cgx_cuda_backends *next;
 };
 

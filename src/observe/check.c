@@ -76,8 +76,6 @@ static bool take_input(struct cgx_check *check)
     check->input = check->copy;
     if (!check->copy)
         return false;
-    if (!on_host && cgx_config()->sync == CGX_SYNC_DEVICE && cgx_pinned_wait(&where) != CGX_OK)
-        return false;
     return fetch(check->copy, coll->input, bytes);
 }
 
@@ -117,7 +115,7 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
     int can, all, code;
 
     *check = NULL;
-    if (!cgx_config()->check)
+    if (cgx_config()->enable != CGX_ENABLE_CHECK)
         return CGX_MPI_SUCCESS;
     made = create(coll);
     can = all = made != NULL;
@@ -128,7 +126,7 @@ int cgx_check_begin(struct cgx_coll *coll, struct cgx_check **check)
         return code;
     }
     free_check(made);
-    cgx_log(CGX_LOG_DEBUG, "CGX_CHECK: a sum of %zu elements is not compared: %s",
+    cgx_log(CGX_LOG_DEBUG, "check: a sum of %zu elements is not compared: %s",
             coll->schedule->plan->count,
             can ? "another rank cannot" : "no memory, or the input cannot be read");
     return code;
@@ -215,7 +213,7 @@ static int report(const struct cgx_check *check, double most, uint64_t beyond)
                                 coll->comm);
     if (code == CGX_MPI_SUCCESS && coll->rank == 0)
         cgx_log(CGX_LOG_ERROR,
-                "CGX_CHECK: %llu of %zu elements of a sum are not within their bound; the worst is "
+                "check: %llu of %zu elements of a sum are not within their bound; the worst is "
                 "element %.0f: %.9g for %.9g, bound %.3g",
                 (unsigned long long)beyond, check->plan->count, worst.element, worst.result,
                 worst.exact, worst.bound);
@@ -242,7 +240,7 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
                                     .error = sums[2],
                                     .exact = sums[3]};
     if (checked->differs && coll->rank == 0)
-        cgx_log(CGX_LOG_ERROR, "CGX_CHECK: ranks have different sums of %zu elements",
+        cgx_log(CGX_LOG_ERROR, "check: ranks have different sums of %zu elements",
                 check->plan->count);
     return checked->beyond > 0 ? report(check, most[0], checked->beyond) : code;
 }

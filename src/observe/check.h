@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_CHECK=1: what a compressed call has made is compared with the exact sum, a double precision
- * sum of the ranks' inputs, and with the bound of its error:
+/* CGX_ENABLE=check: what a compressed call has made is compared with the exact sum, a double
+ * precision sum of the ranks' inputs, and with the bound of its error:
  *
  *     |result - exact| <= c (1 + 2^-8) S + P 2^-24 (M + S) + half an ulp of the type
  *

@@ -297,7 +297,6 @@ void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t 
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step)
 {
-    unsigned interval = cgx_config()->stats_interval;
     bool begins, due;
 
     if (!stats)
@@ -306,7 +305,7 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
     begins = begins_step || stats->step == 0;
-    due = begins && interval > 0 && stats->steps > 0 && stats->steps % interval == 0;
+    due = begins && stats->steps > 0 && stats->steps % (stats->steps < 100 ? 10 : 100) == 0;
     stats->steps += begins;
     pthread_mutex_unlock(&stats->lock);
     if (due)

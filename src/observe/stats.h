@@ -3,7 +3,7 @@
 
 /* CGX_STATS: what was done with the calls of each communicator, layer by layer; cgx-stats(5) says
  * what each number means. Kept for as many layers as a step can have calls and written when the
- * process ends, and with CGX_STATS_INTERVAL while it runs. Everywhere NULL stands for a
+ * process ends, and now and then while it runs. Everywhere NULL stands for a
  * communicator whose statistics are not kept: then nothing is done. One thread uses a communicator
  * at a time; another may be writing meanwhile. */
 #ifndef CGX_OBSERVE_STATS_H
@@ -155,8 +155,9 @@ void cgx_stats_held(struct cgx_stats *stats);
 /* A call of so many ELEMENTS was exact. */
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
 
-/* What is known of the step when a call comes, which may be its first. Writes the statistics where
- * CGX_STATS_INTERVAL says. */
+/* What is known of the step when a call comes, which may be its first. Writes the statistics
+ * each 10 steps up to the 100th and then each 100; where none are followed, each call that could be
+ * compressed is one. */
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step);
 

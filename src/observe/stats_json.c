@@ -301,7 +301,7 @@ static void put_process(struct json *json)
     put_number(json, "budget", settings->adaptive_budget);
     put_number(json, "consensus", settings->consensus);
     put_count(json, "period", settings->adaptive_period);
-    put_bool(json, "check", settings->check);
+    put_bool(json, "check", settings->enable == CGX_ENABLE_CHECK);
     close_list(json, '}');
     open_list(json, "process", '{');
     put_count(json, "compressed_calls", totals.compressed_calls);

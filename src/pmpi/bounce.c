@@ -188,12 +188,8 @@ static enum cgx_status copy_in(struct buffer *buffer, const struct span *span, b
                                void **given)
 {
     const struct cgx_pointer *where = &buffer->where;
-    enum cgx_status status = CGX_OK;
+    enum cgx_status status = cgx_pinned_take(where, span->bytes + ALIGNMENT, &buffer->block);
 
-    if (cgx_config()->sync == CGX_SYNC_DEVICE)
-        status = cgx_pinned_wait(where);
-    if (status == CGX_OK)
-        status = cgx_pinned_take(where, span->bytes + ALIGNMENT, &buffer->block);
     if (status != CGX_OK)
         return status;
     buffer->host = (char *)buffer->block + (uintptr_t)buffer->device % ALIGNMENT;

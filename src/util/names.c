@@ -27,15 +27,23 @@ static const struct retired {
     {"CGX_REMOTE_BUF_COMPRESSION",
      "it compressed straight into other ranks' shared memory; there is nothing to choose here"},
     {"CGX_CROSS_COMMUNICATOR_TYPE", "data between nodes always go through the program's own MPI"},
+    {"CGX_ADAPTIVE_BITS", "set CGX_ADAPTIVE=bits=MIN:MAX"},
+    {"CGX_ADAPTIVE_BUDGET", "set CGX_ADAPTIVE=budget=X"},
+    {"CGX_ADAPTIVE_PERIOD", "set CGX_ADAPTIVE=period=STEPS"},
+    {"CGX_CHECK", "set CGX_ENABLE=check"},
+    {"CGX_INTRA_BROADCAST", "for 1, set CGX_CROSS_REDUCTION_TYPE=LEADERS"},
+    {"CGX_INTRA_COMPRESS", "for 0, set CGX_INNER_REDUCTION_TYPE=RAW"},
+    {"CGX_SEED", "set CGX_ROUNDING=stochastic:SEED"},
+    {"CGX_STATS_INTERVAL", "CGX_STATS is written every 100 steps, and every 10 before"},
+    {"CGX_SYNC", "what is queued on the legacy default stream, and on streams that it synchronises "
+                 "with, is waited for; other streams the program synchronises, as for any MPI"},
 };
 
 /* Retired values of settings, up to a colon. */
 static const struct {
     const char *name, *value, *instead;
 } retired_values[] = {
-    {"CGX_ADAPTIVE_BUDGET", "noise", "CGX_ADAPTIVE_BUDGET=error:X"},
     {"CGX_COMPRESSION_QUANTIZATION_BITS", "32", "CGX_ENABLE=0"},
-    {"CGX_INTRA_COMPRESS", "auto", "CGX_INTRA_COMPRESS=1"},
     {"CGX_PROFILE", "exact", "CGX_ENABLE=0"},
 };
 

@@ -24,6 +24,16 @@
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
+static const struct cgx_key adaptive_words[] = {
+    /* From one below CGX_COMPRESSION_QUANTIZATION_BITS to 8. */
+    {{"bits", .initial = "auto", .slot = 11}, cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
+    /* Relative to the squared error of CGX_COMPRESSION_QUANTIZATION_BITS for all. */
+    {{"budget", .initial = "1.0", .slot = 12}, cgx_value_positive, FIELD(adaptive_budget)},
+    {{"period", .initial = "100", .slot = 13}, cgx_value_integer, 1, 1000000,
+     FIELD(adaptive_period)},
+    {.about.name = NULL},
+};
+
 static const struct cgx_key rows[] = {
     /* These come first: the defaults of the others depend on them. */
     {{"CGX_PROFILE", "cgx, bytegrad, torch_cgx", "cgx",
@@ -37,11 +47,12 @@ static const struct cgx_key rows[] = {
       "1: elements are quantised relative to what has been summed before in the same place of the "
       "step", 28},
      cgx_value_choice, FIELD(history)},
-    {{"CGX_ENABLE", "0, 1", "1", "0: every call is exact", 1},
+    {{"CGX_ENABLE", "0, 1, check", "1",
+      "0: every call is exact; check: compressed ones are also done exactly and compared", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
-     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
+     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits), .alias = "CGX_BITS"},
     {{"CGX_CODEC", CGX_CODECS, "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "what has less error", 26},
@@ -67,24 +78,13 @@ static const struct cgx_key rows[] = {
       "how far the nearest rank is from the mean where a sum is compressed; 0: data is not looked at",
       24},
      cgx_value_share, .most = 1, FIELD(consensus)},
-    {{"CGX_ROUNDING", "nearest, stochastic", "nearest",
+    {{"CGX_ROUNDING", "nearest, stochastic, stochastic:SEED below 2^63", "nearest",
       "stochastic is unbiased, at twice the squared error and more at low widths; needs 2 bits", 8},
-     cgx_value_choice, FIELD(rounding)},
-    {{"CGX_SEED", "an integer below 2^64", "0",
-      "stochastic rounding is a function of seed, call, rank and element alone", 9},
-     cgx_value_integer, 0, UINT64_MAX, FIELD(seed)},
-    {{"CGX_ADAPTIVE", "0, 1", "1",
-      "1: choose widths layer by layer, at no more error than one width for all", 10},
-     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(adaptive)},
-    {{"CGX_ADAPTIVE_BITS", "auto, or MIN:MAX, each 1-8", "auto",
-      "widths that it may choose; auto: from one below CGX_COMPRESSION_QUANTIZATION_BITS to 8", 11},
-     cgx_value_widths, 1, 8, FIELD(adaptive_bits)},
-    {{"CGX_ADAPTIVE_BUDGET", "error:X or X, above 0", "error:1.0",
-      "squared error allowed, relative to that of CGX_COMPRESSION_QUANTIZATION_BITS for all", 12},
-     cgx_value_budget, FIELD(adaptive_budget)},
-    {{"CGX_ADAPTIVE_PERIOD", "1-1000000", "100",
-      "steps after which the widths are chosen anew", 13},
-     cgx_value_integer, 1, 1000000, FIELD(adaptive_period)},
+     cgx_value_rounding, FIELD(seed), KIND(rounding)},
+    {{"CGX_ADAPTIVE", "0, 1, bits=MIN:MAX, budget=X, period=STEPS", "1",
+      "1: choose widths layer by layer, at no more error than one width for all; or how, with commas",
+      10},
+     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(adaptive), .words = adaptive_words},
     {{"CGX_RULES", "a file that can be read", "",
       "rules: what recurs, what is exact, steps, layers and their widths", 14},
      cgx_value_content, FIELD(rules), PATH(rules_path)},
@@ -97,40 +97,26 @@ static const struct cgx_key rows[] = {
     {{"CGX_INNER_COMMUNICATOR_TYPE", "AUTO, SHM, P2P, MPI", "AUTO",
       "transport inside a node: host shared memory, CUDA IPC, or MPI", 16},
      cgx_value_choice, FIELD(inner_transport)},
-    {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING", "SRA",
-      "algorithm inside a node: scatter-reduce-allgather or ring", 17},
-     cgx_value_choice, FIELD(inner_reduction)},
-    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING, GRID, AUTO", "AUTO",
+    {{"CGX_INNER_REDUCTION_TYPE", "SRA, RING, RAW", "SRA",
+      "algorithm inside a node: scatter-reduce-allgather, ring, or elements as they are", 17},
+     cgx_value_reduction, CGX_REDUCTION_SRA, 2, FIELD(inner_reduction), KIND(raw)},
+    {{"CGX_CROSS_REDUCTION_TYPE", "SRA, RING, GRID, AUTO, LEADERS", "AUTO",
       "algorithm between nodes: scatter-reduce-allgather, ring, the first in rows and columns of "
-      "nodes; AUTO: SRA, or GRID for small sums on many", 18},
-     cgx_value_choice, FIELD(cross_reduction)},
-    {{"CGX_INTRA_COMPRESS", "0, 1", "1",
-      "0: ranks of a node send each other elements as they are", 19},
-     cgx_value_choice, FIELD(intra_compress)},
-    {{"CGX_INTRA_BROADCAST", "0, 1", "0",
-      "1: one leader of each node exchanges data with other nodes", 20},
-     cgx_value_choice, BYTEGRAD("1"), FIELD(intra_broadcast)},
+      "nodes; AUTO: SRA, or GRID for small sums on many; LEADERS: AUTO, one rank of each node", 18},
+     cgx_value_reduction, CGX_REDUCTION_AUTO, 4, BYTEGRAD("LEADERS"), FIELD(cross_reduction),
+     KIND(leaders)},
     {{"CGX_TOPOLOGY", "auto, flat, or NxL", "auto",
       "nodes: as found, every rank its own, or N nodes of L ranks each, in the order of ranks", 21},
      cgx_value_topology, 1, INT32_MAX, FIELD(topology)},
-    {{"CGX_SYNC", "stream, none, device", "stream",
-      "what is waited for before a device buffer is read", 0},
-     cgx_value_choice, FIELD(sync)},
     {{"CGX_LOG", "error, warn, info, debug", "warn",
       "how much is written to stderr", 0},
      cgx_value_choice, FIELD(log_level)},
     {{"CGX_STATS", "a file, or -", "",
-      "statistics at the end: JSON; -: a table on stderr", 0},
+      "statistics: JSON, now and then and at the end; -: a table on stderr at the end", 0},
      cgx_value_path, PATH(stats_path)},
-    {{"CGX_STATS_INTERVAL", "0-1000000", "0",
-      "steps after which the statistics are also written while the program runs; 0: they are not", 0},
-     cgx_value_integer, 0, 1000000, FIELD(stats_interval)},
     {{"CGX_TRACE", "a file", "",
       "timeline in Chrome's trace-event format", 0},
      cgx_value_path, PATH(trace_path)},
-    {{"CGX_CHECK", "0, 1", "0",
-      "1: every compressed call is also done exactly and compared with its bound", 23},
-     cgx_value_choice, FIELD(check)},
 };
 /* clang-format on */
 #define NROWS (sizeof rows / sizeof rows[0])
@@ -182,6 +168,16 @@ static uint64_t load(const struct cgx_key *row, const struct cgx_settings *setti
     return value | (kind != 0 ? CGX_SETTINGS_SIGN : 0);
 }
 
+/* What ENVIRONMENT has for ROW, by either name; an empty value is none. */
+static const char *find_text(const struct cgx_key *row, char *const environment[])
+{
+    const char *text = cgx_environment_find(environment, row->about.name);
+
+    if (row->alias && (!text || *text == '\0'))
+        text = cgx_environment_find(environment, row->alias);
+    return text && *text != '\0' ? text : NULL;
+}
+
 /* False if TEXT, what the environment says or NULL, is refused. */
 static bool read_row(const struct cgx_key *row, const char *initial, const char *text,
                      struct cgx_settings *settings)
@@ -189,8 +185,10 @@ static bool read_row(const struct cgx_key *row, const char *initial, const char 
     cgx_key_read(row, initial, settings); /* "" leaves 0 */
     if (!text)
         return true;
-    if (!cgx_key_read(row, text, settings))
+    if (!cgx_key_read(row, text, settings)) {
+        cgx_key_read(row, initial, settings);
         return false;
+    }
     if (row->path != 0)
         strcpy((char *)settings + row->path, text);
     return true;
@@ -231,7 +229,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     memset(settings, 0, sizeof *settings);
     settings->valid = true;
     for (size_t i = 0; i < NROWS; i++) {
-        texts[i] = cgx_environment_find(environment, rows[i].about.name);
+        texts[i] = find_text(&rows[i], environment);
         taken[i] =
             read_row(&rows[i], cgx_settings_initial(i, defaults_of(settings)), texts[i], settings);
         settings->valid = settings->valid && taken[i];
@@ -250,17 +248,24 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
             report(context, CGX_LOG_WARN, message);
 }
 
+static void put_word(const struct cgx_key *row, const struct cgx_settings *settings,
+                     uint32_t words[CGX_SETTINGS_WORDS])
+{
+    uint64_t value = load(row, settings);
+
+    if (row->about.slot != 0)
+        words[row->about.slot] =
+            value <= UINT32_MAX ? (uint32_t)value : cgx_hash(CGX_HASH_START, &value, sizeof value);
+}
+
 void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_SETTINGS_WORDS])
 {
     memset(words, 0, CGX_SETTINGS_WORDS * sizeof words[0]);
     words[0] = !settings->valid;
     for (size_t i = 0; i < NROWS; i++) {
-        uint64_t value = load(&rows[i], settings);
-
-        if (rows[i].about.slot == 0)
-            continue;
-        words[rows[i].about.slot] =
-            value <= UINT32_MAX ? (uint32_t)value : cgx_hash(CGX_HASH_START, &value, sizeof value);
+        put_word(&rows[i], settings, words);
+        for (const struct cgx_key *word = rows[i].words; word && word->about.name; word++)
+            put_word(word, settings, words);
     }
 }
 
@@ -268,9 +273,14 @@ const char *cgx_settings_slot_name(size_t slot)
 {
     if (slot == 0)
         return "whether all values are accepted";
-    for (size_t i = 0; i < NROWS; i++)
-        if (rows[i].about.slot == slot)
+    for (size_t i = 0; i < NROWS; i++) {
+        const struct cgx_key *word = rows[i].words;
+
+        while (word && word->about.name && word->about.slot != slot)
+            word++;
+        if (rows[i].about.slot == slot || (word && word->about.name))
             return rows[i].about.name;
+    }
     return NULL;
 }
 
@@ -292,7 +302,7 @@ static void print_row(FILE *out, size_t index, char *const environment[],
                       enum cgx_defaults defaults)
 {
     const struct cgx_setting *row = &rows[index].about;
-    const char *text = environment ? cgx_environment_find(environment, row->name) : NULL;
+    const char *text = environment ? find_text(&rows[index], environment) : NULL;
     char copy[CGX_PRINTABLE_BYTES];
     struct cgx_settings tried;
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum cgx_enable { CGX_ENABLE_NO, CGX_ENABLE_YES, CGX_ENABLE_CHECK /* and compare */ };
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };
 enum cgx_reduction {
@@ -26,7 +27,6 @@ enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX 
 enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
 #define CGX_CODECS "maxmin, rotated, auto" /* their names */
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
-enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 
 /* Width of a call or segment that is sent as it is. */
 #define CGX_BITS_EXACT 32
@@ -41,7 +41,7 @@ enum cgx_sync { CGX_SYNC_STREAM, CGX_SYNC_NONE, CGX_SYNC_DEVICE };
 #define CGX_TOPOLOGY_FLAT 1
 
 struct cgx_settings {
-    bool enable;
+    enum cgx_enable enable;
     unsigned bits;         /* 1-8 */
     enum cgx_family codec; /* of widths that it has */
     unsigned bucket_size;  /* elements, a power of two; of max-min quantisation */
@@ -52,13 +52,13 @@ struct cgx_settings {
     unsigned warmup; /* steps */
     enum cgx_rounding rounding;
     double consensus; /* how far ranks are from their mean, squared and relative; 0: not asked */
-    uint64_t seed;
+    uint64_t seed;    /* of stochastic rounding, below 2^63 */
     uint64_t fusion_buffer_bytes;
     unsigned fragment_bytes; /* CGX_FRAGMENT_AUTO: as the network is */
     enum cgx_reduction inner_reduction, cross_reduction;
-    bool intra_broadcast;
+    uint32_t raw;     /* 1: inside a node elements go as they are to who sums them (RAW) */
+    uint32_t leaders; /* 1: between nodes one rank of each exchanges data (LEADERS) */
     enum cgx_transport inner_transport;
-    bool intra_compress;
     uint64_t topology;
     bool adaptive;
     uint32_t adaptive_bits;   /* 0: auto; for cgx_settings_least, _most */
@@ -68,11 +68,8 @@ struct cgx_settings {
     bool history;
     uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
     enum cgx_profile profile; /* its defaults are those of the other fields already */
-    enum cgx_sync sync;
-    bool check;
-    unsigned stats_interval; /* steps; 0: statistics are written at the end alone */
-    int log_level;           /* enum cgx_log_level */
-    bool valid;              /* false: some value was refused; everything is exact */
+    int log_level;            /* enum cgx_log_level */
+    bool valid;               /* false: some value was refused; everything is exact */
 
     /* As they were written: relative ones are to the working directory. "": not set. */
     char rules_path[CGX_SETTINGS_PATH_BYTES], stats_path[CGX_SETTINGS_PATH_BYTES];

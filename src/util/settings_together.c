@@ -53,7 +53,7 @@ static const struct row {
     {{"CGX_ROUNDING", "stochastic", "CGX_COMPRESSION_QUANTIZATION_BITS", "2-8"},
      rounds_to_one_bit,
      round_to_nearest},
-    {{"CGX_ROUNDING", "stochastic", "CGX_ADAPTIVE_BITS", "MIN:MAX, each 2-8"},
+    {{"CGX_ROUNDING", "stochastic", "CGX_ADAPTIVE", "bits=MIN:MAX, each 2-8"},
      may_round_to_one_bit,
      round_to_nearest},
     {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, feeds_history, forget_history},
@@ -87,7 +87,7 @@ bool cgx_settings_override(const struct cgx_settings *settings, char *message, s
     if (!settings->adaptive || (base >= least && base <= most))
         return false;
     snprintf(message, size,
-             "CGX_ADAPTIVE_BITS=%u:%u does not have CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "
+             "CGX_ADAPTIVE=bits=%u:%u does not have CGX_COMPRESSION_QUANTIZATION_BITS=%u: calls "
              "begin with %u bits",
              least, most, base, base < least ? least : most);
     return true;

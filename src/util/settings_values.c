@@ -9,6 +9,18 @@
 #include "util/hash.h"
 #include "util/parse.h"
 
+/* A longer word is none that is known. */
+#define WORD_BYTES 64
+
+static bool cut_word(const char *text, size_t length, char word[WORD_BYTES])
+{
+    if (length >= WORD_BYTES)
+        return false;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    return true;
+}
+
 bool cgx_value_integer(const struct cgx_key *row, const char *text, uint64_t *value)
 {
     return cgx_parse_unsigned(text, value) && *value >= row->least && *value <= row->most;
@@ -47,9 +59,19 @@ bool cgx_value_fragment(const struct cgx_key *row, const char *text, uint64_t *v
     return cgx_parse_choice(text, "auto", value) || cgx_value_integer(row, text, value);
 }
 
+static bool parse_boolean(const char *list, const char *text, uint64_t *value)
+{
+    if (strncmp(list, "0, 1", 4) != 0 ||
+        !cgx_parse_choice(text, "false, true, off, on, no, yes", value))
+        return false;
+    *value %= 2;
+    return true;
+}
+
 bool cgx_value_choice(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    if (!cgx_parse_choice(text, row->about.values, value))
+    if (!cgx_parse_choice(text, row->about.values, value) &&
+        !parse_boolean(row->about.values, text, value))
         return false;
     *value = row->least + (row->most != 0 ? *value % row->most : *value);
     return true;
@@ -98,22 +120,39 @@ bool cgx_value_share(const struct cgx_key *row, const char *text, uint64_t *valu
     return true;
 }
 
-bool cgx_value_budget(const struct cgx_key *row, const char *text, uint64_t *value)
+bool cgx_value_positive(const struct cgx_key *row, const char *text, uint64_t *value)
 {
-    char word[sizeof "error"];
-    size_t length = strcspn(text, ":");
     double number;
 
     (void)row;
-    if (text[length] != '\0') {
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        if (length >= sizeof word || !cgx_parse_choice(word, "error", value))
-            return false;
-        text += length + 1;
-    }
     if (!cgx_parse_positive(text, &number))
         return false;
     memcpy(value, &number, sizeof number);
+    return true;
+}
+
+bool cgx_value_reduction(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    if (!cgx_parse_choice(text, row->about.values, value))
+        return false;
+    if (*value == row->most)
+        *value = row->least | CGX_SETTINGS_SIGN;
+    return true;
+}
+
+bool cgx_value_rounding(const struct cgx_key *row, const char *text, uint64_t *value)
+{
+    size_t length = strcspn(text, ":");
+    char word[WORD_BYTES];
+
+    (void)row;
+    if (cgx_parse_choice(text, "nearest", value))
+        return true;
+    if (!cut_word(text, length, word) || !cgx_parse_choice(word, "stochastic", value) ||
+        (text[length] != '\0' && !cgx_parse_unsigned(text + length + 1, value)) ||
+        (*value & CGX_SETTINGS_SIGN) != 0)
+        return false;
+    *value |= CGX_SETTINGS_SIGN;
     return true;
 }
 
@@ -150,14 +189,46 @@ bool cgx_value_path(const struct cgx_key *row, const char *text, uint64_t *value
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
+/* One "KEY=VALUE". */
+static bool read_word(const struct cgx_key *words, char *word, void *fields)
+{
+    char *value = strchr(word, '=');
+    uint64_t index;
+
+    if (!value)
+        return false;
+    *value++ = '\0';
+    while (words->about.name && !cgx_parse_choice(word, words->about.name, &index))
+        words++;
+    return words->about.name && cgx_key_read(words, value, fields);
+}
+
+static bool read_words(const struct cgx_key *words, const char *text, void *fields)
+{
+    char word[WORD_BYTES];
+    size_t length;
+
+    for (;; text += length + 1) {
+        length = strcspn(text, ",");
+        if (!cut_word(text, length, word) || !read_word(words, word, fields))
+            return false;
+        if (text[length] == '\0')
+            return true;
+    }
+}
+
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
 {
     unsigned char *bytes = fields;
     uint64_t value = 0;
     uint32_t kind;
 
+    if (row->words && strchr(text, '='))
+        return cgx_key_read(row, "1", fields) && read_words(row->words, text, fields);
     if (*text == '\0' || !row->parse(row, text, &value))
         return false;
+    for (const struct cgx_key *word = row->words; word && word->about.name; word++)
+        cgx_key_read(word, word->about.initial, fields);
     if (row->kind != 0) {
         kind = (value & CGX_SETTINGS_SIGN) != 0;
         memcpy(bytes + row->kind, &kind, sizeof kind);

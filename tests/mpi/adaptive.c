@@ -205,7 +205,7 @@ static void test_twice(void)
 
 /* ---- messages ---- */
 
-/* In a step that is neither the one of a plan nor the one before, with CGX_ADAPTIVE_PERIOD 6. */
+/* In a step that is neither the one of a plan nor the one before, with CGX_ADAPTIVE=period=6. */
 static void test_messages(void)
 {
     struct steps steps, base;

@@ -47,8 +47,8 @@ static double bytes_at(const struct steps *steps, double bits)
 
 static void test_steps(enum element type, bool large)
 {
-    const char *widths = getenv("CGX_ADAPTIVE_BITS");
-    const char *budget = getenv("CGX_ADAPTIVE_BUDGET");
+    const char *widths = check_word("CGX_ADAPTIVE", "bits");
+    const char *budget = check_word("CGX_ADAPTIVE", "budget");
     const char *range = widths ? widths : "3:8";
     double least = atoi(range), most = atoi(strchr(range, ':') + 1);
     double base = number("CGX_COMPRESSION_QUANTIZATION_BITS", "4");

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Plans in programs whose calls do not come like clockwork, with host buffers,
- * CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE_PERIOD=4: "adaptive_streams [threads]". Every
+ * CGX_COMPRESSION_MINIMAL_SIZE=1024 and CGX_ADAPTIVE=period=4: "adaptive_streams [threads]". Every
  * sum is held to the bound of the least width, so a plan that is applied to the wrong call is seen.
  */
 

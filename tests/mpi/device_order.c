@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Compressed sums and other work on their buffers: "device_order legacy|thread|other|green". What
- * the program queued before, on the legacy default stream, on its thread's, (with CGX_SYNC=device)
- * on another, or on the default stream of a green context that is current, is done before; when the
- * call returns nothing is left to do, and nothing of the library's goes with a green context. Run
- * with all calls compressed. */
+/* Compressed sums and other work on their buffers: "device_order legacy|thread|green". What
+ * the program queued before, on the legacy default stream, on its thread's, or on the default
+ * stream of a green context that is current, is done before; when the call returns nothing is left
+ * to do, and nothing of the library's goes with a green context. Run with all calls compressed. */
 
 #include <cuda.h>
 #include <stdlib.h>
@@ -140,9 +139,7 @@ static void test_stream(const char *mode)
 {
     void *reader = device_stream();
 
-    stream = strcmp(mode, "other") == 0    ? device_stream()
-             : strcmp(mode, "thread") == 0 ? DEVICE_STREAM_PER_THREAD
-                                           : NULL;
+    stream = strcmp(mode, "thread") == 0 ? DEVICE_STREAM_PER_THREAD : NULL;
     for (int round = 1; round <= 2; round++)
         for (int in_place = 0; in_place < 2; in_place++)
             test_before(round, in_place);

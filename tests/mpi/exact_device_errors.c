@@ -7,7 +7,7 @@
  *   exact_device_errors failures    of the driver and of memory; the software driver only
  *   exact_device_errors memory      what is kept between calls; the software driver only
  *   exact_device_errors reset       a context that goes; the software driver only
- *   exact_device_errors order legacy|other   work that is queued when the call begins */
+ *   exact_device_errors order   work that is queued when the call begins */
 
 #define _GNU_SOURCE /* dladdr, syscall */
 
@@ -329,19 +329,17 @@ static void test_reset(void)
 
 /* ---- work that is queued ---- */
 
-/* An upload into the buffer is queued when the call begins, on the legacy default stream, or on
- * another that is not ordered with it. */
-static void test_order(const char *how)
+/* An upload into the buffer is queued when the call begins on the legacy default stream. */
+static void test_order(void)
 {
     static float later[COUNT], wanted[COUNT];
-    void *stream = strcmp(how, "other") == 0 ? device_stream() : NULL;
     void *buffer = device_clone(input, sizeof input);
 
     for (int i = 0; i < COUNT; i++)
         later[i] = input[i] + (float)i;
     device_pin(later, sizeof later);
     PMPI_Allreduce(later, wanted, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    device_upload_later(buffer, later, sizeof later, stream);
+    device_upload_later(buffer, later, sizeof later, NULL);
     reduce(MPI_IN_PLACE, buffer);
     device_download(result, buffer, sizeof result);
     check(memcmp(result, wanted, sizeof result) == 0, "what was queued is done before");
@@ -369,7 +367,7 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "reset") == 0)
         test_reset();
     else if (strcmp(mode, "order") == 0)
-        test_order(argc > 2 ? argv[2] : "legacy");
+        test_order();
     else
         test_arguments();
     return check_end();

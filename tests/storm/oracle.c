@@ -222,17 +222,9 @@ struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct pla
 
 /* ---- settings ---- */
 
-static bool is_set(const char *name, const char *value)
-{
-    const char *text = getenv(name);
-
-    return text && strcmp(text, value) == 0;
-}
-
 void oracle_set(struct oracle *oracle, unsigned bits, const char *codec)
 {
     static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
-    bool adaptive = is_set("CGX_ADAPTIVE", "1");
 
     oracle->scheme.bits = bits;
     oracle->scheme.rotated = 0;
@@ -240,7 +232,7 @@ void oracle_set(struct oracle *oracle, unsigned bits, const char *codec)
     if (strcmp(codec, "maxmin") == 0 || bits > 5 || oracle->history)
         return;
     oracle->scheme.rotated = errors[bits - 1];
-    oracle->maxmin = strcmp(codec, "auto") == 0 || adaptive;
+    oracle->maxmin = strcmp(codec, "auto") == 0 || check_word("CGX_ADAPTIVE", "bits");
 }
 
 /* Nodes of COMM, by the ranks that its members have in the world: PER_NODE there; 0: one node. */
@@ -269,18 +261,17 @@ static void find_nodes(struct oracle *oracle, int per_node, MPI_Comm comm)
 struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
 {
     struct oracle oracle = {.scheme = scheme_from_environment(type),
-                            .feedback = is_set("CGX_ERROR_FEEDBACK", "1"),
-                            .history = is_set("CGX_HISTORY", "1"),
-                            .cross_ring = is_set("CGX_CROSS_REDUCTION_TYPE", "RING"),
-                            .cross_grid = is_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
-    const char *codec = getenv("CGX_CODEC"), *widths = getenv("CGX_ADAPTIVE_BITS");
+                            .feedback = check_set("CGX_ERROR_FEEDBACK", "1"),
+                            .history = check_set("CGX_HISTORY", "1"),
+                            .cross_ring = check_set("CGX_CROSS_REDUCTION_TYPE", "RING"),
+                            .cross_grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
+    const char *codec = getenv("CGX_CODEC"), *widths = check_word("CGX_ADAPTIVE", "bits");
     const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
-    bool adaptive = is_set("CGX_ADAPTIVE", "1");
 
     PMPI_Comm_size(comm, &oracle.ranks);
-    find_nodes(&oracle, is_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
+    find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
     oracle.scheme.bucket = bucket ? (size_t)atoi(bucket) : 512;
-    oracle_set(&oracle, adaptive && widths ? (unsigned)atoi(widths) : oracle.scheme.bits,
+    oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.scheme.bits,
                codec ? codec : "auto");
     return oracle;
 }

@@ -48,8 +48,7 @@ static void test(bool shares_processors)
 
     area.staging[0] = aligned_alloc(4096, BYTES);
     created = blocking = 0;
-    if (!area.staging[0] ||
-        cgx_cuda_backend(&all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
+    if (!area.staging[0] || cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK)
         bail_out("there is no backend");
     ok(created > 0 && blocking == (shares_processors ? created : 0), "%u of %u events block",
        blocking, created);

@@ -31,8 +31,7 @@ static struct one create(size_t bytes)
         .staging = {one.staging}, .bytes = bytes, .pieces = 1, .sources = 1, .offered = true};
     const struct cgx_pointer where = cgx_cuda_pointer(one.buffer);
 
-    if (!one.staging ||
-        cgx_cuda_backend(&one.all, &where, &area, CGX_SYNC_STREAM, &one.backend) != CGX_OK)
+    if (!one.staging || cgx_cuda_backend(&one.all, &where, &area, &one.backend) != CGX_OK)
         bail_out("there is no backend");
     return one;
 }

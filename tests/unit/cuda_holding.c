@@ -25,7 +25,7 @@ static struct cgx_backend *create(struct cgx_cuda_backends **all)
     struct cgx_backend *backend;
 
     *all = NULL;
-    if (cgx_cuda_backend(all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
+    if (cgx_cuda_backend(all, &where, &area, &backend) != CGX_OK)
         bail_out("there is no backend");
     device_free(buffer);
     return backend;

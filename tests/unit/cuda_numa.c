@@ -64,7 +64,7 @@ static void test_backend(int device, unsigned expected)
         area.staging[i] = memory[i];
     }
     memset(&wishes, 0, sizeof wishes);
-    if (cgx_cuda_backend(&all, &where, &area, CGX_SYNC_NONE, &backend) != CGX_OK)
+    if (cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK)
         bail_out("no backend");
     ok(wishes.count == expected, "device %d: %u of the backend's slots are bound", device,
        expected);

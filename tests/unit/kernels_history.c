@@ -162,7 +162,7 @@ int main(void)
     }
     buffer = device_clone(elements, sizeof elements);
     where = cgx_cuda_pointer(buffer);
-    if (cgx_cuda_backend(&all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK ||
+    if (cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK ||
         backend->ops->keep(backend, sizeof kept, &holding) != CGX_OK)
         bail_out("there is no backend, or no memory");
     for (int dtype = 0; dtype < 3; dtype++)

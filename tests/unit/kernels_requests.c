@@ -41,7 +41,7 @@ static void open_backend(void)
     data_fill(DATA_HEAVY_TAILED, 7, elements, ELEMENTS);
     buffer = device_clone(elements, sizeof elements);
     where = cgx_cuda_pointer(buffer);
-    if (cgx_cuda_backend(&all, &where, &area, CGX_SYNC_STREAM, &backend) != CGX_OK)
+    if (cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK)
         bail_out("there is no backend");
 }
 

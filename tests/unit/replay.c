@@ -42,7 +42,7 @@ static bool create_shape(struct replay *replay, size_t layer, struct cgx_schedul
     struct cgx_plan *widest = cgx_plan_widest(plan);
     const struct cgx_scheme scheme = {.nodes = replay->nodes,
                                       .flat = replay->flat,
-                                      .leaders = replay->settings.intra_broadcast,
+                                      .leaders = replay->settings.leaders,
                                       .inner = replay->settings.inner_reduction,
                                       .cross = replay->settings.cross_reduction};
 

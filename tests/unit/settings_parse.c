@@ -43,36 +43,38 @@ static void test_fields(void)
     ok(!s.enable && s.bits == 7 && s.bucket_size == 2048 && s.minimal_size == 5000000000u &&
            s.skip_incomplete_buckets && s.fusion_buffer_bytes == (uint64_t)8 << 30 && silent(),
        "numbers reach their fields");
-    s = parse("CGX_BUFFERS=host\nCGX_ROUNDING=stochastic\nCGX_SEED=18446744073709551615\n"
+    s = parse("CGX_BUFFERS=host\nCGX_ROUNDING=stochastic:9223372036854775807\n"
               "CGX_CROSS_REDUCTION_TYPE=RING\nCGX_WARMUP=0\nCGX_LOG=debug");
     ok(s.buffers == CGX_BUFFERS_HOST && s.rounding == CGX_ROUNDING_STOCHASTIC &&
-           s.seed == UINT64_MAX && s.cross_reduction == CGX_REDUCTION_RING && s.warmup == 0 &&
+           s.seed == INT64_MAX && s.cross_reduction == CGX_REDUCTION_RING && s.warmup == 0 &&
            s.log_level == CGX_LOG_DEBUG && silent(),
        "words reach their fields");
     ok(parse("CGX_BUFFERS=all").buffers == CGX_BUFFERS_ALL, "CGX_BUFFERS=all means both kinds");
-    s = parse("CGX_ADAPTIVE=0\nCGX_ADAPTIVE_BITS=2:6\nCGX_ADAPTIVE_BUDGET=0.25\n"
-              "CGX_ADAPTIVE_PERIOD=7\nCGX_PROFILE=torch_cgx\nCGX_SYNC=device\nCGX_CHECK=1");
-    ok(!s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
+    s = parse("CGX_ADAPTIVE=bits=2:6,budget=0.25,period=7\nCGX_PROFILE=torch_cgx\n"
+              "CGX_ENABLE=check");
+    ok(s.adaptive && cgx_settings_least(&s) == 2 && cgx_settings_most(&s) == 6 &&
            s.adaptive_budget == 0.25 && s.adaptive_period == 7 &&
-           s.profile == CGX_PROFILE_TORCH_CGX && s.sync == CGX_SYNC_DEVICE && s.check && silent(),
+           s.profile == CGX_PROFILE_TORCH_CGX && s.enable == CGX_ENABLE_CHECK && silent(),
        "the policy's settings reach their fields");
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2");
     ok(cgx_settings_least(&s) == 1 && cgx_settings_most(&s) == 8 && silent(),
        "widths are chosen from one bit below the base width on");
     s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ROUNDING=stochastic");
     ok(s.valid && cgx_settings_least(&s) == 2, "with stochastic rounding from two on");
-    parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ADAPTIVE_BITS=3:8");
+    parse("CGX_COMPRESSION_QUANTIZATION_BITS=2\nCGX_ADAPTIVE=bits=3:8");
     ok(messages.warnings == 1 && strstr(messages.text, "calls begin with 3 bits") != NULL,
        "a range without the base width is warned of");
-    s = parse("CGX_ADAPTIVE_BUDGET=error:0.125\nCGX_CONSENSUS=0.5");
-    ok(s.adaptive_budget == 0.125 && s.consensus == 0.5 &&
+    s = parse("CGX_ADAPTIVE=Period=9\nCGX_CONSENSUS=0.5");
+    ok(s.adaptive && cgx_settings_least(&s) == 3 && s.adaptive_budget == 1.0 &&
+           s.adaptive_period == 9 && s.consensus == 0.5 &&
            parse("CGX_CONSENSUS=0").consensus == 0 && silent(),
-       "so do a budget's error and the consensus");
-    s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\nCGX_INTRA_BROADCAST=1\n"
-              "CGX_INNER_REDUCTION_TYPE=RING\nCGX_INTRA_COMPRESS=0\nCGX_FRAGMENT_BYTES=65536");
+       "so do one of its words and the consensus");
+    s = parse("CGX_TOPOLOGY=4x2\nCGX_INNER_COMMUNICATOR_TYPE=P2P\n"
+              "CGX_CROSS_REDUCTION_TYPE=LEADERS\nCGX_INNER_REDUCTION_TYPE=RAW\n"
+              "CGX_FRAGMENT_BYTES=65536");
     ok(s.topology == ((uint64_t)4 << 32 | 2) && s.inner_transport == CGX_TRANSPORT_P2P &&
-           s.intra_broadcast && !s.intra_compress && s.inner_reduction == CGX_REDUCTION_RING &&
-           s.fragment_bytes == 65536 && silent(),
+           s.leaders == 1 && s.cross_reduction == CGX_REDUCTION_AUTO && s.raw == 1 &&
+           s.inner_reduction == CGX_REDUCTION_SRA && s.fragment_bytes == 65536 && silent(),
        "those of nodes reach their fields");
     ok(parse("CGX_TOPOLOGY=flat").topology == CGX_TOPOLOGY_FLAT, "CGX_TOPOLOGY=flat is told apart");
     ok(parse("CGX_FRAGMENT_BYTES=Auto").fragment_bytes == CGX_FRAGMENT_AUTO && silent(),
@@ -81,14 +83,14 @@ static void test_fields(void)
        "a minimal size below 1024 means 1024");
     s = parse("CGX_WARMUP=5\nCGX_WARMUP=6");
     ok(s.warmup == 5, "of two entries with one name the first counts, as in getenv");
-    s = parse("CGX_WARMUP=x\nCGX_SEED=7");
+    s = parse("CGX_WARMUP=x\nCGX_ROUNDING=stochastic:7");
     ok(!s.valid && s.warmup == 2 && s.seed == 7, "a refused value leaves the default");
 }
 
 static void test_words(void)
 {
     uint32_t words[CGX_SETTINGS_WORDS];
-    struct cgx_settings s = parse("CGX_SEED=77\nCGX_WARMUP=9");
+    struct cgx_settings s = parse("CGX_FRAGMENT_BYTES=7777\nCGX_WARMUP=9");
     bool known = true;
 
     cgx_settings_words(&s, words);
@@ -97,8 +99,8 @@ static void test_words(void)
 
         if (name == NULL)
             known = known && words[i] == 0;
-        else if (strcmp(name, "CGX_SEED") == 0)
-            known = known && words[i] == 77 && i == 9;
+        else if (strcmp(name, "CGX_FRAGMENT_BYTES") == 0)
+            known = known && words[i] == 7777 && i == 25;
         else if (strcmp(name, "CGX_WARMUP") == 0)
             known = known && words[i] == 9 && i == 7;
     }
@@ -107,11 +109,18 @@ static void test_words(void)
        "slots have names as far as there are any");
     ok(same_words("CGX_COMPRESSION_MINIMAL_SIZE=1", "CGX_COMPRESSION_MINIMAL_SIZE=1024"),
        "values that mean the same have the same word");
-    ok(same_words("CGX_ADAPTIVE_BUDGET=error:0.5", "CGX_ADAPTIVE_BUDGET=0.5") &&
-           !same_words("CGX_ADAPTIVE_BUDGET=0.5", "A=B"),
-       "so have a budget's two ways to say it");
-    ok(!same_words("CGX_SEED=4294967297", "CGX_SEED=1"), "large numbers are not cut to their word");
-    ok(same_words("CGX_LOG=debug\nCGX_STATS=-\nCGX_TRACE=t\nCGX_SYNC=none", "A=B"),
+    ok(same_words("CGX_ADAPTIVE=budget=1,period=100", "CGX_ADAPTIVE=1") &&
+           !same_words("CGX_ADAPTIVE=budget=0.5", "A=B") &&
+           !same_words("CGX_ADAPTIVE=bits=2:8", "A=B") &&
+           !same_words("CGX_ADAPTIVE=period=5", "A=B"),
+       "so have words within a value, and each has its own");
+    ok(!same_words("CGX_ROUNDING=stochastic:4294967297", "CGX_ROUNDING=stochastic:1") &&
+           !same_words("CGX_ROUNDING=stochastic", "CGX_ROUNDING=nearest"),
+       "large numbers are not cut to their word");
+    ok(same_words("CGX_BITS=8\nCGX_HISTORY=yes",
+                  "CGX_COMPRESSION_QUANTIZATION_BITS=8\nCGX_HISTORY=1"),
+       "so have two names of a variable, and two words for a boolean");
+    ok(same_words("CGX_LOG=debug\nCGX_STATS=-\nCGX_TRACE=t", "A=B"),
        "settings that change no results have no word");
 }
 
@@ -176,12 +185,12 @@ static void test_stochastic(void)
            messages.errors == 1 && strstr(messages.text, "CGX_ROUNDING") != NULL &&
            strstr(messages.text, "CGX_COMPRESSION_QUANTIZATION_BITS") != NULL,
        "stochastic rounding to one bit is refused, and both variables are named");
-    ok(!parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE_BITS=1:8").valid && messages.errors == 1 &&
+    ok(!parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE=bits=1:8").valid && messages.errors == 1 &&
            strstr(messages.text, "CGX_ROUNDING") != NULL &&
-           strstr(messages.text, "CGX_ADAPTIVE_BITS") != NULL,
+           strstr(messages.text, "allowed with CGX_ADAPTIVE: bits=") != NULL,
        "so it is where one bit may be chosen");
-    ok(parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE_BITS=1:8\nCGX_ADAPTIVE=0").valid &&
-           parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE_BITS=2:8").valid && silent(),
+    ok(parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE=0").valid &&
+           parse("CGX_ROUNDING=stochastic\nCGX_ADAPTIVE=bits=2:8").valid && silent(),
        "it is not where none is chosen, or two bits at least");
 }
 
@@ -190,9 +199,7 @@ static void test_retired_values(void)
 {
     static const struct {
         const char *entry, *instead;
-    } values[] = {{"CGX_ADAPTIVE_BUDGET=Noise:0.1", "set CGX_ADAPTIVE_BUDGET=error:X"},
-                  {"CGX_COMPRESSION_QUANTIZATION_BITS=32", "set CGX_ENABLE=0"},
-                  {"CGX_INTRA_COMPRESS=auto", "set CGX_INTRA_COMPRESS=1"},
+    } values[] = {{"CGX_COMPRESSION_QUANTIZATION_BITS=32", "set CGX_ENABLE=0"},
                   {"CGX_PROFILE=exact", "set CGX_ENABLE=0"}};
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
@@ -202,23 +209,23 @@ static void test_retired_values(void)
                strstr(messages.text, values[i].instead),
            "%s is refused: %s", values[i].entry, values[i].instead);
     }
-    parse("CGX_ADAPTIVE_BUDGET=signal:0.1");
+    parse("CGX_PROFILE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }
 
 static void test_messages(void)
 {
-    static const char with_controls[] = "CGX_SEED=1\t2\033[31m";
+    static const char with_controls[] = "CGX_WARMUP=1\t2\033[31m";
     char entry[512];
 
-    parse("CGX_LOG=error\nCGX_SED=1");
+    parse("CGX_LOG=error\nCGX_LOGS=1");
     ok(messages.log_level == CGX_LOG_ERROR, "the log level is known before the first message");
-    parse("CGX_WARMUP=x\nCGX_SEED=y\nCGX_SED=1");
+    parse("CGX_WARMUP=x\nCGX_ADAPTIVE=y\nCGX_LOGS=1");
     ok(messages.errors == 2 && messages.warnings == 1, "each problem has its message");
     parse(with_controls);
     ok(strstr(messages.text, "\"1?2?[31m\"") != NULL, "control characters are not repeated");
     memset(entry, '9', sizeof entry);
-    memcpy(entry, "CGX_SEED=", 9);
+    memcpy(entry, "CGX_BITS=", 9);
     entry[sizeof entry - 1] = '\0';
     parse(entry);
     ok(strstr(messages.text, "99...\" refused") != NULL && strlen(messages.text) < 200,
@@ -271,14 +278,14 @@ static void test_surroundings(void)
         setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL)
         skip("a decimal comma in the program's locale plays no part", "no such locale here");
     else
-        ok(parse("CGX_ADAPTIVE_BUDGET=0.5").adaptive_budget == 0.5 &&
-               !parse("CGX_ADAPTIVE_BUDGET=0,5").valid,
+        ok(parse("CGX_ADAPTIVE=budget=0.5").adaptive_budget == 0.5 &&
+               !parse("CGX_ADAPTIVE=budget=0,5").valid,
            "a decimal comma in the program's locale plays no part");
 }
 
 static void test_print(void)
 {
-    char *environment[] = {"CGX_WARMUP=4", "CGX_SEED=x", NULL};
+    char *environment[] = {"CGX_WARMUP=4", "CGX_ADAPTIVE=x", NULL};
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);

@@ -218,7 +218,7 @@ def _errors(stats):
         beyond = sum(layer.beyond for layer in stats.layers)
         parts.append(
             _p(
-                f"{units.counted(checked, 'call')} compared with exact sums (CGX_CHECK): "
+                f"{units.counted(checked, 'call')} compared with exact sums (CGX_ENABLE=check): "
                 f"{units.counted(beyond, 'element')} beyond the bound."
             )
         )

@@ -110,8 +110,8 @@ REASONS = {
         ),
         (
             "one_node",
-            "All ranks are on one node, and CGX_INTRA_COMPRESS=0 is set.",
-            "Set CGX_INTRA_COMPRESS=1.",
+            "All ranks are on one node, and CGX_INNER_REDUCTION_TYPE=RAW is set.",
+            "Set CGX_INNER_REDUCTION_TYPE=SRA.",
         ),
         ("no_memory", "A rank is out of memory.", "Set CGX_FUSION_BUFFER_SIZE_MB lower."),
         (

@@ -100,7 +100,7 @@ class Layer(Counts):
 
     @property
     def measured_over_budget(self):
-        """The error that CGX_CHECK saw of the widths in force; None where it is not known."""
+        """The error that CGX_ENABLE=check saw of the widths in force; None where it is not known."""
         last = self.changes[-1] if self.changes else None
         return last.measured / last.budget if last and last.measured and last.budget else None
 

@@ -76,7 +76,7 @@ def warnings(stats):
         lines.append(f"{units.counted(failed, 'compressed call')} failed with an MPI error.")
     if beyond:
         lines.append(
-            f"{units.counted(beyond, 'element')} beyond the bound in CGX_CHECK: an error of the "
+            f"{units.counted(beyond, 'element')} beyond the bound in CGX_ENABLE=check: an error of the "
             "library, which should be reported."
         )
     if redone:

@@ -51,6 +51,20 @@ bool check_has(bool here, const char *name, const char *why)
     return all;
 }
 
+bool check_set(const char *name, const char *value)
+{
+    const char *text = getenv(name);
+
+    return text && strcmp(text, value) == 0;
+}
+
+const char *check_word(const char *name, const char *key)
+{
+    const char *text = getenv(name), *word = text ? strstr(text, key) : NULL;
+
+    return word ? word + strlen(key) + 1 : NULL;
+}
+
 bool check(bool here, const char *format, ...)
 {
     bool verdict = check_everywhere(here, MPI_COMM_WORLD);

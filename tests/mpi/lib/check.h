@@ -20,6 +20,12 @@ void check_begin(int *argc, char ***argv);
 /* MPI_Finalize, then the plan; returns what main returns. */
 int check_end(void);
 
+/* Whether the variable NAME is VALUE. */
+bool check_set(const char *name, const char *value);
+
+/* What is behind "KEY=" in the variable NAME, up to the end; NULL if it is not there. */
+const char *check_word(const char *name, const char *key);
+
 /* One test: passes when HERE is true on every rank. Returns the verdict. */
 bool check(bool here, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -19,7 +19,7 @@
 
 void steps_begin(struct steps *steps, MPI_Comm comm, const struct steps_part *parts, size_t nparts)
 {
-    const char *widths = getenv("CGX_ADAPTIVE_BITS");
+    const char *widths = check_word("CGX_ADAPTIVE", "bits");
     const char *base = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
 
     *steps = (struct steps){.least = widths ? (unsigned)atoi(widths) : 3, .nparts = nparts};
