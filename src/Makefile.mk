@@ -60,24 +60,24 @@ libcgxcore_la_SOURCES = \
 	src/cuda/backend.h src/cuda/peers.h \
 	src/cuda/memory.h \
 	src/cuda/pinned_pool.h \
-	src/policy/adapt.c src/policy/adapt.h \
-	src/policy/adapt_choice.c src/policy/adapt_model.c src/policy/adapt_model.h \
-	src/policy/allocate.c src/policy/allocate.h \
+	src/policy/widths/adapt.c src/policy/widths/adapt.h \
+	src/policy/widths/adapt_choice.c src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h \
+	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/minimal.c src/policy/minimal.h \
-	src/policy/disorder.c src/policy/disorder.h \
-	src/policy/families.c src/policy/families.h \
-	src/policy/finding.h \
-	src/policy/hints.c \
-	src/policy/pattern.c src/policy/pattern.h \
-	src/policy/periods.c src/policy/periods.h \
+	src/policy/step/disorder.c src/policy/step/disorder.h \
+	src/policy/widths/families.c src/policy/widths/families.h \
+	src/policy/widths/finding.h \
+	src/policy/rules/hints.c \
+	src/policy/step/pattern.c src/policy/step/pattern.h \
+	src/policy/step/periods.c src/policy/step/periods.h \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/recent.c src/policy/recent.h \
-	src/policy/recurrence.c src/policy/recurrence.h \
-	src/policy/rules.c src/policy/rules.h \
-	src/policy/override_parse.c src/policy/override_parse.h \
-	src/policy/sums.c src/policy/sums.h \
+	src/policy/step/recurrence.c src/policy/step/recurrence.h \
+	src/policy/rules/rules.c src/policy/rules/rules.h \
+	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
+	src/policy/step/sums.c src/policy/step/sums.h \
 	src/mpi/abi.h src/mpi/abi_body.h src/mpi/abi_pointers.h \
 	src/mpi/abi_mpich.c src/mpi/abi_openmpi.c src/mpi/abi_standard.c \
 	src/mpi/config.c src/mpi/config.h \

@@ -10,8 +10,8 @@
 #include "cuda/backend.h"
 #include "mpi/table.h"
 #include "policy/consensus.h"
-#include "policy/finding.h"
 #include "policy/recent.h"
+#include "policy/widths/finding.h"
 
 struct cgx_scratch;
 

@@ -9,10 +9,10 @@
 
 #include "comm/kept.h"
 #include "observe/reason.h"
-#include "policy/adapt.h"
 #include "policy/consensus.h"
 #include "policy/recent.h"
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
+#include "policy/widths/adapt.h"
 #include "util/backoff.h"
 
 enum cgx_site_state {

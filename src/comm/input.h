@@ -7,7 +7,7 @@
 
 #include "codec/format.h"
 #include "cuda/memory.h"
-#include "policy/families.h"
+#include "policy/widths/families.h"
 
 /* Copies the elements LOOK of BUFFER, SIZE bytes each, of which the driver says WHERE. Device
  * memory is read after all earlier work of the legacy default stream and of the streams that it

@@ -12,8 +12,8 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/stats.h"
-#include "policy/adapt.h"
-#include "policy/families.h"
+#include "policy/widths/adapt.h"
+#include "policy/widths/families.h"
 #include "util/float_state.h"
 #include "util/log.h"
 

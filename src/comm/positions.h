@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The recurring buffers of a communicator, by position in the step, each with a plan of its own
- * whose widths are chosen by policy/adapt.h. At the beginning of a step ranks exchange what is due:
- * by collectives on the caller's communicator, in which all are, since what is due follows from
- * what they share. */
+ * whose widths are chosen by policy/widths/adapt.h. At the beginning of a step ranks exchange what
+ * is due: by collectives on the caller's communicator, in which all are, since what is due follows
+ * from what they share. */
 #ifndef CGX_COMM_POSITIONS_H
 #define CGX_COMM_POSITIONS_H
 

@@ -13,8 +13,8 @@
 #include "mpi/types.h"
 #include "observe/reason.h"
 #include "policy/cost.h"
-#include "policy/recurrence.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
+#include "policy/step/recurrence.h"
 #include "topo/nodes.h"
 #include "util/backoff.h"
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 #include "util/log.h"
 
 static atomic_bool compressed;

@@ -19,8 +19,8 @@
 #include "mpi/types.h"
 #include "observe/check.h"
 #include "observe/reason.h"
-#include "policy/adapt.h"
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
+#include "policy/widths/adapt.h"
 
 /* Changes of widths kept of each layer, and choices of each communicator: the first so many and the
  * last so many. */

@@ -7,7 +7,7 @@
 #define CGX_POLICY_PLAN_H
 
 #include "codec/encoding.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 /* Elements of a segment whose width is chosen, unless its layer is smaller: frameworks fuse many
  * tensors into one buffer, and this finds their boundaries without being told. A multiple of every

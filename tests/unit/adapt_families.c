@@ -9,7 +9,7 @@
 #include "codec/encoding.h"
 #include "codec/rotated_model.h"
 #include "lib/tap.h"
-#include "policy/adapt.h"
+#include "policy/widths/adapt.h"
 
 enum { SEGMENTS = 4, PERIOD = 10, ELEMENTS = CGX_TURNING_ELEMENTS };
 

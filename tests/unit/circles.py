@@ -18,8 +18,8 @@ import sys
 KNOWN = [
     {"util/names", "util/settings", "util/settings_values"},
     {"codec/encoding", "codec/format"},
-    {"policy/override_parse", "policy/rules"},
-    {"policy/adapt", "policy/adapt_model"},
+    {"policy/rules/override_parse", "policy/rules/rules"},
+    {"policy/widths/adapt", "policy/widths/adapt_model"},
     {"cuda/backend", "cuda/exported", "cuda/holding", "cuda/host_fallback", "cuda/launch",
      "cuda/peers", "cuda/work"},
 ]

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which segments are rotated under CGX_CODEC=auto, told from what ranks have looked at. */
-#include "policy/families.h"
+#include "policy/widths/families.h"
 
 #include <math.h>
 #include <stdlib.h>

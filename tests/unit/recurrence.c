@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which sums recur, told from their sequence. */
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The file of CGX_RULES: what it says of calls. */
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>

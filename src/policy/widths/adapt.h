@@ -18,11 +18,11 @@
  *
  * Pure logic: others add the ranks' measurements up and pass the root's choice on. All that decides
  * whether they do is the same on all ranks. */
-#ifndef CGX_POLICY_ADAPT_H
-#define CGX_POLICY_ADAPT_H
+#ifndef CGX_POLICY_WIDTHS_ADAPT_H
+#define CGX_POLICY_WIDTHS_ADAPT_H
 
-#include "policy/finding.h"
 #include "policy/plan.h"
+#include "policy/widths/finding.h"
 
 /* Compressed steps at the base width before the first choice, all measured. */
 #define CGX_ADAPT_FIRST 3

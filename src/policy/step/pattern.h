@@ -5,15 +5,15 @@
  * are left out, others come between, and layers are alike. So all positions are kept that the next
  * sum may have. The first sum that only one of them explains says which; until then no position is
  * told. */
-#ifndef CGX_POLICY_PATTERN_H
-#define CGX_POLICY_PATTERN_H
+#ifndef CGX_POLICY_STEP_PATTERN_H
+#define CGX_POLICY_STEP_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/periods.h"
-#include "policy/sums.h"
+#include "policy/step/periods.h"
+#include "policy/step/sums.h"
 
 /* Parts of all elements, over the calls of late. */
 struct cgx_window {

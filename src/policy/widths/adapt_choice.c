@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "policy/adapt_model.h"
-#include "policy/allocate.h"
+#include "policy/widths/adapt_model.h"
+#include "policy/widths/allocate.h"
 
 /* A segment that something is chosen for, by width - 1. A width that it cannot have has the
  * encoding and the error of the one below. */

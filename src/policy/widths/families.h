@@ -10,8 +10,8 @@
  *
  * Ranks look at the same few elements of what they put in, and add up what they have seen bit by
  * bit. What nobody has looked at is as if it were zero. Pure logic. */
-#ifndef CGX_POLICY_FAMILIES_H
-#define CGX_POLICY_FAMILIES_H
+#ifndef CGX_POLICY_WIDTHS_FAMILIES_H
+#define CGX_POLICY_WIDTHS_FAMILIES_H
 
 #include "policy/plan.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/adapt.h"
+#include "policy/widths/adapt.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "policy/adapt_model.h"
+#include "policy/widths/adapt_model.h"
 
 /* ---- which steps are measured ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/allocate.h"
+#include "policy/widths/allocate.h"
 
 #include <stdbool.h>
 #include <stdint.h>

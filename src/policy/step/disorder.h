@@ -5,8 +5,8 @@
  * how often each was repeated, comes again. One pass over a model's weights hardly has any, however
  * often its layers repeat: what goes on for long and has none of a step's period, but disorder, is
  * training. */
-#ifndef CGX_POLICY_DISORDER_H
-#define CGX_POLICY_DISORDER_H
+#ifndef CGX_POLICY_STEP_DISORDER_H
+#define CGX_POLICY_STEP_DISORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,10 +4,10 @@
 /* What rules and hints can say, and how it is read, a line at a time. What returns bool fills the
  * scan's error where it returns false, with the column where it went wrong; results are set only
  * where it returns true. */
-#ifndef CGX_POLICY_OVERRIDE_PARSE_H
-#define CGX_POLICY_OVERRIDE_PARSE_H
+#ifndef CGX_POLICY_RULES_OVERRIDE_PARSE_H
+#define CGX_POLICY_RULES_OVERRIDE_PARSE_H
 
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 #include "util/settings_values.h"
 
 /* Longer words are cut, and then stand for nothing that is allowed. */

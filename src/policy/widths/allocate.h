@@ -5,8 +5,8 @@
  * the same problem by clustering). A marginal-gain greedy on the convex hull of each segment's
  * errors: O(segments * widths * log segments), within 0.5 % of the optimum for a hundred segments
  * or more. */
-#ifndef CGX_POLICY_ALLOCATE_H
-#define CGX_POLICY_ALLOCATE_H
+#ifndef CGX_POLICY_WIDTHS_ALLOCATE_H
+#define CGX_POLICY_WIDTHS_ALLOCATE_H
 
 #include <stddef.h>
 

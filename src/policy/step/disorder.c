@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/disorder.h"
+#include "policy/step/disorder.h"
 
 #include <stddef.h>
 
-#include "policy/sums.h"
+#include "policy/step/sums.h"
 
 /* Run lengths make layers predictable: a stack of them is left at the same length every time. */
 static uint64_t hash_context(const struct cgx_disorder *disorder)

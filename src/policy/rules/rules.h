@@ -21,8 +21,8 @@
  * layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
  * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
  */
-#ifndef CGX_POLICY_RULES_H
-#define CGX_POLICY_RULES_H
+#ifndef CGX_POLICY_RULES_RULES_H
+#define CGX_POLICY_RULES_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 
-#include "policy/disorder.h"
-#include "policy/pattern.h"
-#include "policy/periods.h"
-#include "policy/sums.h"
+#include "policy/step/disorder.h"
+#include "policy/step/pattern.h"
+#include "policy/step/periods.h"
+#include "policy/step/sums.h"
 #include "util/pages.h"
 
 /* A sum that has come so often is known. */

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What policy/adapt.h takes errors and budgets for, from what it knows. The choice is made of them
- * in adapt_choice.c. */
-#ifndef CGX_POLICY_ADAPT_MODEL_H
-#define CGX_POLICY_ADAPT_MODEL_H
+/* What policy/widths/adapt.h takes errors and budgets for, from what it knows. The choice is made
+ * of them in adapt_choice.c. */
+#ifndef CGX_POLICY_WIDTHS_ADAPT_MODEL_H
+#define CGX_POLICY_WIDTHS_ADAPT_MODEL_H
 
-#include "policy/adapt.h"
+#include "policy/widths/adapt.h"
 
 /* What SUM over buckets of weight SEEN is for those of weight ALL (finding.h). A sample of constant
  * buckets says nothing of others. */

@@ -7,8 +7,8 @@
  * all buckets is known; what stands for all of them is sum / weight * weight of all, so that a
  * bucket which the sample misses does not go unseen, and a call with large values counts as such.
  * So does what cannot be looked at: sums of payloads whose elements nobody has. */
-#ifndef CGX_POLICY_FINDING_H
-#define CGX_POLICY_FINDING_H
+#ifndef CGX_POLICY_WIDTHS_FINDING_H
+#define CGX_POLICY_WIDTHS_FINDING_H
 
 #include "codec/encoding.h"
 #include "codec/measure.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/override_parse.h"
-#include "policy/rules.h"
+#include "policy/rules/override_parse.h"
+#include "policy/rules/rules.h"
 #include "util/hash.h"
 
 struct cgx_hints {

@@ -6,14 +6,14 @@
  * a step where it closes, so that all that came before is whole steps; where it is too long and its
  * sums are too diverse for layers; or where it has been repeated more often than models have
  * layers. */
-#ifndef CGX_POLICY_PERIODS_H
-#define CGX_POLICY_PERIODS_H
+#ifndef CGX_POLICY_STEP_PERIODS_H
+#define CGX_POLICY_STEP_PERIODS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/sums.h"
+#include "policy/step/sums.h"
 
 /* Two steps of the longest kind are always remembered; what is older goes by parts. */
 #define CGX_HISTORY_PART (CGX_STEP_LONGEST / 4)

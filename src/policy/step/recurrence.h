@@ -9,14 +9,14 @@
  * on large sums recur, but for strays of a step that is followed well. Four kinds of evidence
  * establish it (enum cgx_evidence). Pure logic: constant memory, had at creation and touched as it
  * is needed; constant time per call but for searches, whose cost is spread over the calls. */
-#ifndef CGX_POLICY_RECURRENCE_H
-#define CGX_POLICY_RECURRENCE_H
+#ifndef CGX_POLICY_STEP_RECURRENCE_H
+#define CGX_POLICY_STEP_RECURRENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/sums.h"
+#include "policy/step/sums.h"
 
 /* Sums of fewer elements are losses and flags, and say nothing. */
 #define CGX_RECURRENCE_LEAST 16

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/override_parse.h"
+#include "policy/rules/override_parse.h"
 #include "util/parse.h"
 
 struct range {

@@ -3,8 +3,8 @@
 
 /* The large sums that a communicator has seen, by key, each under a small number. Constant memory:
  * when the table is full, those seen least often are forgotten, but never those of the step. */
-#ifndef CGX_POLICY_SUMS_H
-#define CGX_POLICY_SUMS_H
+#ifndef CGX_POLICY_STEP_SUMS_H
+#define CGX_POLICY_STEP_SUMS_H
 
 #include <stdbool.h>
 #include <stdint.h>

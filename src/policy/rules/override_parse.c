@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/override_parse.h"
+#include "policy/rules/override_parse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 #include "util/parse.h"
 
 static bool is_blank(char character)

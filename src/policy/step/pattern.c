@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/pattern.h"
+#include "policy/step/pattern.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "policy/adapt_model.h"
+#include "policy/widths/adapt_model.h"
 
 #include <math.h>
 
