@@ -35,13 +35,13 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_backend.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
-	src/codec/history.h \
-	src/codec/host_history.c src/codec/host_history.h \
+	src/codec/maxmin/history.h \
+	src/codec/maxmin/host_history.c src/codec/maxmin/host_history.h \
 	src/codec/host_families.c src/codec/host_families.h \
-	src/codec/host_maxmin.c src/codec/host_maxmin.h \
+	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
-	src/codec/host_rotated.c src/codec/host_rotated.h \
+	src/codec/rotated/host_rotated.c src/codec/rotated/host_rotated.h \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/measure.c src/codec/measure.h \
 	src/codec/packing.c src/codec/packing.h \
@@ -49,9 +49,9 @@ libcgxcore_la_SOURCES = \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
-	src/codec/rotated.h src/codec/rotated_model.h \
-	src/codec/rotated_kernels.h src/codec/rotated_kernels_body.h src/codec/rotated_vectors.h \
-	src/codec/rotated_portable.c \
+	src/codec/rotated/rotated.h src/codec/rotated/rotated_model.h \
+	src/codec/rotated/rotated_kernels.h src/codec/rotated/rotated_kernels_body.h src/codec/rotated/rotated_vectors.h \
+	src/codec/rotated/rotated_portable.c \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
 	src/topo/room.c src/topo/room.h \
@@ -186,7 +186,7 @@ endif
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated.h \
+		src/codec/format.h src/codec/maxmin/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu
@@ -197,16 +197,16 @@ if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
-libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated_avx2.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c
 libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c
-libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated_avx512.c
+libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c
 libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
 	-mavx512dq -mfma -mf16c
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
 unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c \
-	src/codec/rotated_avx2.c src/codec/rotated_avx512.c
+	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c
 endif
 
 libcgxpmpi_la_SOURCES =

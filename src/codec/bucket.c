@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_maxmin.h"
+#include "codec/maxmin/host_maxmin.h"
 
 static uint32_t header_at(const unsigned char *data, size_t index)
 {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "codec/history.h"
+#include "codec/maxmin/history.h"
 
 struct comparison {
     const struct cgx_plan *plan;

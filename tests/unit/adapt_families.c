@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 #include "lib/tap.h"
 #include "policy/widths/adapt.h"
 

@@ -3,7 +3,7 @@
 
 /* What plans make of settings, rules and hints. */
 #include "policy/plan.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 
 #include <stdlib.h>
 

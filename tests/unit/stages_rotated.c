@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/scene.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/watch_scene.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "codec/rotated_kernels.h"
+#include "codec/rotated/rotated_kernels.h"
 
 #define LANES 32
 #define OF_LANE 32 /* codes */

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The error of rotated quantisation, which depends on its width alone. */
-#ifndef CGX_CODEC_ROTATED_MODEL_H
-#define CGX_CODEC_ROTATED_MODEL_H
+#ifndef CGX_CODEC_ROTATED_ROTATED_MODEL_H
+#define CGX_CODEC_ROTATED_ROTATED_MODEL_H
 
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 
 /* Of normal elements with the thresholds and levels of rotated.h, by width: */
 struct cgx_rotated_normal {

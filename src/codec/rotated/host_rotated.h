@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Inside the host backend: rotated quantisation. */
-#ifndef CGX_CODEC_HOST_ROTATED_H
-#define CGX_CODEC_HOST_ROTATED_H
+#ifndef CGX_CODEC_ROTATED_HOST_ROTATED_H
+#define CGX_CODEC_ROTATED_HOST_ROTATED_H
 
 #include "codec/host_walk.h"
 

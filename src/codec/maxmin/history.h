@@ -10,8 +10,8 @@
  * the root of the mean of r^2 over the bucket. Scales are stored as 8 bits, 3 of exponent and 5 of
  * mantissa, from 1 to 252; what lies between two of them becomes one of both by chance, the same on
  * all ranks. Of a bucket the unit m / 8 is stored. All zeros: there is no history yet. */
-#ifndef CGX_CODEC_HISTORY_H
-#define CGX_CODEC_HISTORY_H
+#ifndef CGX_CODEC_MAXMIN_HISTORY_H
+#define CGX_CODEC_MAXMIN_HISTORY_H
 
 #include "codec/quant.h"
 

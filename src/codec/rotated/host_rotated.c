@@ -3,13 +3,13 @@
 
 /* Buckets of rotated encodings: types of elements, range, headers. */
 
-#include "codec/host_rotated.h"
+#include "codec/rotated/host_rotated.h"
 
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_kernels.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_kernels.h"
+#include "codec/rotated/rotated_model.h"
 
 /* Sources that are summed in one go, out of registers. */
 #define SOURCES_AT_ONCE 16

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Inside the host backend: what the buckets of max-min quantisation say. */
-#ifndef CGX_CODEC_HOST_MAXMIN_H
-#define CGX_CODEC_HOST_MAXMIN_H
+#ifndef CGX_CODEC_MAXMIN_HOST_MAXMIN_H
+#define CGX_CODEC_MAXMIN_HOST_MAXMIN_H
 
 #include "codec/host_walk.h"
 

@@ -3,12 +3,12 @@
 
 /* Buckets of max-min quantisation. */
 
-#include "codec/host_maxmin.h"
+#include "codec/maxmin/host_maxmin.h"
 
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_history.h"
+#include "codec/maxmin/host_history.h"
 
 /* ---- headers and levels ---- */
 

@@ -11,7 +11,7 @@
 typedef float vector __attribute__((vector_size(64)));
 typedef uint32_t words __attribute__((vector_size(64)));
 
-#include "codec/rotated_vectors.h"
+#include "codec/rotated/rotated_vectors.h"
 
 INLINE vector fma_of(vector x, vector y, vector z)
 {
@@ -201,4 +201,4 @@ INLINE void rotate_back(float *rotated, const uint32_t signs[32], cgx_float32 *v
 }
 
 #define CGX_ROTATED_SET cgx_rotated_avx512
-#include "codec/rotated_kernels_body.h"
+#include "codec/rotated/rotated_kernels_body.h"

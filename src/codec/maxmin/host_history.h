@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Inside the host backend: history scaling (codec.h) of one bucket, whose float32 are VALUES. */
-#ifndef CGX_CODEC_HOST_HISTORY_H
-#define CGX_CODEC_HOST_HISTORY_H
+#ifndef CGX_CODEC_MAXMIN_HOST_HISTORY_H
+#define CGX_CODEC_MAXMIN_HOST_HISTORY_H
 
 #include "codec/host_walk.h"
 

@@ -10,8 +10,8 @@
  *
  * As in quant.h: float32 with IEEE rounding, FMA by name alone. doc/format.md gives the order of
  * all sums. */
-#ifndef CGX_CODEC_ROTATED_H
-#define CGX_CODEC_ROTATED_H
+#ifndef CGX_CODEC_ROTATED_ROTATED_H
+#define CGX_CODEC_ROTATED_ROTATED_H
 
 #include "codec/format.h"
 #include "codec/quant.h"

@@ -3,11 +3,11 @@
 
 /* Inside the host backend: what a set of kernels does to one bucket of a rotated encoding
  * (rotated.h); all sets give the same bytes. The walk over buckets is in host_rotated.c. */
-#ifndef CGX_CODEC_ROTATED_KERNELS_H
-#define CGX_CODEC_ROTATED_KERNELS_H
+#ifndef CGX_CODEC_ROTATED_ROTATED_KERNELS_H
+#define CGX_CODEC_ROTATED_ROTATED_KERNELS_H
 
 #include "codec/host_kernels.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 
 /* Rotated elements of a bucket, complete or but for the last three stages of the rotation, in
  * whatever order the set has them. */

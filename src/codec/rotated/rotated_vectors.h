@@ -5,7 +5,7 @@
  * signs, places of codes, butterflies. A file that includes this has defined VECTOR, and the types
  * vector and words of as many float32 and uint32_t; it goes on with rotated_kernels_body.h. */
 
-#include "codec/rotated_kernels.h"
+#include "codec/rotated/rotated_kernels.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define GROUPS (32 / VECTOR)
