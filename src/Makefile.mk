@@ -31,21 +31,18 @@ libcgxcore_la_SOURCES = \
 	src/codec/codec.h \
 	src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
-	src/codec/host.c \
 	src/codec/host_backend.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
 	src/codec/maxmin/history.h \
-	src/codec/maxmin/host_history.c src/codec/maxmin/host_history.h \
-	src/codec/host_families.c src/codec/host_families.h \
+	src/codec/maxmin/host_history.c \
 	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
-	src/codec/rotated/host_rotated.c src/codec/rotated/host_rotated.h \
+	src/codec/rotated/host_rotated.c \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/measure.c src/codec/measure.h \
 	src/codec/packing.c src/codec/packing.h \
-	src/codec/peek.c src/codec/peek.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
@@ -65,8 +62,6 @@ libcgxcore_la_SOURCES = \
 	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
-	src/policy/minimal.c src/policy/minimal.h \
-	src/policy/step/disorder.c src/policy/step/disorder.h \
 	src/policy/widths/families.c src/policy/widths/families.h \
 	src/policy/widths/finding.h \
 	src/policy/rules/hints.c \

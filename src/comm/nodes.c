@@ -10,7 +10,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "mpi/world.h"
-#include "policy/minimal.h"
+#include "policy/cost.h"
 #include "topo/room.h"
 #include "topo/speed.h"
 #include "util/log.h"

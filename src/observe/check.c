@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "codec/bucket.h"
-#include "codec/peek.h"
 #include "coll/split.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "codec/maxmin/host_history.h"
+#include "codec/maxmin/host_maxmin.h"
 
 #include "codec/maxmin/history.h"
 

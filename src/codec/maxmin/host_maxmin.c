@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/maxmin/host_history.h"
 
 /* ---- headers and levels ---- */
 

@@ -3,7 +3,7 @@
 
 /* Buckets of rotated encodings: types of elements, range, headers. */
 
-#include "codec/rotated/host_rotated.h"
+#include "codec/host_walk.h"
 
 #include <string.h>
 

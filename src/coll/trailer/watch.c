@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "codec/peek.h"
+#include "codec/bucket.h"
 #include "util/float_state.h"
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */

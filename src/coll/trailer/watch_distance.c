@@ -4,8 +4,8 @@
 /* How far the nearest member is from the mean, as watch.h has it. */
 #include <math.h>
 
+#include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/peek.h"
 #include "codec/squares.h"
 #include "coll/trailer/watch.h"
 #include "util/integers.h"

@@ -7,7 +7,6 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/peek.h"
 #include "codec/squares.h"
 #include "policy/recent.h"
 #include "util/hash.h"

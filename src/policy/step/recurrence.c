@@ -3,11 +3,78 @@
 
 #include "policy/step/recurrence.h"
 
-#include "policy/step/disorder.h"
+#include <stddef.h>
+
 #include "policy/step/pattern.h"
 #include "policy/step/periods.h"
 #include "policy/step/sums.h"
 #include "util/pages.h"
+
+/* ---- disorder ---- */
+
+/* Disorder in a sequence of sums, as seen by a predictor: what came after the last two sums, and
+ * how often each was repeated, comes again. One pass over a model's weights hardly has any, however
+ * often its layers repeat: what goes on for long and has none of a step's period, but disorder, is
+ * training. */
+#define CONTEXTS 4096
+
+/* All zeros: nothing has come yet. */
+struct disorder {
+    uint64_t last, before; /* keys of the last sum and of the last other one before it */
+    uint32_t repeated_last, repeated_before;
+    uint32_t mistakes; /* predictions that were wrong or missing */
+    uint32_t strays;   /* new sums right before one that was predicted */
+    bool novel;        /* a new sum has come since the last known one */
+    struct {
+        uint16_t check; /* of the context, beside its place */
+        uint16_t next;  /* a hash of the sum that came; 0: none yet */
+    } seen[CONTEXTS];
+};
+
+/* Run lengths make layers predictable: a stack of them is left at the same length every time. */
+static uint64_t hash_context(const struct disorder *disorder)
+{
+    return cgx_scramble(disorder->last * 37 + disorder->repeated_last +
+                        cgx_scramble(disorder->before * 31 + disorder->repeated_before));
+}
+
+static void advance(struct disorder *disorder, uint64_t key)
+{
+    if (key == disorder->last) {
+        disorder->repeated_last++;
+        return;
+    }
+    disorder->before = disorder->last;
+    disorder->repeated_before = disorder->repeated_last;
+    disorder->last = key;
+    disorder->repeated_last = 1;
+}
+
+/* Takes the next large sum. KNOWN: it has come twice before. */
+static void take(struct disorder *disorder, uint64_t key, bool known)
+{
+    uint64_t context = hash_context(disorder);
+    size_t place = context % CONTEXTS;
+    uint16_t check = (uint16_t)(context >> 48), next = (uint16_t)(cgx_scramble(key) >> 48 | 1);
+    bool predicted, right;
+
+    if (!known) {
+        disorder->novel = true;
+        return;
+    }
+    predicted = disorder->seen[place].check == check && disorder->seen[place].next != 0;
+    right = predicted && disorder->seen[place].next == next;
+    if (right)
+        disorder->strays += disorder->novel;
+    else if (predicted || key != disorder->last)
+        disorder->mistakes++;
+    disorder->novel = false;
+    disorder->seen[place].check = check;
+    disorder->seen[place].next = next;
+    advance(disorder, key);
+}
+
+/* ---- the sequence ---- */
 
 /* A sum that has come so often is known. */
 #define KNOWN 2
@@ -35,7 +102,7 @@ struct cgx_recurrence {
     uint64_t calls; /* large sums so far */
     uint64_t established;
     uint32_t large, small; /* sums of late */
-    struct cgx_disorder disorder;
+    struct disorder disorder;
     struct cgx_sums sums;
     struct cgx_history history;
     struct cgx_pattern pattern;
@@ -106,10 +173,10 @@ static void search(struct cgx_recurrence *recurrence)
 /* KNOWN: the sum has come before, and often enough. */
 static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bool known)
 {
-    const struct cgx_disorder *disorder = &recurrence->disorder;
+    const struct disorder *disorder = &recurrence->disorder;
     bool fused = (uint64_t)recurrence->small * BUCKETS <= recurrence->large;
 
-    cgx_disorder_observe(&recurrence->disorder, key, known);
+    take(&recurrence->disorder, key, known);
     if (disorder->strays >= STRAYS)
         establish(recurrence, CGX_EVIDENCE_STRAYS);
     else if (disorder->mistakes >= (fused ? MISTAKES_FUSED : MISTAKES))
