@@ -158,15 +158,13 @@ else
 libcgxcore_la_SOURCES += src/topo/none.c
 unbuilt += $(hwloc_sources)
 endif
-cuda_sources = src/cuda/backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c src/cuda/green.c \
-	src/cuda/holding.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/numa.c src/cuda/peers.c \
-	src/cuda/pin.c src/cuda/host_fallback.c src/cuda/pinned_pool.c src/cuda/work.c
-cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/green.h src/cuda/holding.h \
-	src/cuda/kernels.h \
-	src/cuda/launch.h src/cuda/module.h src/cuda/numa.h src/cuda/pin.h src/cuda/host_fallback.h \
-	src/cuda/work.h
+cuda_sources = src/cuda/backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
+	src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
+	src/cuda/pinned_pool.c src/cuda/work.c
+cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
+	src/cuda/kernels.h src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh src/cuda/ranges.cuh \
+	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/sums.cuh \
 	src/cuda/tile.cuh

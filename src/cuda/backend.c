@@ -5,12 +5,11 @@
  * in its table was used when the next of its kind on that slot comes. */
 #include "cuda/backend.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/context.h"
-#include "cuda/green.h"
-#include "cuda/holding.h"
-#include "cuda/host_fallback.h"
+#include "cuda/exported.h"
 #include "cuda/launch.h"
 #include "cuda/work.h"
 
@@ -225,20 +224,88 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request) : status;
 }
 
-static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cgx_holding **holding)
+/* ---- what is kept from call to call ---- */
+
+struct device_holding {
+    struct cgx_holding base;
+    struct cgx_exported *memory; /* never offered to others */
+};
+
+static void drop(struct cgx_holding *holding)
 {
-    return cgx_cuda_keep(&self(backend)->work, bytes, holding);
+    struct device_holding *mine = (struct device_holding *)(void *)holding;
+    struct cgx_exported *memory = mine->memory;
+    bool entered = cgx_exported_is_there(memory) && cgx_cuda_push(memory->context) == CGX_OK;
+
+    cgx_exported_give(memory, entered);
+    if (entered)
+        cgx_cuda_leave();
+    free(mine);
+}
+
+static const struct device_holding *device_holding(const struct cgx_holding *holding)
+{
+    return holding->drop == drop ? (const struct device_holding *)(const void *)holding : NULL;
 }
 
 static bool holds(struct cgx_backend *backend, const struct cgx_holding *holding)
 {
-    return cgx_cuda_holds(&self(backend)->work, holding);
+    const struct device_holding *mine = device_holding(holding);
+
+    return mine && mine->memory->context == self(backend)->work.context &&
+           cgx_exported_is_there(mine->memory);
+}
+
+/* Another backend may be next to use the memory, on streams of its own: it is waited for. */
+static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr at, size_t bytes)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemsetD8Async, at, 0, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
+static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cgx_holding **holding)
+{
+    const struct cgx_cuda_work *work = &self(backend)->work;
+    struct device_holding *made = calloc(1, sizeof *made);
+    enum cgx_status status;
+
+    if (!made)
+        return CGX_ERR_NOMEM;
+    status = cgx_cuda_work_enter(work);
+    if (status != CGX_OK)
+        goto free_made;
+    status = cgx_exported_take(work->context, bytes, false, &made->memory);
+    if (status == CGX_OK) {
+        status = set_to_zero(work, made->memory->address, bytes);
+        if (status != CGX_OK)
+            cgx_exported_give(made->memory, true);
+    }
+    cgx_cuda_leave();
+    if (status != CGX_OK)
+        goto free_made;
+    made->base = (struct cgx_holding){(void *)(uintptr_t)made->memory->address, bytes, drop};
+    *holding = &made->base;
+    return CGX_OK;
+free_made:
+    free(made);
+    return status;
 }
 
 static enum cgx_status clear(struct cgx_backend *backend, struct cgx_holding *holding)
 {
-    return cgx_cuda_clear(&self(backend)->work, holding);
+    const struct cgx_cuda_work *work = &self(backend)->work;
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    status = set_to_zero(work, (CUdeviceptr)(uintptr_t)holding->at, holding->bytes);
+    cgx_cuda_leave();
+    return status;
 }
+
+/* ---- the operations ---- */
 
 const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .begin = begin,

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/host_memory.h"
 #include "cuda/kernels.h"
-#include "cuda/numa.h"
-#include "cuda/pin.h"
 #include "util/integers.h"
 #include "util/pages.h"
 

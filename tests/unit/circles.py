@@ -20,8 +20,7 @@ KNOWN = [
     {"codec/encoding", "codec/format"},
     {"policy/rules/override_parse", "policy/rules/rules"},
     {"policy/widths/adapt", "policy/widths/adapt_model"},
-    {"cuda/backend", "cuda/exported", "cuda/holding", "cuda/host_fallback", "cuda/launch",
-     "cuda/peers", "cuda/work"},
+    {"cuda/backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
 ]
 
 
