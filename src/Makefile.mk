@@ -10,7 +10,6 @@ libcgxcore_la_LIBADD =
 libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
 	src/util/backoff.h \
-	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \
 	src/util/integers.h \
@@ -52,7 +51,6 @@ libcgxcore_la_SOURCES = \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
 	src/topo/room.c src/topo/room.h \
-	src/topo/source.h \
 	src/topo/speed.c src/topo/speed.h \
 	src/cuda/backend.h src/cuda/peers.h \
 	src/cuda/memory.h \
@@ -77,7 +75,6 @@ libcgxcore_la_SOURCES = \
 	src/mpi/abi_mpich.c src/mpi/abi_openmpi.c src/mpi/abi_standard.c \
 	src/mpi/config.c src/mpi/config.h \
 	src/mpi/errors.c src/mpi/errors.h \
-	src/mpi/op_large.c src/mpi/op_large.h \
 	src/mpi/op_look.c src/mpi/op_probe.c src/mpi/op_probe.h \
 	src/mpi/ops.c src/mpi/ops.h \
 	src/mpi/table.c src/mpi/table.h \
@@ -113,7 +110,6 @@ libcgxcore_la_SOURCES = \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
-	src/observe/stats_file.c \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
@@ -133,11 +129,9 @@ libcgxcore_la_SOURCES = \
 	src/comm/input.c src/comm/input.h \
 	src/comm/own.c src/comm/own.h \
 	src/comm/tables.c src/comm/tables.h \
-	src/comm/workspace.c src/comm/workspace.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
-	src/pmpi/failure.c src/pmpi/failure.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \
 	src/pmpi/eligible.c src/pmpi/eligible.h \

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/cookie.h"
+#include "util/hash.h"
 #include "util/integers.h"
 #include "util/pages.h"
 

@@ -10,11 +10,13 @@
 #ifndef CGX_COMM_OWN_H
 #define CGX_COMM_OWN_H
 
+#include <stdbool.h>
+
 #include "comm/state.h"
 
 /* Has STATE's private communicator, shared or new, on all ranks or none: *HAD. It is not had where
  * a process has as many as it may, or MPI has no more. If all ranks give NEEDS, which STATE has
- * just been given memory for (workspace.h), it shares that too. To be called on all ranks. Returns
+ * just been given memory for, it shares that too. To be called on all ranks. Returns
  * MPI's code. */
 int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had);
 
@@ -28,5 +30,16 @@ void cgx_own_break(struct cgx_comm *state, int code);
 /* The code with which it has failed there first, or on a communicator that shares its private one;
  * or MPI_SUCCESS. */
 int cgx_own_broken(const struct cgx_comm *state);
+
+/* ---- the memory that calls work in ---- */
+
+/* Puts MINE, which was just made for NEEDS and is not connected yet, into SHARED, or frees it if
+ * SHARED is enough. False: each has what the other lacks, and nothing was done. Decided by NEEDS
+ * alone and what all ranks hold. */
+bool cgx_workspace_join(struct cgx_workspace *shared, struct cgx_workspace *mine,
+                        const struct cgx_needs *needs);
+
+/* Frees what WORK has; BROKEN: but for what requests of MPI may still be under way in. */
+void cgx_workspace_release(struct cgx_workspace *work, bool broken);
 
 #endif

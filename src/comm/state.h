@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
+#include "coll/scratch.h"
 #include "comm/callsite.h"
-#include "comm/workspace.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
 #include "policy/cost.h"
@@ -22,6 +22,22 @@ struct cgx_callsites;
 struct cgx_own;
 struct cgx_positions;
 struct cgx_stats;
+
+/* The memory that compressed calls work in, with what local peers share of it. Communicators that
+ * share a private communicator (own.h) share this too, if their sums were in host memory: their
+ * calls follow each other in one order on all ranks, as calls of one communicator do. All zeros:
+ * there is none. */
+struct cgx_workspace {
+    struct cgx_scratch scratch;
+    struct cgx_needs held;   /* what calls can rely on, on all ranks */
+    struct cgx_shm *shm;     /* NULL: all messages go by MPI */
+    struct cgx_nodes *nodes; /* that SHM goes by */
+    uint64_t shm_cookie;     /* of the segment that local peers are attached to */
+    uint64_t mirror_cookie;  /* of the device memory that was offered them last; 0: none */
+    bool shm_refused;        /* local peers cannot share memory */
+    bool mirrors_refused;    /* nor open the memory of each other's devices */
+    bool segments_refused;   /* this rank's devices cannot read what local peers share */
+};
 
 /* What ranks have agreed about calls of one type. */
 struct cgx_kind {

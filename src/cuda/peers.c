@@ -9,7 +9,7 @@
 
 #include "cuda/context.h"
 #include "cuda/work.h"
-#include "util/cookie.h"
+#include "util/hash.h"
 #include "util/pages.h"
 
 struct cgx_cuda_peers {

@@ -187,10 +187,6 @@ struct cgx_stats_world {
     struct cgx_stats_layer rest;
 };
 
-/* stats_file.c: writes WORLD to the file at PATH, or to stderr for "-". A file is replaced once it
- * is whole. False, with errno: it could not be written. */
-bool cgx_stats_put(const char *path, const struct cgx_stats_world *world);
-
 /* stats_json.c, stats_table.c: write WORLD to OUT. */
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);
 void cgx_stats_table(FILE *out, const struct cgx_stats_world *world);

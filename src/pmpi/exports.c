@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "comm/comm.h"
-#include "mpi/op_large.h"
 #include "mpi/ops.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "topo/source.h"
+#include "topo/machine.h"
 #include "util/log.h"
 
 static void say_why(void)

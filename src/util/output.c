@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/cookie.h"
+#include "util/hash.h"
 
 /* As fopen has it; the user's umask takes from it. */
 #define PERMISSIONS 0666
