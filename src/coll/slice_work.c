@@ -53,7 +53,7 @@ static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *c
 static bool measures_others(const struct cgx_slice *slice, const struct cgx_coding *coding,
                             size_t nsources)
 {
-    bool measures = slice->coll->schedule->plan->turns;
+    bool measures = slice->coll->schedule->plan->has_alternatives;
 
     for (size_t i = 0; i < nsources; i++)
         measures = measures && !is_payload(slice, coding, i);

@@ -122,7 +122,7 @@ static bool get_memory(struct cgx_positions *layers)
     for (size_t i = 0; i < layers->count; i++) {
         const struct cgx_plan *plan = layers->adapt->layers[i].plan;
 
-        if (!plan || !plan->turns)
+        if (!plan || !plan->has_alternatives)
             continue;
         layers->sites[i]->looks = layers->nseen;
         layers->nseen += cgx_look_words(plan);
@@ -192,7 +192,7 @@ static int allow(struct cgx_comm *state)
         struct cgx_adapt_layer *layer = site ? site->layer : NULL;
         struct cgx_look look;
 
-        if (!layer || !layer->plan->turns)
+        if (!layer || !layer->plan->has_alternatives)
             continue;
         look = cgx_look_at(layer->plan->count, layers->looks);
         if (cgx_look_judge(layer->plan, &look, layers->seen + site->looks, layers->families))
@@ -298,7 +298,7 @@ void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
     struct cgx_look look;
     float *values;
 
-    if (!plan->turns || !cgx_adapt_looks(layers->adapt))
+    if (!plan->has_alternatives || !cgx_adapt_looks(layers->adapt))
         return;
     look = cgx_look_at(plan->count, layers->looks);
     values = malloc(look.count * sizeof *values);

@@ -10,7 +10,7 @@
 
 #include "lib/tap.h"
 
-enum { RANKS = 3, SEGMENTS = 4, ELEMENTS = SEGMENTS * CGX_TURNING_ELEMENTS };
+enum { RANKS = 3, SEGMENTS = 4, ELEMENTS = SEGMENTS * CGX_FAMILY_SEGMENT_ELEMENTS };
 
 static float inputs[RANKS][ELEMENTS];
 
@@ -33,7 +33,7 @@ static void fill(float (*const values[SEGMENTS])(unsigned rank, size_t element))
 {
     for (unsigned r = 0; r < RANKS; r++)
         for (size_t i = 0; i < ELEMENTS; i++)
-            inputs[r][i] = values[i / CGX_TURNING_ELEMENTS](r, i);
+            inputs[r][i] = values[i / CGX_FAMILY_SEGMENT_ELEMENTS](r, i);
 }
 
 /* Families after the look NUMBER of all ranks, those from LOOKING on alone; false: none. */
@@ -118,7 +118,8 @@ static void test_data(void)
 {
     struct cgx_plan *plan = make_plan(ELEMENTS);
 
-    ok(plan->nsegments == SEGMENTS && plan->turns, "the plan has a segment for 16384 elements");
+    ok(plan->nsegments == SEGMENTS && plan->has_alternatives,
+       "the plan has a segment for 16384 elements");
     fill((float (*const[])(unsigned, size_t)){noise, zero, row, noise});
     ok(are(plan, "rmmr"), "a table does not drag its neighbours along");
     fill((float (*const[])(unsigned, size_t)){half, spread, flag, few_here});
@@ -160,7 +161,7 @@ static void test_places(void)
 /* A tail that is too short for the look to meet it has nothing known of it. */
 static void test_tail(void)
 {
-    struct cgx_plan *plan = make_plan(CGX_TURNING_ELEMENTS + 5);
+    struct cgx_plan *plan = make_plan(CGX_FAMILY_SEGMENT_ELEMENTS + 5);
     uint8_t families[2];
 
     fill((float (*const[])(unsigned, size_t)){noise, noise, noise, noise});

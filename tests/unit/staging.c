@@ -105,9 +105,10 @@ static void choose(struct cgx_plan *plan, unsigned choice)
                                                 : (unsigned)(i * i * 7 + i / 3) % (span + 1);
 
         widths[i] = (uint8_t)(segment->least + more);
-        if (cgx_segment_turns(segment) && (choice == TURNED || (choice == MIXED && i % 5 == 0)))
+        if (cgx_segment_has_alternative(segment) &&
+            (choice == TURNED || (choice == MIXED && i % 5 == 0)))
             widths[i] = (uint8_t)cgx_encoding_of(CGX_FAMILY_ROTATED,
-                                                 segment->others[CGX_FAMILY_ROTATED].least);
+                                                 segment->alternatives[CGX_FAMILY_ROTATED].least);
     }
     cgx_plan_set(plan, widths);
 }
@@ -252,7 +253,7 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
            verdict.staged,
        "%s, buckets of %u, %s widths from %u%s: staging memory is never short",
        buffers[buffer].name, settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
-       cgx_settings_least(settings), plan->turns ? ", chosen families" : "");
+       cgx_settings_least(settings), plan->has_alternatives ? ", chosen families" : "");
     ok(verdict.listed, "nor are lists of pieces");
     ok(verdict.full, "nor is a slice empty, or without a slot");
     diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);

@@ -178,7 +178,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
     vector columns[16];
 
     for (size_t m = 0; m < 16; m++) {
-        words turned = signs_of(signs, m);
+        words flipped = signs_of(signs, m);
         vector v[8], squares = {0};
 
         UNROLLED
@@ -188,7 +188,7 @@ INLINE float rotate_by(const cgx_float32 *values, bool scaled, float factor,
             if (scaled)
                 x *= factor;
             squares = fma_of(x, x, squares);
-            v[k] = with_sign(x, turned, k);
+            v[k] = with_sign(x, flipped, k);
         }
         columns[m] = squares;
         butterflies(v, 8);
@@ -220,7 +220,7 @@ INLINE void load_incomplete(const float *values, size_t g, unsigned q, vector v[
 INLINE void rotate_back(float *rotated, const uint32_t signs[32], cgx_float32 *values)
 {
     for (size_t m = 0; m < 16; m++) {
-        words turned = signs_of(signs, m);
+        words flipped = signs_of(signs, m);
         vector v[8];
 
         UNROLLED
@@ -240,7 +240,7 @@ INLINE void rotate_back(float *rotated, const uint32_t signs[32], cgx_float32 *v
         butterflies(v, 8);
         UNROLLED
         for (unsigned k = 0; k < 8; k++)
-            *(loose_vector *)(values + 128 * k + VECTOR * m) = with_sign(v[k], turned, k);
+            *(loose_vector *)(values + 128 * k + VECTOR * m) = with_sign(v[k], flipped, k);
     }
 }
 

@@ -95,7 +95,7 @@ static struct cgx_sight look(const struct cgx_slice *slice, const struct cgx_blo
                              const struct cgx_payloads *from, bool last)
 {
     const unsigned char *told = cgx_watch_told(slice, part, from, last);
-    unsigned turn = cgx_watch_turn(slice, part, last);
+    unsigned hop = cgx_watch_hop(slice, part, last);
     bool looks = cgx_watch_is_looked_at(slice, part, last);
     struct cgx_sight sight = {0};
 
@@ -103,8 +103,8 @@ static struct cgx_sight look(const struct cgx_slice *slice, const struct cgx_blo
         sight = get(part, told, from->origin);
     if (looks)
         cgx_sight_distance(slice, part, from, &sight);
-    if (looks || turn > 0)
-        cgx_sight_members(slice, part, from, turn, &sight);
+    if (looks || hop > 0)
+        cgx_sight_members(slice, part, from, hop, &sight);
     if (last)
         cgx_sight_sum(slice, part, &sight);
     return sight;

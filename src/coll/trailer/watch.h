@@ -66,7 +66,7 @@ bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_bloc
 
 /* How many members have brought something to PART before this sum is formed, the LAST or not, of a
  * ring; 0: it is not one of a ring. */
-unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
+unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
 /* The payload among FROM that tells what was seen of PART before this sum; NULL: nothing was. */
 const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
@@ -139,10 +139,10 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight);
 
-/* Adds to shared and bringer what the members of a sum have brought, or in a ring, at TURN, this
+/* Adds to shared and bringer what the members of a sum have brought, or in a ring, at HOP, this
  * rank. */
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const struct cgx_payloads *from, unsigned turn, struct cgx_sight *sight);
+                       const struct cgx_payloads *from, unsigned hop, struct cgx_sight *sight);
 
 /* What the last sum, the whole call's, tells by itself: sets signs, buckets and the change, and
  * alone, which is 0 where less than a quarter of the elements are not zero. */

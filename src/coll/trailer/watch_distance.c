@@ -87,8 +87,8 @@ static struct look begin(const struct cgx_slice *slice, const struct cgx_payload
 {
     struct look look = {slice, from, cgx_watch_members_of(slice), .count = 0};
     const unsigned stride = (unsigned)cgx_divide_up(look.members.count, MOST_MEMBERS);
-    uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
-    unsigned first = (stride - (unsigned)(turn % stride)) % stride;
+    uint64_t hop = (uint64_t)slice->coll->rank + slice->coll->call;
+    unsigned first = (stride - (unsigned)(hop % stride)) % stride;
 
     for (unsigned number = first; number < look.members.count; number += stride) {
         if (number == look.members.self)

@@ -86,7 +86,7 @@ static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
     return (owner + 1) % grid->rows;
 }
 
-unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
 {
     enum cgx_phase phase = is_inside_node(slice) ? CGX_PHASE_SCATTER_INSIDE : CGX_PHASE_SCATTER_ROW;
     const struct cgx_stage *stage = watched_stage(slice);
@@ -105,7 +105,7 @@ bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_bloc
     unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
 
     if (is_ring(slice))
-        return cgx_watch_turn(slice, part, last) == 1;
+        return cgx_watch_hop(slice, part, last) == 1;
     if (grid->rows == 1)
         return last;
     return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
@@ -118,7 +118,7 @@ const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct 
     const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};
 
     /* In a ring the sum of those before comes first. */
-    if (cgx_watch_turn(slice, part, last) > 1)
+    if (cgx_watch_hop(slice, part, last) > 1)
         return from->at[0];
     if (last && grid->rows > 1)
         return cgx_watch_payload_of(from, &rows, looking_row(grid, slice->row));

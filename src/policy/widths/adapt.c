@@ -268,8 +268,8 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 
 /* ---- choices ---- */
 
-/* Energies of SEGMENT, which turns to FAMILY, will be those of that family's headers. */
-static void turn(struct cgx_adapt_segment *segment, enum cgx_family family)
+/* Energies of SEGMENT, which switches to FAMILY, will be those of that family's headers. */
+static void switch_family(struct cgx_adapt_segment *segment, enum cgx_family family)
 {
     const double *weights = segment->known + CGX_ADAPT_WEIGHTS;
     double ratio = weights[family] / weights[segment->about->family];
@@ -295,8 +295,8 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
 
         enum cgx_family family = cgx_encoding_family(encodings[i]);
 
-        if (segment->about->others[family].bits > 0)
-            turn(segment, family);
+        if (segment->about->alternatives[family].bits > 0)
+            switch_family(segment, family);
     }
     for (size_t i = 0; i < adapt->nlayers; i++) {
         struct cgx_adapt_layer *layer = &adapt->layers[i];
@@ -327,7 +327,7 @@ void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, con
 
         segment->free = any[i] != 0;
         /* If nothing is chosen for it now. */
-        if (cgx_segment_turns(about) && !segment->free)
+        if (cgx_segment_has_alternative(about) && !segment->free)
             encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
     }
 }

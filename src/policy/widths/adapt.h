@@ -13,7 +13,7 @@
  * allowed. Between measurements the power is scaled as errors are.
  *
  * Other families than max-min quantisation have an error that is a known part of what is quantised,
- * so that all families are known in each: a change of family must gain CGX_ADAPT_TURN. What must
+ * so that all families are known in each: a change of family must gain CGX_ADAPT_SWITCH. What must
  * keep zeros, whatever the errors, families.h tells.
  *
  * Pure logic: others add the ranks' measurements up and pass the root's choice on. All that decides
@@ -47,9 +47,9 @@
  * budget: widths do not flutter. */
 #define CGX_ADAPT_GAIN 0.98
 
-/* Error of another family over that of a segment's own, at most, where it turns: families do not
+/* Error of another family over that of a segment's own, at most, where it switches: families do not
  * flutter. */
-#define CGX_ADAPT_TURN 0.8
+#define CGX_ADAPT_SWITCH 0.8
 
 /* Of a segment, by width - 1 its squared error if it is max-min quantised; the power of its sum;
  * from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h) of what the errors are of, which of

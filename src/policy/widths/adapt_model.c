@@ -70,7 +70,7 @@ bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family f
     struct cgx_widths own = cgx_segment_widths(about, family);
     bool allows;
 
-    if (!cgx_segment_turns(about))
+    if (!cgx_segment_has_alternative(about))
         return family == about->family;
     allows = segment->free != cgx_quantisers[family].keeps_zeros;
     for (int f = 0; f < CGX_FAMILIES && segment->free; f++) {
@@ -90,7 +90,7 @@ static double worth(const struct cgx_adapt_segment *segment, enum cgx_family fam
     unsigned bucket = cgx_encoding_bucket(cgx_encoding_of(family, 1), segment->plan->bucket_size);
     double headers = 1 + fourth * 8 * CGX_BUCKET_HEADER_BYTES / bucket;
 
-    return family == segment->about->family ? headers : headers / CGX_ADAPT_TURN;
+    return family == segment->about->family ? headers : headers / CGX_ADAPT_SWITCH;
 }
 
 unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width)
@@ -99,7 +99,7 @@ unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width)
     double least = INFINITY;
     unsigned picked = 0;
 
-    if (!cgx_segment_turns(about))
+    if (!cgx_segment_has_alternative(about))
         return width >= about->least && width <= about->most
                    ? cgx_encoding_of((enum cgx_family)about->family, width)
                    : 0;

@@ -29,7 +29,7 @@ double cgx_model_power(const struct cgx_adapt_segment *segment);
 bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family);
 
 /* The encoding of WIDTH that SEGMENT should have: of the family with the least error, unless what
- * it would gain by turning is less than CGX_ADAPT_TURN says. 0: no family has that width, or
+ * it would gain by switching is less than CGX_ADAPT_SWITCH says. 0: no family has that width, or
  * nothing is known of it there. */
 unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width);
 
