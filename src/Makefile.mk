@@ -125,7 +125,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/kept.c src/comm/kept.h \
 	src/comm/nodes.c src/comm/nodes.h \
-	src/comm/offer.c src/comm/offer.h \
+	src/comm/capability.c src/comm/capability.h \
 	src/comm/input.c src/comm/input.h \
 	src/comm/own.c src/comm/own.h \
 	src/comm/tables.c src/comm/tables.h \

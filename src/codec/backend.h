@@ -19,7 +19,7 @@ struct cgx_area {
     size_t pieces;
     size_t shown; /* ranges of payloads */
     size_t sources;
-    bool offered;           /* local peers may be to open what mirrors it */
+    bool exportable;        /* local peers may be to open what mirrors it */
     bool shares_processors; /* who waits is to sleep: others wait for the processor that it has */
 };
 

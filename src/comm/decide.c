@@ -92,23 +92,23 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
     return true;
 }
 
-/* Gets ready what this rank needs for the calls; why it cannot be had goes into OFFER. */
-static void prepare(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer,
-                    struct wanted *wanted)
+/* Gets ready what this rank needs for the calls; why it cannot be had goes into CAPABILITY. */
+static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
+                    struct cgx_capability *capability, struct wanted *wanted)
 {
-    if (!offer->refusal && !cgx_config()->intra_compress && state->places.nodes->nodes == 1)
-        offer->refusal = CGX_REASON_ONE_NODE;
-    if (offer->refusal)
+    if (!capability->refusal && !cgx_config()->intra_compress && state->places.nodes->nodes == 1)
+        capability->refusal = CGX_REASON_ONE_NODE;
+    if (capability->refusal)
         return;
     state->work->scratch.local_peers = cgx_connect_local_peers(state);
-    if (!find_wanted(state, site, offer->dtype, wanted) ||
+    if (!find_wanted(state, site, capability->dtype, wanted) ||
         !cgx_callsites_reserve(state, wanted->plan) ||
         cgx_scratch_reserve(&state->work->scratch, &wanted->needs) != CGX_OK) {
-        offer->refusal = CGX_REASON_NO_MEMORY;
+        capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    cgx_offer_get_backends(state, offer);
-    cgx_offer_ask_op(offer, (unsigned)state->size);
+    cgx_capability_get_backends(state, capability);
+    cgx_capability_ask_op(capability, (unsigned)state->size);
 }
 
 /* ---- agreeing about a kind of calls ---- */
@@ -131,12 +131,12 @@ static void keep_apart(struct cgx_kind *kind, bool was_by_device)
 
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, as
  * RENEWED says, was just had, and is connected. */
-static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer,
+static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability,
                const struct wanted *renewed, struct cgx_answer *all)
 {
-    const struct cgx_backend *backend = cgx_offer_backend(offer);
+    const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
+    struct cgx_answer mine = {standing_of(capability->refusal), capability->dtype, {0}};
     bool agreed, was_by_device = kind->by_device;
     int code;
 
@@ -150,12 +150,12 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
         code = cgx_own_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
         if (!agreed) {
             all->standing = CGX_DECLINED;
-            offer->refusal = CGX_REASON_COMMUNICATORS;
+            capability->refusal = CGX_REASON_COMMUNICATORS;
         }
     }
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == CGX_MPI_SUCCESS && state->private.comm) {
-        code = cgx_connect(state, cgx_offer_backend(offer), &kind->by_device);
+        code = cgx_connect(state, cgx_capability_backend(capability), &kind->by_device);
         if (code != CGX_MPI_SUCCESS)
             code = cgx_errors_raise_code(state->comm, code,
                                          "MPI could not connect the ranks of a node");
@@ -225,7 +225,7 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
 
 /* ---- deciding ---- */
 
-static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
+static int find_nodes(struct cgx_comm *state, struct cgx_capability *capability)
 {
     int code = cgx_nodes_discover(state);
 
@@ -233,8 +233,8 @@ static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
         cgx_own_break(state, code);
         return cgx_errors_raise_code(state->comm, code, "MPI could not tell the nodes");
     }
-    if (!state->places.nodes && !offer->refusal)
-        offer->refusal = CGX_REASON_NODES;
+    if (!state->places.nodes && !capability->refusal)
+        capability->refusal = CGX_REASON_NODES;
     return code;
 }
 
@@ -255,9 +255,9 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct
     return (struct cgx_noticed){site->key.count, state->size, name, site->key.position};
 }
 
-/* OFFER has its backends, which say how payloads go, only if they were got for this call. */
+/* CAPABILITY has its backends, which say how payloads go, only if they were got for this call. */
 static void say_compressed(struct cgx_comm *state, struct cgx_callsite *site,
-                           struct cgx_offer *offer)
+                           struct cgx_capability *capability)
 {
     static const char *const ways[] = {[CGX_PULL_NONE] = "",
                                        [CGX_PULL_HOST] = ", copied by the devices",
@@ -267,14 +267,15 @@ static void say_compressed(struct cgx_comm *state, struct cgx_callsite *site,
 
     if (!schedule || cgx_log_level() < CGX_LOG_DEBUG)
         return;
-    if (!cgx_offer_backend(offer))
-        cgx_offer_get_backends(state, offer);
+    if (!cgx_capability_backend(capability))
+        cgx_capability_get_backends(state, capability);
     if (schedule->grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
             (unsigned long long)site->key.count, state->size, schedule->slices,
             schedule->slices == 1 ? "" : "s",
-            ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_offer_backend(offer))], rows);
+            ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_capability_backend(capability))],
+            rows);
 }
 
 static void decline(struct cgx_callsite *site, enum cgx_reason reason)
@@ -282,13 +283,13 @@ static void decline(struct cgx_callsite *site, enum cgx_reason reason)
     cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_DECLINED, .reason = reason});
 }
 
-int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer)
+int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
     bool renews = site->state == CGX_SITE_DECLINED || !cgx_decide_is_served(state, site);
     struct wanted wanted = {{0}, 0};
     union cgx_float_state caller;
     struct cgx_answer all;
-    int code = find_nodes(state, offer);
+    int code = find_nodes(state, capability);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
@@ -297,24 +298,24 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
         return CGX_MPI_SUCCESS;
     }
     if (renews)
-        prepare(state, site, offer, &wanted);
+        prepare(state, site, capability, &wanted);
     else
-        cgx_offer_ask_op(offer, (unsigned)state->size);
-    code = ask(state, site, offer, renews ? &wanted : NULL, &all);
+        cgx_capability_ask_op(capability, (unsigned)state->size);
+    code = ask(state, site, capability, renews ? &wanted : NULL, &all);
     if (code != CGX_MPI_SUCCESS) {
         cgx_own_break(state, code);
         return code;
     }
     /* Else it is the call's buffers, which say nothing of its kind. */
     if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
-        keep_kind(state, cgx_comm_kind(state, site), offer->dtype, &wanted,
+        keep_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
                   all.standing == CGX_ABLE);
     if (all.standing == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});
-        return cgx_decide_raise(state->comm, offer->refusal);
+        return cgx_decide_raise(state->comm, capability->refusal);
     }
     if (all.standing != CGX_ABLE) {
-        decline(site, offer->refusal);
+        decline(site, capability->refusal);
         return CGX_MPI_SUCCESS;
     }
     cgx_float_enter(&caller);
@@ -324,6 +325,6 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
     cgx_float_leave(&caller);
     if (site->state == CGX_SITE_COMPRESSED)
-        say_compressed(state, site, offer);
+        say_compressed(state, site, capability);
     return CGX_MPI_SUCCESS;
 }

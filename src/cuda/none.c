@@ -37,13 +37,13 @@ bool cgx_cuda_backends_free(struct cgx_cuda_backends *all)
     return true;
 }
 
-enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offer *offer)
+enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_handle *handle)
 {
-    (void)backend, (void)offer;
+    (void)backend, (void)handle;
     return CGX_ERR_INVALID;
 }
 
-uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
+uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_backends *all)
 {
     (void)all;
     return 0;

@@ -141,11 +141,11 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
 }
 
 /* Of a rank in a call whose elements ranks take for DTYPE. */
-static enum cgx_standing standing_of(const struct cgx_offer *offer, enum cgx_dtype dtype)
+static enum cgx_standing standing_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
 {
-    if (cgx_reason_is_unrecoverable(offer->refusal))
+    if (cgx_reason_is_unrecoverable(capability->refusal))
         return CGX_UNRECOVERABLE;
-    return offer->refusal || offer->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
+    return capability->refusal || capability->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
 }
 
 /* In the first call of this process that is compressed. */
@@ -165,7 +165,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     /* Elements may have turned out to be of another type since the layer was made. */
     const struct cgx_adapt_layer *layer =
         site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
-    struct cgx_offer offer = cgx_eligible_offer(call);
+    struct cgx_capability capability = cgx_eligible_capability(call);
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
@@ -192,17 +192,18 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
         feedback = cgx_positions_feedback(state, site);
         coll.feedback = layer->plan->adaptive ? &feedback : NULL;
     }
-    cgx_offer_get_backends(state, &offer);
+    cgx_capability_get_backends(state, &capability);
     /* Sums that are formed flat have no local peers. */
     if (schedule->nodes->most > 1)
-        coll.pull = cgx_connect_pull(kind, cgx_offer_backend(&offer));
-    if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
-        !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
-        offer.refusal = CGX_REASON_PEERS;
-    cgx_offer_ask_op(&offer, (unsigned)state->size);
-    coll.encoder = offer.encoder;
-    coll.decoder = offer.decoder;
-    coll.standing = standing_of(&offer, schedule->plan->dtype);
+        coll.pull = cgx_connect_pull(kind, cgx_capability_backend(&capability));
+    if (coll.pull == CGX_PULL_DEVICE && !capability.refusal &&
+        !(cgx_capability_backend(&capability) &&
+          cgx_cuda_connection(capability.encoder) == coll.pull))
+        capability.refusal = CGX_REASON_PEERS;
+    cgx_capability_ask_op(&capability, (unsigned)state->size);
+    coll.encoder = capability.encoder;
+    coll.decoder = capability.decoder;
+    coll.standing = standing_of(&capability, schedule->plan->dtype);
     code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
@@ -211,7 +212,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
         say_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);
     cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
-    return conclude(call, state, site, offer.refusal, outcome, &coll);
+    return conclude(call, state, site, capability.refusal, outcome, &coll);
 }
 
 /* ---- a call ---- */
@@ -264,7 +265,7 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 /* A call that recurs. */
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
-    struct cgx_offer offer;
+    struct cgx_capability capability;
     bool asks = false;
     int code;
 
@@ -286,8 +287,8 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         asks = true;
     }
     if (asks) {
-        offer = cgx_eligible_offer(call);
-        code = cgx_decide(state, site, &offer);
+        capability = cgx_eligible_capability(call);
+        code = cgx_decide(state, site, &capability);
         if (code != CGX_MPI_SUCCESS)
             return code;
     }

@@ -97,15 +97,15 @@ static size_t at_least_one(size_t value)
 static bool begin(const struct cgx_call *call, uint32_t places, struct sample *sample)
 {
     size_t most, buckets, size = cgx_config()->bucket_size;
-    const struct cgx_offer offer = cgx_eligible_offer(call);
+    const struct cgx_capability capability = cgx_eligible_capability(call);
 
-    *sample = (struct sample){.dtype = offer.dtype,
-                              .elements = offer.count,
+    *sample = (struct sample){.dtype = capability.dtype,
+                              .elements = capability.count,
                               .bucket_size = size,
                               .places = places,
-                              .in_place = offer.in_place};
+                              .in_place = capability.in_place};
     /* The op is not asked here: what else speaks against the call is not known yet. */
-    if (offer.refusal || offer.op)
+    if (capability.refusal || capability.op)
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
                                                                  : CGX_GUARD_MOST_DEVICE;

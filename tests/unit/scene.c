@@ -148,7 +148,7 @@ float scene_output(const struct scene *scene, unsigned rank, size_t index)
 
 static struct scene *scene_now;
 static pthread_barrier_t barrier;
-static struct cgx_shared_offer offers[SCENE_MOST_RANKS];
+static struct cgx_shared_handle handles[SCENE_MOST_RANKS];
 static _Thread_local unsigned rank_now, operations, messages;
 static atomic_size_t sent_by_node[SCENE_MOST_RANKS];
 static atomic_bool fault_came;
@@ -226,9 +226,9 @@ static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
 {
     struct cgx_shm *shm = need(cgx_shm_create(scene->nodes, rank));
 
-    offers[rank] = cgx_shared_offer(&scratch->shared);
+    handles[rank] = cgx_shared_handle(&scratch->shared);
     pthread_barrier_wait(&barrier);
-    if (cgx_shm_attach(shm, &scratch->shared, offers) != CGX_OK)
+    if (cgx_shm_attach(shm, &scratch->shared, handles) != CGX_OK)
         abort();
     pthread_barrier_wait(&barrier);
     return shm;
