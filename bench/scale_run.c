@@ -75,7 +75,7 @@ static struct scale_rank *create_rank(unsigned number)
                                    .input = rank,
                                    .output = rank,
                                    .feedback = call->adaptive ? &rank->feedback : NULL,
-                                   .standing = CGX_ABLE};
+                                   .vote = CGX_ABLE};
     return rank;
 }
 

@@ -132,13 +132,13 @@ struct cgx_stage {
 
 struct cgx_slice {
     const struct cgx_coll *coll;
-    unsigned node, local;       /* of this rank */
-    unsigned row, column;       /* of its node */
-    enum cgx_standing standing; /* set by the stages: of all ranks, as far as this one knows; by
-                                 * the end all do */
-    bool owns_shard;            /* this rank owns one ... */
-    bool owns;                  /* ... and a chunk of it */
-    enum cgx_pull pull;         /* NONE where there are no local peers */
+    unsigned node, local; /* of this rank */
+    unsigned row, column; /* of its node */
+    enum cgx_vote vote;   /* set by the stages: of all ranks, as far as this one knows; by
+                           * the end all do */
+    bool owns_shard;      /* this rank owns one ... */
+    bool owns;            /* ... and a chunk of it */
+    enum cgx_pull pull;   /* NONE where there are no local peers */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;
@@ -231,10 +231,10 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete);
  *
  * Where some rank is not able nothing is done; what goes wrong makes this one decline. */
 
-/* STANDING is that of some rank. */
-static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_standing standing)
+/* VOTE is that of some rank. */
+static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_vote vote)
 {
-    slice->standing = standing > slice->standing ? standing : slice->standing;
+    slice->vote = vote > slice->vote ? vote : slice->vote;
 }
 
 /* The encoder of this rank has failed. */

@@ -192,7 +192,7 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
                                 .local = local,
                                 .row = row,
                                 .column = column,
-                                .standing = coll->standing,
+                                .vote = coll->vote,
                                 .owns_shard = local < schedule->shards,
                                 .owns = local < schedule->shards && column < schedule->grid.columns,
                                 .pull = members == 1 ? CGX_PULL_NONE : coll->pull,

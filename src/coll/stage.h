@@ -21,7 +21,7 @@
 void cgx_stages_start(struct cgx_slice *slice);
 
 /* Moves the rest on as far as what has arrived allows; COMPLETE: the reduced parts are in their
- * messages, and standing, lost and sent are set. Waits for this rank's device alone. CGX_ERR_MPI or
+ * messages, and vote, lost and sent are set. Waits for this rank's device alone. CGX_ERR_MPI or
  * CGX_OK. */
 enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete);
 

@@ -43,7 +43,7 @@ struct cgx_watching {
 };
 
 /* What a rank can do for a call; the worst of all ranks counts. */
-enum cgx_standing {
+enum cgx_vote {
     CGX_ABLE,
     CGX_UNSUITED,      /* it cannot compress this one, for its type or buffers */
     CGX_DECLINED,      /* it can compress none like it now */
@@ -67,8 +67,8 @@ struct cgx_coll {
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
-    enum cgx_standing standing; /* of this rank; where it is not able its buffers and backends are
-                                 * not used */
+    enum cgx_vote vote; /* of this rank; where it is not able its buffers and backends are
+                         * not used */
     struct cgx_feedback *feedback;                   /* NULL: the plan is not adaptive */
     const struct cgx_error_feedback *error_feedback; /* NULL: errors are not kept */
     /* Whether there is history, on all ranks, of AGE sums; and that of this rank, if it is able,

@@ -174,7 +174,7 @@ static int agree_on_tables(struct cgx_comm *state)
     int code = cgx_agree_call(state->comm, &mine, &all);
 
     state->broken = code;
-    if (all.standing == CGX_ABLE) {
+    if (all.vote == CGX_ABLE) {
         cgx_tables_tell_step(state);
     } else {
         cgx_tables_free(state);

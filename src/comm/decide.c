@@ -113,7 +113,7 @@ static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
 
 /* ---- agreeing about a kind of calls ---- */
 
-static enum cgx_standing standing_of(enum cgx_reason refusal)
+static enum cgx_vote vote_of(enum cgx_reason refusal)
 {
     if (refusal == CGX_REASON_NONE)
         return CGX_ABLE;
@@ -136,20 +136,20 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 {
     const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {standing_of(capability->refusal), capability->dtype, {0}};
+    struct cgx_answer mine = {vote_of(capability->refusal), capability->dtype, {0}};
     bool agreed, was_by_device = kind->by_device;
     int code;
 
     if (site->sample.pending)
-        memcpy(mine.opinion, site->sample.opinion, sizeof mine.opinion);
+        memcpy(mine.data_vote, site->sample.data_vote, sizeof mine.data_vote);
     code = cgx_agree_call(state->comm, &mine, all);
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
-    agreed = all->standing == CGX_ABLE;
+    agreed = all->vote == CGX_ABLE;
     if (agreed && !state->private.comm) {
         code = cgx_own_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
         if (!agreed) {
-            all->standing = CGX_DECLINED;
+            all->vote = CGX_DECLINED;
             capability->refusal = CGX_REASON_COMMUNICATORS;
         }
     }
@@ -181,7 +181,7 @@ static void keep_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dt
     }
 }
 
-/* ---- what follows from the ranks' opinions ---- */
+/* ---- what follows from the ranks' votes ---- */
 
 /* Sums of a communicator that is freed and made again are held again: rank 0 says it once. */
 static void say_held(const struct cgx_comm *state, const struct cgx_callsite *site,
@@ -202,7 +202,7 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
 {
     double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
-                                 .verdict = cgx_consensus_judge(all->opinion, threshold)};
+                                 .verdict = cgx_consensus_judge(all->data_vote, threshold)};
     struct cgx_verdict *verdict = &note.verdict;
     enum cgx_site_state before = site->state;
 
@@ -307,14 +307,14 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         return code;
     }
     /* Else it is the call's buffers, which say nothing of its kind. */
-    if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
+    if (renews && (all.vote == CGX_ABLE || all.vote == CGX_DECLINED))
         keep_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
-                  all.standing == CGX_ABLE);
-    if (all.standing == CGX_UNRECOVERABLE) {
+                  all.vote == CGX_ABLE);
+    if (all.vote == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});
         return cgx_decide_raise(state->comm, capability->refusal);
     }
-    if (all.standing != CGX_ABLE) {
+    if (all.vote != CGX_ABLE) {
         decline(site, capability->refusal);
         return CGX_MPI_SUCCESS;
     }

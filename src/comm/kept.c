@@ -71,7 +71,7 @@ static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *sched
 static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
                           struct cgx_error_feedback *room)
 {
-    struct cgx_backend *encoder = coll->standing == CGX_ABLE ? coll->encoder : NULL;
+    struct cgx_backend *encoder = coll->vote == CGX_ABLE ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
     renew(kept, coll->schedule, coll->rank, encoder);
@@ -102,7 +102,7 @@ static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
 static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
-    bool one = coll->standing == CGX_ABLE && coll->encoder == coll->decoder;
+    bool one = coll->vote == CGX_ABLE && coll->encoder == coll->decoder;
     struct cgx_backend *backend = one ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
@@ -114,8 +114,8 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
     coll->age = kept->age;
     if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
         coll->history = cgx_history_in(kept->holding->at, plan->count);
-    else if (coll->standing == CGX_ABLE)
-        coll->standing = CGX_DECLINED;
+    else if (coll->vote == CGX_ABLE)
+        coll->vote = CGX_DECLINED;
     return code;
 }
 

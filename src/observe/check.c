@@ -96,7 +96,7 @@ static struct cgx_check *create(const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     size_t buckets = cgx_bucket_count(plan->count, plan->bucket_size);
-    struct cgx_check *check = coll->standing != CGX_ABLE ? NULL : calloc(1, sizeof *check);
+    struct cgx_check *check = coll->vote != CGX_ABLE ? NULL : calloc(1, sizeof *check);
 
     if (!check)
         return NULL;

@@ -29,7 +29,7 @@
 /* ---- exact ---- */
 
 /* An exact call, for REASON, on a communicator whose calls may be compressed. This rank forms an
- * opinion of it for the ranks' next decision about SAMPLED; NULL: none. */
+ * vote on it for the ranks' next decision about SAMPLED; NULL: none. */
 static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
                  struct cgx_callsite *sampled)
 {
@@ -43,7 +43,7 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
             sampled->state == CGX_SITE_COMPRESSED ? NULL
                                                   : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
 
-        code = cgx_guard_exact(call, reason, &guard, sampled->sample.opinion);
+        code = cgx_guard_exact(call, reason, &guard, sampled->sample.data_vote);
         cgx_callsite_note(sampled, &(struct cgx_site_note){.event = CGX_EVENT_SAMPLED});
     } else {
         code = cgx_exact(call, reason);
@@ -141,7 +141,7 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
 }
 
 /* Of a rank in a call whose elements ranks take for DTYPE. */
-static enum cgx_standing standing_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
+static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
 {
     if (cgx_reason_is_unrecoverable(capability->refusal))
         return CGX_UNRECOVERABLE;
@@ -203,7 +203,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     cgx_capability_ask_op(&capability, (unsigned)state->size);
     coll.encoder = capability.encoder;
     coll.decoder = capability.decoder;
-    coll.standing = standing_of(&capability, schedule->plan->dtype);
+    coll.vote = vote_of(&capability, schedule->plan->dtype);
     code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");

@@ -151,7 +151,7 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
 }
 
 int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
-                    const struct cgx_guard *guard, uint32_t words[CGX_OPINION_WORDS])
+                    const struct cgx_guard *guard, uint32_t words[CGX_CONSENSUS_WORDS])
 {
     struct cgx_closeness closeness = {0};
     struct cgx_taking taking;
@@ -161,7 +161,7 @@ int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
     bool can = begin(call, guard->places, &sample), entered = false, looked;
     int code = cgx_exact(call, reason);
 
-    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
+    memset(words, 0, CGX_CONSENSUS_WORDS * sizeof words[0]);
     cgx_float_enter(&caller);
     if (can)
         entered = enter(&call->receive);
@@ -170,7 +170,7 @@ int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
         can && code == CGX_MPI_SUCCESS && look(&sample, call, guard->ranks, &closeness, &taking);
     if (looked) {
         change = cgx_recent_end(&taking);
-        cgx_opinion(&closeness, cgx_change_of(&change), guard->rank, words);
+        cgx_consensus_vote(&closeness, cgx_change_of(&change), guard->rank, words);
     } else if (guard->recent) {
         cgx_recent_forget(guard->recent);
     }

@@ -26,10 +26,10 @@ struct cgx_guard {
     struct cgx_recent *recent;
 };
 
-/* Serves CALL exactly, for REASON, and sets WORDS to this rank's opinion of it. Where the elements
- * cannot be read or memory is short the opinion is that nothing is known. Returns what the exact
- * call does. */
+/* Serves CALL exactly, for REASON, and sets WORDS to this rank's vote on its data. Where the
+ * elements cannot be read or memory is short the vote is that nothing is known. Returns what the
+ * exact call does. */
 int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
-                    const struct cgx_guard *guard, uint32_t words[CGX_OPINION_WORDS]);
+                    const struct cgx_guard *guard, uint32_t words[CGX_CONSENSUS_WORDS]);
 
 #endif

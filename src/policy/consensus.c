@@ -21,7 +21,7 @@ enum {
     WORD_LAST,
     WORDS
 };
-_Static_assert(WORDS == CGX_OPINION_WORDS, "the opinion");
+_Static_assert(WORDS == CGX_CONSENSUS_WORDS, "the opinion");
 
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks)
@@ -61,8 +61,8 @@ static double value_of(uint32_t word)
     return (double)cgx_bits_float(word);
 }
 
-void cgx_opinion(const struct cgx_closeness *closeness, double change, unsigned rank,
-                 uint32_t words[CGX_OPINION_WORDS])
+void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, unsigned rank,
+                        uint32_t words[CGX_CONSENSUS_WORDS])
 {
     bool nothing = closeness->apart == 0 && closeness->mean == 0;
     bool known = !nothing && !closeness->not_finite;
@@ -99,7 +99,7 @@ struct cgx_verdict cgx_consensus_of(const struct cgx_findings *findings, double 
     return verdict;
 }
 
-struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_OPINION_WORDS], double threshold)
+struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_CONSENSUS_WORDS], double threshold)
 {
     const struct cgx_findings findings = {
         .disjoint = words[WORD_DISJOINT] && words[WORD_FIRST] != NO_RANK - words[WORD_LAST],

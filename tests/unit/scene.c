@@ -254,9 +254,9 @@ static void run_rank(void *context, unsigned rank)
                             .call = SCENE_CALL,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],
-                            .standing = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
-                                        : (int)rank == scene->declined    ? CGX_DECLINED
-                                                                          : CGX_ABLE,
+                            .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
+                                    : (int)rank == scene->declined    ? CGX_DECLINED
+                                                                      : CGX_ABLE,
                             .feedback = scene->adaptive ? &feedback : NULL,
                             .watching = {.threshold = scene->consensus,
                                          .ignored = scene->ignored,
