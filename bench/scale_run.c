@@ -25,7 +25,7 @@ static bool has_units(unsigned chunk)
 static unsigned char part_of(unsigned rank)
 {
     enum { CHUNK = 1, UNITS = 2, COLUMN_UNITS = 4 };
-    unsigned chunk = cgx_schedule_owned(&scale_world.schedule, rank);
+    unsigned chunk = cgx_schedule_chunk_of(&scale_world.schedule, rank);
     unsigned rows = scale_world.schedule.grid.rows;
     unsigned char part = CHUNK;
 

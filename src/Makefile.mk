@@ -127,7 +127,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/nodes.c src/comm/nodes.h \
 	src/comm/capability.c src/comm/capability.h \
 	src/comm/input.c src/comm/input.h \
-	src/comm/own.c src/comm/own.h \
+	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \

@@ -43,7 +43,7 @@ static struct spans spans_of(const struct cgx_schedule *schedule, unsigned rank)
     const struct cgx_nodes *nodes = schedule->nodes;
     unsigned rows = schedule->grid.rows;
     unsigned in_shard = cgx_schedule_chunks(schedule) / schedule->shards;
-    unsigned first = nodes->local[rank] * in_shard, chunk = cgx_schedule_owned(schedule, rank);
+    unsigned first = nodes->local[rank] * in_shard, chunk = cgx_schedule_chunk_of(schedule, rank);
     struct spans spans = {.input = {0, schedule->plan->count}};
 
     if (nodes->local[rank] < schedule->shards && nodes->nodes > 1 &&

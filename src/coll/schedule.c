@@ -317,7 +317,7 @@ void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan)
     schedule->hash = hash_schedule(schedule);
 }
 
-unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank)
+unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank)
 {
     const struct cgx_nodes *nodes = schedule->nodes;
     unsigned row = cgx_node_grid_row(&schedule->grid, nodes->node[rank]);

@@ -115,7 +115,7 @@ static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, u
 
 /* The chunk that RANK owns; CGX_NO_CHUNK: none. */
 #define CGX_NO_CHUNK UINT_MAX
-unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank);
+unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank);
 
 /* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
  * summed. */

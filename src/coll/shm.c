@@ -123,7 +123,7 @@ struct cgx_shm {
     const struct cgx_nodes *nodes;
     unsigned node, self; /* which local peer this rank is */
     unsigned npeers;
-    struct front *own;
+    struct front *front;
     struct peer local_peers[];
 };
 
@@ -210,7 +210,7 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
 {
     const unsigned *ranks = shm->nodes->members + shm->nodes->first[shm->node];
 
-    shm->own = (struct front *)(void *)segment->memory;
+    shm->front = (struct front *)(void *)segment->memory;
     for (unsigned i = 0; i < shm->npeers; i++) {
         const struct cgx_shared_handle *handle = &handles[ranks[i]];
         struct peer *peer = &shm->local_peers[i];
@@ -220,7 +220,7 @@ enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *seg
         if (handle->bytes == 0 || attach(peer, handle, shm->npeers) != CGX_OK)
             return CGX_ERR_INVALID;
     }
-    return shm->own ? CGX_OK : CGX_ERR_INVALID;
+    return shm->front ? CGX_OK : CGX_ERR_INVALID;
 }
 
 struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
@@ -245,11 +245,11 @@ bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank)
 void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t bytes)
 {
     unsigned number = shm->nodes->local[rank];
-    struct box *box = &shm->own->boxes[number];
+    struct box *box = &shm->front->boxes[number];
 
-    atomic_store_explicit(&box->offset,
-                          (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->own),
-                          memory_order_relaxed);
+    atomic_store_explicit(
+        &box->offset, (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->front),
+        memory_order_relaxed);
     atomic_store_explicit(&box->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&box->ready, ++shm->local_peers[number].sent, memory_order_release);
 }
@@ -284,6 +284,6 @@ void cgx_shm_take(struct cgx_shm *shm, unsigned rank)
 {
     unsigned number = shm->nodes->local[rank];
 
-    atomic_store_explicit(&shm->own->boxes[number].taken, ++shm->local_peers[number].received,
+    atomic_store_explicit(&shm->front->boxes[number].taken, ++shm->local_peers[number].received,
                           memory_order_release);
 }

@@ -136,8 +136,8 @@ struct cgx_slice {
     unsigned row, column; /* of its node */
     enum cgx_vote vote;   /* set by the stages: of all ranks, as far as this one knows; by
                            * the end all do */
-    bool owns_shard;      /* this rank owns one ... */
-    bool owns;            /* ... and a chunk of it */
+    bool is_shard_owner;  /* this rank owns one ... */
+    bool is_owner;        /* ... and a chunk of it */
     enum cgx_pull pull;   /* NONE where there are no local peers */
     unsigned slot_number;
     struct cgx_slot *slot;
@@ -172,7 +172,7 @@ struct cgx_slice {
 };
 
 /* The own part; the slice's rank owns one. */
-static inline const struct cgx_block *cgx_slice_own(const struct cgx_slice *slice)
+static inline const struct cgx_block *cgx_slice_own_part(const struct cgx_slice *slice)
 {
     return &slice->parts[cgx_schedule_chunk(slice->coll->schedule, slice->local, slice->column,
                                             slice->row)];

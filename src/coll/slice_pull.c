@@ -94,8 +94,8 @@ void cgx_slice_publish(struct cgx_slice *slice)
     const struct cgx_block *shard = &slice->shards[slice->local];
     unsigned char *staging = slice->slot->staging;
     /* The own part, at the end, was made there. */
-    size_t end = slice->owns && !slice->changed
-                     ? cgx_slice_own(slice)->message
+    size_t end = slice->is_owner && !slice->changed
+                     ? cgx_slice_own_part(slice)->message
                      : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
 
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||

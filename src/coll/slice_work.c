@@ -319,13 +319,13 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     struct cgx_backend *decoder = coll->decoder;
     unsigned char *staging = slice->slot->staging;
     /* The own part, which is the last, was made by the encoder. */
-    bool has_own = slice->owns && decoder == coll->encoder && !slice->changed;
+    bool has_part = slice->is_owner && decoder == coll->encoder && !slice->changed;
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
     if (slice->pull == CGX_PULL_NONE)
         decoder->ops->store(decoder, slice->slot_number, staging,
-                            has_own ? cgx_slice_own(slice)->message : slice->end);
+                            has_part ? cgx_slice_own_part(slice)->message : slice->end);
     status = decoder->ops->run(decoder, slice->slot_number,
                                &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
                                                   slice->pieces, .in = staging, .out = coll->output,

@@ -47,9 +47,9 @@ static void set_stages(struct cgx_slice *slice)
     bool is_first = true;
 
     slice->stages[CGX_LEVEL_NODE] = node_stage(slice);
-    if (slice->owns_shard)
+    if (slice->is_shard_owner)
         slice->stages[CGX_LEVEL_ROW] = row_stage(slice);
-    if (slice->owns)
+    if (slice->is_owner)
         slice->stages[CGX_LEVEL_COLUMN] = column_stage(slice);
     for (int level = 0; level < CGX_LEVELS; level++) {
         struct cgx_stage *stage = &slice->stages[level];
@@ -108,15 +108,15 @@ static unsigned seq_of(const struct cgx_slice *slice)
 }
 
 /* Of an owner, which has all that is brought to its part. */
-static void sum_own(struct cgx_slice *slice)
+static void sum_own_part(struct cgx_slice *slice)
 {
-    const struct cgx_block *own = cgx_slice_own(slice);
+    const struct cgx_block *own_part = cgx_slice_own_part(slice);
     bool stays = slice->coll->schedule->nodes->nodes == 1;
 
     /* What the host may change must come there. */
     for (int i = 0; i < CGX_TRAILERS; i++)
-        stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own, i));
-    cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
+        stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own_part, i));
+    cgx_slice_reduce(slice, own_part, cgx_stage_list(slice, own_part, 0), false,
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
@@ -160,9 +160,9 @@ static void leave(struct cgx_slice *slice)
 
         cgx_slice_settle(slice, &first_send);
         slice->operands = cgx_operands_start(slice->coll->scratch->operands);
-    } else if (slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->owns) {
-        sum_own(slice);
-    } else if (slice->phase == CGX_PHASE_GATHER_ROW && slice->owns_shard) {
+    } else if (slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->is_owner) {
+        sum_own_part(slice);
+    } else if (slice->phase == CGX_PHASE_GATHER_ROW && slice->is_shard_owner) {
         cgx_slice_publish(slice);
     }
 }

@@ -199,7 +199,7 @@ int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     enum { VOTE, TYPE, NO_TYPE, DATA_VOTE };
-    /* The least of each word counts, and the greatest standing. */
+    /* The least of each word counts, and the greatest vote. */
     uint32_t words[DATA_VOTE + CGX_CONSENSUS_WORDS] = {CGX_UNRECOVERABLE - mine->vote, mine->dtype,
                                                        ~mine->dtype};
     int code;

@@ -9,7 +9,7 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
-#include "comm/own.h"
+#include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -67,7 +67,7 @@ static void on_comm_free(void *value)
 
     /* What calls have kept goes before the backends that have kept it. */
     cgx_tables_free(state);
-    cgx_own_put(state);
+    cgx_private_put(state);
     free_state(state);
     cgx_attribute_end();
 }

@@ -11,7 +11,7 @@
 #include "comm/callsites.h"
 #include "comm/connect.h"
 #include "comm/nodes.h"
-#include "comm/own.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"
@@ -147,7 +147,8 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         return code;
     agreed = all->vote == CGX_ABLE;
     if (agreed && !state->private.comm) {
-        code = cgx_own_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
+        code =
+            cgx_private_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
         if (!agreed) {
             all->vote = CGX_DECLINED;
             capability->refusal = CGX_REASON_COMMUNICATORS;
@@ -230,7 +231,7 @@ static int find_nodes(struct cgx_comm *state, struct cgx_capability *capability)
     int code = cgx_nodes_discover(state);
 
     if (code != CGX_MPI_SUCCESS) {
-        cgx_own_break(state, code);
+        cgx_private_break(state, code);
         return cgx_errors_raise_code(state->comm, code, "MPI could not tell the nodes");
     }
     if (!state->places.nodes && !capability->refusal)
@@ -303,7 +304,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         cgx_capability_ask_op(capability, (unsigned)state->size);
     code = ask(state, site, capability, renews ? &wanted : NULL, &all);
     if (code != CGX_MPI_SUCCESS) {
-        cgx_own_break(state, code);
+        cgx_private_break(state, code);
         return code;
     }
     /* Else it is the call's buffers, which say nothing of its kind. */

@@ -8,7 +8,7 @@
 
 #include "comm/callsites.h"
 #include "comm/input.h"
-#include "comm/own.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/stats.h"
@@ -274,7 +274,7 @@ int cgx_positions_step(struct cgx_comm *state)
     }
     cgx_float_leave(&caller);
     if (code != CGX_MPI_SUCCESS)
-        cgx_own_break(state, code);
+        cgx_private_break(state, code);
     return code;
 }
 

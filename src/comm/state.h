@@ -19,14 +19,14 @@
 #include "util/backoff.h"
 
 struct cgx_callsites;
-struct cgx_own;
+struct cgx_private_comm;
 struct cgx_positions;
 struct cgx_stats;
 
 /* The memory that compressed calls work in, with what local peers share of it. Communicators that
- * share a private communicator (own.h) share this too, if their sums were in host memory: their
- * calls follow each other in one order on all ranks, as calls of one communicator do. All zeros:
- * there is none. */
+ * share a private communicator (private_comm.h) share this too, if their sums were in host memory:
+ * their calls follow each other in one order on all ranks, as calls of one communicator do. All
+ * zeros: there is none. */
 struct cgx_workspace {
     struct cgx_scratch scratch;
     struct cgx_needs held;   /* what calls can rely on, on all ranks */
@@ -86,10 +86,10 @@ struct cgx_terms {
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
 };
 
-/* The private communicator for all traffic, NULL until it is needed; written by own.c. */
+/* The private communicator for all traffic, NULL until it is needed; written by private_comm.c. */
 struct cgx_private {
     cgx_mpi_comm comm;
-    struct cgx_own *shared; /* the same, with what is known of it */
+    struct cgx_private_comm *shared; /* the same, with what is known of it */
 };
 
 /* Where ranks are; written by nodes.c. */

@@ -33,7 +33,7 @@ struct cgx_check {
     uint32_t hash;
     struct cgx_compared found;
     /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
-    double own[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
+    double mine[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
     char result[BLOCK * sizeof(float)];
     float values[BLOCK]; /* those of the result */
 };
@@ -185,11 +185,11 @@ static int compare_chunk(struct cgx_check *check, unsigned owner)
     if (end > check->plan->count)
         end = check->plan->count;
     for (size_t first = range.first * check->plan->unit; first < end; first += BLOCK) {
-        struct cgx_check_block block = block_at(check, first, end, check->own);
+        struct cgx_check_block block = block_at(check, first, end, check->mine);
 
         fill(check, &block);
         /* Not in place: MPICH 4.0.2 reads from MPI_IN_PLACE where the root is not rank 0. */
-        code = coll->mpi->Reduce(check->own, check->sums, (int)(2 * block.count + block.buckets),
+        code = coll->mpi->Reduce(check->mine, check->sums, (int)(2 * block.count + block.buckets),
                                  coll->mpi->DOUBLE, coll->mpi->SUM, (int)owner, coll->comm);
         if (code != CGX_MPI_SUCCESS)
             return code;

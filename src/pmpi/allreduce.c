@@ -8,8 +8,8 @@
 #include "comm/connect.h"
 #include "comm/decide.h"
 #include "comm/nodes.h"
-#include "comm/own.h"
 #include "comm/positions.h"
+#include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
@@ -28,8 +28,8 @@
 
 /* ---- exact ---- */
 
-/* An exact call, for REASON, on a communicator whose calls may be compressed. This rank forms an
- * vote on it for the ranks' next decision about SAMPLED; NULL: none. */
+/* An exact call, for REASON, on a communicator whose calls may be compressed. This rank
+ * votes on it for the ranks' next decision about SAMPLED; NULL: none. */
 static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
                  struct cgx_callsite *sampled)
 {
@@ -353,8 +353,8 @@ int cgx_allreduce(struct cgx_call *call)
     code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, &state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_own_broken(state) != CGX_MPI_SUCCESS)
-        return cgx_failure_again(call, cgx_own_broken(state));
+    if (cgx_private_broken(state) != CGX_MPI_SUCCESS)
+        return cgx_failure_again(call, cgx_private_broken(state));
     if (state->terms.refusal)
         return cgx_exact(call, state->terms.refusal);
     if (first)

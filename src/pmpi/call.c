@@ -3,7 +3,7 @@
 
 #include "pmpi/call.h"
 
-#include "comm/own.h"
+#include "comm/private_comm.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/errors.h"
 
@@ -40,7 +40,7 @@ int cgx_call_reduce(const struct cgx_call *call)
 int cgx_failure(const struct cgx_call *call, struct cgx_comm *state, int code, const char *why)
 {
     code = cgx_errors_code(code);
-    cgx_own_break(state, code);
+    cgx_private_break(state, code);
     return cgx_errors_raise_code(call->comm, code, "%s", why);
 }
 

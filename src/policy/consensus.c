@@ -21,7 +21,7 @@ enum {
     WORD_LAST,
     WORDS
 };
-_Static_assert(WORDS == CGX_CONSENSUS_WORDS, "the opinion");
+_Static_assert(WORDS == CGX_CONSENSUS_WORDS, "the vote");
 
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks)

@@ -35,7 +35,7 @@ static bool has_room(const struct cgx_schedule *schedule, unsigned rank)
     struct cgx_error_feedback feedback = cgx_residuals_in(memory, schedule, rank);
     size_t shard = (size_t)(feedback.shard.at - memory);
     size_t chunk = (size_t)(feedback.chunk.at - memory), shard_elements = 0, own = 0;
-    unsigned rows = schedule->grid.rows, owned = cgx_schedule_owned(schedule, rank);
+    unsigned rows = schedule->grid.rows, owned = cgx_schedule_chunk_of(schedule, rank);
     unsigned in_shard = cgx_schedule_chunks(schedule) / schedule->shards;
 
     if (owned != CGX_NO_CHUNK)

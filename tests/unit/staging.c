@@ -135,7 +135,7 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
 static size_t most_samples(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    size_t own = slice->owns ? cgx_slice_own(slice)->first_piece : slice->pieces;
+    size_t own = slice->is_owner ? cgx_slice_own_part(slice)->first_piece : slice->pieces;
     size_t most = samples_of(slice, own, slice->pieces - own);
     bool only_rings =
         schedule->inner == CGX_REDUCTION_RING && schedule->cross == CGX_REDUCTION_RING;

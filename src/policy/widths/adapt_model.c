@@ -67,7 +67,7 @@ double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encodin
 bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family)
 {
     const struct cgx_segment *about = segment->about;
-    struct cgx_widths own = cgx_segment_widths(about, family);
+    struct cgx_widths widths = cgx_segment_widths(about, family);
     bool allows;
 
     if (!cgx_segment_has_alternative(about))
@@ -77,7 +77,7 @@ bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family f
         struct cgx_widths other = cgx_segment_widths(about, (enum cgx_family)f);
 
         if (!cgx_quantisers[f].keeps_zeros && other.bits > 0)
-            allows |= own.least <= other.most && other.least <= own.most;
+            allows |= widths.least <= other.most && other.least <= widths.most;
     }
     return allows;
 }

@@ -7,8 +7,8 @@
  * ranks fail: what it revokes must be one communicator alone. Then no two calls on them are
  * under way at the same time, and all ranks make them in one order, since each waits for all ranks:
  * they follow each other on the private communicator as calls on one communicator do. */
-#ifndef CGX_COMM_OWN_H
-#define CGX_COMM_OWN_H
+#ifndef CGX_COMM_PRIVATE_COMM_H
+#define CGX_COMM_PRIVATE_COMM_H
 
 #include <stdbool.h>
 
@@ -18,18 +18,18 @@
  * a process has as many as it may, or MPI has no more. If all ranks give NEEDS, which STATE has
  * just been given memory for, it shares that too. To be called on all ranks. Returns
  * MPI's code. */
-int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had);
+int cgx_private_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had);
 
 /* The communicator of STATE is freed: so is its private one, if no other has it. */
-void cgx_own_put(struct cgx_comm *state);
+void cgx_private_put(struct cgx_comm *state);
 
 /* MPI has failed with CODE on the communicator of STATE: messages may be under way on its private
  * one, which is revoked where the MPI can, so that ranks that wait there do not wait for ever. */
-void cgx_own_break(struct cgx_comm *state, int code);
+void cgx_private_break(struct cgx_comm *state, int code);
 
 /* The code with which it has failed there first, or on a communicator that shares its private one;
  * or MPI_SUCCESS. */
-int cgx_own_broken(const struct cgx_comm *state);
+int cgx_private_broken(const struct cgx_comm *state);
 
 /* ---- the memory that calls work in ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/own.h"
+#include "comm/private_comm.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #define PROGRAMS 2000
 #define OTHERS 8 /* MPI_COMM_WORLD, and those that are made for a moment */
 
-struct cgx_own {
-    struct cgx_own *next;
+struct cgx_private_comm {
+    struct cgx_private_comm *next;
     cgx_mpi_comm comm;
     int number;                /* the same on all of its ranks, and no other's of any of them */
     int broken;                /* MPI's code */
@@ -28,7 +28,7 @@ struct cgx_own {
 
 /* Of this process; what the lock is for. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_own *owns;
+static struct cgx_private_comm *owns;
 static int alive; /* and reserved */
 static int next_number = 1;
 
@@ -71,14 +71,14 @@ static void revoke(cgx_mpi_comm comm)
 }
 
 /* One that those of MADE share, or NULL. */
-static struct cgx_own *find(const struct cgx_own *made)
+static struct cgx_private_comm *find(const struct cgx_private_comm *made)
 {
-    struct cgx_own *found = NULL;
+    struct cgx_private_comm *found = NULL;
 
     if (made->size == 0)
         return NULL;
     pthread_mutex_lock(&lock);
-    for (struct cgx_own *own = owns; own && !found; own = own->next) {
+    for (struct cgx_private_comm *own = owns; own && !found; own = own->next) {
         if (!own->broken && own->size == made->size &&
             memcmp(own->ranks, made->ranks, (size_t)made->size * sizeof made->ranks[0]) == 0)
             found = own;
@@ -87,7 +87,7 @@ static struct cgx_own *find(const struct cgx_own *made)
     return found;
 }
 
-static void use(struct cgx_comm *state, struct cgx_own *own)
+static void use(struct cgx_comm *state, struct cgx_private_comm *own)
 {
     pthread_mutex_lock(&lock);
     own->users++;
@@ -99,14 +99,14 @@ static void use(struct cgx_comm *state, struct cgx_own *own)
 /* ---- making one ---- */
 
 /* For STATE; NULL if memory is short. */
-static struct cgx_own *create(const struct cgx_comm *state)
+static struct cgx_private_comm *create(const struct cgx_comm *state)
 {
     size_t ranks = is_threaded() || tolerates_failures() ? 0 : (size_t)state->size;
-    struct cgx_own *made = malloc(sizeof *made + ranks * sizeof made->ranks[0]);
+    struct cgx_private_comm *made = malloc(sizeof *made + ranks * sizeof made->ranks[0]);
 
     if (!made)
         return NULL;
-    *made = (struct cgx_own){.size = (int)ranks, .late = cgx_world_is_over()};
+    *made = (struct cgx_private_comm){.size = (int)ranks, .late = cgx_world_is_over()};
     if (ranks > 0 && !cgx_world_ranks(state->comm, made->size, made->ranks))
         made->size = 0;
     return made;
@@ -131,7 +131,7 @@ static cgx_mpi_comm split(const struct cgx_comm *state)
 }
 
 /* Has STATE use MADE, with NUMBER, if all ranks can make its communicator: *HAD. */
-static int make(struct cgx_comm *state, struct cgx_own *made, int number, bool *had)
+static int make(struct cgx_comm *state, struct cgx_private_comm *made, int number, bool *had)
 {
     int code, whole;
 
@@ -183,10 +183,10 @@ static void join(struct cgx_comm *state, const struct cgx_needs *needs)
         state->work = &state->private.shared->work;
 }
 
-int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had)
+int cgx_private_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had)
 {
     enum { FOUND, NOT_FOUND, ROOM, NUMBER, JOINS, WORDS };
-    struct cgx_own *made = create(state), *found = made ? find(made) : NULL;
+    struct cgx_private_comm *made = create(state), *found = made ? find(made) : NULL;
     bool reserved, makes, shares;
     int number = reserve(&reserved);
     int words[WORDS] = {[FOUND] = found ? found->number : 0,
@@ -216,9 +216,9 @@ int cgx_own_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had
     return code;
 }
 
-void cgx_own_put(struct cgx_comm *state)
+void cgx_private_put(struct cgx_comm *state)
 {
-    struct cgx_own *own = state->private.shared, **link = &owns;
+    struct cgx_private_comm *own = state->private.shared, **link = &owns;
     bool last, frees;
 
     if (!own)
@@ -244,7 +244,7 @@ void cgx_own_put(struct cgx_comm *state)
     state->private.comm = NULL;
 }
 
-void cgx_own_break(struct cgx_comm *state, int code)
+void cgx_private_break(struct cgx_comm *state, int code)
 {
     if (state->broken == CGX_MPI_SUCCESS)
         state->broken = code;
@@ -253,7 +253,7 @@ void cgx_own_break(struct cgx_comm *state, int code)
     revoke(state->private.comm);
 }
 
-int cgx_own_broken(const struct cgx_comm *state)
+int cgx_private_broken(const struct cgx_comm *state)
 {
     return state->broken != CGX_MPI_SUCCESS || !state->private.shared
                ? state->broken
