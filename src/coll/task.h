@@ -23,7 +23,7 @@ struct cgx_feedback {
     double *energies;
     /* By segment, what this rank finds. NULL: it does not look. */
     struct cgx_finding *findings;
-    struct cgx_sampling sampling; /* where it looks */
+    struct cgx_sampling sampling; /* which buckets are sampled */
 };
 
 /* The residuals of what this rank quantises, in memory that the encoder holds (residuals.h). */
@@ -37,7 +37,7 @@ struct cgx_error_feedback {
  * (policy/consensus.h). The same on all ranks, but for the memory. */
 struct cgx_watching {
     float threshold;           /* of the distance; 0: nothing is looked for */
-    uint32_t number;           /* of such looks at the call site before this one */
+    uint32_t number;           /* of such samples at the call site before this one */
     uint32_t ignored;          /* a bit for each enum cgx_consensus that is not looked for */
     struct cgx_recent *recent; /* the last sums, of what this rank owns; NULL: it keeps none */
 };
@@ -82,7 +82,7 @@ struct cgx_coll {
      * these are the scales of all quantisations of the bucket. */
     float *scales;
     struct cgx_watching watching;
-    struct cgx_verdict seen; /* set: what the look has found; if it forbids, nothing is written */
+    struct cgx_verdict seen; /* set: what the sample has shown; if it forbids, nothing is written */
     size_t sent;             /* set: bytes of the messages sent */
     int code;                /* set where the outcome is BROKEN: MPI's, if MPI failed */
     struct {

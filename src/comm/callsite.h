@@ -59,7 +59,7 @@ struct cgx_callsite {
     /* At a position, while the step has layers (comm/positions.h). */
     struct cgx_adapt_layer *layer; /* NULL: nothing is chosen for its calls, or kept */
     struct cgx_schedule layered;   /* of the layer's plan */
-    size_t looks;                  /* where its words of what was looked at begin */
+    size_t sample_words;           /* where its words of what was sampled begin */
     struct cgx_kept_memory kept;
 };
 

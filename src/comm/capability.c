@@ -61,27 +61,28 @@ void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *
 }
 
 /* Words from all over the input, at an odd distance, so that columns of a matrix do not alias. */
-static struct cgx_look look_at(size_t count)
+static struct cgx_input_sample sample_of(size_t count)
 {
     size_t stride = count / CGX_OP_WORDS;
 
     if (stride < 2)
-        return (struct cgx_look){.stride = 1, .count = count < CGX_OP_WORDS ? count : CGX_OP_WORDS};
-    return (struct cgx_look){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
+        return (struct cgx_input_sample){.stride = 1,
+                                         .count = count < CGX_OP_WORDS ? count : CGX_OP_WORDS};
+    return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
 }
 
 /* The op's verdict on some elements, or what is known. */
 static enum cgx_op_class ask(const struct cgx_capability *capability)
 {
-    const struct cgx_look look = look_at(capability->count);
+    const struct cgx_input_sample sample = sample_of(capability->count);
     enum cgx_op_class known = cgx_op_known(capability->op, capability->datatype);
     uint16_t words[CGX_OP_WORDS];
 
     if (known != CGX_OP_UNTOLD)
         return known;
-    if (!cgx_input_copy(&capability->send, capability->input, sizeof words[0], &look, words))
+    if (!cgx_input_copy(&capability->send, capability->input, sizeof words[0], &sample, words))
         return CGX_OP_UNTOLD;
-    return cgx_op_ask(capability->op, capability->datatype, words, look.count);
+    return cgx_op_ask(capability->op, capability->datatype, words, sample.count);
 }
 
 /* Looks at all elements. Those on a device are brought to the host. False: they cannot be had. */
@@ -90,12 +91,12 @@ static bool see_all(const struct cgx_capability *capability, enum cgx_op_class s
 {
     const size_t size = sizeof(uint16_t),
                  at_once = capability->count < FETCHED ? capability->count : FETCHED;
-    const struct cgx_look all = {.stride = 1, .count = 1};
+    const struct cgx_input_sample all = {.stride = 1, .count = 1};
     bool had = true;
     void *memory;
 
     if (capability->send.memory == CGX_MEMORY_HOST) {
-        cgx_op_look(sum, capability->input, capability->count, seen);
+        cgx_op_scan(sum, capability->input, capability->count, seen);
         return true;
     }
     if (cgx_pinned_take(&capability->send, at_once * size, &memory) != CGX_OK)
@@ -105,7 +106,7 @@ static bool see_all(const struct cgx_capability *capability, enum cgx_op_class s
         had = cgx_input_copy(&capability->send, (const char *)capability->input + first * size,
                              count * size, &all, memory);
         if (had)
-            cgx_op_look(sum, memory, count, seen);
+            cgx_op_scan(sum, memory, count, seen);
     }
     cgx_pinned_give(&capability->send, memory);
     return had;

@@ -75,7 +75,8 @@ static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *
                                : cgx_cuda_exported_cookie(state->work->scratch.devices);
 }
 
-static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct means *mine)
+static struct found query_peers(struct cgx_comm *state, struct cgx_backend *device,
+                                struct means *mine)
 {
     struct found found = {.memory = state->work->shm && memory_cookie(state) != 0,
                           .memory_is_old = memory_cookie(state) == state->work->shm_cookie};
@@ -264,7 +265,7 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
             state->work->nodes = cgx_nodes_share(state->places.nodes);
     }
     theirs = calloc(state->places.nodes->most, sizeof *theirs);
-    found = look(state, device, &mine);
+    found = query_peers(state, device, &mine);
     found.memory = found.memory && theirs;
     code = cgx_mpi_least(state->private.comm, &found, sizeof found / sizeof(int));
     if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||

@@ -55,7 +55,7 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
            cgx_decide_is_served(state, site) && cgx_watch_sees(schedule);
 }
 
-bool cgx_decide_looks(const struct cgx_callsite *site)
+bool cgx_decide_samples(const struct cgx_callsite *site)
 {
     return cgx_config()->consensus > 0 && site->override.consensus != CGX_SAID_OFF &&
            (cgx_config()->warmup > 0 || site->state == CGX_SITE_BLOCKED);

@@ -12,14 +12,14 @@
 #include "comm/capability.h"
 #include "observe/notices.h"
 
-/* Whether the data of the call must be looked at before calls like it are compressed. */
-bool cgx_decide_looks(const struct cgx_callsite *site);
+/* Whether the data of the call must be sampled before calls like it are compressed. */
+bool cgx_decide_samples(const struct cgx_callsite *site);
 
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* Whether the call goes as others of its kind do, as long as nothing speaks against it: its
- * position says nothing of it, and it is looked at within the call. */
+ * position says nothing of it, and it is sampled within the call. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* Collective on the caller's communicator: what becomes of the site. CAPABILITY is this rank's,

@@ -20,10 +20,10 @@ int cgx_positions_step(struct cgx_comm *state);
 struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
                                            const struct cgx_callsite *site);
 
-/* Before a call of SITE, which has a layer, if what goes into it is looked at now: its input is
+/* Before a call of SITE, which has a layer, if what goes into it is sampled now: its input is
  * BUFFER, of which the driver says WHERE. */
-void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
-                        const struct cgx_pointer *where, const void *buffer);
+void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *site,
+                          const struct cgx_pointer *where, const void *buffer);
 
 /* Forgets the layers of STATE, if there are any. */
 void cgx_positions_drop(struct cgx_comm *state);

@@ -43,7 +43,7 @@ struct cgx_workspace {
 struct cgx_kind {
     bool agreed;    /* calls that need no more memory than there is can be compressed */
     bool by_device; /* and go from device to device inside nodes */
-    bool trusted;   /* a call of this kind was looked at and found to be no consensus */
+    bool trusted;   /* a call of this kind was sampled and found to be no consensus */
     enum cgx_dtype dtype;
     struct cgx_backoff retry; /* else, before ranks ask each other of new calls without position */
     struct cgx_backoff apart; /* if calls went from device to device, but do not now: before ranks

@@ -40,7 +40,7 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
 }
 
 /* Kernels are to write what hosts are shown into the staging memory of every slot. */
-static enum cgx_status look_at_slots(const struct cgx_cuda_work *work)
+static enum cgx_status check_slots(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;
 
@@ -57,7 +57,7 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status = work && work->memory->shared ? look_at_slots(work) : CGX_ERR_INVALID;
+    enum cgx_status status = work && work->memory->shared ? check_slots(work) : CGX_ERR_INVALID;
 
     if (status != CGX_OK)
         return status;

@@ -40,7 +40,7 @@ enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uin
 
 /* Adds COUNT ELEMENTS, which may be misaligned, to what is SEEN, which begins as zeros. SUM says
  * which of the two types they have. */
-void cgx_op_look(enum cgx_op_class sum, const void *elements, size_t count,
+void cgx_op_scan(enum cgx_op_class sum, const void *elements, size_t count,
                  struct cgx_op_extremes *seen);
 
 /* What is known of OP on DATATYPE, where RANKS ranks sum elements of which all were SEEN. Where one

@@ -187,7 +187,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = schedule;
     if (layer) {
-        cgx_positions_look(state, site, &call->send, coll.input);
+        cgx_positions_sample(state, site, &call->send, coll.input);
         coll.schedule = &site->layered;
         feedback = cgx_positions_feedback(state, site);
         coll.feedback = layer->plan->adaptive ? &feedback : NULL;
@@ -282,7 +282,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
             return leave_exact(call, state, site, false);
-        if (cgx_decide_looks(site) && !site->sample.pending)
+        if (cgx_decide_samples(site) && !site->sample.pending)
             return leave_exact(call, state, site, true);
         asks = true;
     }
@@ -297,7 +297,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     /* Where ranks have not decided, they go on with this call. */
     return leave_exact(call, state, site,
                        site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
-                           cgx_decide_looks(site));
+                           cgx_decide_samples(site));
 }
 
 static void say_established(struct cgx_comm *state)

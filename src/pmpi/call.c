@@ -7,7 +7,7 @@
 #include "cuda/pinned_pool.h"
 #include "mpi/errors.h"
 
-void cgx_call_look(struct cgx_call *call)
+void cgx_call_query_memory(struct cgx_call *call)
 {
     call->send = call->receive = (struct cgx_pointer){.memory = CGX_MEMORY_HOST};
     if (call->count <= 0 || !cgx_pinned_possible())

@@ -26,7 +26,7 @@ struct cgx_call {
 
 /* Sets CALL's send and receive: the driver is asked once for each distinct buffer, and not at all
  * where no data is named. */
-void cgx_call_look(struct cgx_call *call);
+void cgx_call_query_memory(struct cgx_call *call);
 
 /* Where the elements that CALL puts in are. */
 const void *cgx_call_input(const struct cgx_call *call);

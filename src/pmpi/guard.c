@@ -128,8 +128,8 @@ static bool begin(const struct cgx_call *call, uint32_t places, struct sample *s
 }
 
 /* False if what there is to see cannot be read. */
-static bool look(struct sample *sample, const struct cgx_call *call, unsigned ranks,
-                 struct cgx_closeness *closeness, struct cgx_taking *taking)
+static bool read_sample(struct sample *sample, const struct cgx_call *call, unsigned ranks,
+                        struct cgx_closeness *closeness, struct cgx_taking *taking)
 {
     for (size_t i = 0; i < sample->count; i++) {
         size_t first = first_of(sample, i), count = count_of(sample, first);
@@ -158,7 +158,7 @@ int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
     struct cgx_change change;
     union cgx_float_state caller;
     struct sample sample;
-    bool can = begin(call, guard->places, &sample), entered = false, looked;
+    bool can = begin(call, guard->places, &sample), entered = false, sampled;
     int code = cgx_exact(call, reason);
 
     memset(words, 0, CGX_CONSENSUS_WORDS * sizeof words[0]);
@@ -166,9 +166,9 @@ int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
     if (can)
         entered = enter(&call->receive);
     taking = cgx_recent_begin(guard->recent, guard->places, sample.count);
-    looked =
-        can && code == CGX_MPI_SUCCESS && look(&sample, call, guard->ranks, &closeness, &taking);
-    if (looked) {
+    sampled = can && code == CGX_MPI_SUCCESS &&
+              read_sample(&sample, call, guard->ranks, &closeness, &taking);
+    if (sampled) {
         change = cgx_recent_end(&taking);
         cgx_consensus_vote(&closeness, cgx_change_of(&change), guard->rank, words);
     } else if (guard->recent) {

@@ -11,14 +11,14 @@
 #include "policy/consensus.h"
 #include "policy/recent.h"
 
-/* Buckets that are looked at: one in so many, but no fewer and no more than that many, of host
+/* Buckets that are sampled: one in so many, but no fewer and no more than that many, of host
  * memory and of device memory, from which each is a copy. */
 #define CGX_GUARD_GROUP 64
 #define CGX_GUARD_LEAST 32
 #define CGX_GUARD_MOST 256
 #define CGX_GUARD_MOST_DEVICE 64
 
-/* Who looks: RANK of RANKS ranks that sum. PLACES moves the sample; RECENT has the sums that were
+/* Who samples: RANK of RANKS ranks that sum. PLACES moves the sample; RECENT has the sums that were
  * looked at in the calls right before this one, at the same places, or is NULL. */
 struct cgx_guard {
     unsigned rank, ranks;

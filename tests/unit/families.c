@@ -39,20 +39,20 @@ static void fill(float (*const values[SEGMENTS])(unsigned rank, size_t element))
 /* Families after the look NUMBER of all ranks, those from LOOKING on alone; false: none. */
 static bool judge(const struct cgx_plan *plan, uint32_t number, unsigned looking, uint8_t *families)
 {
-    struct cgx_look look = cgx_look_at(plan->count, number);
-    size_t nwords = cgx_look_words(plan);
+    struct cgx_input_sample sample = cgx_families_sample(plan->count, number);
+    size_t nwords = cgx_families_words(plan);
     uint32_t *words = calloc(nwords, sizeof *words), *mine = calloc(nwords, sizeof *mine);
-    float *values = malloc(look.count * sizeof *values);
+    float *values = malloc(sample.count * sizeof *values);
     bool judged;
 
     for (unsigned r = looking; r < RANKS; r++) {
-        for (size_t i = 0; i < look.count; i++)
-            values[i] = inputs[r][look.first + i * look.stride];
-        cgx_look_set(plan, &look, values, mine);
+        for (size_t i = 0; i < sample.count; i++)
+            values[i] = inputs[r][sample.first + i * sample.stride];
+        cgx_families_observe(plan, &sample, values, mine);
         for (size_t i = 0; i < nwords; i++)
             words[i] |= mine[i];
     }
-    judged = cgx_look_judge(plan, &look, words, families);
+    judged = cgx_families_judge(plan, &sample, words, families);
     free(words);
     free(mine);
     free(values);
@@ -148,11 +148,11 @@ static void test_places(void)
 
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
         for (uint32_t number = 0; number < 1000; number += 3) {
-            struct cgx_look look = cgx_look_at(counts[c], number);
+            struct cgx_input_sample sample = cgx_families_sample(counts[c], number);
 
-            within &= look.first + (look.count - 1) * look.stride < counts[c];
-            enough &= look.count >= (counts[c] < 64 ? counts[c] : 64);
-            same &= look.count == cgx_look_at(counts[c], 0).count;
+            within &= sample.first + (sample.count - 1) * sample.stride < counts[c];
+            enough &= sample.count >= (counts[c] < 64 ? counts[c] : 64);
+            same &= sample.count == cgx_families_sample(counts[c], 0).count;
         }
     ok(within, "all that is looked at lies in the buffer");
     ok(enough && same, "it is 64 elements at least, and always as many");

@@ -91,19 +91,19 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
                                          cgx_from_upper_half(words[WORD_SQUARES])}};
 }
 
-static struct cgx_sight look(const struct cgx_slice *slice, const struct cgx_block *part,
-                             const struct cgx_payloads *from, bool last)
+static struct cgx_sight sample(const struct cgx_slice *slice, const struct cgx_block *part,
+                               const struct cgx_payloads *from, bool last)
 {
     const unsigned char *told = cgx_watch_told(slice, part, from, last);
     unsigned hop = cgx_watch_hop(slice, part, last);
-    bool looks = cgx_watch_is_looked_at(slice, part, last);
+    bool samples = cgx_watch_is_sampled(slice, part, last);
     struct cgx_sight sight = {0};
 
     if (told)
         sight = get(part, told, from->origin);
-    if (looks)
+    if (samples)
         cgx_sight_distance(slice, part, from, &sight);
-    if (looks || hop > 0)
+    if (samples || hop > 0)
         cgx_sight_members(slice, part, from, hop, &sight);
     if (last)
         cgx_sight_sum(slice, part, &sight);
@@ -117,7 +117,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *part,
 
     if (!is_asked(slice->coll))
         return;
-    sight = look(slice, part, from, last);
+    sight = sample(slice, part, from, last);
     put(slice, part, &sight);
 }
 

@@ -7,7 +7,7 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-#define GROUP 256 /* one bucket of so many is looked at */
+#define GROUP 256 /* one bucket of so many is sampled */
 #define CALLS 16  /* that have the same samples */
 
 static bool is_inside_node(const struct cgx_slice *slice)
@@ -81,7 +81,7 @@ const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
 /* ---- which sums ---- */
 
 /* In a grid, the row that looks at its sums of what OWNER's row sums up. */
-static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
+static unsigned sampling_row(const struct cgx_node_grid *grid, unsigned owner)
 {
     return (owner + 1) % grid->rows;
 }
@@ -99,7 +99,7 @@ unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *pa
     return (stage->self + stage->size - owner - 1) % stage->size;
 }
 
-bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
@@ -108,7 +108,7 @@ bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_bloc
         return cgx_watch_hop(slice, part, last) == 1;
     if (grid->rows == 1)
         return last;
-    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
+    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == sampling_row(grid, owner);
 }
 
 const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
@@ -121,7 +121,7 @@ const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct 
     if (cgx_watch_hop(slice, part, last) > 1)
         return from->at[0];
     if (last && grid->rows > 1)
-        return cgx_watch_payload_of(from, &rows, looking_row(grid, slice->row));
+        return cgx_watch_payload_of(from, &rows, sampling_row(grid, slice->row));
     return NULL;
 }
 
@@ -169,7 +169,7 @@ uint32_t cgx_watch_places(const struct cgx_slice *slice)
     return slice->coll->watching.number / CALLS;
 }
 
-/* The bucket of the part that is looked at next: somewhere in the sample's share of them, so that
+/* The bucket of the part that is samplednext: somewhere in the sample's share of them, so that
  * rows of a matrix do not alias. */
 static size_t place_of(const struct cgx_watch_samples *samples)
 {

@@ -86,7 +86,7 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
 #define STRAYS 24
 
 /* What the program sums is judged by about so many of the latest large sums. */
-#define LOOK 512
+#define RECENT 512
 #define BUCKETS 8 /* large sums per small one where buckets are summed */
 
 /* A search costs time in proportion to the history: beyond a short one it is made once in this part
@@ -249,7 +249,7 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
         return occurrence;
     }
     recurrence->calls++;
-    if (++recurrence->large >= LOOK) {
+    if (++recurrence->large >= RECENT) {
         recurrence->large /= 2;
         recurrence->small /= 2;
     }

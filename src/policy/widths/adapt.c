@@ -15,7 +15,7 @@ bool cgx_adapt_measures(const struct cgx_adapt *adapt)
     return adapt->left <= adapt->window;
 }
 
-bool cgx_adapt_looks(const struct cgx_adapt *adapt)
+bool cgx_adapt_samples_input(const struct cgx_adapt *adapt)
 {
     return adapt->left == 1;
 }

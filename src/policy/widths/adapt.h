@@ -117,9 +117,9 @@ void cgx_adapt_free(struct cgx_adapt *adapt);
 /* Whether calls of the present step are measured. */
 bool cgx_adapt_measures(const struct cgx_adapt *adapt);
 
-/* Whether what goes into calls of the present step is looked at (families.h): it is the last before
+/* Whether what goes into calls of the present step is sampled (families.h): it is the last before
  * a choice from a measurement. */
-bool cgx_adapt_looks(const struct cgx_adapt *adapt);
+bool cgx_adapt_samples_input(const struct cgx_adapt *adapt);
 
 /* Which buckets are, then: the shorter the measurement, the more. */
 struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt);

@@ -71,8 +71,8 @@ static void note(struct cgx_op_extremes *seen, uint16_t infinity_word, uint16_t 
         seen->most[sign] = word;
 }
 
-static void look_at_block(uint16_t infinity_word, const unsigned char *elements, size_t count,
-                          struct cgx_op_extremes *seen)
+static void scan_block(uint16_t infinity_word, const unsigned char *elements, size_t count,
+                       struct cgx_op_extremes *seen)
 {
     uint16_t most[2], word;
 
@@ -88,12 +88,12 @@ static void look_at_block(uint16_t infinity_word, const unsigned char *elements,
     }
 }
 
-void cgx_op_look(enum cgx_op_class sum, const void *elements, size_t count,
+void cgx_op_scan(enum cgx_op_class sum, const void *elements, size_t count,
                  struct cgx_op_extremes *seen)
 {
     uint16_t infinity_word = sum == CGX_OP_SUM_FLOAT16 ? 0x7C00 : 0x7F80;
 
     for (size_t first = 0; first < count; first += BLOCK)
-        look_at_block(infinity_word, (const unsigned char *)elements + first * sizeof(uint16_t),
-                      count - first < BLOCK ? count - first : BLOCK, seen);
+        scan_block(infinity_word, (const unsigned char *)elements + first * sizeof(uint16_t),
+                   count - first < BLOCK ? count - first : BLOCK, seen);
 }
