@@ -127,7 +127,7 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 
     if (slice->number + 1 < slices)
         return false;
-    return (slice->lost && (coll->feedback || coll->recalls)) ||
+    return (slice->lost && (coll->feedback || coll->has_history)) ||
            (slice->missed && slices == 1 && coll->watching.threshold > 0);
 }
 
@@ -205,7 +205,7 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
-        return coll->recalls ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
+        return coll->has_history ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
     return outcome;
 }
 
@@ -214,7 +214,7 @@ static uint32_t hash_of(const struct cgx_coll *coll)
 {
     uint32_t hash = coll->schedule->hash;
 
-    return coll->recalls ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
+    return coll->has_history ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
 }
 
 void cgx_coll_begin(struct cgx_coll *coll)

@@ -259,7 +259,7 @@ static bool rounds_twice(const struct cgx_plan *plan)
  * (trailer/bounds.c). */
 static bool suspects_sums(const struct cgx_plan *plan)
 {
-    return plan->recalls && plan->dtype == CGX_FLOAT16;
+    return plan->has_history && plan->dtype == CGX_FLOAT16;
 }
 
 /* In how many rows the nodes of SCHEDULE stand for calls with PLAN, whose slices have the messages

@@ -74,7 +74,7 @@ struct cgx_coll {
     /* Whether there is history, on all ranks, of AGE sums; and that of this rank, if it is able,
      * held by the encoder, which is the decoder. Where the outcome is not DONE it is of no use any
      * more. */
-    bool recalls;
+    bool has_history;
     uint32_t age;
     struct cgx_history history;
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the scales of

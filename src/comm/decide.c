@@ -24,15 +24,15 @@
  * device. */
 #define FIRST_RETRY 4
 #define MOST_RETRY 64
-#define FIRST_APART 16
-#define MOST_APART 1024
+#define FIRST_SUSPENSION 16
+#define MOST_SUSPENSION 1024
 
 /* ---- what a call needs ---- */
 
 /* Whether calls of KIND, which did go from device to device, may again. */
-static bool is_apart_for_long(const struct cgx_kind *kind)
+static bool may_resume_p2p(const struct cgx_kind *kind)
 {
-    return !kind->by_device && kind->apart.next > 0 && kind->apart.wait == 0;
+    return !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
 }
 
 bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
@@ -40,7 +40,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
     const struct cgx_schedule *schedule;
 
-    if (!kind->agreed || is_apart_for_long(kind) ||
+    if (!kind->agreed || may_resume_p2p(kind) ||
         cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->agreed.plan)
         return false;
     schedule = cgx_callsites_agreed(state, site);
@@ -123,10 +123,10 @@ static enum cgx_vote vote_of(enum cgx_reason refusal)
 }
 
 /* Takes note of whether calls of KIND still go from device to device. */
-static void keep_apart(struct cgx_kind *kind, bool was_by_device)
+static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
 {
-    if (!kind->by_device && (was_by_device || kind->apart.next > 0))
-        cgx_backoff_fail(&kind->apart, FIRST_APART, MOST_APART);
+    if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))
+        cgx_backoff_fail(&kind->p2p_suspended, FIRST_SUSPENSION, MOST_SUSPENSION);
 }
 
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, as
@@ -160,7 +160,7 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         if (code != CGX_MPI_SUCCESS)
             code = cgx_errors_raise_code(state->comm, code,
                                          "MPI could not connect the ranks of a node");
-        keep_apart(kind, was_by_device);
+        suspend_p2p(kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
     else if (code == CGX_MPI_SUCCESS)

@@ -43,7 +43,7 @@ static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
     cgx_kept_drop(kept);
     if (coll->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "a rank has no memory for %s of %zu elements",
-                plan->feeds ? "residuals" : "the history", plan->count);
+                plan->has_residuals ? "residuals" : "the history", plan->count);
     return code;
 }
 
@@ -110,7 +110,7 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
         code = begin(kept, coll, backend);
     if (code != CGX_MPI_SUCCESS || !kept->agreed)
         return code;
-    coll->recalls = true;
+    coll->has_history = true;
     coll->age = kept->age;
     if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
         coll->history = cgx_history_in(kept->holding->at, plan->count);
@@ -126,16 +126,17 @@ int cgx_kept_lend(struct cgx_kept_memory *kept, struct cgx_coll *coll,
 {
     const struct cgx_plan *plan = coll->schedule->plan;
 
-    if ((!plan->feeds && !plan->recalls) || (!kept->agreed && !cgx_backoff_due(&kept->retry)))
+    if ((!plan->has_residuals && !plan->has_history) ||
+        (!kept->agreed && !cgx_backoff_due(&kept->retry)))
         return CGX_MPI_SUCCESS;
-    return plan->feeds ? lend_residuals(kept, coll, room) : lend_history(kept, coll);
+    return plan->has_residuals ? lend_residuals(kept, coll, room) : lend_history(kept, coll);
 }
 
 void cgx_kept_take_back(struct cgx_kept_memory *kept, const struct cgx_coll *coll, bool done)
 {
     if (coll->error_feedback)
         kept->whole = done;
-    if (!coll->recalls)
+    if (!coll->has_history)
         return;
     kept->age++;
     if (done)

@@ -46,8 +46,8 @@ struct cgx_kind {
     bool trusted;   /* a call of this kind was sampled and found to be no consensus */
     enum cgx_dtype dtype;
     struct cgx_backoff retry; /* else, before ranks ask each other of new calls without position */
-    struct cgx_backoff apart; /* if calls went from device to device, but do not now: before ranks
-                               * see whether they can again */
+    struct cgx_backoff p2p_suspended; /* if calls went from device to device, but do not now: before
+                                       * ranks see whether they can again */
 };
 
 /* Ranks agree on nothing before the communicator has had so many float sums of at least 1024

@@ -17,7 +17,7 @@
 #include "util/output.h"
 
 /* What cgx_timeline_word says. */
-enum { NONE, TOGETHER, APART };
+enum { NONE, TOGETHER, SEPARATE };
 
 static pthread_once_t begun_once = PTHREAD_ONCE_INIT;
 static bool refused;         /* this rank's file cannot be written */
@@ -74,7 +74,7 @@ uint32_t cgx_timeline_word(void)
 {
     if (!is_wanted() || !cgx_world_ends())
         return NONE;
-    return has_own_file() ? APART : TOGETHER;
+    return has_own_file() ? SEPARATE : TOGETHER;
 }
 
 /* That the file cannot be written is better known now than after hours. */

@@ -207,7 +207,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
-    cgx_backoff_due(&kind->apart);
+    cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         say_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);

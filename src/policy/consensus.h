@@ -37,15 +37,15 @@
 
 /* What a rank has seen of one sum. All zero: nothing. */
 struct cgx_closeness {
-    double apart;    /* |x_r - s/P|^2 */
-    double mean;     /* |s/P|^2 */
-    bool positive;   /* some element of the sum is */
-    bool negative;   /* some is */
-    bool brought;    /* some element is non-zero here, ... */
-    bool shared;     /* ... and on another rank too */
-    size_t count;    /* elements ... */
-    size_t nonzero;  /* ... and how many are not zero in the sum */
-    bool not_finite; /* some element of input or sum is not */
+    double deviation; /* |x_r - s/P|^2 */
+    double mean;      /* |s/P|^2 */
+    bool positive;    /* some element of the sum is */
+    bool negative;    /* some is */
+    bool brought;     /* some element is non-zero here, ... */
+    bool shared;      /* ... and on another rank too */
+    size_t count;     /* elements ... */
+    size_t nonzero;   /* ... and how many are not zero in the sum */
+    bool not_finite;  /* some element of input or sum is not */
 };
 
 /* Takes COUNT elements of what this rank put in, and of the sum of RANKS ranks. */

@@ -232,18 +232,19 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
 }
 
 /* Whether SEGMENT may have residuals. */
-static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segment)
+static bool may_have_residuals(const struct cgx_plan *plan, const struct cgx_segment *segment)
 {
-    bool feeds = false;
+    bool has_residuals = false;
 
     for (int f = 0; f < CGX_FAMILIES; f++) {
         const struct cgx_quantiser *quantiser = &cgx_quantisers[f];
         struct cgx_widths widths = cgx_segment_widths(segment, (enum cgx_family)f);
 
         if (!quantiser->rounds_by_chance || plan->rounding == CGX_ROUNDING_NEAREST)
-            feeds |= widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
+            has_residuals |=
+                widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
     }
-    return feeds;
+    return has_residuals;
 }
 
 /* Elements of the buckets of all that FAMILY stands for. */
@@ -270,7 +271,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
-    plan->feeds = plan->recalls = false;
+    plan->has_residuals = plan->has_history = false;
     tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
     append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
@@ -278,9 +279,9 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     for (size_t i = 0; i < plan->nsegments; i++) {
         const struct cgx_segment *segment = &plan->segments[i];
 
-        plan->feeds |= settings->error_feedback && may_feed(plan, segment);
-        plan->recalls |= settings->history && segment->bits != CGX_BITS_EXACT &&
-                         cgx_quantisers[segment->family].has_history;
+        plan->has_residuals |= settings->error_feedback && may_have_residuals(plan, segment);
+        plan->has_history |= settings->history && segment->bits != CGX_BITS_EXACT &&
+                             cgx_quantisers[segment->family].has_history;
     }
     return plan;
 }

@@ -90,9 +90,9 @@ struct cgx_plan {
     enum cgx_rounding rounding;
     bool adaptive;         /* some encoding may change: payloads carry what the policy watches */
     bool has_alternatives; /* some segment has a choice of families */
-    bool feeds;   /* residuals are kept of what it quantises (codec.h), if there is memory */
-    bool recalls; /* history is kept of its sums (codec.h), likewise */
-    size_t count; /* elements of the buffer, at least 1 */
+    bool has_residuals; /* residuals are kept of what it quantises (codec.h), if there is memory */
+    bool has_history;   /* history is kept of its sums (codec.h), likewise */
+    size_t count;       /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t bytes; /* encoded, every unit counted as whole */
     size_t nsegments;
@@ -102,7 +102,7 @@ struct cgx_plan {
 /* Whether it has to know the call's position in the step: something is kept from call to call. */
 static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
 {
-    return plan->adaptive || plan->feeds || plan->recalls;
+    return plan->adaptive || plan->has_residuals || plan->has_history;
 }
 
 /* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), max-min

@@ -120,7 +120,7 @@ static void correct(struct cgx_slice *slice, const struct cgx_block *part,
     const struct cgx_coding *coding = &slice->coding;
     unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
-    float factor = slice->coll->recalls ? CGX_HISTORY_WIDEST : 1;
+    float factor = slice->coll->has_history ? CGX_HISTORY_WIDEST : 1;
 
     for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];

@@ -114,12 +114,12 @@ const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t
 
 /* Of a part, or of all. In a message the words of doc/format.md. */
 struct cgx_sight {
-    double apart, mean; /* of the nearest member: apart / mean is its distance */
-    uint32_t signs;     /* CGX_SIGN_: there are such elements, in ... */
-    uint32_t buckets;   /* ... so many buckets that show signs */
-    uint32_t alone;     /* buckets of the sum that are not empty, of those ... */
-    uint32_t shared;    /* ... of which so many are known to be of several members */
-    uint32_t bringer;   /* CGX_BRINGER_NONE, that member counted from 1, or CGX_BRINGERS */
+    double deviation, mean; /* of the nearest member: apart / mean is its distance */
+    uint32_t signs;         /* CGX_SIGN_: there are such elements, in ... */
+    uint32_t buckets;       /* ... so many buckets that show signs */
+    uint32_t alone;         /* buckets of the sum that are not empty, of those ... */
+    uint32_t shared;        /* ... of which so many are known to be of several members */
+    uint32_t bringer;       /* CGX_BRINGER_NONE, that member counted from 1, or CGX_BRINGERS */
     struct cgx_change change;
 };
 

@@ -29,8 +29,8 @@ struct decoded {
 /* Of a member that is sampled, over the sampled buckets of the part. */
 struct member {
     unsigned number;
-    double share;       /* of the ranks of the sum */
-    double apart, mean; /* in units of |s/P|^2 */
+    double share;           /* of the ranks of the sum */
+    double deviation, mean; /* in units of |s/P|^2 */
     /* Of one bucket: */
     double squared; /* |x - share s|^2 */
     double noise;   /* of its elements, times the variance in steps */
@@ -120,7 +120,8 @@ static void add_bucket(struct sample *sample, const struct cgx_piece *piece, siz
         if (!decode(coding, &in_source, index,
                     cgx_watch_payload_of(sample->from, &sample->members, member->number), &bucket))
             return;
-        member->squared = cgx_squares_apart(bucket.values, sum.values, member->share, sum.count);
+        member->squared =
+            cgx_squares_difference(bucket.values, sum.values, member->share, sum.count);
         member->noise = noise_of(&bucket);
         member->least = rounding == CGX_ROUNDING_NEAREST
                             ? before_crossings(member->squared, &bucket, &sum, member->share)
@@ -132,10 +133,10 @@ static void add_bucket(struct sample *sample, const struct cgx_piece *piece, siz
          member++) {
         double share = member->share;
         double weight = sample->members.ranks / ranks * (ranks - 1) * (1 / share - 1);
-        double apart = member->squared - variance * ((1 - 2 * share) * member->noise +
-                                                     share * share * (noise_of(&sum) + others));
+        double deviation = member->squared - variance * ((1 - 2 * share) * member->noise +
+                                                         share * share * (noise_of(&sum) + others));
 
-        member->apart += weight * (apart > member->least ? apart : member->least);
+        member->deviation += weight * (deviation > member->least ? deviation : member->least);
         member->mean += (1 - share) * (1 - share) * sum.squares;
     }
     sample->squares += sum.squares;
@@ -155,12 +156,12 @@ void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *p
         add_bucket(&sample, piece, index);
     for (unsigned i = 0; i < sample.count; i++) {
         const struct member *member = &sample.sampled[i];
-        double distance = sample.squares > 0 ? member->apart / member->mean : member->apart;
+        double distance = sample.squares > 0 ? member->deviation / member->mean : member->deviation;
 
         nearest = distance < nearest ? distance : nearest;
     }
     sight->mean = sample.squares;
-    sight->apart = sample.buckets == 0  ? 0
-                   : sample.squares > 0 ? nearest * sample.squares
-                                        : nearest;
+    sight->deviation = sample.buckets == 0  ? 0
+                       : sample.squares > 0 ? nearest * sample.squares
+                                            : nearest;
 }
