@@ -163,8 +163,8 @@ static bool make_schedule(const struct cgx_scheme *scheme)
 static bool open_world(const struct scale_call *call)
 {
     struct cgx_scheme scheme = {.watched = call->watched,
-                                .inner = call->inner,
-                                .cross = call->cross,
+                                .intra = call->intra,
+                                .inter = call->inter,
                                 .network = call->network,
                                 .leaders = call->leaders};
     int *keys = calloc(call->ranks, sizeof *keys);

@@ -74,8 +74,8 @@ struct cgx_scheme {
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
     bool raw;                     /* ranks of a node, where there are several, get elements as is */
     bool watched;                 /* owners say how far the ranks' contributions are apart */
-    enum cgx_reduction inner;     /* inside a node: SRA or RING */
-    enum cgx_reduction cross;     /* between nodes */
+    enum cgx_reduction intra;     /* inside a node: SRA or RING */
+    enum cgx_reduction inter;     /* between nodes */
     struct cgx_network network;   /* between nodes */
 };
 
@@ -93,7 +93,7 @@ struct cgx_schedule {
     unsigned shards;
     struct cgx_node_grid grid;       /* of the nodes */
     struct cgx_network network;      /* between them */
-    enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
+    enum cgx_reduction intra, inter; /* SRA or RING; with several rows cross is SRA */
     bool raw;                        /* members of a node get elements as they are, to sum them */
     bool trailers[CGX_TRAILERS];     /* needed ones, of those that do not follow the plan alone */
     unsigned slices;

@@ -107,12 +107,12 @@ struct cgx_packed {
 /* What a slice goes through, in order. */
 enum cgx_phase {
     CGX_PHASE_ENCODE,
-    CGX_PHASE_SCATTER_INSIDE, /* reduce-scatter, stage by stage */
-    CGX_PHASE_SCATTER_ROW,
-    CGX_PHASE_SCATTER_COLUMN,
-    CGX_PHASE_GATHER_COLUMN, /* allgather, the other way */
-    CGX_PHASE_GATHER_ROW,
-    CGX_PHASE_GATHER_INSIDE,
+    CGX_PHASE_REDUCE_SCATTER_INTRA, /* reduce-scatter, stage by stage */
+    CGX_PHASE_REDUCE_SCATTER_ROW,
+    CGX_PHASE_REDUCE_SCATTER_COLUMN,
+    CGX_PHASE_ALLGATHER_COLUMN, /* allgather, the other way */
+    CGX_PHASE_ALLGATHER_ROW,
+    CGX_PHASE_ALLGATHER_INTRA,
     CGX_PHASES
 };
 
@@ -199,7 +199,7 @@ static inline bool cgx_slice_has_trailer(const struct cgx_block *part, int kind)
 /* Whether all ranks will still come to know of what this one says in its messages. */
 static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
 {
-    return slice->phase < CGX_PHASE_GATHER_COLUMN;
+    return slice->phase < CGX_PHASE_ALLGATHER_COLUMN;
 }
 
 /* Lays the parts of slice NUMBER out. */

@@ -93,13 +93,13 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
 
     slice->incoming[CGX_LEVEL_NODE] = at;
     /* In a ring parts of other blocks arrive too. */
-    if (slice->is_shard_owner || schedule->inner == CGX_REDUCTION_RING)
-        at += cgx_schedule_kept(schedule->inner, members) *
+    if (slice->is_shard_owner || schedule->intra == CGX_REDUCTION_RING)
+        at += cgx_schedule_kept(schedule->intra, members) *
               longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
     slice->incoming[CGX_LEVEL_ROW] = at;
     if (slice->is_owner)
         at +=
-            cgx_schedule_kept(schedule->cross, cgx_node_grid_length(&schedule->grid, slice->row)) *
+            cgx_schedule_kept(schedule->inter, cgx_node_grid_length(&schedule->grid, slice->row)) *
             longest(slice->columns, schedule->grid.columns);
     slice->incoming[CGX_LEVEL_COLUMN] = at;
     if (slice->is_owner)

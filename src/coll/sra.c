@@ -51,7 +51,7 @@ static unsigned sender(const struct cgx_stage *stage, unsigned turn)
     return (stage->self + stage->size - turn) % stage->size;
 }
 
-static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+static void reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
     const struct cgx_block *own_part = block_of(stage, stage->self);
     size_t extent = own_part ? CGX_MESSAGE_HEADER_BYTES + own_part->bytes : 0;
@@ -85,7 +85,7 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
                           stage->self, stage->size - 1 - stage->self, own_part->is_raw);
 }
 
-static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+static void allgather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
     const struct cgx_block *own_part = block_of(stage, stage->self);
 
@@ -101,5 +101,8 @@ static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsig
     }
 }
 
-const struct cgx_stage_ops cgx_sra = {
-    .first_send = first_send, .rounds = rounds, .scatter = scatter, .sum = sum, .gather = gather};
+const struct cgx_stage_ops cgx_sra = {.first_send = first_send,
+                                      .rounds = rounds,
+                                      .reduce_scatter = reduce_scatter,
+                                      .sum = sum,
+                                      .allgather = allgather};

@@ -68,11 +68,11 @@ struct cgx_stage_ops {
     /* Lists the messages of ROUND of the reduce-scatter, and sums what has arrived in them. When
      * all rounds are over the operands are all contributions to this rank's block; before, they are
      * what this rank brings, and the first send is ready. */
-    void (*scatter)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+    void (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
     void (*sum)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
 
     /* Lists the messages of ROUND of the allgather: the own block goes to all, others come. */
-    void (*gather)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+    void (*allgather)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
 };
 
 extern const struct cgx_stage_ops cgx_sra, cgx_ring;

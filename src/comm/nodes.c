@@ -261,7 +261,7 @@ struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)
                                .leaders = settings->intra_broadcast,
                                .raw = !settings->intra_compress,
                                .watched = settings->consensus > 0,
-                               .inner = settings->inner_reduction,
-                               .cross = settings->cross_reduction,
+                               .intra = settings->inner_reduction,
+                               .inter = settings->cross_reduction,
                                .network = state->places.network};
 }

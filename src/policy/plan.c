@@ -304,9 +304,7 @@ struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
 {
     struct cgx_plan *copy = malloc(cgx_plan_bytes(plan));
 
-    if (copy)
-        memcpy(copy, plan, cgx_plan_bytes(plan));
-    return copy;
+    return copy ? memcpy(copy, plan, cgx_plan_bytes(plan)) : NULL;
 }
 
 static void switch_family(struct cgx_segment *segment, enum cgx_family family)
@@ -327,9 +325,8 @@ static void switch_to_largest(const struct cgx_plan *plan, struct cgx_segment *s
     for (int f = 0; f < CGX_FAMILIES; f++) {
         const struct cgx_widths *other = &segment->alternatives[f];
 
-        if (other->bits > 0 &&
-            cgx_plan_unit_bytes(plan, cgx_encoding_of((enum cgx_family)f, other->bits)) >
-                cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
+        if (other->bits > 0 && cgx_plan_unit_bytes(plan, cgx_encoding_of(f, other->bits)) >
+                                   cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
             switch_family(segment, (enum cgx_family)f);
     }
 }
@@ -349,9 +346,9 @@ void cgx_plan_widen(struct cgx_plan *plan)
         struct cgx_segment *segment = &plan->segments[i];
 
         widen(&segment->bits, &segment->least, segment->most);
-        for (int f = 0; f < CGX_FAMILIES; f++)
-            widen(&segment->alternatives[f].bits, &segment->alternatives[f].least,
-                  segment->alternatives[f].most);
+        for (struct cgx_widths *other = segment->alternatives;
+             other < segment->alternatives + CGX_FAMILIES; other++)
+            widen(&other->bits, &other->least, other->most);
         switch_to_largest(plan, segment);
     }
     finish(plan);
@@ -359,11 +356,11 @@ void cgx_plan_widen(struct cgx_plan *plan)
 
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
 {
-    struct cgx_plan *widest = cgx_plan_copy(plan);
+    struct cgx_plan *copy = cgx_plan_copy(plan);
 
-    if (widest)
-        cgx_plan_widen(widest);
-    return widest;
+    if (copy)
+        cgx_plan_widen(copy);
+    return copy;
 }
 
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)

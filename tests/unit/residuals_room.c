@@ -55,7 +55,7 @@ static void test_room(size_t count, unsigned per_node, bool grid)
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, count);
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, RANKS);
     struct cgx_scheme scheme = {.flat = flat,
-                                .cross = grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
+                                .inter = grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
                                 .network = {.message_ns = 1}};
     struct cgx_schedule schedule;
     bool fits = true;

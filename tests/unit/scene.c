@@ -27,7 +27,7 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
     const char *keys = nodes + (grid || ring);
     struct scene scene = {.ranks = (unsigned)strlen(keys),
                           .grid = grid,
-                          .cross = scene_reduction(ring),
+                          .inter = scene_reduction(ring),
                           .dtype = dtype,
                           .bits = 4,
                           .bucket_size = 64,
@@ -85,8 +85,8 @@ void scene_prepare(struct scene *scene)
     struct cgx_scheme scheme = {.leaders = scene->leaders,
                                 .raw = scene->raw,
                                 .watched = scene->watched,
-                                .inner = scene->inner,
-                                .cross = scene->grid ? CGX_REDUCTION_GRID : scene->cross,
+                                .intra = scene->intra,
+                                .inter = scene->grid ? CGX_REDUCTION_GRID : scene->inter,
                                 .network = {.message_ns = 1}};
     struct cgx_plan *widest;
 

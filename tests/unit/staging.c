@@ -138,7 +138,7 @@ static size_t most_samples(const struct cgx_slice *slice)
     size_t own = slice->is_owner ? cgx_slice_own_part(slice)->first_piece : slice->pieces;
     size_t most = samples_of(slice, own, slice->pieces - own);
     bool only_rings =
-        schedule->inner == CGX_REDUCTION_RING && schedule->cross == CGX_REDUCTION_RING;
+        schedule->intra == CGX_REDUCTION_RING && schedule->inter == CGX_REDUCTION_RING;
 
     if (!only_rings) {
         size_t sent = samples_of(slice, 0, own);
@@ -195,9 +195,9 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
 {
     static const char *const names[] = {"SRA", "ring", "grid"};
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_scheme scheme = {.inner =
+    struct cgx_scheme scheme = {.intra =
                                     reduction == CGX_REDUCTION_GRID ? CGX_REDUCTION_SRA : reduction,
-                                .cross = reduction,
+                                .inter = reduction,
                                 .network = cgx_cost_network(UINT64_C(10000000000), false)};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
     struct cgx_schedule schedule;

@@ -85,7 +85,7 @@ static void test_straggler(void)
         struct scene scene = watch_scene(nodes[way % 5], way / 5, 4 + way % 3);
         uint64_t state = way;
 
-        scene.inner = CGX_REDUCTION_SRA;
+        scene.intra = CGX_REDUCTION_SRA;
         scene.rounding = CGX_ROUNDING_NEAREST;
         watch_fill(&scene, WATCH_NORMAL, 1e-3, way + 1);
         for (size_t i = 0; i < scene.count; i++)

@@ -21,8 +21,8 @@ static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
     const struct cgx_nodes *nodes = schedule->nodes;
 
     return (nodes->nodes > 1 && nodes->most > 1 && !schedule->raw) || schedule->grid.rows > 1 ||
-           (schedule->inner == CGX_REDUCTION_RING && nodes->most > 2) ||
-           (schedule->cross == CGX_REDUCTION_RING && nodes->nodes > 2);
+           (schedule->intra == CGX_REDUCTION_RING && nodes->most > 2) ||
+           (schedule->inter == CGX_REDUCTION_RING && nodes->nodes > 2);
 }
 
 /* With all sums below 2^125 that are not poisoned, each of at most RANKS - 1 steps is at most

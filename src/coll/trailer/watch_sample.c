@@ -10,21 +10,21 @@
 #define GROUP 256 /* one bucket of so many is sampled */
 #define CALLS 16  /* that have the same samples */
 
-static bool is_inside_node(const struct cgx_slice *slice)
+static bool is_intra_node(const struct cgx_slice *slice)
 {
     return slice->coll->schedule->nodes->nodes == 1;
 }
 
 static const struct cgx_stage *watched_stage(const struct cgx_slice *slice)
 {
-    return &slice->stages[is_inside_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
+    return &slice->stages[is_intra_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
 }
 
 static bool is_ring(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
 
-    return (is_inside_node(slice) ? schedule->inner : schedule->cross) == CGX_REDUCTION_RING;
+    return (is_intra_node(slice) ? schedule->intra : schedule->inter) == CGX_REDUCTION_RING;
 }
 
 /* ---- who brings what ---- */
@@ -34,7 +34,7 @@ static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
-    return is_inside_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
+    return is_intra_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
 }
 
 /* In a ring, the one before and this one. */
@@ -88,7 +88,8 @@ static unsigned sampling_row(const struct cgx_node_grid *grid, unsigned owner)
 
 unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
 {
-    enum cgx_phase phase = is_inside_node(slice) ? CGX_PHASE_SCATTER_INSIDE : CGX_PHASE_SCATTER_ROW;
+    enum cgx_phase phase =
+        is_intra_node(slice) ? CGX_PHASE_REDUCE_SCATTER_INTRA : CGX_PHASE_REDUCE_SCATTER_ROW;
     const struct cgx_stage *stage = watched_stage(slice);
     unsigned owner;
 
@@ -108,7 +109,8 @@ bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block 
         return cgx_watch_hop(slice, part, last) == 1;
     if (grid->rows == 1)
         return last;
-    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == sampling_row(grid, owner);
+    return slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN &&
+           slice->row == sampling_row(grid, owner);
 }
 
 const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
