@@ -50,7 +50,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/rotated/rotated_portable.c \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
-	src/topo/room.c src/topo/room.h \
+	src/topo/claims.c src/topo/claims.h \
 	src/topo/speed.c src/topo/speed.h \
 	src/cuda/backend.h src/cuda/peers.h \
 	src/cuda/memory.h \

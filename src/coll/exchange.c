@@ -362,7 +362,7 @@ void cgx_exchange_rest(const struct cgx_exchange *exchange)
 {
     static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
 
-    if (exchange->idle > POLLS_BEFORE_SLEEP && !exchange->transports.pace.roomy)
+    if (exchange->idle > POLLS_BEFORE_SLEEP && !exchange->transports.pace.has_processors)
         nanosleep(&nap, NULL);
     else if (exchange->idle > POLLS_BEFORE_YIELD)
         sched_yield();

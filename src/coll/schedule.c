@@ -23,11 +23,11 @@ struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_need
                               .transfers = cgx_larger(a->transfers, b->transfers)};
 }
 
-bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserved)
 {
-    const struct cgx_needs most = cgx_needs_most(needs, held);
+    const struct cgx_needs most = cgx_needs_most(needs, reserved);
 
-    return memcmp(&most, held, sizeof most) == 0;
+    return memcmp(&most, reserved, sizeof most) == 0;
 }
 
 void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
@@ -133,13 +133,13 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     for (int i = 0; i < CGX_TRAILERS; i++)
         needs.shown += cgx_larger(cgx_trailers[i]->shown, chunks * cgx_trailers[i]->shown_by_part);
     needs.staging =
-        part.bytes * (chunks + cgx_schedule_kept(schedule->inter, longest) * grid->rows +
-                      cgx_schedule_kept(CGX_REDUCTION_SRA, grid->rows));
+        part.bytes * (chunks + cgx_schedule_reserved(schedule->inter, longest) * grid->rows +
+                      cgx_schedule_reserved(CGX_REDUCTION_SRA, grid->rows));
     if (schedule->raw)
         needs.staging +=
-            part.raw_bytes * (chunks + cgx_schedule_kept(schedule->intra, most) * in_shard);
+            part.raw_bytes * (chunks + cgx_schedule_reserved(schedule->intra, most) * in_shard);
     else
-        needs.staging += part.bytes * cgx_schedule_kept(schedule->intra, most) * in_shard;
+        needs.staging += part.bytes * cgx_schedule_reserved(schedule->intra, most) * in_shard;
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample);

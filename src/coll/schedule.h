@@ -64,8 +64,8 @@ struct cgx_needs {
 /* As much as either. */
 struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b);
 
-/* Whether what HELD is there for has room for NEEDS. */
-bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held);
+/* Whether what RESERVED is there for has room for NEEDS. */
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserved);
 
 /* How the sums of a communicator are formed. */
 struct cgx_scheme {
@@ -119,7 +119,7 @@ unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned ran
 
 /* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
  * summed. */
-static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t members)
+static inline size_t cgx_schedule_reserved(enum cgx_reduction reduction, size_t members)
 {
     return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
 }

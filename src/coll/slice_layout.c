@@ -94,16 +94,16 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
     slice->incoming[CGX_LEVEL_NODE] = at;
     /* In a ring parts of other blocks arrive too. */
     if (slice->is_shard_owner || schedule->intra == CGX_REDUCTION_RING)
-        at += cgx_schedule_kept(schedule->intra, members) *
+        at += cgx_schedule_reserved(schedule->intra, members) *
               longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
     slice->incoming[CGX_LEVEL_ROW] = at;
     if (slice->is_owner)
-        at +=
-            cgx_schedule_kept(schedule->inter, cgx_node_grid_length(&schedule->grid, slice->row)) *
-            longest(slice->columns, schedule->grid.columns);
+        at += cgx_schedule_reserved(schedule->inter,
+                                    cgx_node_grid_length(&schedule->grid, slice->row)) *
+              longest(slice->columns, schedule->grid.columns);
     slice->incoming[CGX_LEVEL_COLUMN] = at;
     if (slice->is_owner)
-        at += cgx_schedule_kept(CGX_REDUCTION_SRA, schedule->grid.rows) *
+        at += cgx_schedule_reserved(CGX_REDUCTION_SRA, schedule->grid.rows) *
               longest(slice->parts + first, schedule->grid.rows);
     slice->samples = at;
 }

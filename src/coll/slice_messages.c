@@ -66,7 +66,7 @@ static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
         return packed->message != NULL;
     packed->block = block;
     packed->message = NULL;
-    if (most > scratch->holds.packed - packed->taken || !cgx_packing_pays(&extent, payload))
+    if (most > scratch->reserved.packed - packed->taken || !cgx_packing_pays(&extent, payload))
         return false;
     packed->bytes =
         cgx_pack(&extent, payload, scratch->packed + packed->taken + CGX_MESSAGE_HEADER_BYTES);

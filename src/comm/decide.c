@@ -44,7 +44,7 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
         cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->agreed.plan)
         return false;
     schedule = cgx_callsites_agreed(state, site);
-    return schedule && cgx_needs_fit(&schedule->needs, &state->work->held);
+    return schedule && cgx_needs_fit(&schedule->needs, &state->work->reserved);
 }
 
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
@@ -82,8 +82,8 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
         return false;
     wanted->plan =
         cgx_larger(state->agreed.plan, cgx_plan_most_bytes(&site->override, (size_t)most));
-    wanted->needs = cgx_needs_most(&schedule->needs, &state->work->held);
-    if (state->work->held.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->held))
+    wanted->needs = cgx_needs_most(&schedule->needs, &state->work->reserved);
+    if (state->work->reserved.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->reserved))
         return true;
     if (!cgx_callsites_plan(state, &larger, dtype))
         return false;
@@ -169,14 +169,14 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 }
 
 /* Takes note of what was agreed for calls of KIND. */
-static void keep_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dtype dtype,
+static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dtype dtype,
                       const struct wanted *wanted, bool agreed)
 {
     if (agreed) {
         kind->agreed = true;
         kind->dtype = dtype;
         state->agreed.plan = wanted->plan;
-        state->work->held = cgx_needs_most(&wanted->needs, &state->work->held);
+        state->work->reserved = cgx_needs_most(&wanted->needs, &state->work->reserved);
     } else if (!kind->agreed) {
         cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
     }
@@ -185,8 +185,8 @@ static void keep_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dt
 /* ---- what follows from the ranks' votes ---- */
 
 /* Sums of a communicator that is freed and made again are held again: rank 0 says it once. */
-static void say_held(const struct cgx_comm *state, const struct cgx_callsite *site,
-                     const struct cgx_verdict *verdict)
+static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite *site,
+                        const struct cgx_verdict *verdict)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     struct cgx_noticed noticed;
@@ -194,7 +194,7 @@ static void say_held(const struct cgx_comm *state, const struct cgx_callsite *si
     if (state->rank != 0)
         return;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_held(&noticed, verdict);
+    cgx_notice_blocked(&noticed, verdict);
 }
 
 /* Ranks sampled the last call, which was exact, and maybe those before, or was done again exactly:
@@ -219,9 +219,9 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
     }
     if (site->state != CGX_SITE_BLOCKED || !cgx_callsite_waits(site))
         return;
-    cgx_stats_held(state->stats);
+    cgx_stats_blocked(state->stats);
     if (before != CGX_SITE_BLOCKED)
-        say_held(state, site, verdict);
+        log_blocked(state, site, verdict);
 }
 
 /* ---- deciding ---- */
@@ -309,7 +309,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
     }
     /* Else it is the call's buffers, which say nothing of its kind. */
     if (renews && (all.vote == CGX_ABLE || all.vote == CGX_DECLINED))
-        keep_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
+        note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
                   all.vote == CGX_ABLE);
     if (all.vote == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});

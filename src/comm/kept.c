@@ -15,23 +15,23 @@
 
 void cgx_kept_drop(struct cgx_kept_memory *kept)
 {
-    cgx_holding_drop(kept->holding);
-    kept->holding = NULL;
+    cgx_reserved_drop(kept->reserved);
+    kept->reserved = NULL;
 }
 
 /* Replaces what was kept by BYTES of zeros from BACKEND; KEPT has no memory if BACKEND has none. */
 static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_t bytes)
 {
     cgx_kept_drop(kept);
-    if (backend->ops->keep(backend, bytes, &kept->holding) != CGX_OK)
-        kept->holding = NULL;
+    if (backend->ops->reserve(backend, bytes, &kept->reserved) != CGX_OK)
+        kept->reserved = NULL;
 }
 
 /* Asks all ranks whether they have it; where one has not, none keeps any. */
 static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
-    int all = kept->holding != NULL;
+    int all = kept->reserved != NULL;
     int code = cgx_errors_least(coll->caller, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
@@ -61,10 +61,10 @@ static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *sched
     kept->plan = plan;
     if (!encoder)
         return;
-    if (!kept->holding || kept->holding->bytes < bytes ||
-        !encoder->ops->holds(encoder, kept->holding))
+    if (!kept->reserved || kept->reserved->bytes < bytes ||
+        !encoder->ops->has_reserved(encoder, kept->reserved))
         get(kept, encoder, bytes);
-    else if (!whole && encoder->ops->clear(encoder, kept->holding) != CGX_OK)
+    else if (!whole && encoder->ops->clear(encoder, kept->reserved) != CGX_OK)
         cgx_kept_drop(kept);
 }
 
@@ -77,9 +77,9 @@ static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
     renew(kept, coll->schedule, coll->rank, encoder);
     if (!kept->agreed)
         code = agree(kept, coll);
-    if (code != CGX_MPI_SUCCESS || !encoder || !kept->holding)
+    if (code != CGX_MPI_SUCCESS || !encoder || !kept->reserved)
         return code;
-    *room = cgx_residuals_in(kept->holding->at, coll->schedule, coll->rank);
+    *room = cgx_residuals_in(kept->reserved->at, coll->schedule, coll->rank);
     coll->error_feedback = room;
     return code;
 }
@@ -112,8 +112,8 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
         return code;
     coll->has_history = true;
     coll->age = kept->age;
-    if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
-        coll->history = cgx_history_in(kept->holding->at, plan->count);
+    if (backend && kept->reserved && backend->ops->has_reserved(backend, kept->reserved))
+        coll->history = cgx_history_in(kept->reserved->at, plan->count);
     else if (coll->vote == CGX_ABLE)
         coll->vote = CGX_DECLINED;
     return code;

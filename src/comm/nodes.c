@@ -11,7 +11,7 @@
 #include "mpi/errors.h"
 #include "mpi/world.h"
 #include "policy/cost.h"
-#include "topo/room.h"
+#include "topo/claims.h"
 #include "topo/speed.h"
 #include "util/log.h"
 
@@ -141,20 +141,20 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
     struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
     int least[] = {*ready && claims, find_mbits(nodes)};
     int code = cgx_mpi_least(state->comm, least, 2);
-    bool roomy = false;
+    bool has_processors = false;
 
     *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
     if (*ready && claims) {
         mine = cgx_claim_make();
         code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE,
                               state->comm);
-        roomy = code == CGX_MPI_SUCCESS &&
-                cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
+        has_processors = code == CGX_MPI_SUCCESS &&
+                         cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
     }
     free(claims);
     if (code != CGX_MPI_SUCCESS || !*ready)
         return code;
-    state->places.pace = (struct cgx_pace){choose_fragment(least[MBITS]), roomy};
+    state->places.pace = (struct cgx_pace){choose_fragment(least[MBITS]), has_processors};
     state->places.network = cgx_cost_network((uint64_t)least[MBITS] * 1000000,
                                              cgx_config()->buffers != CGX_BUFFERS_HOST);
     if (state->rank == 0)
@@ -162,8 +162,8 @@ static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, 
                 "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
                 "for one of %d Mbit/s; ranks of this machine %s",
                 state->size, state->places.pace.fragment, least[MBITS],
-                roomy ? "have a processor each, and do not sleep while they wait"
-                      : "share processors, and sleep while they wait");
+                has_processors ? "have a processor each, and do not sleep while they wait"
+                               : "share processors, and sleep while they wait");
     return code;
 }
 

@@ -265,11 +265,11 @@ int cgx_private_broken(const struct cgx_comm *state)
 bool cgx_workspace_join(struct cgx_workspace *shared, struct cgx_workspace *mine,
                         const struct cgx_needs *needs)
 {
-    if (shared->held.slots == 0) {
+    if (shared->reserved.slots == 0) {
         *shared = *mine;
-    } else if (cgx_needs_fit(needs, &shared->held)) {
+    } else if (cgx_needs_fit(needs, &shared->reserved)) {
         cgx_scratch_release(&mine->scratch);
-    } else if (cgx_needs_fit(&shared->held, needs)) {
+    } else if (cgx_needs_fit(&shared->reserved, needs)) {
         cgx_scratch_release(&shared->scratch);
         shared->scratch = mine->scratch;
         if (shared->shm_refused)
@@ -277,7 +277,7 @@ bool cgx_workspace_join(struct cgx_workspace *shared, struct cgx_workspace *mine
     } else {
         return false;
     }
-    *mine = (struct cgx_workspace){.held = {0}};
+    *mine = (struct cgx_workspace){.reserved = {0}};
     return true;
 }
 

@@ -29,14 +29,14 @@ struct cgx_stats;
  * zeros: there is none. */
 struct cgx_workspace {
     struct cgx_scratch scratch;
-    struct cgx_needs held;   /* what calls can rely on, on all ranks */
-    struct cgx_shm *shm;     /* NULL: all messages go by MPI */
-    struct cgx_nodes *nodes; /* that SHM goes by */
-    uint64_t shm_cookie;     /* of the segment that local peers are attached to */
-    uint64_t mirror_cookie;  /* of the device memory that was offered them last; 0: none */
-    bool shm_refused;        /* local peers cannot share memory */
-    bool mirrors_refused;    /* nor open the memory of each other's devices */
-    bool segments_refused;   /* this rank's devices cannot read what local peers share */
+    struct cgx_needs reserved; /* what calls can rely on, on all ranks */
+    struct cgx_shm *shm;       /* NULL: all messages go by MPI */
+    struct cgx_nodes *nodes;   /* that SHM goes by */
+    uint64_t shm_cookie;       /* of the segment that local peers are attached to */
+    uint64_t mirror_cookie;    /* of the device memory that was offered them last; 0: none */
+    bool shm_refused;          /* local peers cannot share memory */
+    bool mirrors_refused;      /* nor open the memory of each other's devices */
+    bool segments_refused;     /* this rank's devices cannot read what local peers share */
 };
 
 /* What ranks have agreed about calls of one type. */

@@ -226,14 +226,14 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
 
 /* ---- what is kept from call to call ---- */
 
-struct device_holding {
-    struct cgx_holding base;
+struct device_reserved {
+    struct cgx_reserved base;
     struct cgx_exported *memory; /* never offered to others */
 };
 
-static void drop(struct cgx_holding *holding)
+static void drop(struct cgx_reserved *reserved)
 {
-    struct device_holding *mine = (struct device_holding *)(void *)holding;
+    struct device_reserved *mine = (struct device_reserved *)(void *)reserved;
     struct cgx_exported *memory = mine->memory;
     bool entered = cgx_exported_is_there(memory) && cgx_cuda_push(memory->context) == CGX_OK;
 
@@ -243,14 +243,14 @@ static void drop(struct cgx_holding *holding)
     free(mine);
 }
 
-static const struct device_holding *device_holding(const struct cgx_holding *holding)
+static const struct device_reserved *device_reserved(const struct cgx_reserved *reserved)
 {
-    return holding->drop == drop ? (const struct device_holding *)(const void *)holding : NULL;
+    return reserved->drop == drop ? (const struct device_reserved *)(const void *)reserved : NULL;
 }
 
-static bool holds(struct cgx_backend *backend, const struct cgx_holding *holding)
+static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
 {
-    const struct device_holding *mine = device_holding(holding);
+    const struct device_reserved *mine = device_reserved(reserved);
 
     return mine && mine->memory->context == self(backend)->work.context &&
            cgx_exported_is_there(mine->memory);
@@ -265,10 +265,11 @@ static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
 }
 
-static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cgx_holding **holding)
+static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
+                               struct cgx_reserved **reserved)
 {
     const struct cgx_cuda_work *work = &self(backend)->work;
-    struct device_holding *made = calloc(1, sizeof *made);
+    struct device_reserved *made = calloc(1, sizeof *made);
     enum cgx_status status;
 
     if (!made)
@@ -285,22 +286,22 @@ static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cg
     cgx_cuda_leave();
     if (status != CGX_OK)
         goto free_made;
-    made->base = (struct cgx_holding){(void *)(uintptr_t)made->memory->address, bytes, drop};
-    *holding = &made->base;
+    made->base = (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop};
+    *reserved = &made->base;
     return CGX_OK;
 free_made:
     free(made);
     return status;
 }
 
-static enum cgx_status clear(struct cgx_backend *backend, struct cgx_holding *holding)
+static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
 {
     const struct cgx_cuda_work *work = &self(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
         return status;
-    status = set_to_zero(work, (CUdeviceptr)(uintptr_t)holding->at, holding->bytes);
+    status = set_to_zero(work, (CUdeviceptr)(uintptr_t)reserved->at, reserved->bytes);
     cgx_cuda_leave();
     return status;
 }
@@ -316,7 +317,7 @@ const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .pull = pull,
                                              .borrow = borrow,
                                              .wait = wait,
-                                             .keep = keep,
-                                             .holds = holds,
+                                             .reserve = reserve,
+                                             .has_reserved = has_reserved,
                                              .clear = clear,
                                              .lost = lost};

@@ -10,7 +10,7 @@
 #include "util/log.h"
 
 static atomic_bool compressed;
-static atomic_ullong held[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
+static atomic_ullong blocked[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
 
 /* "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)" */
 static void describe(const struct cgx_noticed *sum, char *text, size_t size)
@@ -69,9 +69,9 @@ static void say_why(const struct cgx_verdict *verdict, char *why, size_t size)
     }
 }
 
-void cgx_notice_held(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
+void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
 {
-    bool is_first = atomic_fetch_add(&held[verdict->consensus], 1) == 0;
+    bool is_first = atomic_fetch_add(&blocked[verdict->consensus], 1) == 0;
     char text[CGX_NOTICED_BYTES], why[160];
 
     describe(sum, text, sizeof text);
@@ -86,8 +86,8 @@ void cgx_notice_count(void)
 {
     unsigned long long more = 0;
 
-    for (unsigned i = 0; i < sizeof held / sizeof held[0]; i++) {
-        unsigned long long count = atomic_load(&held[i]);
+    for (unsigned i = 0; i < sizeof blocked / sizeof blocked[0]; i++) {
+        unsigned long long count = atomic_load(&blocked[i]);
 
         more += count > 1 ? count - 1 : 0;
     }

@@ -58,7 +58,7 @@ static struct cgx_override say_of(uint64_t count)
 static const struct condition {
     const char *text;
     struct cgx_rules_call call;
-    bool holds;
+    bool reserved;
     const char *name;
 } conditions[] = {
     {"count=7 -> ", {.count = 7}, true, NULL},
@@ -108,7 +108,7 @@ static void test_conditions(void)
 
         snprintf(text, sizeof text, "%sexact", row->text);
         parse(text);
-        right = right && (say_of_call(row->call).rule == 1) == row->holds;
+        right = right && (say_of_call(row->call).rule == 1) == row->reserved;
         if (row->name) {
             ok(right, "%s", row->name);
             right = true;

@@ -186,7 +186,7 @@ static bool is_closed(const struct cgx_history *history, const struct cgx_sums *
 }
 
 /* No more can be held than is remembered. */
-static bool has_held(const struct cgx_period *period, size_t steps)
+static bool has_lasted(const struct cgx_period *period, size_t steps)
 {
     const size_t remembered = CGX_HISTORY_MOST - CGX_HISTORY_PART;
 
@@ -199,7 +199,7 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
     size_t repeats = period->run / period->length, explained;
     bool rich = cgx_period_is_rich(period);
 
-    if (!has_held(period, warmup))
+    if (!has_lasted(period, warmup))
         return false;
     if (is_closed(history, sums, period)) {
         if (rich)
@@ -212,7 +212,7 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
         return period->run >= cgx_smaller(explained, CGX_STEP_LONGEST);
     }
     if (period->distinct == CGX_PERIOD_DIVERSE && (period->length >= LONG_DIVERSE || period->fused))
-        return repeats >= 3 && has_held(period, (size_t)warmup + 1);
+        return repeats >= 3 && has_lasted(period, (size_t)warmup + 1);
     return repeats >= LAYERS && repeats >= EXPERTS / period->length;
 }
 
@@ -250,5 +250,5 @@ struct cgx_period cgx_period_told(const struct cgx_history *history, size_t leng
         run++;
     if (length <= history->length && run >= 2 * length)
         period = describe(history, length, run);
-    return has_held(&period, warmup) ? period : (struct cgx_period){0};
+    return has_lasted(&period, warmup) ? period : (struct cgx_period){0};
 }

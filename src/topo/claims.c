@@ -3,7 +3,7 @@
 
 #define _GNU_SOURCE /* sched_getaffinity */
 
-#include "topo/room.h"
+#include "topo/claims.h"
 
 #include <sched.h>
 #include <stdio.h>
