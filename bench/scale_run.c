@@ -15,7 +15,7 @@ struct scale_rank *scale_now;
 static bool has_units(unsigned chunk)
 {
     const struct cgx_schedule *schedule = &scale_world.schedule;
-    struct cgx_range range =
+    struct cgx_element_range range =
         cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, 0);
 
     return range.end > range.first;

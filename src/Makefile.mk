@@ -52,7 +52,7 @@ libcgxcore_la_SOURCES = \
 	src/topo/nodes.c src/topo/nodes.h \
 	src/topo/claims.c src/topo/claims.h \
 	src/topo/speed.c src/topo/speed.h \
-	src/cuda/backend.h src/cuda/peers.h \
+	src/cuda/device_backend.h src/cuda/peers.h \
 	src/cuda/memory.h \
 	src/cuda/pinned_pool.h \
 	src/policy/widths/adapt.c src/policy/widths/adapt.h \
@@ -124,7 +124,7 @@ libcgxcore_la_SOURCES = \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/kept.c src/comm/kept.h \
-	src/comm/nodes.c src/comm/nodes.h \
+	src/comm/placement.c src/comm/placement.h \
 	src/comm/capability.c src/comm/capability.h \
 	src/comm/input.c src/comm/input.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
@@ -149,10 +149,10 @@ EXTRA_DIST += src/topo/view.h
 if HWLOC
 libcgxcore_la_SOURCES += $(hwloc_sources)
 else
-libcgxcore_la_SOURCES += src/topo/none.c
+libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
-cuda_sources = src/cuda/backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
+cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
 	src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
@@ -166,7 +166,7 @@ EXTRA_DIST += $(cuda_headers) $(kernel_sources)
 if CUDA
 libcgxcore_la_SOURCES += $(cuda_sources)
 else
-libcgxcore_la_SOURCES += src/cuda/none.c
+libcgxcore_la_SOURCES += src/cuda/no_cuda.c
 unbuilt += $(cuda_sources)
 endif
 

@@ -61,7 +61,7 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
 /* Whether the exact sum may be beyond the type's range: what was quantised is no further than half
  * a step, or a whole one, from its levels. */
 static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                         const struct cgx_scale *scale, float scales, float factor,
+                         const struct cgx_bucket_header *scale, float scales, float factor,
                          const unsigned char *data)
 {
     bool stochastic = walk->coding->rounding == CGX_ROUNDING_STOCHASTIC;
@@ -88,7 +88,7 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
     struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
     struct cgx_piece here = *piece;
     struct cgx_bucket bucket;
-    struct cgx_scale scale;
+    struct cgx_bucket_header scale;
 
     if (!cgx_encoding_has_bounds(piece->bits))
         return false;

@@ -24,8 +24,8 @@ static struct span chunks_span(const struct cgx_schedule *schedule, unsigned fir
 {
     const struct cgx_plan *plan = schedule->plan;
     unsigned chunks = cgx_schedule_chunks(schedule);
-    struct cgx_range from = cgx_split_part(plan, chunks, first, 1, 0);
-    struct cgx_range to = cgx_split_part(plan, chunks, last, 1, 0);
+    struct cgx_element_range from = cgx_split_part(plan, chunks, first, 1, 0);
+    struct cgx_element_range to = cgx_split_part(plan, chunks, last, 1, 0);
     size_t begin = from.first * plan->unit, end = to.end * plan->unit;
 
     /* Empty chunks may begin behind the buffer, where its last unit ends. */

@@ -11,7 +11,7 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     const struct cgx_schedule *schedule = slice->coll->schedule;
     const struct cgx_plan *plan = schedule->plan;
     struct cgx_slot *slot = slice->slot;
-    struct cgx_range range =
+    struct cgx_element_range range =
         cgx_split_part(plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];

@@ -7,7 +7,7 @@
 
 #include "coll/exchange.h"
 #include "coll/schedule.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "mpi/table.h"
 #include "policy/consensus.h"
 #include "policy/recent.h"

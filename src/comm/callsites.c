@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/nodes.h"
+#include "comm/placement.h"
 #include "mpi/config.h"
 #include "util/integers.h"
 #include "util/lru.h"

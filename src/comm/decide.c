@@ -10,7 +10,7 @@
 #include "comm/agreement.h"
 #include "comm/callsites.h"
 #include "comm/connect.h"
-#include "comm/nodes.h"
+#include "comm/placement.h"
 #include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"

@@ -8,7 +8,7 @@
 #ifndef CGX_CUDA_PEERS_H
 #define CGX_CUDA_PEERS_H
 
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 
 /* What local peers need to open a mirror. All zeros: there is none. */
 struct cgx_cuda_handle {

@@ -178,7 +178,8 @@ static void fill(struct cgx_check *check, const struct cgx_check_block *block)
 static int compare_chunk(struct cgx_check *check, unsigned owner)
 {
     const struct cgx_coll *coll = check->coll;
-    struct cgx_range range = cgx_split_part(check->plan, coll->schedule->ranks, owner, 1, 0);
+    struct cgx_element_range range =
+        cgx_split_part(check->plan, coll->schedule->ranks, owner, 1, 0);
     size_t end = range.end * check->plan->unit;
     int code = CGX_MPI_SUCCESS;
 

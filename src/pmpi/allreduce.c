@@ -7,7 +7,7 @@
 #include "comm/comm.h"
 #include "comm/connect.h"
 #include "comm/decide.h"
-#include "comm/nodes.h"
+#include "comm/placement.h"
 #include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"

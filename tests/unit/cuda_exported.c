@@ -8,7 +8,7 @@
 
 #include "../lib/tap.h"
 #include "../mpi/lib/device.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "cuda/driver.h"
 #include "cuda/exported.h"
 #include "cuda/peers.h"

@@ -9,7 +9,7 @@
 
 #include "../lib/tap.h"
 #include "../mpi/lib/device.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 
 enum { BYTES = 3000, STAGING = 65536 };
 

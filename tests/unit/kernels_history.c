@@ -8,7 +8,7 @@
 
 #include "codec/encoding.h"
 #include "codec_data.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 

@@ -21,8 +21,8 @@ static size_t elements(const struct cgx_plan *plan, size_t first, size_t end)
 static size_t chunk_elements(const struct cgx_schedule *schedule, unsigned first, unsigned chunks)
 {
     unsigned all = cgx_schedule_chunks(schedule);
-    struct cgx_range from = cgx_split_part(schedule->plan, all, first, 1, 0);
-    struct cgx_range to = cgx_split_part(schedule->plan, all, first + chunks - 1, 1, 0);
+    struct cgx_element_range from = cgx_split_part(schedule->plan, all, first, 1, 0);
+    struct cgx_element_range to = cgx_split_part(schedule->plan, all, first + chunks - 1, 1, 0);
 
     return elements(schedule->plan, from.first, to.end);
 }

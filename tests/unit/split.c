@@ -39,12 +39,12 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
     size_t bucket = 0, element = 0;
 
     for (unsigned rank = 0; rank < ranks; rank++) {
-        struct cgx_range chunk = cgx_split_part(plan, ranks, rank, 1, 0);
+        struct cgx_element_range chunk = cgx_split_part(plan, ranks, rank, 1, 0);
 
         if (chunk.first != bucket || chunk.end < chunk.first)
             return false;
         for (unsigned s = 0; s < slices; s++) {
-            struct cgx_range range = cgx_split_part(plan, ranks, rank, slices, s);
+            struct cgx_element_range range = cgx_split_part(plan, ranks, rank, slices, s);
             size_t count = cgx_split_pieces(plan, range, 48, pieces, NULL);
 
             if (range.first != bucket)

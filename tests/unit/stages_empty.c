@@ -59,7 +59,7 @@ static bool is_empty(const struct scene *scene, unsigned slice)
     unsigned chunks = cgx_schedule_chunks(&scene->schedule);
 
     for (unsigned chunk = 0; chunk < chunks; chunk++) {
-        struct cgx_range part =
+        struct cgx_element_range part =
             cgx_split_part(scene->plan, chunks, chunk, scene->schedule.slices, slice);
 
         if (part.end > part.first)

@@ -12,7 +12,7 @@
 /* ---- headers and levels ---- */
 
 enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
-                                 struct cgx_scale *scale)
+                                 struct cgx_bucket_header *scale)
 {
     uint32_t header;
 
@@ -35,8 +35,8 @@ enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned
 }
 
 void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                       const struct cgx_scale *scale, const unsigned char *payload, bool add,
-                       cgx_float32 *values)
+                       const struct cgx_bucket_header *scale, const unsigned char *payload,
+                       bool add, cgx_float32 *values)
 {
     const unsigned char *codes[CGX_PLANES];
 
@@ -83,7 +83,7 @@ static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *
 static void leave_residuals(const struct cgx_walk *walk, const struct cgx_work *work,
                             const struct cgx_bucket *bucket, uint16_t *residuals)
 {
-    struct cgx_scale scale;
+    struct cgx_bucket_header scale;
 
     if (cgx_maxmin_scale(bucket, work->out, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON)
         return;
@@ -159,7 +159,7 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
 
 /* ---- decode ---- */
 
-static bool reaches_beyond_float16(const struct cgx_scale *scale, unsigned bits)
+static bool reaches_beyond_float16(const struct cgx_bucket_header *scale, unsigned bits)
 {
     float least = cgx_level(0, scale->u, scale->z);
     float greatest = cgx_level((1u << bits) - 1, scale->u, scale->z);
@@ -171,7 +171,7 @@ static bool reaches_beyond_float16(const struct cgx_scale *scale, unsigned bits)
 
 /* A bucket that is not poisoned, where it belongs. */
 static void decode_float32(const struct cgx_walk *walk, const struct cgx_work *work,
-                           const struct cgx_bucket *bucket, const struct cgx_scale *scale,
+                           const struct cgx_bucket *bucket, const struct cgx_bucket_header *scale,
                            cgx_float32 *elements)
 {
     cgx_maxmin_levels(walk, bucket, scale, work->in, false, elements);
@@ -188,7 +188,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
     bool has_history = cgx_has_history(walk, work);
-    struct cgx_scale scale;
+    struct cgx_bucket_header scale;
 
     cgx_walk_prefetch(elements, bucket->count * size);
     if (cgx_maxmin_scale(bucket, work->in, &scale) != CGX_OK)
@@ -236,7 +236,7 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
     for (size_t p = 0; p < work->nsources; p++) {
         const unsigned char *source = work->sources[p];
         const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
-        struct cgx_scale scale;
+        struct cgx_bucket_header scale;
 
         if (elements) {
             add_elements(walk, work, bucket, elements, p == 0);
@@ -323,7 +323,7 @@ static enum cgx_status measure(const struct cgx_walk *walk, const struct cgx_wor
 static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             const unsigned char *payload, float *values, float *scale)
 {
-    struct cgx_scale read;
+    struct cgx_bucket_header read;
 
     if (cgx_maxmin_scale(bucket, payload, &read) != CGX_OK)
         return CGX_ERR_FORMAT;

@@ -8,7 +8,7 @@
 #include "codec/host_walk.h"
 
 /* What the header of a bucket says. */
-struct cgx_scale {
+struct cgx_bucket_header {
     enum { CGX_SCALE_GRID, CGX_SCALE_CONSTANT, CGX_SCALE_POISON } kind;
     float u; /* 0 for a constant */
     int32_t z;
@@ -17,12 +17,12 @@ struct cgx_scale {
 
 /* CGX_ERR_FORMAT if the header is none that an encoder writes. */
 enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
-                                 struct cgx_scale *scale);
+                                 struct cgx_bucket_header *scale);
 
 /* Writes the levels of a bucket to VALUES, or adds them if ADD; NaN if it is poisoned. */
 void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                       const struct cgx_scale *scale, const unsigned char *payload, bool add,
-                       cgx_float32 *values);
+                       const struct cgx_bucket_header *scale, const unsigned char *payload,
+                       bool add, cgx_float32 *values);
 
 /* ---- history scaling (codec.h) of one bucket, whose float32 are VALUES ---- */
 

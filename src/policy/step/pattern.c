@@ -58,8 +58,8 @@ void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums)
 }
 
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
-                       const struct cgx_history *history, const struct cgx_period *period,
-                       bool told, bool strict)
+                       const struct cgx_sum_log *log, const struct cgx_period *period, bool told,
+                       bool strict)
 {
     size_t length = period->length, next = period->run % length;
 
@@ -76,7 +76,7 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->elements = 0;
     /* Position 0 is where the period began: mostly at the program's first step. */
     for (size_t i = 0; i < length; i++) {
-        uint16_t number = cgx_history_ago(history, length - 1 - i);
+        uint16_t number = cgx_sum_log_ago(log, length - 1 - i);
         struct cgx_sum *sum = &sums->sums[number];
 
         pattern->sums[(next + i) % length] = number;
@@ -220,10 +220,10 @@ static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uin
     return at;
 }
 
-struct cgx_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                                    uint16_t sum)
+struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
+                                         uint16_t sum)
 {
-    struct cgx_place place = {.position = CGX_POSITION_NONE};
+    struct cgx_step_place place = {.position = CGX_POSITION_NONE};
     bool member = sums->sums[sum].times > 0;
     size_t at = CGX_POSITION_NONE;
     uint32_t over = 0;
@@ -261,7 +261,7 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
 
 /* The part of PERIOD that the pattern does not know is large, or a few large sums: the step has
  * more to it than layers, an embedding or a head. Many small ones would be an evaluation. */
-static bool has_more(const struct cgx_sums *sums, const struct cgx_history *history,
+static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
                      const struct cgx_period *period)
 {
     uint64_t all = 0, more = 0;
@@ -269,7 +269,7 @@ static bool has_more(const struct cgx_sums *sums, const struct cgx_history *hist
     uint16_t kinds[KINDS];
 
     for (size_t i = 0; i < period->length; i++) {
-        uint16_t sum = cgx_history_ago(history, i);
+        uint16_t sum = cgx_sum_log_ago(log, i);
         size_t k = 0;
 
         all += cgx_sum_elements(&sums->sums[sum]);
@@ -286,27 +286,27 @@ static bool has_more(const struct cgx_sums *sums, const struct cgx_history *hist
            (more * 100 >= all * 3 && (strangers <= 8 || strangers <= 4 * n));
 }
 
-static uint64_t explained_elements(const struct cgx_sums *sums, const struct cgx_history *history,
+static uint64_t explained_elements(const struct cgx_sums *sums, const struct cgx_sum_log *log,
                                    const struct cgx_period *period)
 {
     uint64_t elements = 0;
 
     for (size_t i = 0; i < period->run; i++)
-        elements += cgx_sum_elements(&sums->sums[cgx_history_ago(history, i)]);
+        elements += cgx_sum_elements(&sums->sums[cgx_sum_log_ago(log, i)]);
     return elements;
 }
 
 bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                           const struct cgx_history *history, const struct cgx_period *period)
+                           const struct cgx_sum_log *log, const struct cgx_period *period)
 {
     if (pattern->judged && pattern->placed.part * 2 < pattern->placed.all &&
         (!pattern->proven || cgx_period_is_rich(period) || period->distinct == CGX_PERIOD_DIVERSE ||
-         explained_elements(sums, history, period) >= CHANGE * pattern->elements))
+         explained_elements(sums, log, period) >= CHANGE * pattern->elements))
         return true;
     if (period->length > pattern->length)
         return (!pattern->firm || period->length < 2 * pattern->length) &&
-               has_more(sums, history, period);
+               has_more(sums, log, period);
     /* Some sums of the step have got other sizes, and others may be gone. */
-    return has_more(sums, history, period) &&
-           explained_elements(sums, history, period) >= CHANGE * pattern->elements;
+    return has_more(sums, log, period) &&
+           explained_elements(sums, log, period) >= CHANGE * pattern->elements;
 }

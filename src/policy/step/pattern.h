@@ -42,24 +42,24 @@ struct cgx_pattern {
     uint16_t candidates[CGX_STEP_LONGEST]; /* positions that the next sum may have */
 };
 
-struct cgx_place {
+struct cgx_step_place {
     bool known;       /* one candidate explains the sum, whether it may be told or not */
     bool begins_step; /* as struct cgx_occurrence has it */
     size_t position;
 };
 
-/* Follows the latest PERIOD of HISTORY from now on, as another generation. TOLD: by the user.
+/* Follows the latest PERIOD of LOG from now on, as another generation. TOLD: by the user.
  * STRICT: as in the struct. */
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
-                       const struct cgx_history *history, const struct cgx_period *period,
-                       bool told, bool strict);
+                       const struct cgx_sum_log *log, const struct cgx_period *period, bool told,
+                       bool strict);
 
 /* Follows nothing any more. */
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);
 
 /* Takes the next large sum. There must be a pattern. */
-struct cgx_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                                    uint16_t sum);
+struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
+                                         uint16_t sum);
 
 /* True if a sum of another kind is a stray: the step is followed, and makes most of all elements.
  */
@@ -67,6 +67,6 @@ bool cgx_pattern_is_whole(const struct cgx_pattern *pattern);
 
 /* True if the pattern is that of something that is over, or of layers that PERIOD has in it. */
 bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
-                           const struct cgx_history *history, const struct cgx_period *period);
+                           const struct cgx_sum_log *log, const struct cgx_period *period);
 
 #endif

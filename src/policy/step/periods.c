@@ -41,47 +41,47 @@
 
 /* ---- history ---- */
 
-void cgx_history_add_small(struct cgx_history *history, uint64_t count)
+void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count)
 {
-    history->elements =
-        count < UINT32_MAX - history->elements ? history->elements + (uint32_t)count : UINT32_MAX;
-    history->smalls = (uint16_t)(history->smalls + (history->smalls < UINT16_MAX));
+    log->elements =
+        count < UINT32_MAX - log->elements ? log->elements + (uint32_t)count : UINT32_MAX;
+    log->smalls = (uint16_t)(log->smalls + (log->smalls < UINT16_MAX));
 }
 
-static void drop(struct cgx_history *history, uint32_t oldest)
+static void drop(struct cgx_sum_log *log, uint32_t oldest)
 {
-    history->length -= oldest;
-    memmove(history->calls, history->calls + oldest, history->length * sizeof history->calls[0]);
-    history->dropped = true;
+    log->length -= oldest;
+    memmove(log->calls, log->calls + oldest, log->length * sizeof log->calls[0]);
+    log->dropped = true;
 }
 
-void cgx_history_add(struct cgx_history *history, const struct cgx_sums *sums, uint16_t sum)
+void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum)
 {
-    if (history->length == CGX_HISTORY_MOST)
-        drop(history, CGX_HISTORY_PART);
-    history->calls[history->length].elements = history->elements;
-    history->calls[history->length].smalls = history->smalls;
-    history->calls[history->length].sum = sum;
-    history->length++;
-    history->end += history->elements + cgx_sum_elements(&sums->sums[sum]);
-    history->elements = 0;
-    history->smalls = 0;
+    if (log->length == CGX_HISTORY_MOST)
+        drop(log, CGX_HISTORY_PART);
+    log->calls[log->length].elements = log->elements;
+    log->calls[log->length].smalls = log->smalls;
+    log->calls[log->length].sum = sum;
+    log->length++;
+    log->end += log->elements + cgx_sum_elements(&sums->sums[sum]);
+    log->elements = 0;
+    log->smalls = 0;
 }
 
-void cgx_history_forget(struct cgx_history *history, const struct cgx_sums *sums)
+void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums)
 {
     uint32_t keep = 0;
 
-    while (keep < history->length && sums->sums[cgx_history_ago(history, keep)].seen > 0)
+    while (keep < log->length && sums->sums[cgx_sum_log_ago(log, keep)].seen > 0)
         keep++;
-    if (keep < history->length)
-        drop(history, history->length - keep);
+    if (keep < log->length)
+        drop(log, log->length - keep);
 }
 
-/* match[p] = how many of the latest sums equal the sum p before: the Z function of the history read
+/* match[p] = how many of the latest sums equal the sum p before: the Z function of the log read
  * backwards (Gusfield: Algorithms on Strings, Trees, and Sequences, 1.3-1.5), linear in its length
  * for all p together. */
-static void match_periods(struct cgx_history *history, size_t longest)
+static void match_periods(struct cgx_sum_log *log, size_t longest)
 {
     size_t left = 0, right = 0; /* the match that reaches farthest back is [left, right) */
 
@@ -89,27 +89,26 @@ static void match_periods(struct cgx_history *history, size_t longest)
         size_t n = 0;
 
         if (p < right)
-            n = cgx_smaller(history->match[p - left], right - p);
-        while (p + n < history->length &&
-               cgx_history_ago(history, n) == cgx_history_ago(history, p + n))
+            n = cgx_smaller(log->match[p - left], right - p);
+        while (p + n < log->length && cgx_sum_log_ago(log, n) == cgx_sum_log_ago(log, p + n))
             n++;
         if (p + n > right) {
             left = p;
             right = p + n;
         }
-        history->match[p] = (uint16_t)n;
+        log->match[p] = (uint16_t)n;
     }
 }
 
 /* ---- kinds of periods ---- */
 
-static unsigned count_distinct(const struct cgx_history *history, size_t length)
+static unsigned count_distinct(const struct cgx_sum_log *log, size_t length)
 {
     uint16_t kinds[CGX_PERIOD_DIVERSE];
     unsigned n = 0;
 
     for (size_t i = 0; i < length && n < CGX_PERIOD_DIVERSE; i++) {
-        uint16_t sum = cgx_history_ago(history, i);
+        uint16_t sum = cgx_sum_log_ago(log, i);
         unsigned k = 0;
 
         while (k < n && kinds[k] != sum)
@@ -120,21 +119,21 @@ static unsigned count_distinct(const struct cgx_history *history, size_t length)
     return n;
 }
 
-static bool is_fused(const struct cgx_history *history, size_t run)
+static bool is_fused(const struct cgx_sum_log *log, size_t run)
 {
     size_t smalls = 0;
 
-    for (size_t i = history->length - run + 1; i < history->length; i++)
-        smalls += history->calls[i].smalls;
+    for (size_t i = log->length - run + 1; i < log->length; i++)
+        smalls += log->calls[i].smalls;
     return smalls * BUCKETS <= run;
 }
 
-static struct cgx_period describe(const struct cgx_history *history, size_t length, size_t run)
+static struct cgx_period describe(const struct cgx_sum_log *log, size_t length, size_t run)
 {
     return (struct cgx_period){.length = length,
                                .run = run,
-                               .distinct = count_distinct(history, length),
-                               .fused = is_fused(history, run)};
+                               .distinct = count_distinct(log, length),
+                               .fused = is_fused(log, run)};
 }
 
 static bool all_differ(const struct cgx_period *period)
@@ -159,20 +158,20 @@ bool cgx_period_is_plain(const struct cgx_period *period)
 /* True if the elements before the run, or before one of the sums in its first period, are whole
  * periods: a first pass in another order or other pieces, over what the step is made of. Where
  * nothing came before, they are none. */
-static bool is_closed(const struct cgx_history *history, const struct cgx_sums *sums,
+static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums,
                       const struct cgx_period *period)
 {
-    size_t last = history->length - 1, first = history->length - period->run;
+    size_t last = log->length - 1, first = log->length - period->run;
     uint64_t passes = cgx_period_is_rich(period) ? UINT64_MAX : PASSES;
-    uint64_t end = history->end, latest = 0, whole = 0, most; /* WHOLE: elements of a period */
-    uint64_t slack = history->ignored < end / SLACK ? history->ignored : 0;
+    uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: elements of a period */
+    uint64_t slack = log->ignored < end / SLACK ? log->ignored : 0;
 
-    if (first == 0 && !history->dropped)
+    if (first == 0 && !log->dropped)
         return true;
     for (size_t i = last; i > 0 && i + 1 > first; i--) {
-        uint64_t before = end - cgx_sum_elements(&sums->sums[history->calls[i].sum]);
+        uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
 
-        end = before - history->calls[i].elements; /* of the sum before it */
+        end = before - log->calls[i].elements; /* of the sum before it */
         if (i == last)
             latest = before;
         if (i == last - period->length)
@@ -193,7 +192,7 @@ static bool has_lasted(const struct cgx_period *period, size_t steps)
     return period->run >= cgx_smaller(steps * period->length, remembered);
 }
 
-static bool is_step(const struct cgx_history *history, const struct cgx_sums *sums,
+static bool is_step(const struct cgx_sum_log *log, const struct cgx_sums *sums,
                     const struct cgx_period *period, unsigned warmup)
 {
     size_t repeats = period->run / period->length, explained;
@@ -201,7 +200,7 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
 
     if (!has_lasted(period, warmup))
         return false;
-    if (is_closed(history, sums, period)) {
+    if (is_closed(log, sums, period)) {
         if (rich)
             return true;
         if (!cgx_period_is_plain(period))
@@ -217,38 +216,37 @@ static bool is_step(const struct cgx_history *history, const struct cgx_sums *su
 }
 
 /* Of the periods those count that explain more than all shorter ones: never a multiple of one that
- * does. They are few, some times the logarithm of the history's length. */
-struct cgx_period cgx_period_find(struct cgx_history *history, const struct cgx_sums *sums,
+ * does. They are few, some times the logarithm of the log's length. */
+struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums *sums,
                                   unsigned warmup)
 {
-    size_t longest = cgx_smaller(history->length / 2, CGX_STEP_LONGEST);
+    size_t longest = cgx_smaller(log->length / 2, CGX_STEP_LONGEST);
     size_t explained = warmup > 0 ? 0 : LEARNT - 1;
     struct cgx_period found = {0};
 
-    match_periods(history, longest);
+    match_periods(log, longest);
     for (size_t p = 1; p <= longest; p++) {
-        size_t run = history->match[p] + p;
+        size_t run = log->match[p] + p;
         struct cgx_period period;
 
         if (run < 2 * p || run <= explained)
             continue;
         explained = run;
-        period = describe(history, p, run);
-        if (warmup == 0 || is_step(history, sums, &period, warmup))
+        period = describe(log, p, run);
+        if (warmup == 0 || is_step(log, sums, &period, warmup))
             found = period;
     }
     return found;
 }
 
-struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length, unsigned warmup)
+struct cgx_period cgx_period_told(const struct cgx_sum_log *log, size_t length, unsigned warmup)
 {
     struct cgx_period period = {0};
     size_t run = length;
 
-    while (run < history->length &&
-           cgx_history_ago(history, run - length) == cgx_history_ago(history, run))
+    while (run < log->length && cgx_sum_log_ago(log, run - length) == cgx_sum_log_ago(log, run))
         run++;
-    if (length <= history->length && run >= 2 * length)
-        period = describe(history, length, run);
+    if (length <= log->length && run >= 2 * length)
+        period = describe(log, length, run);
     return has_lasted(&period, warmup) ? period : (struct cgx_period){0};
 }

@@ -19,13 +19,13 @@
 #define CGX_HISTORY_PART (CGX_STEP_LONGEST / 4)
 #define CGX_HISTORY_MOST (2 * CGX_STEP_LONGEST + CGX_HISTORY_PART)
 
-struct cgx_history {
+struct cgx_sum_log {
     uint64_t end;     /* elements until the latest large sum, from the birth, small ones included */
     uint64_t ignored; /* elements of sums that say nothing, from the birth */
     uint32_t length;  /* in large sums */
     uint32_t elements; /* of small sums since the latest large one; saturates */
     uint16_t smalls;   /* as many they were; saturates */
-    bool dropped;      /* the history does not reach back to the birth */
+    bool dropped;      /* the log does not reach back to the birth */
     struct {
         uint32_t elements; /* of the small sums right before it */
         uint16_t smalls;
@@ -44,27 +44,26 @@ struct cgx_period {
 
 #define CGX_PERIOD_DIVERSE 6
 
-void cgx_history_add_small(struct cgx_history *history, uint64_t count);
-void cgx_history_add(struct cgx_history *history, const struct cgx_sums *sums, uint16_t sum);
+void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count);
+void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum);
 
 /* Drops all up to the last sum that the table has forgotten. */
-void cgx_history_forget(struct cgx_history *history, const struct cgx_sums *sums);
+void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums);
 
 /* How many sums ago it was that the sum AGO from the latest one came; a number in the table. */
-static inline uint16_t cgx_history_ago(const struct cgx_history *history, size_t ago)
+static inline uint16_t cgx_sum_log_ago(const struct cgx_sum_log *log, size_t ago)
 {
-    return history->calls[history->length - 1 - ago].sum;
+    return log->calls[log->length - 1 - ago].sum;
 }
 
 /* The period of the latest sums that is that of steps: WARMUP of them have gone by, and it is no
  * pass over layers. Where these sums are known to be those of steps, WARMUP is 0: then it is the
  * period that explains most of them. */
-struct cgx_period cgx_period_find(struct cgx_history *history, const struct cgx_sums *sums,
+struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums *sums,
                                   unsigned warmup);
 
 /* The period of LENGTH, if the latest sums have it, for at least WARMUP steps. */
-struct cgx_period cgx_period_told(const struct cgx_history *history, size_t length,
-                                  unsigned warmup);
+struct cgx_period cgx_period_told(const struct cgx_sum_log *log, size_t length, unsigned warmup);
 
 /* No layer of a model is as long, or has as many kinds of sums. */
 bool cgx_period_is_rich(const struct cgx_period *period);

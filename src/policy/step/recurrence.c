@@ -89,9 +89,9 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
 #define RECENT 512
 #define BUCKETS 8 /* large sums per small one where buckets are summed */
 
-/* A search costs time in proportion to the history: beyond a short one it is made once in this part
+/* A search costs time in proportion to the log: beyond a short one it is made once in this part
  * of its length, which keeps the cost of a call constant. */
-#define SHORT_HISTORY 256
+#define SHORT_LOG 256
 #define SEARCH_PART 32
 
 /* What every call touches comes first, arrays last: memory is touched as it is needed. */
@@ -104,7 +104,7 @@ struct cgx_recurrence {
     uint32_t large, small; /* sums of late */
     struct disorder disorder;
     struct cgx_sums sums;
-    struct cgx_history history;
+    struct cgx_sum_log log;
     struct cgx_pattern pattern;
 };
 
@@ -153,20 +153,20 @@ static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evide
 static void search(struct cgx_recurrence *recurrence)
 {
     const struct cgx_recurrence_rule *rule = &recurrence->rule;
-    struct cgx_history *history = &recurrence->history;
+    struct cgx_sum_log *log = &recurrence->log;
     struct cgx_pattern *pattern = &recurrence->pattern;
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
-    struct cgx_period period = rule->step > 0 ? cgx_period_told(history, rule->step, warmup)
-                                              : cgx_period_find(history, &recurrence->sums, warmup);
+    struct cgx_period period = rule->step > 0 ? cgx_period_told(log, rule->step, warmup)
+                                              : cgx_period_find(log, &recurrence->sums, warmup);
 
     if (period.length == 0)
         return;
     if (!is_established(recurrence))
         establish(recurrence, CGX_EVIDENCE_PERIOD);
     else if (pattern->length > 0 &&
-             !cgx_pattern_gives_way(pattern, &recurrence->sums, history, &period))
+             !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
         return;
-    cgx_pattern_adopt(pattern, &recurrence->sums, history, &period, rule->step > 0,
+    cgx_pattern_adopt(pattern, &recurrence->sums, log, &period, rule->step > 0,
                       recurrence->evidence == CGX_EVIDENCE_VARYING);
 }
 
@@ -191,7 +191,7 @@ static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known
 
     if (sum == 0) {
         cgx_sums_forget(sums);
-        cgx_history_forget(&recurrence->history, sums);
+        cgx_sum_log_forget(&recurrence->log, sums);
         sum = cgx_sums_find(sums, key);
     }
     *known = sums->sums[sum].seen >= KNOWN;
@@ -212,18 +212,17 @@ static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
 {
     const struct cgx_pattern *pattern = &recurrence->pattern;
-    struct cgx_history *history = &recurrence->history;
+    struct cgx_sum_log *log = &recurrence->log;
 
     if (!is_established(recurrence))
         observe_disorder(recurrence, recurrence->sums.sums[sum].key, known);
     /* New sums would hide the period of the others from later searches. */
     if (!is_established(recurrence) || known)
-        cgx_history_add(history, &recurrence->sums, sum);
+        cgx_sum_log_add(log, &recurrence->sums, sum);
     recurrence->since_search++;
     if (is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
         return;
-    if (history->length < SHORT_HISTORY ||
-        recurrence->since_search > history->length / SEARCH_PART) {
+    if (log->length < SHORT_LOG || recurrence->since_search > log->length / SEARCH_PART) {
         recurrence->since_search = 0;
         search(recurrence);
     }
@@ -234,18 +233,18 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
 {
     struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
     struct cgx_pattern *pattern = &recurrence->pattern;
-    struct cgx_place place = {.position = CGX_POSITION_NONE};
+    struct cgx_step_place place = {.position = CGX_POSITION_NONE};
     uint64_t generation;
     uint16_t sum;
     bool known;
 
     if (count < CGX_RECURRENCE_LEAST) {
-        recurrence->history.ignored += count;
+        recurrence->log.ignored += count;
         return occurrence;
     }
     if (count < recurrence->rule.minimal_size) {
         recurrence->small += recurrence->small < UINT32_MAX;
-        cgx_history_add_small(&recurrence->history, count);
+        cgx_sum_log_add_small(&recurrence->log, count);
         return occurrence;
     }
     recurrence->calls++;

@@ -3,7 +3,7 @@
 
 /* A slot is waited for before its payloads are sent or overwritten, so that what an operation left
  * in its table was used when the next of its kind on that slot comes. */
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 
 #include <stdlib.h>
 #include <string.h>

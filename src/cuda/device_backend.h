@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The device backend: codec/backend.h on the GPU that the caller's buffer is on. */
-#ifndef CGX_CUDA_BACKEND_H
-#define CGX_CUDA_BACKEND_H
+#ifndef CGX_CUDA_DEVICE_BACKEND_H
+#define CGX_CUDA_DEVICE_BACKEND_H
 
 #include "codec/backend.h"
 #include "cuda/memory.h"

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which ranks of a communicator share a node, and how its sums are formed. */
-#ifndef CGX_COMM_NODES_H
-#define CGX_COMM_NODES_H
+#ifndef CGX_COMM_PLACEMENT_H
+#define CGX_COMM_PLACEMENT_H
 
 #include "coll/schedule.h"
 #include "comm/state.h"

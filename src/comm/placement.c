@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "comm/nodes.h"
+#include "comm/placement.h"
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "cuda/memory.h"
 #include "cuda/peers.h"
 #include "cuda/pinned_pool.h"
