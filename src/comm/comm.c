@@ -157,7 +157,7 @@ static int agree(struct cgx_comm *state, bool large)
     if (!equal && !had)
         cgx_tables_free(state);
     if (equal)
-        cgx_tables_tell_step(state);
+        cgx_tables_set_step(state);
     if (!state->terms.refusal && !state->stats) {
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
         count_first(state);
@@ -175,7 +175,7 @@ static int agree_on_tables(struct cgx_comm *state)
 
     state->broken = code;
     if (all.vote == CGX_ABLE) {
-        cgx_tables_tell_step(state);
+        cgx_tables_set_step(state);
     } else {
         cgx_tables_free(state);
         state->terms.refusal = CGX_REASON_NO_MEMORY;

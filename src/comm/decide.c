@@ -57,7 +57,7 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
 
 bool cgx_decide_samples(const struct cgx_callsite *site)
 {
-    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SAID_OFF &&
+    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SWITCH_OFF &&
            (cgx_config()->warmup > 0 || site->state == CGX_SITE_BLOCKED);
 }
 
@@ -228,7 +228,7 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
 
 static int find_nodes(struct cgx_comm *state, struct cgx_capability *capability)
 {
-    int code = cgx_nodes_discover(state);
+    int code = cgx_placement_discover(state);
 
     if (code != CGX_MPI_SUCCESS) {
         cgx_private_break(state, code);
@@ -257,7 +257,7 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct
 }
 
 /* CAPABILITY has its backends, which say how payloads go, only if they were got for this call. */
-static void say_compressed(struct cgx_comm *state, struct cgx_callsite *site,
+static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
                            struct cgx_capability *capability)
 {
     static const char *const ways[] = {[CGX_PULL_NONE] = "",
@@ -294,7 +294,7 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_nodes_make_small(state, &site->key)) {
+    if (cgx_placement_make_small(state, &site->key)) {
         decline(site, CGX_REASON_SMALL);
         return CGX_MPI_SUCCESS;
     }
@@ -326,6 +326,6 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_cap
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
     cgx_float_leave(&caller);
     if (site->state == CGX_SITE_COMPRESSED)
-        say_compressed(state, site, capability);
+        log_compressed(state, site, capability);
     return CGX_MPI_SUCCESS;
 }

@@ -122,10 +122,10 @@ static int find_mbits(const struct cgx_nodes *nodes)
 
 static size_t choose_fragment(int mbits)
 {
-    unsigned said = cgx_config()->fragment_bytes;
+    unsigned logged = cgx_config()->fragment_bytes;
 
-    if (said != CGX_FRAGMENT_AUTO)
-        return said;
+    if (logged != CGX_FRAGMENT_AUTO)
+        return logged;
     return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 
@@ -189,7 +189,7 @@ static int discover(struct cgx_comm *state)
     return code;
 }
 
-static const char *say_grid(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+static const char *log_grid(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
 {
     if (nodes->nodes < 4)
         return "";
@@ -203,7 +203,7 @@ static const char *say_grid(const struct cgx_nodes *nodes, const struct cgx_sett
 static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
 {
     const struct cgx_nodes *nodes = state->places.nodes;
-    const char *in_grid = say_grid(nodes, settings);
+    const char *in_grid = log_grid(nodes, settings);
 
     if (state->places.least[1] > settings->minimal_size)
         cgx_log(
@@ -224,7 +224,7 @@ static void describe(const struct cgx_comm *state, const struct cgx_settings *se
                 settings->intra_broadcast ? 1 : nodes->least, in_grid);
 }
 
-int cgx_nodes_discover(struct cgx_comm *state)
+int cgx_placement_discover(struct cgx_comm *state)
 {
     cgx_mpi_errhandler handler;
     int code;
@@ -247,12 +247,12 @@ int cgx_nodes_discover(struct cgx_comm *state)
     return code;
 }
 
-bool cgx_nodes_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)
+bool cgx_placement_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)
 {
     return state->places.nodes && key->count < state->places.least[key->type == CGX_TYPE_FLOAT32];
 }
 
-struct cgx_scheme cgx_nodes_scheme(const struct cgx_comm *state)
+struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
 {
     const struct cgx_settings *settings = cgx_config();
 

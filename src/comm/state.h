@@ -105,7 +105,7 @@ struct cgx_places {
 struct cgx_stream {
     struct cgx_first first;
     struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
-    size_t step_told;                  /* calls of the step, as rules and hints say */
+    size_t step_set;                   /* calls of the step, as rules and hints say */
 };
 
 /* What ranks have agreed of kinds of calls; written by decide.c. Calls count its back-offs. */

@@ -25,12 +25,12 @@ static bool is_refusal(CUresult code)
     }
 }
 
-static void say_refused(CUresult code)
+static void log_refused(CUresult code)
 {
-    static atomic_bool said;
+    static atomic_bool logged;
     const char *name = "an error without a name";
 
-    if (atomic_exchange(&said, true))
+    if (atomic_exchange(&logged, true))
         return;
     cgx_cuda()->cuGetErrorName(code, &name);
     cgx_log(CGX_LOG_WARN,
@@ -45,7 +45,7 @@ CUresult cgx_cuda_pin(void *memory, size_t bytes, unsigned flags)
         cgx_cuda()->cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | flags);
 
     if (is_refusal(code))
-        say_refused(code);
+        log_refused(code);
     return code;
 }
 
@@ -59,11 +59,11 @@ bool cgx_cuda_unpin(void *memory)
 
 /* ---- the nearest memory ---- */
 
-static void say_unknown(const char *bus_id)
+static void log_unknown(const char *bus_id)
 {
-    static atomic_bool said;
+    static atomic_bool logged;
 
-    if (!atomic_exchange(&said, true))
+    if (!atomic_exchange(&logged, true))
         cgx_log(CGX_LOG_DEBUG,
                 "staging memory is not bound: no NUMA node is known to be near GPU %s", bus_id);
 }
@@ -98,7 +98,7 @@ void cgx_cuda_bind_numa(void *memory, size_t bytes)
         cgx_topo_here(CGX_TOPO_DEVICES, &topo) != CGX_OK)
         return;
     if (cgx_topo_gpu_at(topo, bus_id, &gpu) != CGX_OK || gpu.numa_node == CGX_TOPO_UNKNOWN)
-        say_unknown(bus_id);
+        log_unknown(bus_id);
     else if (cgx_topo_bind(memory, bytes, (unsigned)gpu.numa_node) != CGX_OK)
         atomic_store(&refused, true);
 }

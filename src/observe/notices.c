@@ -45,7 +45,7 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
 
 /* ---- what is held ---- */
 
-static void say_why(const struct cgx_verdict *verdict, char *why, size_t size)
+static void log_why(const struct cgx_verdict *verdict, char *why, size_t size)
 {
     switch (verdict->consensus) {
     case CGX_CONSENSUS_CLOSE:
@@ -75,7 +75,7 @@ void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict 
     char text[CGX_NOTICED_BYTES], why[160];
 
     describe(sum, text, sizeof text);
-    say_why(verdict, why, sizeof why);
+    log_why(verdict, why, sizeof why);
     cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
             "%s stays exact: %s and gradients do not; consensus=off in a rule or hint, or "
             "CGX_CONSENSUS=0, compresses it all the same",

@@ -127,7 +127,7 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
     struct cgx_watching watching = {0};
     union cgx_float_state caller;
 
-    if (site->override.consensus == CGX_SAID_OFF || !(cgx_config()->consensus > 0))
+    if (site->override.consensus == CGX_SWITCH_OFF || !(cgx_config()->consensus > 0))
         return watching;
     cgx_float_enter(&caller);
     watching.threshold =
@@ -149,8 +149,8 @@ static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_d
 }
 
 /* In the first call of this process that is compressed. */
-static void say_first(const struct cgx_comm *state, const struct cgx_callsite *site,
-                      const struct cgx_plan *plan)
+static void notice_first(const struct cgx_comm *state, const struct cgx_callsite *site,
+                         const struct cgx_plan *plan)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     const struct cgx_noticed noticed = cgx_decide_noticed(state, site, name);
@@ -209,7 +209,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
-        say_first(state, site, schedule->plan);
+        notice_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);
     cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
     return conclude(call, state, site, capability.refusal, outcome, &coll);
@@ -225,7 +225,7 @@ static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_cal
         return site->refusal;
     if (!recurs)
         return state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
-    return cgx_nodes_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
+    return cgx_placement_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
 }
 
 /* Why ranks leave calls of SITE exact. */
@@ -300,7 +300,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                            cgx_decide_samples(site));
 }
 
-static void say_established(struct cgx_comm *state)
+static void log_established(struct cgx_comm *state)
 {
     uint64_t sums;
     enum cgx_evidence evidence = cgx_recurrence_evidence(state->stream.recurrence, &sums);
@@ -364,7 +364,7 @@ int cgx_allreduce(struct cgx_call *call)
         return exact(call, state, CGX_REASON_SMALL, NULL);
     cgx_stats_step(state->stats, state->stream.recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
-        say_established(state);
+        log_established(state);
     if (occurrence.begins_step)
         code = cgx_positions_step(state);
     if (code != CGX_MPI_SUCCESS)

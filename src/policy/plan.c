@@ -129,20 +129,20 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     unsigned bits = settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
     enum cgx_family family = family_of(settings, override);
-    bool said = override && override->least > 0;
+    bool is_set = override && override->least > 0;
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!said && !settings->adaptive)
+    if (!is_set && !settings->adaptive)
         return fixed(family, bits);
-    if (said) {
+    if (is_set) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
     } else if (family == CGX_FAMILY_AUTO && settings->adaptive_bits == 0 && least < AUTO_LEAST) {
         least = bits < AUTO_LEAST ? bits : AUTO_LEAST;
     }
     /* Where there is nothing to choose the width is had from the start. */
-    if (said || least == most)
+    if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
     if (!settings->adaptive)
         return fixed(family, bits);

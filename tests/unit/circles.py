@@ -20,7 +20,7 @@ KNOWN = [
     {"codec/encoding", "codec/format"},
     {"policy/rules/override_parse", "policy/rules/rules"},
     {"policy/widths/adapt", "policy/widths/adapt_model"},
-    {"cuda/backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
+    {"cuda/device_backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
 ]
 
 

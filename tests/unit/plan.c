@@ -87,8 +87,8 @@ static void test_no_widths(void)
 {
     static const struct cgx_override says[] = {
         {.recurs = CGX_RECURS_ALWAYS, .rule = 3},
-        {.consensus = CGX_SAID_OFF, .rule = 1},
-        {.consensus = CGX_SAID_ON, .recurs = CGX_RECURS_ALWAYS}};
+        {.consensus = CGX_SWITCH_OFF, .rule = 1},
+        {.consensus = CGX_SWITCH_ON, .recurs = CGX_RECURS_ALWAYS}};
     struct cgx_settings fixed = settings;
     bool same = true;
 

@@ -94,13 +94,13 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
 static struct cgx_sight sample(const struct cgx_slice *slice, const struct cgx_block *part,
                                const struct cgx_payloads *from, bool last)
 {
-    const unsigned char *told = cgx_watch_told(slice, part, from, last);
+    const unsigned char *seen_before = cgx_watch_seen_before(slice, part, from, last);
     unsigned hop = cgx_watch_hop(slice, part, last);
     bool samples = cgx_watch_is_sampled(slice, part, last);
     struct cgx_sight sight = {0};
 
-    if (told)
-        sight = get(part, told, from->origin);
+    if (seen_before)
+        sight = get(part, seen_before, from->origin);
     if (samples)
         cgx_sight_distance(slice, part, from, &sight);
     if (samples || hop > 0)

@@ -69,8 +69,9 @@ bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block 
 unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
 /* The payload among FROM that tells what was seen of PART before this sum; NULL: nothing was. */
-const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
-                                    const struct cgx_payloads *from, bool last);
+const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
+                                           const struct cgx_block *part,
+                                           const struct cgx_payloads *from, bool last);
 
 /* ---- which buckets of a part are sampled ----
  *

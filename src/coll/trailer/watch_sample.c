@@ -113,8 +113,9 @@ bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block 
            slice->row == sampling_row(grid, owner);
 }
 
-const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
-                                    const struct cgx_payloads *from, bool last)
+const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
+                                           const struct cgx_block *part,
+                                           const struct cgx_payloads *from, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};

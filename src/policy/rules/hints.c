@@ -10,19 +10,20 @@
 #include "util/hash.h"
 
 struct cgx_hints {
-    struct cgx_actions said;
+    struct cgx_actions actions;
 };
 
 /* A value that is not empty; lists of layers have semicolons between them. A # begins no comment
  * here, so it is refused like anything else. */
-static bool read_value(struct cgx_scan *scan, const struct cgx_key *key, struct cgx_actions *said)
+static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
+                       struct cgx_actions *actions)
 {
     bool listed = key == &cgx_action_keys[CGX_HINT_LAYERS];
     char allowed[96];
 
     for (;; scan->at++) {
         cgx_scan_blanks(scan);
-        if (!cgx_scan_value(scan, key, said))
+        if (!cgx_scan_value(scan, key, actions))
             return false;
         cgx_scan_blanks(scan);
         if (scan->at == scan->end)
@@ -38,9 +39,9 @@ static bool read_value(struct cgx_scan *scan, const struct cgx_key *key, struct 
 /* Hands what OLD says under KEY over to NOW. */
 static void keep(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
 {
-    unsigned char *field = (unsigned char *)&old->said + key->offset;
+    unsigned char *field = (unsigned char *)&old->actions + key->offset;
 
-    memcpy((unsigned char *)&now->said + key->offset, field, key->size);
+    memcpy((unsigned char *)&now->actions + key->offset, field, key->size);
     memset(field, 0, key->size);
 }
 
@@ -71,7 +72,7 @@ struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const val
                                  .line = 1,
                                  .error = error};
         cgx_scan_blanks(&scan);
-        if (scan.at < scan.end && !read_value(&scan, key, &now->said)) {
+        if (scan.at < scan.end && !read_value(&scan, key, &now->actions)) {
             cgx_hints_free(now);
             return NULL;
         }
@@ -87,26 +88,26 @@ void cgx_hints_free(struct cgx_hints *hints)
 {
     if (!hints)
         return;
-    cgx_actions_clear(&hints->said);
+    cgx_actions_clear(&hints->actions);
     free(hints);
 }
 
 uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 {
     uint32_t hash = CGX_HASH_START;
-    const struct cgx_actions *said;
+    const struct cgx_actions *actions;
     uint64_t words[2];
 
     if (!hints)
         return 0;
-    said = &hints->said;
-    words[0] = (uint64_t)said->enable << 32 | said->bits;
-    words[1] = (uint64_t)said->codec << 48 | (uint64_t)said->recurs << 32 |
-               (uint64_t)said->consensus << 16 | said->step;
-    if (words[0] == 0 && words[1] == 0 && !said->layers)
+    actions = &hints->actions;
+    words[0] = (uint64_t)actions->enable << 32 | actions->bits;
+    words[1] = (uint64_t)actions->codec << 48 | (uint64_t)actions->recurs << 32 |
+               (uint64_t)actions->consensus << 16 | actions->step;
+    if (words[0] == 0 && words[1] == 0 && !actions->layers)
         return 0;
     hash = cgx_hash(hash, words, sizeof words);
-    for (const struct cgx_layer_list *list = said->layers; list; list = list->next) {
+    for (const struct cgx_layer_list *list = actions->layers; list; list = list->next) {
         hash = cgx_hash(hash, &list->total, sizeof list->total);
         for (size_t j = 0; j < list->nlayers; j++) {
             hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
@@ -118,7 +119,7 @@ uint32_t cgx_hints_hash(const struct cgx_hints *hints)
 
 bool cgx_hints_enable(const struct cgx_hints *hints)
 {
-    return !hints || hints->said.enable != CGX_SAID_OFF;
+    return !hints || hints->actions.enable != CGX_SWITCH_OFF;
 }
 
 struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
@@ -127,7 +128,7 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
     struct cgx_override override = cgx_rules_override(rules, call), hinted = {.exact = false};
 
     if (hints)
-        hinted = cgx_actions_override(&hints->said, call->count);
+        hinted = cgx_actions_override(&hints->actions, call->count);
     if (override.least == 0) {
         override.exact = override.exact || hinted.exact;
         override.least = hinted.least;
@@ -139,7 +140,7 @@ struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const stru
         override.recurs = hinted.recurs;
     if (override.codec == CGX_CODEC_AS_SET)
         override.codec = hinted.codec;
-    if (override.consensus == CGX_SAID_NOTHING)
+    if (override.consensus == CGX_SWITCH_UNSET)
         override.consensus = hinted.consensus;
     /* A program that switches compression off knows that its data must not change. */
     if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
@@ -155,5 +156,5 @@ size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *
 {
     size_t calls = cgx_rules_step(rules, communicator);
 
-    return calls > 0 || !hints ? calls : hints->said.step;
+    return calls > 0 || !hints ? calls : hints->actions.step;
 }

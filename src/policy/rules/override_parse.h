@@ -45,12 +45,12 @@ void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOK
 
 /* What the actions of a rule, or the hints of a communicator, say. All zero: nothing. */
 struct cgx_actions {
-    enum cgx_said enable; /* of hints alone */
-    uint32_t bits;        /* MIN << 16 | MAX; both CGX_BITS_EXACT: exact */
+    enum cgx_switch enable; /* of hints alone */
+    uint32_t bits;          /* MIN << 16 | MAX; both CGX_BITS_EXACT: exact */
     struct cgx_layer_list
         *layers; /* owned; of hints several, no two of which have the same total */
     enum cgx_recurs recurs;
-    enum cgx_said consensus;
+    enum cgx_switch consensus;
     unsigned codec; /* as in struct cgx_override */
     uint32_t step;
 };

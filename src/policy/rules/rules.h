@@ -46,7 +46,7 @@ struct cgx_layer_list {
 /* Whether a call recurs: as found in the stream of calls, or as is said. */
 enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
 
-enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
+enum cgx_switch { CGX_SWITCH_UNSET, CGX_SWITCH_ON, CGX_SWITCH_OFF };
 /* 1 more than enum cgx_family. */
 #define CGX_CODEC_AS_SET 0u
 #define CGX_CODEC(family) (1u + (family)) /* an enum cgx_family */
@@ -55,7 +55,7 @@ enum cgx_said { CGX_SAID_NOTHING, CGX_SAID_ON, CGX_SAID_OFF };
 struct cgx_override {
     bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
     enum cgx_recurs recurs;
-    enum cgx_said consensus;             /* whether it is looked for */
+    enum cgx_switch consensus;           /* whether it is looked for */
     unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
     unsigned codec;                      /* CGX_CODEC, of widths that it has */
     const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */

@@ -239,7 +239,7 @@ struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums
     return found;
 }
 
-struct cgx_period cgx_period_told(const struct cgx_sum_log *log, size_t length, unsigned warmup)
+struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, unsigned warmup)
 {
     struct cgx_period period = {0};
     size_t run = length;

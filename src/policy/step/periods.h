@@ -63,7 +63,7 @@ struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums
                                   unsigned warmup);
 
 /* The period of LENGTH, if the latest sums have it, for at least WARMUP steps. */
-struct cgx_period cgx_period_told(const struct cgx_sum_log *log, size_t length, unsigned warmup);
+struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, unsigned warmup);
 
 /* No layer of a model is as long, or has as many kinds of sums. */
 bool cgx_period_is_rich(const struct cgx_period *period);

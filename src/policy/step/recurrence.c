@@ -23,7 +23,7 @@ struct disorder {
     uint64_t last, before; /* keys of the last sum and of the last other one before it */
     uint32_t repeated_last, repeated_before;
     uint32_t mistakes; /* predictions that were wrong or missing */
-    uint32_t strays;   /* new sums right before one that was predicted */
+    uint32_t off_step; /* new sums right before one that was predicted */
     bool novel;        /* a new sum has come since the last known one */
     struct {
         uint16_t check; /* of the context, beside its place */
@@ -65,7 +65,7 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
     predicted = disorder->seen[place].check == check && disorder->seen[place].next != 0;
     right = predicted && disorder->seen[place].next == next;
     if (right)
-        disorder->strays += disorder->novel;
+        disorder->off_step += disorder->novel;
     else if (predicted || key != disorder->last)
         disorder->mistakes++;
     disorder->novel = false;
@@ -83,7 +83,7 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
  * mistaken where buckets are summed. */
 #define MISTAKES 512
 #define MISTAKES_FUSED 128
-#define STRAYS 24
+#define OFF_STEP 24
 
 /* What the program sums is judged by about so many of the latest large sums. */
 #define RECENT 512
@@ -118,7 +118,7 @@ struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *r
         return NULL;
     recurrence->rule = *rule;
     if (rule->warmup == 0)
-        recurrence->evidence = CGX_EVIDENCE_TOLD;
+        recurrence->evidence = CGX_EVIDENCE_USER;
     if (rule->warmup < 2)
         recurrence->rule.warmup = 2;
     return recurrence;
@@ -129,7 +129,7 @@ void cgx_recurrence_free(struct cgx_recurrence *recurrence)
     cgx_sparse_unmap(recurrence, sizeof *recurrence);
 }
 
-void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step)
+void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
 {
     if (step == recurrence->rule.step)
         return;
@@ -156,7 +156,7 @@ static void search(struct cgx_recurrence *recurrence)
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_pattern *pattern = &recurrence->pattern;
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
-    struct cgx_period period = rule->step > 0 ? cgx_period_told(log, rule->step, warmup)
+    struct cgx_period period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
                                               : cgx_period_find(log, &recurrence->sums, warmup);
 
     if (period.length == 0)
@@ -177,8 +177,8 @@ static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bo
     bool fused = (uint64_t)recurrence->small * BUCKETS <= recurrence->large;
 
     take(&recurrence->disorder, key, known);
-    if (disorder->strays >= STRAYS)
-        establish(recurrence, CGX_EVIDENCE_STRAYS);
+    if (disorder->off_step >= OFF_STEP)
+        establish(recurrence, CGX_EVIDENCE_OFF_STEP);
     else if (disorder->mistakes >= (fused ? MISTAKES_FUSED : MISTAKES))
         establish(recurrence, CGX_EVIDENCE_VARYING);
 }
@@ -204,7 +204,7 @@ static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
 {
     if (!is_established(recurrence))
         return false;
-    return recurrence->evidence == CGX_EVIDENCE_TOLD || recurrence->pattern.length == 0 ||
+    return recurrence->evidence == CGX_EVIDENCE_USER || recurrence->pattern.length == 0 ||
            recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
 }
 
@@ -298,8 +298,8 @@ enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrenc
 const char *cgx_evidence_name(enum cgx_evidence evidence)
 {
     static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_TOLD] = "the user",
-        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_STRAYS] = "strays in a sequence",
+        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_USER] = "the user",
+        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
         [CGX_EVIDENCE_VARYING] = "variation",
     };
 

@@ -23,11 +23,11 @@
 
 /* What has established a communicator. */
 enum cgx_evidence {
-    CGX_EVIDENCE_NONE,    /* nothing yet */
-    CGX_EVIDENCE_TOLD,    /* CGX_WARMUP=0 */
-    CGX_EVIDENCE_PERIOD,  /* a period that closes, or one that has repeated for long */
-    CGX_EVIDENCE_STRAYS,  /* new sums within a sequence that is predicted well */
-    CGX_EVIDENCE_VARYING, /* disorder, as where a library fuses tensors by time */
+    CGX_EVIDENCE_NONE,     /* nothing yet */
+    CGX_EVIDENCE_USER,     /* CGX_WARMUP=0 */
+    CGX_EVIDENCE_PERIOD,   /* a period that closes, or one that has repeated for long */
+    CGX_EVIDENCE_OFF_STEP, /* new sums within a sequence that is predicted well */
+    CGX_EVIDENCE_VARYING,  /* disorder, as where a library fuses tensors by time */
 };
 
 struct cgx_recurrence;
@@ -44,7 +44,7 @@ void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 
 /* The user has said how many large sums a step has, as in the rule; 0: takes that back. If that is
  * not what was said before, positions start anew, while sums that recur go on to do so. */
-void cgx_recurrence_tell_step(struct cgx_recurrence *recurrence, size_t step);
+void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);
 
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence tells */
