@@ -26,7 +26,7 @@
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_options.h"
 #include "times.h"
 

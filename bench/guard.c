@@ -47,7 +47,7 @@ static void measure(size_t mebibytes, bool in_place, float *input, float *sum)
                                   .type = CGX_TYPE_FLOAT32,
                                   .comm = cgx_mpi()->COMM_WORLD};
     struct cgx_guard guard = {.ranks = RANKS, .recent = cgx_recent_create(CGX_RECENT_EXACT)};
-    uint32_t words[CGX_OPINION_WORDS];
+    uint32_t words[CGX_CONSENSUS_WORDS];
     double look, copy;
 
     for (uint32_t round = 0; round < ROUNDS; round++) {

@@ -25,7 +25,7 @@
 #include "codec/codec.h"
 #include "coll/split.h"
 #include "policy.h"
-#include "policy/allocate.h"
+#include "policy/widths/allocate.h"
 #include "times.h"
 #include "unit/allocate_exact.h"
 #include "unit/codec_data.h"

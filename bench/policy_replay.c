@@ -6,7 +6,7 @@
  * in float64.
  *
  * - uniform: the base width.
- * - adaptive: policy/adapt.h, from its own measurements, as the library uses it.
+ * - adaptive: policy/widths/adapt.h, from its own measurements, as the library uses it.
  * - hindsight: a new plan for every step, from the true errors of that step at all widths.
  * - bound: a plan that no widths can beat, the Lagrangian bound of the step's optimum.
  *
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "policy.h"
-#include "policy/allocate.h"
+#include "policy/widths/allocate.h"
 #include "unit/replay.h"
 
 /* Smaller calls are exact by default. */

@@ -80,7 +80,7 @@ static const struct scale_costs lab = {.latency = 50e-6,
 #define LAB_PAYLOAD (1448.0 / 1514)
 
 static struct scale_call call = {.run = 3,
-                                 .cross = CGX_REDUCTION_AUTO,
+                                 .inter = CGX_REDUCTION_AUTO,
                                  .bits = 4,
                                  .bucket_size = 512,
                                  .staging = (size_t)64 << 20,
@@ -142,7 +142,7 @@ static const char *name_of(const struct scale_result *result)
 /* From so many bytes on calls are compressed where CGX_COMPRESSION_MINIMAL_SIZE is auto. */
 static uint64_t least_bytes(unsigned nodes)
 {
-    bool grid = call.cross == CGX_REDUCTION_AUTO || call.cross == CGX_REDUCTION_GRID;
+    bool grid = call.inter == CGX_REDUCTION_AUTO || call.inter == CGX_REDUCTION_GRID;
     uint64_t least = cgx_cost_least(&call.network, sizeof(float), call.bits, call.bucket_size,
                                     nodes, call.members, grid);
 
@@ -213,7 +213,7 @@ static bool read_reduction(const char *name)
 
     if (!cgx_parse_choice(name, "SRA, RING, GRID, AUTO", &value))
         return false;
-    call.cross = (enum cgx_reduction)value;
+    call.inter = (enum cgx_reduction)value;
     return true;
 }
 
@@ -246,7 +246,7 @@ static bool read_option(int option)
     case 'x':
         return read_reduction(optarg);
     case 'i':
-        call.inner = CGX_REDUCTION_RING;
+        call.intra = CGX_REDUCTION_RING;
         return true;
     case 'd':
         call.leaders = true;

@@ -15,7 +15,7 @@ struct scale_rank *scale_now;
 static bool has_units(unsigned chunk)
 {
     const struct cgx_schedule *schedule = &scale_world.schedule;
-    struct cgx_range range =
+    struct cgx_element_range range =
         cgx_split_part(schedule->plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, 0);
 
     return range.end > range.first;
@@ -25,7 +25,7 @@ static bool has_units(unsigned chunk)
 static unsigned char part_of(unsigned rank)
 {
     enum { CHUNK = 1, UNITS = 2, COLUMN_UNITS = 4 };
-    unsigned chunk = cgx_schedule_owned(&scale_world.schedule, rank);
+    unsigned chunk = cgx_schedule_chunk_of(&scale_world.schedule, rank);
     unsigned rows = scale_world.schedule.grid.rows;
     unsigned char part = CHUNK;
 
@@ -75,7 +75,7 @@ static struct scale_rank *create_rank(unsigned number)
                                    .input = rank,
                                    .output = rank,
                                    .feedback = call->adaptive ? &rank->feedback : NULL,
-                                   .standing = CGX_ABLE};
+                                   .vote = CGX_ABLE};
     return rank;
 }
 
@@ -163,8 +163,8 @@ static bool make_schedule(const struct cgx_scheme *scheme)
 static bool open_world(const struct scale_call *call)
 {
     struct cgx_scheme scheme = {.watched = call->watched,
-                                .inner = call->inner,
-                                .cross = call->cross,
+                                .intra = call->intra,
+                                .inter = call->inter,
                                 .network = call->network,
                                 .leaders = call->leaders};
     int *keys = calloc(call->ranks, sizeof *keys);

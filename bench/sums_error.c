@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 #include "unit/distributions.h"
 #include "unit/scene.h"
 

@@ -10,7 +10,6 @@ libcgxcore_la_LIBADD =
 libcgxcore_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcgxcore_la_SOURCES = \
 	src/util/backoff.h \
-	src/util/cookie.c src/util/cookie.h \
 	src/util/float_state.c src/util/float_state.h \
 	src/util/hash.c src/util/hash.h \
 	src/util/integers.h \
@@ -31,59 +30,53 @@ libcgxcore_la_SOURCES = \
 	src/codec/codec.h \
 	src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
-	src/codec/host.c \
 	src/codec/host_backend.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
-	src/codec/history.h \
-	src/codec/host_history.c src/codec/host_history.h \
-	src/codec/host_families.c src/codec/host_families.h \
-	src/codec/host_maxmin.c src/codec/host_maxmin.h \
+	src/codec/maxmin/history.h \
+	src/codec/maxmin/host_history.c \
+	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
-	src/codec/host_rotated.c src/codec/host_rotated.h \
+	src/codec/rotated/host_rotated.c \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/measure.c src/codec/measure.h \
 	src/codec/packing.c src/codec/packing.h \
-	src/codec/peek.c src/codec/peek.h \
 	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
-	src/codec/rotated.h src/codec/rotated_model.h \
-	src/codec/rotated_kernels.h src/codec/rotated_kernels_body.h src/codec/rotated_vectors.h \
-	src/codec/rotated_portable.c \
+	src/codec/rotated/rotated.h src/codec/rotated/rotated_model.h \
+	src/codec/rotated/rotated_kernels.h src/codec/rotated/rotated_kernels_body.h src/codec/rotated/rotated_vectors.h \
+	src/codec/rotated/rotated_portable.c \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
-	src/topo/room.c src/topo/room.h \
-	src/topo/source.h \
+	src/topo/claims.c src/topo/claims.h \
 	src/topo/speed.c src/topo/speed.h \
-	src/cuda/backend.h src/cuda/peers.h \
+	src/cuda/device_backend.h src/cuda/peers.h \
 	src/cuda/memory.h \
 	src/cuda/pinned_pool.h \
-	src/policy/adapt.c src/policy/adapt.h \
-	src/policy/adapt_choice.c src/policy/adapt_model.c src/policy/adapt_model.h \
-	src/policy/allocate.c src/policy/allocate.h \
+	src/policy/widths/adapt.c src/policy/widths/adapt.h \
+	src/policy/widths/adapt_choice.c src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h \
+	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
-	src/policy/minimal.c src/policy/minimal.h \
-	src/policy/disorder.c src/policy/disorder.h \
-	src/policy/families.c src/policy/families.h \
-	src/policy/finding.h \
-	src/policy/hints.c \
-	src/policy/pattern.c src/policy/pattern.h \
-	src/policy/periods.c src/policy/periods.h \
+	src/policy/widths/families.c src/policy/widths/families.h \
+	src/policy/widths/finding.h \
+	src/policy/rules/hints.c \
+	src/policy/step/bursts.c src/policy/step/bursts.h \
+	src/policy/step/pattern.c src/policy/step/pattern.h \
+	src/policy/step/periods.c src/policy/step/periods.h \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/recent.c src/policy/recent.h \
-	src/policy/recurrence.c src/policy/recurrence.h \
-	src/policy/rules.c src/policy/rules.h \
-	src/policy/override_parse.c src/policy/override_parse.h \
-	src/policy/sums.c src/policy/sums.h \
+	src/policy/step/recurrence.c src/policy/step/recurrence.h \
+	src/policy/rules/rules.c src/policy/rules/rules.h \
+	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
+	src/policy/step/sums.c src/policy/step/sums.h \
 	src/mpi/abi.h src/mpi/abi_body.h src/mpi/abi_pointers.h \
 	src/mpi/abi_mpich.c src/mpi/abi_openmpi.c src/mpi/abi_standard.c \
 	src/mpi/config.c src/mpi/config.h \
 	src/mpi/errors.c src/mpi/errors.h \
-	src/mpi/op_large.c src/mpi/op_large.h \
-	src/mpi/op_look.c src/mpi/op_probe.c src/mpi/op_probe.h \
+	src/mpi/op_scan.c src/mpi/op_probe.c src/mpi/op_probe.h \
 	src/mpi/ops.c src/mpi/ops.h \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \
@@ -118,7 +111,6 @@ libcgxcore_la_SOURCES = \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
-	src/observe/stats_file.c \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
@@ -133,16 +125,14 @@ libcgxcore_la_SOURCES = \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/kept.c src/comm/kept.h \
-	src/comm/nodes.c src/comm/nodes.h \
-	src/comm/offer.c src/comm/offer.h \
+	src/comm/placement.c src/comm/placement.h \
+	src/comm/capability.c src/comm/capability.h \
 	src/comm/input.c src/comm/input.h \
-	src/comm/own.c src/comm/own.h \
+	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/tables.c src/comm/tables.h \
-	src/comm/workspace.c src/comm/workspace.h \
 	src/comm/positions.c src/comm/positions.h \
 	src/comm/state.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
-	src/pmpi/failure.c src/pmpi/failure.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \
 	src/pmpi/eligible.c src/pmpi/eligible.h \
@@ -160,18 +150,16 @@ EXTRA_DIST += src/topo/view.h
 if HWLOC
 libcgxcore_la_SOURCES += $(hwloc_sources)
 else
-libcgxcore_la_SOURCES += src/topo/none.c
+libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
-cuda_sources = src/cuda/backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c src/cuda/green.c \
-	src/cuda/holding.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/numa.c src/cuda/peers.c \
-	src/cuda/pin.c src/cuda/host_fallback.c src/cuda/pinned_pool.c src/cuda/work.c
-cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/green.h src/cuda/holding.h \
-	src/cuda/kernels.h \
-	src/cuda/launch.h src/cuda/module.h src/cuda/numa.h src/cuda/pin.h src/cuda/host_fallback.h \
-	src/cuda/work.h
+cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
+	src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
+	src/cuda/pinned_pool.c src/cuda/work.c
+cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
+	src/cuda/kernels.h src/cuda/launch.h src/cuda/module.h src/cuda/work.h
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
-	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh src/cuda/ranges.cuh \
+	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
 	src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/sums.cuh \
 	src/cuda/tile.cuh
@@ -179,14 +167,14 @@ EXTRA_DIST += $(cuda_headers) $(kernel_sources)
 if CUDA
 libcgxcore_la_SOURCES += $(cuda_sources)
 else
-libcgxcore_la_SOURCES += src/cuda/none.c
+libcgxcore_la_SOURCES += src/cuda/no_cuda.c
 unbuilt += $(cuda_sources)
 endif
 
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated.h \
+		src/codec/format.h src/codec/maxmin/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu
@@ -197,16 +185,16 @@ if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
-libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated_avx2.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c
 libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c
-libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated_avx512.c
+libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c
 libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
 	-mavx512dq -mfma -mf16c
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
 unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c \
-	src/codec/rotated_avx2.c src/codec/rotated_avx512.c
+	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c
 endif
 
 libcgxpmpi_la_SOURCES =

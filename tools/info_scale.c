@@ -11,7 +11,6 @@
 #include "info_link.h"
 
 #include "policy/cost.h"
-#include "policy/minimal.h"
 #include "util/parse.h"
 
 #define MOST_RANKS (1 << 20)

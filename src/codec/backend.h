@@ -19,7 +19,7 @@ struct cgx_area {
     size_t pieces;
     size_t shown; /* ranges of payloads */
     size_t sources;
-    bool offered;           /* local peers may be to open what mirrors it */
+    bool exportable;        /* local peers may be to open what mirrors it */
     bool shares_processors; /* who waits is to sleep: others wait for the processor that it has */
 };
 
@@ -34,18 +34,18 @@ struct cgx_backend;
 
 /* Memory where a backend's elements are, for what is kept from call to call. It stays when its
  * backend goes, and serves the next one of the same context. */
-struct cgx_holding {
+struct cgx_reserved {
     void *at; /* where the elements are; aligned to 64 */
     size_t bytes;
-    void (*drop)(struct cgx_holding *holding); /* cgx_holding_drop */
+    void (*drop)(struct cgx_reserved *reserved); /* cgx_reserved_drop */
 };
 
-/* Gives HOLDING (or NULL) back, whatever became of its backend or context; nothing that uses it may
- * be queued. */
-static inline void cgx_holding_drop(struct cgx_holding *holding)
+/* Gives RESERVED (or NULL) back, whatever became of its backend or context; nothing that uses it
+ * may be queued. */
+static inline void cgx_reserved_drop(struct cgx_reserved *reserved)
 {
-    if (holding)
-        holding->drop(holding);
+    if (reserved)
+        reserved->drop(reserved);
 }
 
 struct cgx_backend_ops {
@@ -89,17 +89,17 @@ struct cgx_backend_ops {
      * too that no operation has returned. */
     enum cgx_status (*wait)(struct cgx_backend *backend, unsigned slot);
 
-    /* Sets *HOLDING to memory of BYTES, zeros. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
-    enum cgx_status (*keep)(struct cgx_backend *backend, size_t bytes,
-                            struct cgx_holding **holding);
+    /* Sets *RESERVED to memory of BYTES, zeros. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
+    enum cgx_status (*reserve)(struct cgx_backend *backend, size_t bytes,
+                               struct cgx_reserved **reserved);
 
-    /* Whether the operations of BACKEND may use HOLDING, which this backend or another has made: it
-     * is there still, and where the elements of BACKEND are. */
-    bool (*holds)(struct cgx_backend *backend, const struct cgx_holding *holding);
+    /* Whether the operations of BACKEND may use RESERVED, which this backend or another has made:
+     * it is there still, and where the elements of BACKEND are. */
+    bool (*has_reserved)(struct cgx_backend *backend, const struct cgx_reserved *reserved);
 
-    /* Makes HOLDING, which BACKEND holds, zeros again, after all that is queued. After an error it
+    /* Makes RESERVED, which BACKEND holds, zeros again, after all that is queued. After an error it
      * holds anything. */
-    enum cgx_status (*clear)(struct cgx_backend *backend, struct cgx_holding *holding);
+    enum cgx_status (*clear)(struct cgx_backend *backend, struct cgx_reserved *reserved);
 
     /* After an error: whether the caller's buffers cannot be reached any more, by other means
      * neither. */

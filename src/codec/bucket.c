@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_maxmin.h"
+#include "codec/host_walk.h"
+#include "codec/maxmin/host_maxmin.h"
 
 static uint32_t header_at(const unsigned char *data, size_t index)
 {
@@ -60,7 +61,7 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
 /* Whether the exact sum may be beyond the type's range: what was quantised is no further than half
  * a step, or a whole one, from its levels. */
 static bool may_overflow(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                         const struct cgx_scale *scale, float scales, float factor,
+                         const struct cgx_bucket_header *scale, float scales, float factor,
                          const unsigned char *data)
 {
     bool stochastic = walk->coding->rounding == CGX_ROUNDING_STOCHASTIC;
@@ -87,7 +88,7 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
     struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
     struct cgx_piece here = *piece;
     struct cgx_bucket bucket;
-    struct cgx_scale scale;
+    struct cgx_bucket_header scale;
 
     if (!cgx_encoding_has_bounds(piece->bits))
         return false;
@@ -99,4 +100,52 @@ bool cgx_bucket_poison(const struct cgx_coding *coding, const struct cgx_piece *
         return false;
     cgx_walk_poison(&walk, &bucket, data);
     return true;
+}
+
+/* ---- decoding ---- */
+
+enum cgx_status cgx_peek_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                                size_t index, const unsigned char *payload, float *values,
+                                float *scale)
+{
+    struct cgx_walk walk = {.kernels = &cgx_codec_host()->kernels, .coding = coding};
+    struct cgx_bucket bucket;
+
+    *scale = 0;
+    cgx_walk_piece(&walk, piece);
+    if (cgx_encoding_is_exact(piece->bits)) {
+        cgx_peek_elements(
+            coding->dtype,
+            cgx_walk_element(&walk, payload + piece->offset, index * coding->bucket_size),
+            cgx_bucket_elements(piece, coding->bucket_size, index), values);
+        return CGX_OK;
+    }
+    bucket = cgx_walk_bucket(&walk, index);
+    return cgx_host_families[cgx_encoding_family(piece->bits)]->peek(&walk, &bucket, payload,
+                                                                     values, scale);
+}
+
+size_t cgx_peek_codes(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t index,
+                      struct cgx_shown *runs)
+{
+    struct cgx_walk walk = {.coding = coding};
+    struct cgx_bucket bucket;
+    size_t padded, count = 0;
+
+    cgx_walk_piece(&walk, piece);
+    bucket = cgx_walk_bucket(&walk, index);
+    padded = cgx_encoding_padded(piece->bits, bucket.count);
+    for (int i = 0; i < CGX_PLANES; i++) {
+        unsigned width = cgx_encoding_plane(piece->bits, i);
+
+        if (width > 0)
+            runs[count++] =
+                (struct cgx_shown){.offset = bucket.codes[i], .bytes = padded / 8 * width};
+    }
+    return count;
+}
+
+void cgx_peek_elements(enum cgx_dtype dtype, const void *elements, size_t count, float *values)
+{
+    cgx_codec_host()->kernels.widen[dtype](elements, count, values);
 }

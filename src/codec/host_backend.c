@@ -43,15 +43,16 @@ static enum cgx_status wait(struct cgx_backend *backend, unsigned slot)
     return CGX_OK;
 }
 
-static void drop(struct cgx_holding *holding)
+static void drop(struct cgx_reserved *reserved)
 {
-    free(holding->at);
-    free(holding);
+    free(reserved->at);
+    free(reserved);
 }
 
-static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cgx_holding **holding)
+static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
+                               struct cgx_reserved **reserved)
 {
-    struct cgx_holding *made = malloc(sizeof *made);
+    struct cgx_reserved *made = malloc(sizeof *made);
     void *memory = NULL;
 
     (void)backend;
@@ -60,21 +61,21 @@ static enum cgx_status keep(struct cgx_backend *backend, size_t bytes, struct cg
         return CGX_ERR_NOMEM;
     }
     memset(memory, 0, bytes);
-    *made = (struct cgx_holding){memory, bytes, drop};
-    *holding = made;
+    *made = (struct cgx_reserved){memory, bytes, drop};
+    *reserved = made;
     return CGX_OK;
 }
 
-static bool holds(struct cgx_backend *backend, const struct cgx_holding *holding)
+static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
 {
     (void)backend;
-    return holding->drop == drop;
+    return reserved->drop == drop;
 }
 
-static enum cgx_status clear(struct cgx_backend *backend, struct cgx_holding *holding)
+static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
 {
     (void)backend;
-    memset(holding->at, 0, holding->bytes);
+    memset(reserved->at, 0, reserved->bytes);
     return CGX_OK;
 }
 
@@ -93,8 +94,8 @@ struct cgx_backend *cgx_backend_host(void)
                                                .fetch = fetch,
                                                .store = store,
                                                .wait = wait,
-                                               .keep = keep,
-                                               .holds = holds,
+                                               .reserve = reserve,
+                                               .has_reserved = has_reserved,
                                                .clear = clear,
                                                .lost = lost};
     static struct cgx_backend backend = {.ops = &ops};

@@ -125,9 +125,4 @@ static inline struct cgx_extremes cgx_extremes_with(struct cgx_extremes extremes
     return extremes;
 }
 
-/* Carries out WORK with KERNELS, as cgx_codec_run but for the floating-point modes, which have been
- * entered; what is done meanwhile has those of CALLER. */
-enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
-                             union cgx_float_state *caller);
-
 #endif

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-#include "codec/history.h"
 #include "codec/host_kernels.h"
+#include "codec/maxmin/history.h"
 #include "codec/measure.h"
 
 /* Codes pass through the first-level cache as bytes, so many at a time. */

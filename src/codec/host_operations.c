@@ -4,10 +4,18 @@
 /* The walk over pieces and buckets, and what each operation does with elements as they are; what it
  * does with a bucket the families say. */
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/host_families.h"
+#include "codec/host_kernels.h"
+#include "codec/host_walk.h"
+#include "codec/maxmin/host_maxmin.h"
+#include "util/float_state.h"
+
+const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES] = {
+    [CGX_FAMILY_MAXMIN] = &cgx_host_maxmin, [CGX_FAMILY_ROTATED] = &cgx_host_rotated};
 
 static size_t element_size(const struct cgx_walk *walk)
 {
@@ -108,8 +116,11 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
     return CGX_OK;
 }
 
-enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
-                             union cgx_float_state *caller)
+/* ---- the codec ---- */
+
+/* The floating-point modes have been entered; what is done meanwhile has those of CALLER. */
+static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct cgx_work *work,
+                           union cgx_float_state *caller)
 {
     cgx_bucket_values values, addend;
     struct cgx_walk walk = {.kernels = kernels,
@@ -128,4 +139,33 @@ enum cgx_status cgx_host_run(const struct cgx_host_kernels *kernels, const struc
             pad(&walk, work);
     }
     return CGX_OK;
+}
+
+const char *cgx_codec_name(const struct cgx_codec *codec)
+{
+    return codec->name;
+}
+
+enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work)
+{
+    enum cgx_status status;
+    union cgx_float_state caller;
+
+    cgx_float_enter(&caller);
+    status = run(&codec->kernels, work, &caller);
+    cgx_float_leave(&caller);
+    return status;
+}
+
+const struct cgx_codec *cgx_codec_host(void)
+{
+    static const struct cgx_codec *_Atomic fastest;
+    const struct cgx_codec *codec = atomic_load_explicit(&fastest, memory_order_relaxed);
+
+    /* Asking the processor is slow in a virtual machine; two threads find the same. */
+    if (!codec) {
+        codec = cgx_codec_host_named(NULL);
+        atomic_store_explicit(&fastest, codec, memory_order_relaxed);
+    }
+    return codec;
 }

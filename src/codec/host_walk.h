@@ -94,4 +94,11 @@ void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket
 void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                      unsigned char *payload);
 
+/* ---- the operations of each family ---- */
+
+extern const struct cgx_host_family cgx_host_maxmin, cgx_host_rotated;
+
+/* By enum cgx_family. */
+extern const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES];
+
 #endif

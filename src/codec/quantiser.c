@@ -4,7 +4,7 @@
 #include "codec/quantiser.h"
 
 #include "codec/quant.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 
 /* The square of the steps from the least to the greatest element. */
 static double maxmin_range(unsigned width, enum cgx_rounding rounding)

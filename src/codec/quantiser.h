@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The table of quantisation families. Code that is not a family's own asks its entry here. The
- * operations on buckets are in host_families.h and in the kernels of devices. */
+ * operations on buckets are in host_walk.h and in the kernels of devices. */
 #ifndef CGX_CODEC_QUANTISER_H
 #define CGX_CODEC_QUANTISER_H
 

@@ -49,22 +49,22 @@ double cgx_squares_sum(const float *values, size_t count, double *magnitudes)
     return total(squares);
 }
 
-double cgx_squares_apart(const float *values, const float *others, double share, size_t count)
+double cgx_squares_difference(const float *values, const float *others, double share, size_t count)
 {
     double squares[WAYS] = {0};
     size_t whole = count / WAYS * WAYS;
 
     for (size_t i = 0; i < whole; i += WAYS) {
         for (int way = 0; way < WAYS; way++) {
-            double apart = (double)values[i + way] - share * (double)others[i + way];
+            double difference = (double)values[i + way] - share * (double)others[i + way];
 
-            squares[way] += apart * apart;
+            squares[way] += difference * difference;
         }
     }
     for (size_t i = whole; i < count; i++) {
-        double apart = (double)values[i] - share * (double)others[i];
+        double difference = (double)values[i] - share * (double)others[i];
 
-        squares[0] += apart * apart;
+        squares[0] += difference * difference;
     }
     return total(squares);
 }

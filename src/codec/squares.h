@@ -15,6 +15,6 @@ size_t cgx_squares_nonzero(const float *values, size_t count);
 double cgx_squares_sum(const float *values, size_t count, double *magnitudes);
 
 /* The sum of (v - SHARE * o)^2, o being of OTHERS. */
-double cgx_squares_apart(const float *values, const float *others, double share, size_t count);
+double cgx_squares_difference(const float *values, const float *others, double share, size_t count);
 
 #endif

@@ -23,13 +23,13 @@ static void begin_backends(struct cgx_coll *coll)
     struct cgx_backend *backends[] = {coll->encoder, coll->decoder};
     unsigned count = coll->decoder == coll->encoder ? 1 : 2;
 
-    while (coll->state.backends < count && coll->standing == CGX_ABLE) {
+    while (coll->state.backends < count && coll->vote == CGX_ABLE) {
         struct cgx_backend *backend = backends[coll->state.backends];
 
         if (backend->ops->begin(backend) == CGX_OK)
             coll->state.backends++;
         else
-            coll->standing = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
+            coll->vote = backend->ops->lost(backend) ? CGX_UNRECOVERABLE : CGX_DECLINED;
     }
 }
 
@@ -51,7 +51,7 @@ static void start(const struct cgx_coll *coll, unsigned number)
     slice->begun = begun;
     /* The slot's last slice may still be decoded from what is about to be overwritten; a backend
      * that does both keeps the order itself. */
-    if (slice->standing == CGX_ABLE && coll->decoder != coll->encoder) {
+    if (slice->vote == CGX_ABLE && coll->decoder != coll->encoder) {
         if (coll->decoder->ops->wait(coll->decoder, slice->slot_number) != CGX_OK)
             cgx_slice_decline(slice, CGX_DECLINED);
         cgx_trace_span(CGX_TRACE_WAIT_DECODER, begun, number, slice->slot_number);
@@ -74,7 +74,7 @@ static void trace(const struct cgx_slice *slice)
 
 static bool is_by_host(const struct cgx_coll *coll)
 {
-    return coll->standing == CGX_ABLE && coll->encoder == cgx_backend_host() &&
+    return coll->vote == CGX_ABLE && coll->encoder == cgx_backend_host() &&
            coll->decoder == coll->encoder;
 }
 
@@ -127,18 +127,18 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
 
     if (slice->number + 1 < slices)
         return false;
-    return (slice->lost && (coll->feedback || coll->recalls)) ||
+    return (slice->lost && (coll->feedback || coll->has_history)) ||
            (slice->missed && slices == 1 && coll->watching.threshold > 0);
 }
 
 /* What comes of SLICE, whose stages are over. */
 static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
 {
-    if (slice->standing == CGX_UNRECOVERABLE)
+    if (slice->vote == CGX_UNRECOVERABLE)
         return CGX_OUTCOME_UNRECOVERABLE;
-    if (slice->standing != CGX_ABLE && slice->consensus)
+    if (slice->vote != CGX_ABLE && slice->consensus)
         return CGX_OUTCOME_CONSENSUS;
-    if (slice->standing != CGX_ABLE)
+    if (slice->vote != CGX_ABLE)
         return slice->number == 0 ? CGX_OUTCOME_DECLINED : CGX_OUTCOME_HALFWAY;
     if (is_lost(coll, slice))
         return CGX_OUTCOME_BROKEN;
@@ -205,7 +205,7 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
-        return coll->recalls ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
+        return coll->has_history ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
     return outcome;
 }
 
@@ -214,7 +214,7 @@ static uint32_t hash_of(const struct cgx_coll *coll)
 {
     uint32_t hash = coll->schedule->hash;
 
-    return coll->recalls ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
+    return coll->has_history ? cgx_hash(hash, &coll->age, sizeof coll->age) : hash;
 }
 
 void cgx_coll_begin(struct cgx_coll *coll)

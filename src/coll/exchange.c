@@ -22,7 +22,7 @@
 #define POLLS_BEFORE_SLEEP 512
 #define SLEEP_NANOSECONDS 20000
 /* And before it looks again whether the program's communicator was revoked. */
-#define POLLS_BEFORE_LOOK 1024
+#define POLLS_BEFORE_QUERY 1024
 
 struct cgx_exchange {
     size_t most;   /* transfers */
@@ -297,7 +297,7 @@ static enum cgx_status status_of(struct cgx_exchange *exchange, int code)
 /* What this rank's requests do not tell it. MPI does not know that the communicators belong
  * together: once the program has revoked its own, ranks that it has been taken from would be waited
  * for for ever. */
-static int look(const struct cgx_transports *by)
+static int query_revoked(const struct cgx_transports *by)
 {
     if (is_revoked(by->mpi, by->caller))
         by->mpi->Comm_revoke(by->comm);
@@ -322,7 +322,8 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;
     }
-    code = is_revoked(transports->mpi, transports->caller) ? look(transports) : CGX_MPI_SUCCESS;
+    code = is_revoked(transports->mpi, transports->caller) ? query_revoked(transports)
+                                                           : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return status_of(exchange, code);
     begin_shared(exchange);
@@ -345,9 +346,9 @@ enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
          * as one of the next stage. */
         code = probe(by);
     exchange->idle = shared > 0 || done > 0 ? 0 : exchange->idle + 1;
-    if (exchange->idle % POLLS_BEFORE_LOOK == POLLS_BEFORE_LOOK - 1 && by->mpi->Comm_is_revoked &&
+    if (exchange->idle % POLLS_BEFORE_QUERY == POLLS_BEFORE_QUERY - 1 && by->mpi->Comm_is_revoked &&
         code == CGX_MPI_SUCCESS)
-        code = look(by);
+        code = query_revoked(by);
     *complete = exchange->nfragments == 0 && left == 0;
     return status_of(exchange, code);
 }
@@ -361,7 +362,7 @@ void cgx_exchange_rest(const struct cgx_exchange *exchange)
 {
     static const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NANOSECONDS};
 
-    if (exchange->idle > POLLS_BEFORE_SLEEP && !exchange->transports.pace.roomy)
+    if (exchange->idle > POLLS_BEFORE_SLEEP && !exchange->transports.pace.has_processors)
         nanosleep(&nap, NULL);
     else if (exchange->idle > POLLS_BEFORE_YIELD)
         sched_yield();

@@ -49,8 +49,8 @@ struct cgx_puller {
 
 /* How messages go through MPI, and how a rank waits for any. */
 struct cgx_pace {
-    size_t fragment; /* bytes; the same on both sides of a message */
-    bool roomy;      /* every rank of this machine has a processor of its own (topo/room.h) */
+    size_t fragment;     /* bytes; the same on both sides of a message */
+    bool has_processors; /* every rank of this machine has a processor of its own (topo/claims.h) */
 };
 
 /* The transports between ranks. */

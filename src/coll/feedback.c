@@ -8,7 +8,6 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/peek.h"
 
 static const struct cgx_plan *plan_of(const struct cgx_slice *slice)
 {

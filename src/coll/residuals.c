@@ -24,8 +24,8 @@ static struct span chunks_span(const struct cgx_schedule *schedule, unsigned fir
 {
     const struct cgx_plan *plan = schedule->plan;
     unsigned chunks = cgx_schedule_chunks(schedule);
-    struct cgx_range from = cgx_split_part(plan, chunks, first, 1, 0);
-    struct cgx_range to = cgx_split_part(plan, chunks, last, 1, 0);
+    struct cgx_element_range from = cgx_split_part(plan, chunks, first, 1, 0);
+    struct cgx_element_range to = cgx_split_part(plan, chunks, last, 1, 0);
     size_t begin = from.first * plan->unit, end = to.end * plan->unit;
 
     /* Empty chunks may begin behind the buffer, where its last unit ends. */
@@ -43,11 +43,11 @@ static struct spans spans_of(const struct cgx_schedule *schedule, unsigned rank)
     const struct cgx_nodes *nodes = schedule->nodes;
     unsigned rows = schedule->grid.rows;
     unsigned in_shard = cgx_schedule_chunks(schedule) / schedule->shards;
-    unsigned first = nodes->local[rank] * in_shard, chunk = cgx_schedule_owned(schedule, rank);
+    unsigned first = nodes->local[rank] * in_shard, chunk = cgx_schedule_chunk_of(schedule, rank);
     struct spans spans = {.input = {0, schedule->plan->count}};
 
     if (nodes->local[rank] < schedule->shards && nodes->nodes > 1 &&
-        (nodes->most > 1 || schedule->cross == CGX_REDUCTION_RING))
+        (nodes->most > 1 || schedule->inter == CGX_REDUCTION_RING))
         spans.shard = chunks_span(schedule, first, first + in_shard - 1);
     else if (chunk != CGX_NO_CHUNK && rows > 1)
         spans.shard = chunks_span(schedule, chunk / rows * rows, chunk / rows * rows + rows - 1);

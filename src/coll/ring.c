@@ -38,7 +38,7 @@ static unsigned rounds(const struct cgx_stage *stage)
     return stage->size - 1;
 }
 
-static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+static void reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
     pass_on(slice, stage, before(stage, round + 1), before(stage, round + 2), stage->incoming);
 }
@@ -61,7 +61,7 @@ static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned
     }
 }
 
-static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+static void allgather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
     unsigned in = before(stage, round + 1);
 
@@ -69,5 +69,8 @@ static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsig
             in < stage->nblocks ? stage->blocks[in].message : 0);
 }
 
-const struct cgx_stage_ops cgx_ring = {
-    .first_send = first_send, .rounds = rounds, .scatter = scatter, .sum = sum, .gather = gather};
+const struct cgx_stage_ops cgx_ring = {.first_send = first_send,
+                                       .rounds = rounds,
+                                       .reduce_scatter = reduce_scatter,
+                                       .sum = sum,
+                                       .allgather = allgather};

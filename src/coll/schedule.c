@@ -23,11 +23,11 @@ struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_need
                               .transfers = cgx_larger(a->transfers, b->transfers)};
 }
 
-bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held)
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserved)
 {
-    const struct cgx_needs most = cgx_needs_most(needs, held);
+    const struct cgx_needs most = cgx_needs_most(needs, reserved);
 
-    return memcmp(&most, held, sizeof most) == 0;
+    return memcmp(&most, reserved, sizeof most) == 0;
 }
 
 void cgx_schedule_lay(const struct cgx_schedule *schedule, unsigned slice, size_t units,
@@ -133,13 +133,13 @@ static struct cgx_needs needs_of(const struct cgx_schedule *schedule, size_t sli
     for (int i = 0; i < CGX_TRAILERS; i++)
         needs.shown += cgx_larger(cgx_trailers[i]->shown, chunks * cgx_trailers[i]->shown_by_part);
     needs.staging =
-        part.bytes * (chunks + cgx_schedule_kept(schedule->cross, longest) * grid->rows +
-                      cgx_schedule_kept(CGX_REDUCTION_SRA, grid->rows));
+        part.bytes * (chunks + cgx_schedule_reserved(schedule->inter, longest) * grid->rows +
+                      cgx_schedule_reserved(CGX_REDUCTION_SRA, grid->rows));
     if (schedule->raw)
         needs.staging +=
-            part.raw_bytes * (chunks + cgx_schedule_kept(schedule->inner, most) * in_shard);
+            part.raw_bytes * (chunks + cgx_schedule_reserved(schedule->intra, most) * in_shard);
     else
-        needs.staging += part.bytes * cgx_schedule_kept(schedule->inner, most) * in_shard;
+        needs.staging += part.bytes * cgx_schedule_reserved(schedule->intra, most) * in_shard;
     samples = chunks * (part.buckets / CGX_SAMPLE_BLOCK + 1) + chunks * part.pieces + 1;
     if (schedule->plan->adaptive)
         needs.staging += samples * sizeof(struct cgx_sample);
@@ -232,7 +232,7 @@ static uint32_t hash_schedule(const struct cgx_schedule *schedule)
 {
     uint64_t words[9 + CGX_TRAILERS] = {
         schedule->plan->hash, schedule->nodes->hash, schedule->ranks, schedule->shards,
-        schedule->grid.rows,  schedule->inner,       schedule->cross, schedule->raw};
+        schedule->grid.rows,  schedule->intra,       schedule->inter, schedule->raw};
     size_t count = 8;
 
     for (int i = 0; i < CGX_TRAILERS; i++) {
@@ -259,7 +259,7 @@ static bool rounds_twice(const struct cgx_plan *plan)
  * (trailer/bounds.c). */
 static bool suspects_sums(const struct cgx_plan *plan)
 {
-    return plan->recalls && plan->dtype == CGX_FLOAT16;
+    return plan->has_history && plan->dtype == CGX_FLOAT16;
 }
 
 /* In how many rows the nodes of SCHEDULE stand for calls with PLAN, whose slices have the messages
@@ -270,12 +270,12 @@ static unsigned rows_for(const struct cgx_schedule *schedule, const struct cgx_p
     const size_t slices = cgx_larger(plan->bytes / cgx_larger(staging / 4, 1), 1);
     const struct cgx_volume volume = volume_of(plan, slices);
 
-    if (scheme->cross != CGX_REDUCTION_AUTO && scheme->cross != CGX_REDUCTION_GRID)
+    if (scheme->inter != CGX_REDUCTION_AUTO && scheme->inter != CGX_REDUCTION_GRID)
         return 1;
-    if (scheme->cross == CGX_REDUCTION_AUTO && suspects_sums(plan))
+    if (scheme->inter == CGX_REDUCTION_AUTO && suspects_sums(plan))
         return 1;
     return cgx_cost_rows(&scheme->network, &volume, schedule->nodes->nodes, schedule->shards,
-                         scheme->cross == CGX_REDUCTION_GRID);
+                         scheme->inter == CGX_REDUCTION_GRID);
 }
 
 struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct cgx_plan *widest,
@@ -286,19 +286,19 @@ struct cgx_schedule cgx_coll_schedule(const struct cgx_plan *plan, const struct 
         .nodes = scheme->nodes,
         .ranks = scheme->nodes->ranks,
         .network = scheme->network,
-        .inner = scheme->inner,
-        .cross = scheme->cross == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
+        .intra = scheme->intra,
+        .inter = scheme->inter == CGX_REDUCTION_RING ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA};
     bool at_once = rounds_twice(widest);
 
     if (at_once) {
         schedule.nodes = scheme->flat;
-        schedule.inner = schedule.cross = CGX_REDUCTION_SRA;
+        schedule.intra = schedule.inter = CGX_REDUCTION_SRA;
     }
-    schedule.raw = (scheme->raw || (suspects_sums(widest) && scheme->inner == CGX_REDUCTION_SRA)) &&
+    schedule.raw = (scheme->raw || (suspects_sums(widest) && scheme->intra == CGX_REDUCTION_SRA)) &&
                    schedule.nodes->nodes > 1 && schedule.nodes->most > 1;
     /* Sums that are not compressed would be rounded on the way round a ring. */
     if (schedule.raw)
-        schedule.inner = CGX_REDUCTION_SRA;
+        schedule.intra = CGX_REDUCTION_SRA;
     schedule.shards = scheme->leaders && schedule.nodes->nodes > 1 ? 1 : schedule.nodes->least;
     schedule.grid = cgx_node_grid_of(schedule.nodes->nodes,
                                      at_once ? 1 : rows_for(&schedule, plan, scheme, staging));
@@ -317,7 +317,7 @@ void cgx_coll_follow(struct cgx_schedule *schedule, const struct cgx_plan *plan)
     schedule->hash = hash_schedule(schedule);
 }
 
-unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank)
+unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank)
 {
     const struct cgx_nodes *nodes = schedule->nodes;
     unsigned row = cgx_node_grid_row(&schedule->grid, nodes->node[rank]);

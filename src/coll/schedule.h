@@ -64,8 +64,8 @@ struct cgx_needs {
 /* As much as either. */
 struct cgx_needs cgx_needs_most(const struct cgx_needs *a, const struct cgx_needs *b);
 
-/* Whether what HELD is there for has room for NEEDS. */
-bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *held);
+/* Whether what RESERVED is there for has room for NEEDS. */
+bool cgx_needs_fit(const struct cgx_needs *needs, const struct cgx_needs *reserved);
 
 /* How the sums of a communicator are formed. */
 struct cgx_scheme {
@@ -74,8 +74,8 @@ struct cgx_scheme {
     bool leaders;                 /* one rank of each node exchanges data with other nodes */
     bool raw;                     /* ranks of a node, where there are several, get elements as is */
     bool watched;                 /* owners say how far the ranks' contributions are apart */
-    enum cgx_reduction inner;     /* inside a node: SRA or RING */
-    enum cgx_reduction cross;     /* between nodes */
+    enum cgx_reduction intra;     /* inside a node: SRA or RING */
+    enum cgx_reduction inter;     /* between nodes */
     struct cgx_network network;   /* between nodes */
 };
 
@@ -93,7 +93,7 @@ struct cgx_schedule {
     unsigned shards;
     struct cgx_node_grid grid;       /* of the nodes */
     struct cgx_network network;      /* between them */
-    enum cgx_reduction inner, cross; /* SRA or RING; with several rows cross is SRA */
+    enum cgx_reduction intra, inter; /* SRA or RING; with several rows cross is SRA */
     bool raw;                        /* members of a node get elements as they are, to sum them */
     bool trailers[CGX_TRAILERS];     /* needed ones, of those that do not follow the plan alone */
     unsigned slices;
@@ -115,11 +115,11 @@ static inline unsigned cgx_schedule_chunk(const struct cgx_schedule *schedule, u
 
 /* The chunk that RANK owns; CGX_NO_CHUNK: none. */
 #define CGX_NO_CHUNK UINT_MAX
-unsigned cgx_schedule_owned(const struct cgx_schedule *schedule, unsigned rank);
+unsigned cgx_schedule_chunk_of(const struct cgx_schedule *schedule, unsigned rank);
 
 /* Messages for one of MEMBERS ranks that REDUCTION keeps in the staging memory until they are
  * summed. */
-static inline size_t cgx_schedule_kept(enum cgx_reduction reduction, size_t members)
+static inline size_t cgx_schedule_reserved(enum cgx_reduction reduction, size_t members)
 {
     return reduction == CGX_REDUCTION_RING && members > 1 ? 1 : members - 1;
 }

@@ -14,7 +14,7 @@
 /* Of each slot. */
 static size_t staging_bytes(const struct cgx_scratch *scratch)
 {
-    return cgx_round_up(scratch->holds.staging, PAGE);
+    return cgx_round_up(scratch->reserved.staging, PAGE);
 }
 
 void cgx_scratch_release(struct cgx_scratch *scratch)
@@ -45,7 +45,7 @@ void cgx_scratch_release(struct cgx_scratch *scratch)
 /* Staging memory for all slots: of a segment, or where there is none, of this process alone. */
 static bool get_staging(struct cgx_scratch *scratch)
 {
-    size_t bytes = staging_bytes(scratch), slots = scratch->holds.slots;
+    size_t bytes = staging_bytes(scratch), slots = scratch->reserved.slots;
 
     if (scratch->local_peers > 1)
         cgx_shared_create(scratch->local_peers, slots * bytes, &scratch->shared);
@@ -70,22 +70,22 @@ static bool get_slot(struct cgx_slot *slot, const struct cgx_needs *needs)
 enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cgx_needs *needs)
 {
     struct cgx_scratch grown = {.local_peers = scratch->local_peers,
-                                .holds = cgx_needs_most(needs, &scratch->holds)};
+                                .reserved = cgx_needs_most(needs, &scratch->reserved)};
     bool had;
 
-    if (cgx_needs_fit(needs, &scratch->holds))
+    if (cgx_needs_fit(needs, &scratch->reserved))
         return CGX_OK;
     had = get_staging(&grown);
-    for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.holds.slots; i++)
-        had = get_slot(&grown.slots[i], &grown.holds);
+    for (unsigned i = 0; had && i < CGX_SLOTS && i < grown.reserved.slots; i++)
+        had = get_slot(&grown.slots[i], &grown.reserved);
     grown.slices = calloc(CGX_SLOTS, sizeof *grown.slices);
-    grown.transfers = calloc(grown.holds.transfers, sizeof *grown.transfers);
-    grown.sources = calloc(grown.holds.sources, sizeof *grown.sources);
-    grown.operands = calloc(grown.holds.sources, sizeof *grown.operands);
-    grown.shown = calloc(grown.holds.shown, sizeof *grown.shown);
+    grown.transfers = calloc(grown.reserved.transfers, sizeof *grown.transfers);
+    grown.sources = calloc(grown.reserved.sources, sizeof *grown.sources);
+    grown.operands = calloc(grown.reserved.sources, sizeof *grown.operands);
+    grown.shown = calloc(grown.reserved.shown, sizeof *grown.shown);
     /* No page of it is touched before a message is packed. */
-    grown.packed = malloc(grown.holds.packed);
-    grown.exchange = cgx_exchange_create(grown.holds.transfers);
+    grown.packed = malloc(grown.reserved.packed);
+    grown.exchange = cgx_exchange_create(grown.reserved.transfers);
     if (!had || !grown.slices || !grown.transfers || !grown.sources || !grown.operands ||
         !grown.shown || !grown.packed || !grown.exchange) {
         cgx_scratch_release(&grown);
@@ -98,10 +98,10 @@ enum cgx_status cgx_scratch_reserve(struct cgx_scratch *scratch, const struct cg
 
 struct cgx_area cgx_scratch_area(const struct cgx_scratch *scratch)
 {
-    struct cgx_area area = {.bytes = scratch->holds.staging,
-                            .pieces = scratch->holds.pieces,
-                            .shown = scratch->holds.shown,
-                            .sources = scratch->holds.sources};
+    struct cgx_area area = {.bytes = scratch->reserved.staging,
+                            .pieces = scratch->reserved.pieces,
+                            .shown = scratch->reserved.shown,
+                            .sources = scratch->reserved.sources};
 
     for (unsigned i = 0; i < CGX_SLOTS; i++)
         area.staging[i] = scratch->slots[i].staging;

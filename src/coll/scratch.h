@@ -14,7 +14,7 @@ struct cgx_scratch {
     /* To be set: with how many ranks a node may share staging memory; below 2: with none. */
     unsigned local_peers;
     struct cgx_shared shared; /* that the staging memory lies in, if it can be shared */
-    struct cgx_needs holds;
+    struct cgx_needs reserved;
     struct cgx_slot slots[CGX_SLOTS];
     struct cgx_slice *slices; /* by slot: what is under way */
     struct cgx_transfer *transfers;

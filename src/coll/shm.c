@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/cookie.h"
+#include "util/hash.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
@@ -99,14 +99,14 @@ void cgx_shared_free(struct cgx_shared *segment)
     segment->memory = NULL;
 }
 
-struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment)
+struct cgx_shared_handle cgx_shared_handle(const struct cgx_shared *segment)
 {
     if (!segment->memory)
-        return (struct cgx_shared_offer){0};
-    return (struct cgx_shared_offer){.process = (uint64_t)getpid(),
-                                     .file = (uint64_t)segment->file,
-                                     .cookie = segment->cookie,
-                                     .bytes = segment->bytes};
+        return (struct cgx_shared_handle){0};
+    return (struct cgx_shared_handle){.process = (uint64_t)getpid(),
+                                      .file = (uint64_t)segment->file,
+                                      .cookie = segment->cookie,
+                                      .bytes = segment->bytes};
 }
 
 /* ---- local peers ---- */
@@ -123,7 +123,7 @@ struct cgx_shm {
     const struct cgx_nodes *nodes;
     unsigned node, self; /* which local peer this rank is */
     unsigned npeers;
-    struct front *own;
+    struct front *front;
     struct peer local_peers[];
 };
 
@@ -157,21 +157,21 @@ void cgx_shm_free(struct cgx_shm *shm)
     free(shm);
 }
 
-/* Opens the file of OFFER, if that is a segment here: a process of another container may have the
+/* Opens the file of HANDLE, if that is a segment here: a process of another container may have the
  * same number, and opening some files has effects. */
-static int open_offer(const struct cgx_shared_offer *offer)
+static int open_handle(const struct cgx_shared_handle *handle)
 {
     static const char expected[] = "/memfd:" NAME;
     char path[64], target[sizeof expected] = "";
     struct stat status;
     int file;
 
-    snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)offer->process,
-             (unsigned long long)offer->file);
+    snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)handle->process,
+             (unsigned long long)handle->file);
     if (readlink(path, target, sizeof target - 1) < 0 || strcmp(target, expected) != 0)
         return -1;
     file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* by now it may be a pipe */
-    if (file >= 0 && (fstat(file, &status) != 0 || (uint64_t)status.st_size != offer->bytes)) {
+    if (file >= 0 && (fstat(file, &status) != 0 || (uint64_t)status.st_size != handle->bytes)) {
         close(file);
         return -1;
     }
@@ -179,48 +179,48 @@ static int open_offer(const struct cgx_shared_offer *offer)
 }
 
 /* NPEERS: of the node. */
-static enum cgx_status attach(struct peer *peer, const struct cgx_shared_offer *offer,
+static enum cgx_status attach(struct peer *peer, const struct cgx_shared_handle *handle,
                               unsigned npeers)
 {
     void *memory;
     int file;
 
     detach(peer);
-    if (offer->bytes < front_bytes(npeers))
+    if (handle->bytes < front_bytes(npeers))
         return CGX_ERR_INVALID;
-    file = open_offer(offer);
+    file = open_handle(handle);
     if (file < 0)
         return CGX_ERR_INVALID;
-    memory = mmap(NULL, offer->bytes, PROT_READ, MAP_SHARED, file, 0);
+    memory = mmap(NULL, handle->bytes, PROT_READ, MAP_SHARED, file, 0);
     close(file);
     if (memory == MAP_FAILED)
         return CGX_ERR_INVALID;
     peer->front = memory;
-    peer->bytes = offer->bytes;
-    peer->cookie = offer->cookie;
+    peer->bytes = handle->bytes;
+    peer->cookie = handle->cookie;
     peer->staging = peer->front->staging;
-    return peer->front->cookie == offer->cookie && peer->staging >= front_bytes(npeers) &&
+    return peer->front->cookie == handle->cookie && peer->staging >= front_bytes(npeers) &&
                    peer->staging <= peer->bytes && peer->staging % PAGE == 0
                ? CGX_OK
                : CGX_ERR_INVALID;
 }
 
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
-                               const struct cgx_shared_offer *offers)
+                               const struct cgx_shared_handle *handles)
 {
     const unsigned *ranks = shm->nodes->members + shm->nodes->first[shm->node];
 
-    shm->own = (struct front *)(void *)segment->memory;
+    shm->front = (struct front *)(void *)segment->memory;
     for (unsigned i = 0; i < shm->npeers; i++) {
-        const struct cgx_shared_offer *offer = &offers[ranks[i]];
+        const struct cgx_shared_handle *handle = &handles[ranks[i]];
         struct peer *peer = &shm->local_peers[i];
 
-        if (i == shm->self || (peer->front && peer->cookie == offer->cookie))
+        if (i == shm->self || (peer->front && peer->cookie == handle->cookie))
             continue;
-        if (offer->bytes == 0 || attach(peer, offer, shm->npeers) != CGX_OK)
+        if (handle->bytes == 0 || attach(peer, handle, shm->npeers) != CGX_OK)
             return CGX_ERR_INVALID;
     }
-    return shm->own ? CGX_OK : CGX_ERR_INVALID;
+    return shm->front ? CGX_OK : CGX_ERR_INVALID;
 }
 
 struct cgx_shm_segment cgx_shm_segment(const struct cgx_shm *shm, unsigned peer)
@@ -245,11 +245,11 @@ bool cgx_shm_reaches(const struct cgx_shm *shm, unsigned rank)
 void cgx_shm_send(struct cgx_shm *shm, unsigned rank, const void *data, size_t bytes)
 {
     unsigned number = shm->nodes->local[rank];
-    struct box *box = &shm->own->boxes[number];
+    struct box *box = &shm->front->boxes[number];
 
-    atomic_store_explicit(&box->offset,
-                          (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->own),
-                          memory_order_relaxed);
+    atomic_store_explicit(
+        &box->offset, (uint64_t)((const unsigned char *)data - (const unsigned char *)shm->front),
+        memory_order_relaxed);
     atomic_store_explicit(&box->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&box->ready, ++shm->local_peers[number].sent, memory_order_release);
 }
@@ -284,6 +284,6 @@ void cgx_shm_take(struct cgx_shm *shm, unsigned rank)
 {
     unsigned number = shm->nodes->local[rank];
 
-    atomic_store_explicit(&shm->own->boxes[number].taken, ++shm->local_peers[number].received,
+    atomic_store_explicit(&shm->front->boxes[number].taken, ++shm->local_peers[number].received,
                           memory_order_release);
 }

@@ -37,10 +37,10 @@ void cgx_shared_close(struct cgx_shared *segment);
 void cgx_shared_free(struct cgx_shared *segment);
 
 /* What others need to attach to a segment; of no segment all zeros. */
-struct cgx_shared_offer {
+struct cgx_shared_handle {
     uint64_t process, file, cookie, bytes;
 };
-struct cgx_shared_offer cgx_shared_offer(const struct cgx_shared *segment);
+struct cgx_shared_handle cgx_shared_handle(const struct cgx_shared *segment);
 
 /* ---- what ranks share with each other ---- */
 
@@ -50,12 +50,12 @@ struct cgx_shm;
 struct cgx_shm *cgx_shm_create(const struct cgx_nodes *nodes, unsigned rank);
 void cgx_shm_free(struct cgx_shm *shm);
 
-/* Attaches to the segments that this rank's local peers offer, as far as they have changed; OFFERS
+/* Attaches to the segments that this rank's local peers offer, as far as they have changed; HANDLES
  * are those of all ranks, and SEGMENT the own. To be called by all local peers between messages.
  * CGX_ERR_INVALID: not all of them can be had, as of processes that do not see each other in /proc;
  * then SHM may no longer be used by any. */
 enum cgx_status cgx_shm_attach(struct cgx_shm *shm, const struct cgx_shared *segment,
-                               const struct cgx_shared_offer *offers);
+                               const struct cgx_shared_handle *handles);
 
 /* The segment of PEER as it is mapped here, for reading, until cgx_shm_attach or cgx_shm_free. */
 struct cgx_shm_segment {

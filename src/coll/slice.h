@@ -107,12 +107,12 @@ struct cgx_packed {
 /* What a slice goes through, in order. */
 enum cgx_phase {
     CGX_PHASE_ENCODE,
-    CGX_PHASE_SCATTER_INSIDE, /* reduce-scatter, stage by stage */
-    CGX_PHASE_SCATTER_ROW,
-    CGX_PHASE_SCATTER_COLUMN,
-    CGX_PHASE_GATHER_COLUMN, /* allgather, the other way */
-    CGX_PHASE_GATHER_ROW,
-    CGX_PHASE_GATHER_INSIDE,
+    CGX_PHASE_REDUCE_SCATTER_INTRA, /* reduce-scatter, stage by stage */
+    CGX_PHASE_REDUCE_SCATTER_ROW,
+    CGX_PHASE_REDUCE_SCATTER_COLUMN,
+    CGX_PHASE_ALLGATHER_COLUMN, /* allgather, the other way */
+    CGX_PHASE_ALLGATHER_ROW,
+    CGX_PHASE_ALLGATHER_INTRA,
     CGX_PHASES
 };
 
@@ -132,13 +132,13 @@ struct cgx_stage {
 
 struct cgx_slice {
     const struct cgx_coll *coll;
-    unsigned node, local;       /* of this rank */
-    unsigned row, column;       /* of its node */
-    enum cgx_standing standing; /* set by the stages: of all ranks, as far as this one knows; by
-                                 * the end all do */
-    bool owns_shard;            /* this rank owns one ... */
-    bool owns;                  /* ... and a chunk of it */
-    enum cgx_pull pull;         /* NONE where there are no local peers */
+    unsigned node, local; /* of this rank */
+    unsigned row, column; /* of its node */
+    enum cgx_vote vote;   /* set by the stages: of all ranks, as far as this one knows; by
+                           * the end all do */
+    bool is_shard_owner;  /* this rank owns one ... */
+    bool is_owner;        /* ... and a chunk of it */
+    enum cgx_pull pull;   /* NONE where there are no local peers */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;
@@ -172,7 +172,7 @@ struct cgx_slice {
 };
 
 /* The own part; the slice's rank owns one. */
-static inline const struct cgx_block *cgx_slice_own(const struct cgx_slice *slice)
+static inline const struct cgx_block *cgx_slice_own_part(const struct cgx_slice *slice)
 {
     return &slice->parts[cgx_schedule_chunk(slice->coll->schedule, slice->local, slice->column,
                                             slice->row)];
@@ -199,7 +199,7 @@ static inline bool cgx_slice_has_trailer(const struct cgx_block *part, int kind)
 /* Whether all ranks will still come to know of what this one says in its messages. */
 static inline bool cgx_slice_is_early(const struct cgx_slice *slice)
 {
-    return slice->phase < CGX_PHASE_GATHER_COLUMN;
+    return slice->phase < CGX_PHASE_ALLGATHER_COLUMN;
 }
 
 /* Lays the parts of slice NUMBER out. */
@@ -231,10 +231,10 @@ enum cgx_status cgx_slice_poll(struct cgx_slice *slice, bool *complete);
  *
  * Where some rank is not able nothing is done; what goes wrong makes this one decline. */
 
-/* STANDING is that of some rank. */
-static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_standing standing)
+/* VOTE is that of some rank. */
+static inline void cgx_slice_decline(struct cgx_slice *slice, enum cgx_vote vote)
 {
-    slice->standing = standing > slice->standing ? standing : slice->standing;
+    slice->vote = vote > slice->vote ? vote : slice->vote;
 }
 
 /* The encoder of this rank has failed. */

@@ -11,7 +11,7 @@ static void lay_part(struct cgx_slice *slice, unsigned chunk)
     const struct cgx_schedule *schedule = slice->coll->schedule;
     const struct cgx_plan *plan = schedule->plan;
     struct cgx_slot *slot = slice->slot;
-    struct cgx_range range =
+    struct cgx_element_range range =
         cgx_split_part(plan, cgx_schedule_chunks(schedule), chunk, schedule->slices, slice->number);
     size_t payload = slice->end + CGX_MESSAGE_HEADER_BYTES;
     struct cgx_block *part = &slot->blocks[chunk];
@@ -93,17 +93,17 @@ static void lay_incoming(struct cgx_slice *slice, size_t at)
 
     slice->incoming[CGX_LEVEL_NODE] = at;
     /* In a ring parts of other blocks arrive too. */
-    if (slice->owns_shard || schedule->inner == CGX_REDUCTION_RING)
-        at += cgx_schedule_kept(schedule->inner, members) *
+    if (slice->is_shard_owner || schedule->intra == CGX_REDUCTION_RING)
+        at += cgx_schedule_reserved(schedule->intra, members) *
               longest(schedule->raw ? slice->raw_shards : slice->shards, schedule->shards);
     slice->incoming[CGX_LEVEL_ROW] = at;
-    if (slice->owns)
-        at +=
-            cgx_schedule_kept(schedule->cross, cgx_node_grid_length(&schedule->grid, slice->row)) *
-            longest(slice->columns, schedule->grid.columns);
+    if (slice->is_owner)
+        at += cgx_schedule_reserved(schedule->inter,
+                                    cgx_node_grid_length(&schedule->grid, slice->row)) *
+              longest(slice->columns, schedule->grid.columns);
     slice->incoming[CGX_LEVEL_COLUMN] = at;
-    if (slice->owns)
-        at += cgx_schedule_kept(CGX_REDUCTION_SRA, schedule->grid.rows) *
+    if (slice->is_owner)
+        at += cgx_schedule_reserved(CGX_REDUCTION_SRA, schedule->grid.rows) *
               longest(slice->parts + first, schedule->grid.rows);
     slice->samples = at;
 }
@@ -187,35 +187,36 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
     unsigned row = cgx_node_grid_row(&schedule->grid, node);
     unsigned column = node - cgx_node_grid_first(&schedule->grid, row);
 
-    *slice = (struct cgx_slice){.coll = coll,
-                                .node = node,
-                                .local = local,
-                                .row = row,
-                                .column = column,
-                                .standing = coll->standing,
-                                .owns_shard = local < schedule->shards,
-                                .owns = local < schedule->shards && column < schedule->grid.columns,
-                                .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
-                                .number = number,
-                                .slot_number = number % CGX_SLOTS,
-                                .slot = slot,
-                                .parts = slot->blocks,
-                                .shards = slot->blocks + chunks,
-                                .raw_shards = slot->blocks + chunks + schedule->shards,
-                                .columns = slot->blocks + chunks + (size_t)2 * schedule->shards,
-                                .coding = {.dtype = plan->dtype,
-                                           .bucket_size = plan->bucket_size,
-                                           .rounding = plan->rounding,
-                                           .seed = coll->seed,
-                                           .call = coll->call,
-                                           .stream = coll->rank}};
+    *slice =
+        (struct cgx_slice){.coll = coll,
+                           .node = node,
+                           .local = local,
+                           .row = row,
+                           .column = column,
+                           .vote = coll->vote,
+                           .is_shard_owner = local < schedule->shards,
+                           .is_owner = local < schedule->shards && column < schedule->grid.columns,
+                           .pull = members == 1 ? CGX_PULL_NONE : coll->pull,
+                           .number = number,
+                           .slot_number = number % CGX_SLOTS,
+                           .slot = slot,
+                           .parts = slot->blocks,
+                           .shards = slot->blocks + chunks,
+                           .raw_shards = slot->blocks + chunks + schedule->shards,
+                           .columns = slot->blocks + chunks + (size_t)2 * schedule->shards,
+                           .coding = {.dtype = plan->dtype,
+                                      .bucket_size = plan->bucket_size,
+                                      .rounding = plan->rounding,
+                                      .seed = coll->seed,
+                                      .call = coll->call,
+                                      .stream = coll->rank}};
     if (coll->feedback)
         slice->coding.sampling = coll->feedback->sampling;
     for (unsigned shard = 0; shard < schedule->shards; shard++) {
         if (shard != slice->local)
             lay_shard(slice, shard);
     }
-    if (slice->owns_shard)
+    if (slice->is_shard_owner)
         lay_shard(slice, slice->local);
     lay_incoming(slice, schedule->raw ? lay_raw(slice) : slice->end);
 }

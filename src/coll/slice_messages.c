@@ -10,9 +10,9 @@
 
 static uint8_t flags_of(const struct cgx_slice *slice)
 {
-    bool unrecoverable = slice->standing == CGX_UNRECOVERABLE;
+    bool unrecoverable = slice->vote == CGX_UNRECOVERABLE;
 
-    return (uint8_t)((slice->standing != CGX_ABLE ? CGX_MESSAGE_DECLINED : 0) |
+    return (uint8_t)((slice->vote != CGX_ABLE ? CGX_MESSAGE_DECLINED : 0) |
                      (slice->lost ? CGX_MESSAGE_LOST : 0) |
                      (unrecoverable ? CGX_MESSAGE_UNRECOVERABLE : 0) |
                      (slice->consensus ? CGX_MESSAGE_CONSENSUS : 0));
@@ -66,7 +66,7 @@ static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
         return packed->message != NULL;
     packed->block = block;
     packed->message = NULL;
-    if (most > scratch->holds.packed - packed->taken || !cgx_packing_pays(&extent, payload))
+    if (most > scratch->reserved.packed - packed->taken || !cgx_packing_pays(&extent, payload))
         return false;
     packed->bytes =
         cgx_pack(&extent, payload, scratch->packed + packed->taken + CGX_MESSAGE_HEADER_BYTES);
@@ -96,7 +96,7 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
 
 void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
 {
-    bool present = slice->standing == CGX_ABLE && !slice->lost;
+    bool present = slice->vote == CGX_ABLE && !slice->lost;
     struct cgx_message header = {.flags = flags_of(slice),
                                  .seq = (uint16_t)slice->seq,
                                  .plan = slice->coll->state.hash,

@@ -57,7 +57,7 @@ static void pull(void *state, const struct cgx_transfer *transfer,
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
     /* Anything but the whole is refused, or a flag says that there is no payload. */
-    if (slice->standing != CGX_ABLE || transfer->filled != transfer->bytes ||
+    if (slice->vote != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
         return;
     if (transfer->data >= slice->slot->staging + slice->incoming[CGX_LEVEL_NODE]) {
@@ -77,8 +77,7 @@ static void settle(void *state)
     struct cgx_slice *slice = state;
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (slice->coll->standing == CGX_ABLE &&
-        encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         slice->unpulled = true;
 }
 
@@ -95,11 +94,11 @@ void cgx_slice_publish(struct cgx_slice *slice)
     const struct cgx_block *shard = &slice->shards[slice->local];
     unsigned char *staging = slice->slot->staging;
     /* The own part, at the end, was made there. */
-    size_t end = slice->owns && !slice->changed
-                     ? cgx_slice_own(slice)->message
+    size_t end = slice->is_owner && !slice->changed
+                     ? cgx_slice_own_part(slice)->message
                      : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
 
-    if (slice->pull == CGX_PULL_NONE || slice->standing != CGX_ABLE || slice->lost ||
+    if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
         end == shard->message)
         return;
     encoder->ops->store(encoder, slice->slot_number, staging + shard->message,

@@ -53,7 +53,7 @@ static bool is_payload(const struct cgx_slice *slice, const struct cgx_coding *c
 static bool measures_others(const struct cgx_slice *slice, const struct cgx_coding *coding,
                             size_t nsources)
 {
-    bool measures = slice->coll->schedule->plan->turns;
+    bool measures = slice->coll->schedule->plan->has_alternatives;
 
     for (size_t i = 0; i < nsources; i++)
         measures = measures && !is_payload(slice, coding, i);
@@ -151,7 +151,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t 
     const struct cgx_payloads from = {slice->coll->scratch->sources, npayloads, block->message};
     union cgx_float_state caller;
 
-    if (slice->standing != CGX_ABLE || block->npieces == 0)
+    if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
     cgx_float_enter(&caller);
     for (unsigned chunk = 0; chunk < cgx_schedule_chunks(schedule); chunk++) {
@@ -234,7 +234,7 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     struct cgx_coding coding = slice->coding;
     int64_t begun = cgx_trace_now();
 
-    if (slice->standing != CGX_ABLE || block->npieces == 0)
+    if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
     coding.least_squares = residuals.at != NULL;
     if (block->is_raw)
@@ -257,11 +257,10 @@ static void wait_for_work(struct cgx_slice *slice)
     union cgx_float_state caller;
 
     /* Declined since it was started: what was queued then still writes where headers go. */
-    if (slice->coll->standing == CGX_ABLE &&
-        encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
+    if (slice->coll->vote == CGX_ABLE && encoder->ops->wait(encoder, slice->slot_number) != CGX_OK)
         cgx_slice_give_up(slice);
     cgx_float_enter(&caller);
-    if (slice->standing == CGX_ABLE)
+    if (slice->vote == CGX_ABLE)
         cgx_feedback_errors(slice);
     cgx_float_leave(&caller);
     slice->measuring.npieces = 0;
@@ -280,7 +279,7 @@ void cgx_slice_store(struct cgx_slice *slice, size_t at, size_t bytes)
 {
     struct cgx_backend *encoder = slice->coll->encoder;
 
-    if (slice->standing == CGX_ABLE)
+    if (slice->vote == CGX_ABLE)
         encoder->ops->store(encoder, slice->slot_number, slice->slot->staging + at, bytes);
 }
 
@@ -294,7 +293,7 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     struct cgx_piece *pieces;
     int64_t begun = cgx_trace_now();
 
-    if (slice->standing != CGX_ABLE || block->npieces == 0)
+    if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
     residuals = cgx_residuals_of_sum(slice, block, partial);
     coding.least_squares = residuals.at != NULL;
@@ -320,13 +319,13 @@ enum cgx_status cgx_slice_decode(struct cgx_slice *slice)
     struct cgx_backend *decoder = coll->decoder;
     unsigned char *staging = slice->slot->staging;
     /* The own part, which is the last, was made by the encoder. */
-    bool has_own = slice->owns && decoder == coll->encoder && !slice->changed;
+    bool has_part = slice->is_owner && decoder == coll->encoder && !slice->changed;
     int64_t begun = cgx_trace_now();
     enum cgx_status status;
 
     if (slice->pull == CGX_PULL_NONE)
         decoder->ops->store(decoder, slice->slot_number, staging,
-                            has_own ? cgx_slice_own(slice)->message : slice->end);
+                            has_part ? cgx_slice_own_part(slice)->message : slice->end);
     status = decoder->ops->run(decoder, slice->slot_number,
                                &(struct cgx_work){CGX_DECODE, &slice->coding, slice->slot->pieces,
                                                   slice->pieces, .in = staging, .out = coll->output,

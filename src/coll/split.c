@@ -31,16 +31,16 @@ static size_t unit_at(const struct cgx_plan *plan, uint64_t numerator, uint64_t 
                          cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)));
 }
 
-struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
-                                unsigned slices, unsigned slice)
+struct cgx_element_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks,
+                                        unsigned chunk, unsigned slices, unsigned slice)
 {
     uint64_t parts = (uint64_t)chunks * slices, part = (uint64_t)chunk * slices + slice;
 
-    return (struct cgx_range){.first = unit_at(plan, part, parts),
-                              .end = unit_at(plan, part + 1, parts)};
+    return (struct cgx_element_range){.first = unit_at(plan, part, parts),
+                                      .end = unit_at(plan, part + 1, parts)};
 }
 
-size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
+size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_element_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end)
 {
     size_t element = range.first * plan->unit;

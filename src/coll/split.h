@@ -11,18 +11,18 @@
 #include "policy/plan.h"
 
 /* Units [first, end) of the buffer. */
-struct cgx_range {
+struct cgx_element_range {
     size_t first;
     size_t end;
 };
 
 /* What chunk CHUNK of CHUNKS has of slice number SLICE of SLICES. */
-struct cgx_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks, unsigned chunk,
-                                unsigned slices, unsigned slice);
+struct cgx_element_range cgx_split_part(const struct cgx_plan *plan, unsigned chunks,
+                                        unsigned chunk, unsigned slices, unsigned slice);
 
 /* The pieces of RANGE, the first at byte OFFSET, and their number, at most the plan's segments.
  * PIECES of NULL: counts only. *END, where END is not NULL: the byte after the last piece. */
-size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_range range, size_t offset,
+size_t cgx_split_pieces(const struct cgx_plan *plan, struct cgx_element_range range, size_t offset,
                         struct cgx_piece *pieces, size_t *end);
 
 #endif

@@ -51,10 +51,10 @@ static unsigned sender(const struct cgx_stage *stage, unsigned turn)
     return (stage->self + stage->size - turn) % stage->size;
 }
 
-static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+static void reduce_scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = block_of(stage, stage->self);
-    size_t extent = own ? CGX_MESSAGE_HEADER_BYTES + own->bytes : 0;
+    const struct cgx_block *own_part = block_of(stage, stage->self);
+    size_t extent = own_part ? CGX_MESSAGE_HEADER_BYTES + own_part->bytes : 0;
 
     (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
@@ -62,8 +62,8 @@ static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsi
         unsigned place = from - (from > stage->self); /* in the order of members */
         const struct cgx_block *block = block_of(stage, to);
 
-        if (own)
-            cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), own,
+        if (own_part)
+            cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), own_part,
                               stage->incoming + place * extent);
         if (block)
             cgx_slice_send(slice, cgx_stage_rank(slice, stage, to), block);
@@ -72,22 +72,22 @@ static void scatter(struct cgx_slice *slice, const struct cgx_stage *stage, unsi
 
 static void sum(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = block_of(stage, stage->self);
+    const struct cgx_block *own_part = block_of(stage, stage->self);
     size_t extent;
 
     (void)round;
-    if (!own)
+    if (!own_part)
         return;
-    extent = CGX_MESSAGE_HEADER_BYTES + own->bytes;
+    extent = CGX_MESSAGE_HEADER_BYTES + own_part->bytes;
     cgx_stage_store(slice, stage, stage->incoming, (stage->size - 1) * extent);
-    cgx_operands_rebase(&slice->operands, own->message);
+    cgx_operands_rebase(&slice->operands, own_part->message);
     cgx_operands_surround(&slice->operands, slice->slot->staging + stage->incoming, extent,
-                          stage->self, stage->size - 1 - stage->self, own->is_raw);
+                          stage->self, stage->size - 1 - stage->self, own_part->is_raw);
 }
 
-static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
+static void allgather(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round)
 {
-    const struct cgx_block *own = block_of(stage, stage->self);
+    const struct cgx_block *own_part = block_of(stage, stage->self);
 
     (void)round;
     for (unsigned turn = 1; turn < stage->size; turn++) {
@@ -96,10 +96,13 @@ static void gather(struct cgx_slice *slice, const struct cgx_stage *stage, unsig
 
         if (block)
             cgx_slice_receive(slice, cgx_stage_rank(slice, stage, from), block, block->message);
-        if (own)
-            cgx_slice_send(slice, cgx_stage_rank(slice, stage, to), own);
+        if (own_part)
+            cgx_slice_send(slice, cgx_stage_rank(slice, stage, to), own_part);
     }
 }
 
-const struct cgx_stage_ops cgx_sra = {
-    .first_send = first_send, .rounds = rounds, .scatter = scatter, .sum = sum, .gather = gather};
+const struct cgx_stage_ops cgx_sra = {.first_send = first_send,
+                                      .rounds = rounds,
+                                      .reduce_scatter = reduce_scatter,
+                                      .sum = sum,
+                                      .allgather = allgather};

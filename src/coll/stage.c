@@ -25,12 +25,12 @@ void cgx_operands_rebase(struct cgx_operands *operands, size_t origin)
 void cgx_operands_surround(struct cgx_operands *operands, const unsigned char *arrived,
                            size_t extent, unsigned before, unsigned after, bool are_raw)
 {
-    size_t own = operands->count;
+    size_t count = operands->count;
 
-    memmove(operands->at + before, operands->at, own * sizeof operands->at[0]);
+    memmove(operands->at + before, operands->at, count * sizeof operands->at[0]);
     for (unsigned i = 0; i < before + after; i++)
-        operands->at[i < before ? i : i + own] = arrived + i * extent;
-    operands->count = own + before + after;
+        operands->at[i < before ? i : i + count] = arrived + i * extent;
+    operands->count = count + before + after;
     operands->first_raw = are_raw ? 0 : operands->first_raw + before;
     operands->raws = are_raw ? operands->count : operands->raws;
 }

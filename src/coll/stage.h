@@ -21,7 +21,7 @@
 void cgx_stages_start(struct cgx_slice *slice);
 
 /* Moves the rest on as far as what has arrived allows; COMPLETE: the reduced parts are in their
- * messages, and standing, lost and sent are set. Waits for this rank's device alone. CGX_ERR_MPI or
+ * messages, and vote, lost and sent are set. Waits for this rank's device alone. CGX_ERR_MPI or
  * CGX_OK. */
 enum cgx_status cgx_stages_poll(struct cgx_slice *slice, bool *complete);
 
@@ -68,11 +68,11 @@ struct cgx_stage_ops {
     /* Lists the messages of ROUND of the reduce-scatter, and sums what has arrived in them. When
      * all rounds are over the operands are all contributions to this rank's block; before, they are
      * what this rank brings, and the first send is ready. */
-    void (*scatter)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+    void (*reduce_scatter)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
     void (*sum)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
 
     /* Lists the messages of ROUND of the allgather: the own block goes to all, others come. */
-    void (*gather)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
+    void (*allgather)(struct cgx_slice *slice, const struct cgx_stage *stage, unsigned round);
 };
 
 extern const struct cgx_stage_ops cgx_sra, cgx_ring;

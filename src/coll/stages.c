@@ -47,9 +47,9 @@ static void set_stages(struct cgx_slice *slice)
     bool is_first = true;
 
     slice->stages[CGX_LEVEL_NODE] = node_stage(slice);
-    if (slice->owns_shard)
+    if (slice->is_shard_owner)
         slice->stages[CGX_LEVEL_ROW] = row_stage(slice);
-    if (slice->owns)
+    if (slice->is_owner)
         slice->stages[CGX_LEVEL_COLUMN] = column_stage(slice);
     for (int level = 0; level < CGX_LEVELS; level++) {
         struct cgx_stage *stage = &slice->stages[level];
@@ -65,7 +65,7 @@ static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
                                           const struct cgx_stage *stage)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    const enum cgx_reduction reductions[CGX_LEVELS] = {schedule->inner, schedule->cross,
+    const enum cgx_reduction reductions[CGX_LEVELS] = {schedule->intra, schedule->inter,
                                                        CGX_REDUCTION_SRA};
 
     return reductions[stage->level] == CGX_REDUCTION_RING ? &cgx_ring : &cgx_sra;
@@ -74,12 +74,13 @@ static const struct cgx_stage_ops *ops_of(const struct cgx_slice *slice,
 /* The stage of PHASE, which is one of an exchange. */
 static struct cgx_stage *stage_of(struct cgx_slice *slice, enum cgx_phase phase)
 {
-    static const enum cgx_level levels[CGX_PHASES] = {[CGX_PHASE_SCATTER_INSIDE] = CGX_LEVEL_NODE,
-                                                      [CGX_PHASE_GATHER_INSIDE] = CGX_LEVEL_NODE,
-                                                      [CGX_PHASE_SCATTER_ROW] = CGX_LEVEL_ROW,
-                                                      [CGX_PHASE_GATHER_ROW] = CGX_LEVEL_ROW,
-                                                      [CGX_PHASE_SCATTER_COLUMN] = CGX_LEVEL_COLUMN,
-                                                      [CGX_PHASE_GATHER_COLUMN] = CGX_LEVEL_COLUMN};
+    static const enum cgx_level levels[CGX_PHASES] = {
+        [CGX_PHASE_REDUCE_SCATTER_INTRA] = CGX_LEVEL_NODE,
+        [CGX_PHASE_ALLGATHER_INTRA] = CGX_LEVEL_NODE,
+        [CGX_PHASE_REDUCE_SCATTER_ROW] = CGX_LEVEL_ROW,
+        [CGX_PHASE_ALLGATHER_ROW] = CGX_LEVEL_ROW,
+        [CGX_PHASE_REDUCE_SCATTER_COLUMN] = CGX_LEVEL_COLUMN,
+        [CGX_PHASE_ALLGATHER_COLUMN] = CGX_LEVEL_COLUMN};
 
     return &slice->stages[levels[phase]];
 }
@@ -108,15 +109,15 @@ static unsigned seq_of(const struct cgx_slice *slice)
 }
 
 /* Of an owner, which has all that is brought to its part. */
-static void sum_own(struct cgx_slice *slice)
+static void sum_own_part(struct cgx_slice *slice)
 {
-    const struct cgx_block *own = cgx_slice_own(slice);
+    const struct cgx_block *own_part = cgx_slice_own_part(slice);
     bool stays = slice->coll->schedule->nodes->nodes == 1;
 
     /* What the host may change must come there. */
     for (int i = 0; i < CGX_TRAILERS; i++)
-        stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own, i));
-    cgx_slice_reduce(slice, own, cgx_stage_list(slice, own, 0), false,
+        stays = stays && !(cgx_trailers[i]->correct && cgx_slice_has_trailer(own_part, i));
+    cgx_slice_reduce(slice, own_part, cgx_stage_list(slice, own_part, 0), false,
                      stays ? CGX_REACH_NODE : CGX_REACH_ALL);
 }
 
@@ -138,7 +139,7 @@ static void enter(struct cgx_slice *slice, enum cgx_phase phase)
 
         cgx_stage_sum(slice, stage, &first_send, 0);
     }
-    if (phase == CGX_PHASE_GATHER_INSIDE)
+    if (phase == CGX_PHASE_ALLGATHER_INTRA)
         stage->blocks = slice->shards;
     slice->phase_begun = cgx_trace_now();
 }
@@ -146,12 +147,12 @@ static void enter(struct cgx_slice *slice, enum cgx_phase phase)
 static void leave(struct cgx_slice *slice)
 {
     static const enum cgx_trace_kind kinds[CGX_PHASES] = {
-        [CGX_PHASE_SCATTER_INSIDE] = CGX_TRACE_REDUCE_SCATTER_INSIDE,
-        [CGX_PHASE_SCATTER_ROW] = CGX_TRACE_REDUCE_SCATTER_BETWEEN,
-        [CGX_PHASE_SCATTER_COLUMN] = CGX_TRACE_REDUCE_SCATTER_BETWEEN,
-        [CGX_PHASE_GATHER_COLUMN] = CGX_TRACE_ALLGATHER_BETWEEN,
-        [CGX_PHASE_GATHER_ROW] = CGX_TRACE_ALLGATHER_BETWEEN,
-        [CGX_PHASE_GATHER_INSIDE] = CGX_TRACE_ALLGATHER_INSIDE};
+        [CGX_PHASE_REDUCE_SCATTER_INTRA] = CGX_TRACE_REDUCE_SCATTER_INTRA,
+        [CGX_PHASE_REDUCE_SCATTER_ROW] = CGX_TRACE_REDUCE_SCATTER_INTER,
+        [CGX_PHASE_REDUCE_SCATTER_COLUMN] = CGX_TRACE_REDUCE_SCATTER_INTER,
+        [CGX_PHASE_ALLGATHER_COLUMN] = CGX_TRACE_ALLGATHER_INTER,
+        [CGX_PHASE_ALLGATHER_ROW] = CGX_TRACE_ALLGATHER_INTER,
+        [CGX_PHASE_ALLGATHER_INTRA] = CGX_TRACE_ALLGATHER_INTRA};
 
     if (slice->rounds > 0)
         cgx_trace_span(kinds[slice->phase], slice->phase_begun, slice->number, slice->slot_number);
@@ -160,9 +161,9 @@ static void leave(struct cgx_slice *slice)
 
         cgx_slice_settle(slice, &first_send);
         slice->operands = cgx_operands_start(slice->coll->scratch->operands);
-    } else if (slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->owns) {
-        sum_own(slice);
-    } else if (slice->phase == CGX_PHASE_GATHER_ROW && slice->owns_shard) {
+    } else if (slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN && slice->is_owner) {
+        sum_own_part(slice);
+    } else if (slice->phase == CGX_PHASE_ALLGATHER_ROW && slice->is_shard_owner) {
         cgx_slice_publish(slice);
     }
 }
@@ -175,7 +176,7 @@ static enum cgx_status post(struct cgx_slice *slice)
     const struct cgx_stage_ops *ops = ops_of(slice, stage);
 
     slice->seq = seq_of(slice);
-    (cgx_slice_is_early(slice) ? ops->scatter : ops->gather)(slice, stage, slice->round);
+    (cgx_slice_is_early(slice) ? ops->reduce_scatter : ops->allgather)(slice, stage, slice->round);
     slice->posted = true;
     return cgx_slice_post(slice);
 }

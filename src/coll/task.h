@@ -7,11 +7,11 @@
 
 #include "coll/exchange.h"
 #include "coll/schedule.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "mpi/table.h"
 #include "policy/consensus.h"
-#include "policy/finding.h"
 #include "policy/recent.h"
+#include "policy/widths/finding.h"
 
 struct cgx_scratch;
 
@@ -23,7 +23,7 @@ struct cgx_feedback {
     double *energies;
     /* By segment, what this rank finds. NULL: it does not look. */
     struct cgx_finding *findings;
-    struct cgx_sampling sampling; /* where it looks */
+    struct cgx_sampling sampling; /* which buckets are sampled */
 };
 
 /* The residuals of what this rank quantises, in memory that the encoder holds (residuals.h). */
@@ -37,13 +37,13 @@ struct cgx_error_feedback {
  * (policy/consensus.h). The same on all ranks, but for the memory. */
 struct cgx_watching {
     float threshold;           /* of the distance; 0: nothing is looked for */
-    uint32_t number;           /* of such looks at the call site before this one */
+    uint32_t number;           /* of such samples at the call site before this one */
     uint32_t ignored;          /* a bit for each enum cgx_consensus that is not looked for */
     struct cgx_recent *recent; /* the last sums, of what this rank owns; NULL: it keeps none */
 };
 
 /* What a rank can do for a call; the worst of all ranks counts. */
-enum cgx_standing {
+enum cgx_vote {
     CGX_ABLE,
     CGX_UNSUITED,      /* it cannot compress this one, for its type or buffers */
     CGX_DECLINED,      /* it can compress none like it now */
@@ -67,14 +67,14 @@ struct cgx_coll {
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
-    enum cgx_standing standing; /* of this rank; where it is not able its buffers and backends are
-                                 * not used */
+    enum cgx_vote vote; /* of this rank; where it is not able its buffers and backends are
+                         * not used */
     struct cgx_feedback *feedback;                   /* NULL: the plan is not adaptive */
     const struct cgx_error_feedback *error_feedback; /* NULL: errors are not kept */
     /* Whether there is history, on all ranks, of AGE sums; and that of this rank, if it is able,
      * held by the encoder, which is the decoder. Where the outcome is not DONE it is of no use any
      * more. */
-    bool recalls;
+    bool has_history;
     uint32_t age;
     struct cgx_history history;
     /* NULL, or by bucket of the buffer, set where the outcome is DONE: the sum of the scales of
@@ -82,7 +82,7 @@ struct cgx_coll {
      * these are the scales of all quantisations of the bucket. */
     float *scales;
     struct cgx_watching watching;
-    struct cgx_verdict seen; /* set: what the look has found; if it forbids, nothing is written */
+    struct cgx_verdict seen; /* set: what the sample has shown; if it forbids, nothing is written */
     size_t sent;             /* set: bytes of the messages sent */
     int code;                /* set where the outcome is BROKEN: MPI's, if MPI failed */
     struct {

@@ -198,18 +198,18 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    enum { STANDING, TYPE, NO_TYPE, OPINION };
-    /* The least of each word counts, and the greatest standing. */
-    uint32_t words[OPINION + CGX_OPINION_WORDS] = {CGX_UNRECOVERABLE - mine->standing, mine->dtype,
-                                                   ~mine->dtype};
+    enum { VOTE, TYPE, NO_TYPE, DATA_VOTE };
+    /* The least of each word counts, and the greatest vote. */
+    uint32_t words[DATA_VOTE + CGX_CONSENSUS_WORDS] = {CGX_UNRECOVERABLE - mine->vote, mine->dtype,
+                                                       ~mine->dtype};
     int code;
 
-    memcpy(words + OPINION, mine->opinion, sizeof mine->opinion);
+    memcpy(words + DATA_VOTE, mine->data_vote, sizeof mine->data_vote);
     code = mpi->Allreduce(mpi->IN_PLACE, words, sizeof words / sizeof words[0], mpi->UINT32_T,
                           mpi->MIN, comm);
-    *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[STANDING], words[TYPE], {0}};
-    memcpy(all->opinion, words + OPINION, sizeof all->opinion);
-    if (code != CGX_MPI_SUCCESS || (all->standing == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
-        all->standing = CGX_DECLINED;
+    *all = (struct cgx_answer){CGX_UNRECOVERABLE - words[VOTE], words[TYPE], {0}};
+    memcpy(all->data_vote, words + DATA_VOTE, sizeof all->data_vote);
+    if (code != CGX_MPI_SUCCESS || (all->vote == CGX_ABLE && words[TYPE] != ~words[NO_TYPE]))
+        all->vote = CGX_DECLINED;
     return code;
 }

@@ -31,9 +31,9 @@ int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement,
 
 /* What a rank says of a call, and what follows from what all say. */
 struct cgx_answer {
-    enum cgx_standing standing;
-    unsigned dtype;                      /* of the elements */
-    uint32_t opinion[CGX_OPINION_WORDS]; /* of the data: the least of each word counts */
+    enum cgx_vote vote;
+    unsigned dtype;                          /* of the elements */
+    uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* of the data: the least of each word counts */
 };
 
 /* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE

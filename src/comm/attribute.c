@@ -31,26 +31,26 @@ static bool can_be_used(void)
 }
 
 /* One holder more of the key, which is made where there is none. */
-static int hold(cgx_mpi_attribute_end *end, int *key)
+static int acquire(cgx_mpi_attribute_end *end, int *key)
 {
-    bool lasts = cgx_world_exists(), late = cgx_world_is_over(), held = false;
+    bool lasts = cgx_world_exists(), late = cgx_world_is_over(), acquired = false;
     int made = NO_KEYVAL, code = CGX_MPI_SUCCESS;
 
-    while (!held && code == CGX_MPI_SUCCESS) {
+    while (!acquired && code == CGX_MPI_SUCCESS) {
         pthread_mutex_lock(&lock);
-        held = can_be_used() || made != NO_KEYVAL;
-        if (held && !can_be_used()) {
+        acquired = can_be_used() || made != NO_KEYVAL;
+        if (acquired && !can_be_used()) {
             keyval = made;
             is_late = late;
             atomic_store(&lasting, lasts ? made : NO_KEYVAL);
             made = NO_KEYVAL;
         }
-        if (held) {
+        if (acquired) {
             atomic_fetch_add(&holders, 1);
             *key = keyval;
         }
         pthread_mutex_unlock(&lock);
-        if (!held)
+        if (!acquired)
             code = cgx_mpi()->Comm_create_keyval(end, &made);
     }
     if (made != NO_KEYVAL)
@@ -73,7 +73,7 @@ void cgx_attribute_end(void)
 
 int cgx_attribute_set(cgx_mpi_comm comm, struct cgx_comm *state, cgx_mpi_attribute_end *end)
 {
-    int key = NO_KEYVAL, code = hold(end, &key);
+    int key = NO_KEYVAL, code = acquire(end, &key);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
@@ -86,7 +86,7 @@ int cgx_attribute_set(cgx_mpi_comm comm, struct cgx_comm *state, cgx_mpi_attribu
 /* One holder more, if there is a key; NO_KEYVAL: there is none, so no communicator has the
  * attribute.
  */
-static int hold_for_look_up(void)
+static int acquire_for_look_up(void)
 {
     int key = NO_KEYVAL;
 
@@ -119,7 +119,7 @@ int cgx_attribute_get(cgx_mpi_comm comm, struct cgx_comm **state)
     key = atomic_load(&lasting);
     if (key != NO_KEYVAL)
         return look_up(comm, key, state);
-    key = hold_for_look_up();
+    key = acquire_for_look_up();
     if (key == NO_KEYVAL)
         return CGX_MPI_SUCCESS;
     code = look_up(comm, key, state);

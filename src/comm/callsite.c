@@ -147,7 +147,7 @@ struct cgx_recent *cgx_callsite_recent(struct cgx_callsite *site, size_t most)
 void cgx_callsite_leave(struct cgx_callsite *site)
 {
     cgx_kept_drop(&site->kept);
-    site->kept = (struct cgx_kept_memory){.holding = NULL};
+    site->kept = (struct cgx_kept_memory){.reserved = NULL};
     site->layer = NULL;
 }
 

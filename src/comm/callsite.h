@@ -9,10 +9,10 @@
 
 #include "comm/kept.h"
 #include "observe/reason.h"
-#include "policy/adapt.h"
 #include "policy/consensus.h"
 #include "policy/recent.h"
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
+#include "policy/widths/adapt.h"
 #include "util/backoff.h"
 
 enum cgx_site_state {
@@ -31,10 +31,10 @@ struct cgx_consensus_sample {
     uint8_t strikes; /* ... and how many say that the sums are no gradients; of compressed calls, in
                       * a row */
     bool pending;    /* of the last call, which ranks have not judged; this rank's ... */
-    uint32_t opinion[CGX_OPINION_WORDS]; /* ... is this, or nothing where it could not sample */
-    uint32_t places;                     /* which elements are sampled */
-    struct cgx_recent *recent;           /* NULL: none, or there is no memory */
-    uint32_t watched;                    /* compressed calls that were sampled */
+    uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* ... is this, or nothing where it could not sample */
+    uint32_t places;                         /* which elements are sampled */
+    struct cgx_recent *recent;               /* NULL: none, or there is no memory */
+    uint32_t watched;                        /* compressed calls that were sampled */
     struct cgx_verdict alarm; /* of the last one, if it found anything, and is not judged */
     uint32_t ignored; /* what compressed calls are not sampled for, a bit for each verdict, ... */
     struct cgx_backoff unwatched; /* ... for so many calls */
@@ -59,14 +59,14 @@ struct cgx_callsite {
     /* At a position, while the step has layers (comm/positions.h). */
     struct cgx_adapt_layer *layer; /* NULL: nothing is chosen for its calls, or kept */
     struct cgx_schedule layered;   /* of the layer's plan */
-    size_t looks;                  /* where its words of what was looked at begin */
+    size_t sample_words;           /* where its words of what was sampled begin */
     struct cgx_kept_memory kept;
 };
 
 /* An event of a site. Events are the same on all ranks, except for what is marked as this rank's.
  */
 enum cgx_site_event {
-    CGX_EVENT_SAMPLED,  /* an exact call was; this rank's opinion is in the site */
+    CGX_EVENT_SAMPLED,  /* an exact call was; this rank's vote is in the site */
     CGX_EVENT_AGREED,   /* all ranks can compress, and no sample is to be judged */
     CGX_EVENT_DECLINED, /* some rank cannot; REASON is this one's, CGX_REASON_NONE: it could */
     CGX_EVENT_JUDGED,   /* all can, and VERDICT is that of all on the sample */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/nodes.h"
+#include "comm/placement.h"
 #include "mpi/config.h"
 #include "util/integers.h"
 #include "util/lru.h"
@@ -120,7 +120,7 @@ struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t posit
 static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
                      const struct cgx_plan *plan, const struct cgx_plan *widest)
 {
-    const struct cgx_scheme scheme = cgx_nodes_scheme(state);
+    const struct cgx_scheme scheme = cgx_placement_scheme(state);
 
     site->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
 }

@@ -9,7 +9,7 @@
 
 #include "comm/agreement.h"
 #include "comm/attribute.h"
-#include "comm/own.h"
+#include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -67,7 +67,7 @@ static void on_comm_free(void *value)
 
     /* What calls have kept goes before the backends that have kept it. */
     cgx_tables_free(state);
-    cgx_own_put(state);
+    cgx_private_put(state);
     free_state(state);
     cgx_attribute_end();
 }
@@ -157,7 +157,7 @@ static int agree(struct cgx_comm *state, bool large)
     if (!equal && !had)
         cgx_tables_free(state);
     if (equal)
-        cgx_tables_tell_step(state);
+        cgx_tables_set_step(state);
     if (!state->terms.refusal && !state->stats) {
         state->stats = cgx_stats_create(state->comm, state->rank, state->size);
         count_first(state);
@@ -174,8 +174,8 @@ static int agree_on_tables(struct cgx_comm *state)
     int code = cgx_agree_call(state->comm, &mine, &all);
 
     state->broken = code;
-    if (all.standing == CGX_ABLE) {
-        cgx_tables_tell_step(state);
+    if (all.vote == CGX_ABLE) {
+        cgx_tables_set_step(state);
     } else {
         cgx_tables_free(state);
         state->terms.refusal = CGX_REASON_NO_MEMORY;

@@ -22,8 +22,8 @@ unsigned cgx_connect_local_peers(const struct cgx_comm *state)
 
 /* What a rank has for its local peers. */
 struct means {
-    struct cgx_shared_offer memory;
-    struct cgx_cuda_offer mirror;
+    struct cgx_shared_handle memory;
+    struct cgx_cuda_handle mirror;
 };
 
 /* The least of what all ranks say: integers alone. */
@@ -45,19 +45,19 @@ static bool may_open(const struct cgx_comm *state)
            (transport == CGX_TRANSPORT_P2P || transport == CGX_TRANSPORT_AUTO);
 }
 
-bool cgx_connect_may_offer(const struct cgx_comm *state)
+bool cgx_connect_may_export(const struct cgx_comm *state)
 {
     return cgx_connect_local_peers(state) > 1 && may_open(state);
 }
 
 /* Offers the memory of DEVICE, if there is one, to local peers. */
-static int offer_device(const struct cgx_comm *state, struct cgx_backend *device,
-                        struct cgx_cuda_offer *offer)
+static int export_device(const struct cgx_comm *state, struct cgx_backend *device,
+                         struct cgx_cuda_handle *handle)
 {
     enum cgx_status status = CGX_ERR_INVALID;
 
     if (device && may_open(state))
-        status = cgx_cuda_offer(device, offer);
+        status = cgx_cuda_export(device, handle);
     return status == CGX_OK            ? DEVICE_READY
            : status == CGX_ERR_INVALID ? DEVICE_ABSENT
                                        : DEVICE_REFUSED;
@@ -72,16 +72,17 @@ static uint64_t memory_cookie(const struct cgx_comm *state)
 static uint64_t mirror_cookie(const struct cgx_comm *state, const struct means *mine)
 {
     return mine->mirror.cookie ? mine->mirror.cookie
-                               : cgx_cuda_offered(state->work->scratch.devices);
+                               : cgx_cuda_exported_cookie(state->work->scratch.devices);
 }
 
-static struct found look(struct cgx_comm *state, struct cgx_backend *device, struct means *mine)
+static struct found query_peers(struct cgx_comm *state, struct cgx_backend *device,
+                                struct means *mine)
 {
     struct found found = {.memory = state->work->shm && memory_cookie(state) != 0,
                           .memory_is_old = memory_cookie(state) == state->work->shm_cookie};
 
-    *mine = (struct means){.memory = cgx_shared_offer(&state->work->scratch.shared)};
-    found.device = offer_device(state, device, &mine->mirror);
+    *mine = (struct means){.memory = cgx_shared_handle(&state->work->scratch.shared)};
+    found.device = export_device(state, device, &mine->mirror);
     found.device_is_old =
         mirror_cookie(state, mine) == state->work->mirror_cookie &&
         (found.device != DEVICE_READY || cgx_cuda_connection(device) == CGX_PULL_DEVICE);
@@ -105,9 +106,9 @@ static struct peers peers_of(const struct cgx_comm *state)
                           nodes->local[state->rank]};
 }
 
-/* OFFERS are those of the local peers; NULL: not for PULL. */
+/* THEIRS are those of the local peers; NULL: not for PULL. */
 static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_backend *device,
-                                      enum cgx_pull pull, const struct means *offers)
+                                      enum cgx_pull pull, const struct means *theirs)
 {
     const struct peers peers = peers_of(state);
     struct cgx_cuda_peer *local_peers = calloc(peers.count, sizeof *local_peers);
@@ -118,8 +119,8 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     for (unsigned i = 0; i < peers.count; i++) {
         const struct cgx_shm_segment segment = cgx_shm_segment(state->work->shm, i);
 
-        if (offers)
-            local_peers[i].mirror = offers[i].mirror;
+        if (theirs)
+            local_peers[i].mirror = theirs[i].mirror;
         local_peers[i].segment = (struct cgx_cuda_segment){.memory = segment.memory,
                                                            .bytes = segment.bytes,
                                                            .front = segment.front,
@@ -130,23 +131,23 @@ static enum cgx_status connect_device(const struct cgx_comm *state, struct cgx_b
     return status;
 }
 
-/* Connects with what the local peers OFFER of what was FOUND on all ranks, and says there what came
- * of it. */
-static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *offers,
+/* Connects with what the local peers HANDLE of what was FOUND on all ranks, and says there what
+ * came of it. */
+static void attach(struct cgx_comm *state, struct cgx_backend *device, const struct means *theirs,
                    struct found *found)
 {
     const struct peers peers = peers_of(state);
     /* By rank: only those of local peers are looked at. */
-    struct cgx_shared_offer *memories = calloc((size_t)state->size, sizeof *memories);
+    struct cgx_shared_handle *memories = calloc((size_t)state->size, sizeof *memories);
 
     for (unsigned i = 0; memories && i < peers.count; i++)
-        memories[peers.ranks[i]] = offers[i].memory;
+        memories[peers.ranks[i]] = theirs[i].memory;
     found->memory = memories && cgx_shm_attach(state->work->shm, &state->work->scratch.shared,
                                                memories) == CGX_OK;
     free(memories);
     cgx_cuda_disconnect(state->work->scratch.devices);
     if (found->device == DEVICE_READY && found->memory &&
-        connect_device(state, device, CGX_PULL_DEVICE, offers) != CGX_OK)
+        connect_device(state, device, CGX_PULL_DEVICE, theirs) != CGX_OK)
         found->device = DEVICE_REFUSED;
 }
 
@@ -182,7 +183,7 @@ static void give_up_mirrors(struct cgx_comm *state)
 /* Takes note of what was FOUND on all ranks in the end. */
 static void conclude(struct cgx_comm *state, const struct means *mine, const struct found *found)
 {
-    uint64_t offered = mirror_cookie(state, mine);
+    uint64_t exported = mirror_cookie(state, mine);
 
     cgx_shared_close(&state->work->scratch.shared);
     state->work->shm_cookie = memory_cookie(state);
@@ -191,27 +192,27 @@ static void conclude(struct cgx_comm *state, const struct means *mine, const str
     else if (found->device == DEVICE_REFUSED)
         give_up_mirrors(state);
     /* By now all ranks have closed what was offered before, or are about to. */
-    if (state->work->mirror_cookie != offered)
+    if (state->work->mirror_cookie != exported)
         cgx_cuda_withdraw(state->work->scratch.devices, state->work->mirror_cookie);
-    state->work->mirror_cookie = offered;
+    state->work->mirror_cookie = exported;
 }
 
-/* Sets OFFERS, by local peer, this rank's own included. Each message is awaited before the next
+/* Sets THEIRS, by local peer, this rank's own included. Each message is awaited before the next
  * one: in turn i a rank sends to the i-th behind it and gets from the i-th before it, so that no
  * rank waits for one that waits for it. All messages of calls before have been taken. */
-static int exchange(const struct cgx_comm *state, const struct means *mine, struct means *offers)
+static int exchange(const struct cgx_comm *state, const struct means *mine, struct means *theirs)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     const struct peers peers = peers_of(state);
     int code = CGX_MPI_SUCCESS;
 
-    offers[peers.self] = *mine;
+    theirs[peers.self] = *mine;
     for (unsigned i = 1; i < peers.count && code == CGX_MPI_SUCCESS; i++) {
         unsigned to = (peers.self + i) % peers.count;
         unsigned from = (peers.self + peers.count - i) % peers.count;
 
         code =
-            mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &offers[from],
+            mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &theirs[from],
                           sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->private.comm);
     }
     return code;
@@ -219,14 +220,14 @@ static int exchange(const struct cgx_comm *state, const struct means *mine, stru
 
 /* Where not all is as it was. */
 static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
-                        const struct means *mine, struct means *offers, struct found *found)
+                        const struct means *mine, struct means *theirs, struct found *found)
 {
     int code = CGX_MPI_SUCCESS;
 
     if (found->memory)
-        code = exchange(state, mine, offers);
+        code = exchange(state, mine, theirs);
     if (code == CGX_MPI_SUCCESS && found->memory) {
-        attach(state, device, offers, found);
+        attach(state, device, theirs, found);
         code = cgx_mpi_least(state->private.comm, found, sizeof *found / sizeof(int));
     }
     if (code == CGX_MPI_SUCCESS)
@@ -251,7 +252,7 @@ static void connect_segments(struct cgx_comm *state, struct cgx_backend *device)
 
 int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device)
 {
-    struct means mine, *offers;
+    struct means mine, *theirs;
     struct found found;
     int code;
 
@@ -263,14 +264,14 @@ int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_dev
         if (state->work->shm)
             state->work->nodes = cgx_nodes_share(state->places.nodes);
     }
-    offers = calloc(state->places.nodes->most, sizeof *offers);
-    found = look(state, device, &mine);
-    found.memory = found.memory && offers;
+    theirs = calloc(state->places.nodes->most, sizeof *theirs);
+    found = query_peers(state, device, &mine);
+    found.memory = found.memory && theirs;
     code = cgx_mpi_least(state->private.comm, &found, sizeof found / sizeof(int));
     if (code == CGX_MPI_SUCCESS && (!found.memory || found.device == DEVICE_REFUSED ||
                                     !found.memory_is_old || !found.device_is_old))
-        code = connect_anew(state, device, &mine, offers, &found);
-    free(offers);
+        code = connect_anew(state, device, &mine, theirs, &found);
+    free(theirs);
     *by_device = code == CGX_MPI_SUCCESS && found.memory && found.device == DEVICE_READY;
     if (code == CGX_MPI_SUCCESS && !*by_device)
         connect_segments(state, device);

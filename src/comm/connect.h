@@ -12,7 +12,7 @@
 unsigned cgx_connect_local_peers(const struct cgx_comm *state);
 
 /* Whether local peers may come to open the memory of devices. */
-bool cgx_connect_may_offer(const struct cgx_comm *state);
+bool cgx_connect_may_export(const struct cgx_comm *state);
 
 /* Collective on STATE's private communicator, when staging memory or backends may have changed on
  * some rank: all ranks come to share memory with their local peers, or none does from then on,

@@ -10,8 +10,8 @@
 #include "comm/agreement.h"
 #include "comm/callsites.h"
 #include "comm/connect.h"
-#include "comm/nodes.h"
-#include "comm/own.h"
+#include "comm/placement.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/notices.h"
@@ -24,15 +24,15 @@
  * device. */
 #define FIRST_RETRY 4
 #define MOST_RETRY 64
-#define FIRST_APART 16
-#define MOST_APART 1024
+#define FIRST_SUSPENSION 16
+#define MOST_SUSPENSION 1024
 
 /* ---- what a call needs ---- */
 
 /* Whether calls of KIND, which did go from device to device, may again. */
-static bool is_apart_for_long(const struct cgx_kind *kind)
+static bool may_resume_p2p(const struct cgx_kind *kind)
 {
-    return !kind->by_device && kind->apart.next > 0 && kind->apart.wait == 0;
+    return !kind->by_device && kind->p2p_suspended.next > 0 && kind->p2p_suspended.wait == 0;
 }
 
 bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
@@ -40,11 +40,11 @@ bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site)
     const struct cgx_kind *kind = cgx_comm_kind(state, site);
     const struct cgx_schedule *schedule;
 
-    if (!kind->agreed || is_apart_for_long(kind) ||
+    if (!kind->agreed || may_resume_p2p(kind) ||
         cgx_plan_most_bytes(&site->override, (size_t)site->key.count) > state->agreed.plan)
         return false;
     schedule = cgx_callsites_agreed(state, site);
-    return schedule && cgx_needs_fit(&schedule->needs, &state->work->held);
+    return schedule && cgx_needs_fit(&schedule->needs, &state->work->reserved);
 }
 
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
@@ -55,9 +55,9 @@ bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site)
            cgx_decide_is_served(state, site) && cgx_watch_sees(schedule);
 }
 
-bool cgx_decide_looks(const struct cgx_callsite *site)
+bool cgx_decide_samples(const struct cgx_callsite *site)
 {
-    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SAID_OFF &&
+    return cgx_config()->consensus > 0 && site->override.consensus != CGX_SWITCH_OFF &&
            (cgx_config()->warmup > 0 || site->state == CGX_SITE_BLOCKED);
 }
 
@@ -82,8 +82,8 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
         return false;
     wanted->plan =
         cgx_larger(state->agreed.plan, cgx_plan_most_bytes(&site->override, (size_t)most));
-    wanted->needs = cgx_needs_most(&schedule->needs, &state->work->held);
-    if (state->work->held.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->held))
+    wanted->needs = cgx_needs_most(&schedule->needs, &state->work->reserved);
+    if (state->work->reserved.slots == 0 || cgx_needs_fit(&wanted->needs, &state->work->reserved))
         return true;
     if (!cgx_callsites_plan(state, &larger, dtype))
         return false;
@@ -92,28 +92,28 @@ static bool find_wanted(struct cgx_comm *state, struct cgx_callsite *site, enum 
     return true;
 }
 
-/* Gets ready what this rank needs for the calls; why it cannot be had goes into OFFER. */
-static void prepare(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer,
-                    struct wanted *wanted)
+/* Gets ready what this rank needs for the calls; why it cannot be had goes into CAPABILITY. */
+static void prepare(struct cgx_comm *state, struct cgx_callsite *site,
+                    struct cgx_capability *capability, struct wanted *wanted)
 {
-    if (!offer->refusal && cgx_config()->raw && state->places.nodes->nodes == 1)
-        offer->refusal = CGX_REASON_ONE_NODE;
-    if (offer->refusal)
+    if (!capability->refusal && cgx_config()->raw && state->places.nodes->nodes == 1)
+        capability->refusal = CGX_REASON_ONE_NODE;
+    if (capability->refusal)
         return;
     state->work->scratch.local_peers = cgx_connect_local_peers(state);
-    if (!find_wanted(state, site, offer->dtype, wanted) ||
+    if (!find_wanted(state, site, capability->dtype, wanted) ||
         !cgx_callsites_reserve(state, wanted->plan) ||
         cgx_scratch_reserve(&state->work->scratch, &wanted->needs) != CGX_OK) {
-        offer->refusal = CGX_REASON_NO_MEMORY;
+        capability->refusal = CGX_REASON_NO_MEMORY;
         return;
     }
-    cgx_offer_get_backends(state, offer);
-    cgx_offer_ask_op(offer, (unsigned)state->size);
+    cgx_capability_get_backends(state, capability);
+    cgx_capability_ask_op(capability, (unsigned)state->size);
 }
 
 /* ---- agreeing about a kind of calls ---- */
 
-static enum cgx_standing standing_of(enum cgx_reason refusal)
+static enum cgx_vote vote_of(enum cgx_reason refusal)
 {
     if (refusal == CGX_REASON_NONE)
         return CGX_ABLE;
@@ -123,43 +123,44 @@ static enum cgx_standing standing_of(enum cgx_reason refusal)
 }
 
 /* Takes note of whether calls of KIND still go from device to device. */
-static void keep_apart(struct cgx_kind *kind, bool was_by_device)
+static void suspend_p2p(struct cgx_kind *kind, bool was_by_device)
 {
-    if (!kind->by_device && (was_by_device || kind->apart.next > 0))
-        cgx_backoff_fail(&kind->apart, FIRST_APART, MOST_APART);
+    if (!kind->by_device && (was_by_device || kind->p2p_suspended.next > 0))
+        cgx_backoff_fail(&kind->p2p_suspended, FIRST_SUSPENSION, MOST_SUSPENSION);
 }
 
 /* Asks all ranks; *ALL is their answer. What this rank brings for the kind is in place or, as
  * RENEWED says, was just had, and is connected. */
-static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer,
+static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability,
                const struct wanted *renewed, struct cgx_answer *all)
 {
-    const struct cgx_backend *backend = cgx_offer_backend(offer);
+    const struct cgx_backend *backend = cgx_capability_backend(capability);
     struct cgx_kind *kind = cgx_comm_kind(state, site);
-    struct cgx_answer mine = {standing_of(offer->refusal), offer->dtype, {0}};
+    struct cgx_answer mine = {vote_of(capability->refusal), capability->dtype, {0}};
     bool agreed, was_by_device = kind->by_device;
     int code;
 
     if (site->sample.pending)
-        memcpy(mine.opinion, site->sample.opinion, sizeof mine.opinion);
+        memcpy(mine.data_vote, site->sample.data_vote, sizeof mine.data_vote);
     code = cgx_agree_call(state->comm, &mine, all);
     if (code != CGX_MPI_SUCCESS || !renewed)
         return code;
-    agreed = all->standing == CGX_ABLE;
+    agreed = all->vote == CGX_ABLE;
     if (agreed && !state->private.comm) {
-        code = cgx_own_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
+        code =
+            cgx_private_get(state, backend == cgx_backend_host() ? &renewed->needs : NULL, &agreed);
         if (!agreed) {
-            all->standing = CGX_DECLINED;
-            offer->refusal = CGX_REASON_COMMUNICATORS;
+            all->vote = CGX_DECLINED;
+            capability->refusal = CGX_REASON_COMMUNICATORS;
         }
     }
     /* Whether or not they agreed, some may have other staging memory than before. */
     if (code == CGX_MPI_SUCCESS && state->private.comm) {
-        code = cgx_connect(state, cgx_offer_backend(offer), &kind->by_device);
+        code = cgx_connect(state, cgx_capability_backend(capability), &kind->by_device);
         if (code != CGX_MPI_SUCCESS)
             code = cgx_errors_raise_code(state->comm, code,
                                          "MPI could not connect the ranks of a node");
-        keep_apart(kind, was_by_device);
+        suspend_p2p(kind, was_by_device);
     }
     /* Nothing is served from the memory until ranks are asked again; its file would stay open. */
     else if (code == CGX_MPI_SUCCESS)
@@ -168,24 +169,24 @@ static int ask(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
 }
 
 /* Takes note of what was agreed for calls of KIND. */
-static void keep_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dtype dtype,
+static void note_kind(struct cgx_comm *state, struct cgx_kind *kind, enum cgx_dtype dtype,
                       const struct wanted *wanted, bool agreed)
 {
     if (agreed) {
         kind->agreed = true;
         kind->dtype = dtype;
         state->agreed.plan = wanted->plan;
-        state->work->held = cgx_needs_most(&wanted->needs, &state->work->held);
+        state->work->reserved = cgx_needs_most(&wanted->needs, &state->work->reserved);
     } else if (!kind->agreed) {
         cgx_backoff_fail(&kind->retry, FIRST_RETRY, MOST_RETRY);
     }
 }
 
-/* ---- what follows from the ranks' opinions ---- */
+/* ---- what follows from the ranks' votes ---- */
 
 /* Sums of a communicator that is freed and made again are held again: rank 0 says it once. */
-static void say_held(const struct cgx_comm *state, const struct cgx_callsite *site,
-                     const struct cgx_verdict *verdict)
+static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite *site,
+                        const struct cgx_verdict *verdict)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     struct cgx_noticed noticed;
@@ -193,7 +194,7 @@ static void say_held(const struct cgx_comm *state, const struct cgx_callsite *si
     if (state->rank != 0)
         return;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_held(&noticed, verdict);
+    cgx_notice_blocked(&noticed, verdict);
 }
 
 /* Ranks sampled the last call, which was exact, and maybe those before, or was done again exactly:
@@ -202,7 +203,7 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
 {
     double threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
     struct cgx_site_note note = {.event = CGX_EVENT_JUDGED,
-                                 .verdict = cgx_consensus_judge(all->opinion, threshold)};
+                                 .verdict = cgx_consensus_judge(all->data_vote, threshold)};
     struct cgx_verdict *verdict = &note.verdict;
     enum cgx_site_state before = site->state;
 
@@ -218,23 +219,23 @@ static void judge(struct cgx_comm *state, struct cgx_callsite *site, const struc
     }
     if (site->state != CGX_SITE_BLOCKED || !cgx_callsite_waits(site))
         return;
-    cgx_stats_held(state->stats);
+    cgx_stats_blocked(state->stats);
     if (before != CGX_SITE_BLOCKED)
-        say_held(state, site, verdict);
+        log_blocked(state, site, verdict);
 }
 
 /* ---- deciding ---- */
 
-static int find_nodes(struct cgx_comm *state, struct cgx_offer *offer)
+static int find_nodes(struct cgx_comm *state, struct cgx_capability *capability)
 {
-    int code = cgx_nodes_discover(state);
+    int code = cgx_placement_discover(state);
 
     if (code != CGX_MPI_SUCCESS) {
-        cgx_own_break(state, code);
+        cgx_private_break(state, code);
         return cgx_errors_raise_code(state->comm, code, "MPI could not tell the nodes");
     }
-    if (!state->places.nodes && !offer->refusal)
-        offer->refusal = CGX_REASON_NODES;
+    if (!state->places.nodes && !capability->refusal)
+        capability->refusal = CGX_REASON_NODES;
     return code;
 }
 
@@ -255,9 +256,9 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct
     return (struct cgx_noticed){site->key.count, state->size, name, site->key.position};
 }
 
-/* OFFER has its backends, which say how payloads go, only if they were got for this call. */
-static void say_compressed(struct cgx_comm *state, struct cgx_callsite *site,
-                           struct cgx_offer *offer)
+/* CAPABILITY has its backends, which say how payloads go, only if they were got for this call. */
+static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
+                           struct cgx_capability *capability)
 {
     static const char *const ways[] = {[CGX_PULL_NONE] = "",
                                        [CGX_PULL_HOST] = ", copied by the devices",
@@ -267,14 +268,15 @@ static void say_compressed(struct cgx_comm *state, struct cgx_callsite *site,
 
     if (!schedule || cgx_log_level() < CGX_LOG_DEBUG)
         return;
-    if (!cgx_offer_backend(offer))
-        cgx_offer_get_backends(state, offer);
+    if (!cgx_capability_backend(capability))
+        cgx_capability_get_backends(state, capability);
     if (schedule->grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
     cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
             (unsigned long long)site->key.count, state->size, schedule->slices,
             schedule->slices == 1 ? "" : "s",
-            ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_offer_backend(offer))], rows);
+            ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_capability_backend(capability))],
+            rows);
 }
 
 static void decline(struct cgx_callsite *site, enum cgx_reason reason)
@@ -282,39 +284,39 @@ static void decline(struct cgx_callsite *site, enum cgx_reason reason)
     cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_DECLINED, .reason = reason});
 }
 
-int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer)
+int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_capability *capability)
 {
     bool renews = site->state == CGX_SITE_DECLINED || !cgx_decide_is_served(state, site);
     struct wanted wanted = {{0}, 0};
     union cgx_float_state caller;
     struct cgx_answer all;
-    int code = find_nodes(state, offer);
+    int code = find_nodes(state, capability);
 
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_nodes_make_small(state, &site->key)) {
+    if (cgx_placement_make_small(state, &site->key)) {
         decline(site, CGX_REASON_SMALL);
         return CGX_MPI_SUCCESS;
     }
     if (renews)
-        prepare(state, site, offer, &wanted);
+        prepare(state, site, capability, &wanted);
     else
-        cgx_offer_ask_op(offer, (unsigned)state->size);
-    code = ask(state, site, offer, renews ? &wanted : NULL, &all);
+        cgx_capability_ask_op(capability, (unsigned)state->size);
+    code = ask(state, site, capability, renews ? &wanted : NULL, &all);
     if (code != CGX_MPI_SUCCESS) {
-        cgx_own_break(state, code);
+        cgx_private_break(state, code);
         return code;
     }
     /* Else it is the call's buffers, which say nothing of its kind. */
-    if (renews && (all.standing == CGX_ABLE || all.standing == CGX_DECLINED))
-        keep_kind(state, cgx_comm_kind(state, site), offer->dtype, &wanted,
-                  all.standing == CGX_ABLE);
-    if (all.standing == CGX_UNRECOVERABLE) {
+    if (renews && (all.vote == CGX_ABLE || all.vote == CGX_DECLINED))
+        note_kind(state, cgx_comm_kind(state, site), capability->dtype, &wanted,
+                  all.vote == CGX_ABLE);
+    if (all.vote == CGX_UNRECOVERABLE) {
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_UNSERVED});
-        return cgx_decide_raise(state->comm, offer->refusal);
+        return cgx_decide_raise(state->comm, capability->refusal);
     }
-    if (all.standing != CGX_ABLE) {
-        decline(site, offer->refusal);
+    if (all.vote != CGX_ABLE) {
+        decline(site, capability->refusal);
         return CGX_MPI_SUCCESS;
     }
     cgx_float_enter(&caller);
@@ -324,6 +326,6 @@ int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_off
         cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_AGREED});
     cgx_float_leave(&caller);
     if (site->state == CGX_SITE_COMPRESSED)
-        say_compressed(state, site, offer);
+        log_compressed(state, site, capability);
     return CGX_MPI_SUCCESS;
 }

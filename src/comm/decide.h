@@ -9,22 +9,23 @@
 #ifndef CGX_COMM_DECIDE_H
 #define CGX_COMM_DECIDE_H
 
-#include "comm/offer.h"
+#include "comm/capability.h"
 #include "observe/notices.h"
 
-/* Whether the data of the call must be looked at before calls like it are compressed. */
-bool cgx_decide_looks(const struct cgx_callsite *site);
+/* Whether the data of the call must be sampled before calls like it are compressed. */
+bool cgx_decide_samples(const struct cgx_callsite *site);
 
 /* Whether all that the call needs has been agreed. */
 bool cgx_decide_is_served(struct cgx_comm *state, struct cgx_callsite *site);
 
 /* Whether the call goes as others of its kind do, as long as nothing speaks against it: its
- * position says nothing of it, and it is looked at within the call. */
+ * position says nothing of it, and it is sampled within the call. */
 bool cgx_decide_trusts(struct cgx_comm *state, struct cgx_callsite *site);
 
-/* Collective on the caller's communicator: what becomes of the site. OFFER is this rank's,
+/* Collective on the caller's communicator: what becomes of the site. CAPABILITY is this rank's,
  * its backends not yet got. Returns MPI's code. */
-int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site, struct cgx_offer *offer);
+int cgx_decide(struct cgx_comm *state, struct cgx_callsite *site,
+               struct cgx_capability *capability);
 
 /* Raises that a rank, this one if its REFUSAL says so, can serve a call neither compressed nor
  * exactly. The next call is tried too: as an exact one it would be an error on that rank alone. */

@@ -7,16 +7,16 @@
 
 #include "codec/format.h"
 #include "cuda/memory.h"
-#include "policy/families.h"
+#include "policy/widths/families.h"
 
-/* Copies the elements LOOK of BUFFER, SIZE bytes each, of which the driver says WHERE. Device
+/* Copies the elements SAMPLE of BUFFER, SIZE bytes each, of which the driver says WHERE. Device
  * memory is read after all earlier work of the legacy default stream and of the streams that it
  * synchronises with. False: they cannot be had. */
 bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
-                    const struct cgx_look *look, void *elements);
+                    const struct cgx_input_sample *sample, void *elements);
 
-/* Sets VALUES to the elements LOOK of BUFFER, of DTYPE, in the same way. */
+/* Sets VALUES to the elements SAMPLE of BUFFER, of DTYPE, in the same way. */
 bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
-                      const struct cgx_look *look, float *values);
+                      const struct cgx_input_sample *sample, float *values);
 
 #endif

@@ -15,23 +15,23 @@
 
 void cgx_kept_drop(struct cgx_kept_memory *kept)
 {
-    cgx_holding_drop(kept->holding);
-    kept->holding = NULL;
+    cgx_reserved_drop(kept->reserved);
+    kept->reserved = NULL;
 }
 
 /* Replaces what was kept by BYTES of zeros from BACKEND; KEPT has no memory if BACKEND has none. */
 static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_t bytes)
 {
     cgx_kept_drop(kept);
-    if (backend->ops->keep(backend, bytes, &kept->holding) != CGX_OK)
-        kept->holding = NULL;
+    if (backend->ops->reserve(backend, bytes, &kept->reserved) != CGX_OK)
+        kept->reserved = NULL;
 }
 
 /* Asks all ranks whether they have it; where one has not, none keeps any. */
 static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
-    int all = kept->holding != NULL;
+    int all = kept->reserved != NULL;
     int code = cgx_errors_least(coll->caller, &all, 1);
 
     if (code != CGX_MPI_SUCCESS)
@@ -43,7 +43,7 @@ static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
     cgx_kept_drop(kept);
     if (coll->rank == 0)
         cgx_log(CGX_LOG_DEBUG, "a rank has no memory for %s of %zu elements",
-                plan->feeds ? "residuals" : "the history", plan->count);
+                plan->has_residuals ? "residuals" : "the history", plan->count);
     return code;
 }
 
@@ -61,25 +61,25 @@ static void renew(struct cgx_kept_memory *kept, const struct cgx_schedule *sched
     kept->plan = plan;
     if (!encoder)
         return;
-    if (!kept->holding || kept->holding->bytes < bytes ||
-        !encoder->ops->holds(encoder, kept->holding))
+    if (!kept->reserved || kept->reserved->bytes < bytes ||
+        !encoder->ops->has_reserved(encoder, kept->reserved))
         get(kept, encoder, bytes);
-    else if (!whole && encoder->ops->clear(encoder, kept->holding) != CGX_OK)
+    else if (!whole && encoder->ops->clear(encoder, kept->reserved) != CGX_OK)
         cgx_kept_drop(kept);
 }
 
 static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
                           struct cgx_error_feedback *room)
 {
-    struct cgx_backend *encoder = coll->standing == CGX_ABLE ? coll->encoder : NULL;
+    struct cgx_backend *encoder = coll->vote == CGX_ABLE ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
     renew(kept, coll->schedule, coll->rank, encoder);
     if (!kept->agreed)
         code = agree(kept, coll);
-    if (code != CGX_MPI_SUCCESS || !encoder || !kept->holding)
+    if (code != CGX_MPI_SUCCESS || !encoder || !kept->reserved)
         return code;
-    *room = cgx_residuals_in(kept->holding->at, coll->schedule, coll->rank);
+    *room = cgx_residuals_in(kept->reserved->at, coll->schedule, coll->rank);
     coll->error_feedback = room;
     return code;
 }
@@ -102,7 +102,7 @@ static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
 static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
-    bool one = coll->standing == CGX_ABLE && coll->encoder == coll->decoder;
+    bool one = coll->vote == CGX_ABLE && coll->encoder == coll->decoder;
     struct cgx_backend *backend = one ? coll->encoder : NULL;
     int code = CGX_MPI_SUCCESS;
 
@@ -110,12 +110,12 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
         code = begin(kept, coll, backend);
     if (code != CGX_MPI_SUCCESS || !kept->agreed)
         return code;
-    coll->recalls = true;
+    coll->has_history = true;
     coll->age = kept->age;
-    if (backend && kept->holding && backend->ops->holds(backend, kept->holding))
-        coll->history = cgx_history_in(kept->holding->at, plan->count);
-    else if (coll->standing == CGX_ABLE)
-        coll->standing = CGX_DECLINED;
+    if (backend && kept->reserved && backend->ops->has_reserved(backend, kept->reserved))
+        coll->history = cgx_history_in(kept->reserved->at, plan->count);
+    else if (coll->vote == CGX_ABLE)
+        coll->vote = CGX_DECLINED;
     return code;
 }
 
@@ -126,16 +126,17 @@ int cgx_kept_lend(struct cgx_kept_memory *kept, struct cgx_coll *coll,
 {
     const struct cgx_plan *plan = coll->schedule->plan;
 
-    if ((!plan->feeds && !plan->recalls) || (!kept->agreed && !cgx_backoff_due(&kept->retry)))
+    if ((!plan->has_residuals && !plan->has_history) ||
+        (!kept->agreed && !cgx_backoff_due(&kept->retry)))
         return CGX_MPI_SUCCESS;
-    return plan->feeds ? lend_residuals(kept, coll, room) : lend_history(kept, coll);
+    return plan->has_residuals ? lend_residuals(kept, coll, room) : lend_history(kept, coll);
 }
 
 void cgx_kept_take_back(struct cgx_kept_memory *kept, const struct cgx_coll *coll, bool done)
 {
     if (coll->error_feedback)
         kept->whole = done;
-    if (!coll->recalls)
+    if (!coll->has_history)
         return;
     kept->age++;
     if (done)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory that a call site keeps from call to call, on all ranks or on none: residuals
- * (codec/codec.h) or history (codec/history.h), as their plan says. Ranks have the same history:
- * where a call went otherwise than all of them hoped they begin anew together. */
+ * (codec/codec.h) or history (codec/maxmin/history.h), as their plan says. Ranks have the same
+ * history: where a call went otherwise than all of them hoped they begin anew together. */
 #ifndef CGX_COMM_KEPT_H
 #define CGX_COMM_KEPT_H
 
@@ -12,12 +12,12 @@
 
 /* All zeros: ranks have not asked each other yet. */
 struct cgx_kept_memory {
-    struct cgx_holding *holding; /* NULL: there is none */
-    bool agreed;                 /* all ranks had the memory */
-    struct cgx_backoff retry;    /* before ranks that had not ask each other again */
-    uint32_t plan;               /* of residuals: hash of the plan that they are laid out for */
-    bool whole;                  /* and whether those that the last call has left may be used */
-    uint32_t age;                /* of history: sums that it is of */
+    struct cgx_reserved *reserved; /* NULL: there is none */
+    bool agreed;                   /* all ranks had the memory */
+    struct cgx_backoff retry;      /* before ranks that had not ask each other again */
+    uint32_t plan;                 /* of residuals: hash of the plan that they are laid out for */
+    bool whole;                    /* and whether those that the last call has left may be used */
+    uint32_t age;                  /* of history: sums that it is of */
 };
 
 /* Gives the next call, COLL, which is complete but for this, what KEPT has for it, residuals in

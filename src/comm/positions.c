@@ -8,12 +8,12 @@
 
 #include "comm/callsites.h"
 #include "comm/input.h"
-#include "comm/own.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/stats.h"
-#include "policy/adapt.h"
-#include "policy/families.h"
+#include "policy/widths/adapt.h"
+#include "policy/widths/families.h"
 #include "util/float_state.h"
 #include "util/log.h"
 
@@ -28,7 +28,7 @@ struct cgx_positions {
     uint32_t *seen;
     size_t nseen;
     uint8_t *families;
-    uint32_t looks; /* that have been taken */
+    uint32_t samples; /* that have been taken */
     size_t count;
     struct cgx_callsite *sites[]; /* by position, those that were compressed then; else NULL */
 };
@@ -114,7 +114,7 @@ static void give_layers(struct cgx_positions *layers)
     follow_plans(layers);
 }
 
-/* The memory of looks. False if it is short. */
+/* The memory of samples. False if it is short. */
 static bool get_memory(struct cgx_positions *layers)
 {
     size_t most = 1;
@@ -122,10 +122,10 @@ static bool get_memory(struct cgx_positions *layers)
     for (size_t i = 0; i < layers->count; i++) {
         const struct cgx_plan *plan = layers->adapt->layers[i].plan;
 
-        if (!plan || !plan->turns)
+        if (!plan || !plan->has_alternatives)
             continue;
-        layers->sites[i]->looks = layers->nseen;
-        layers->nseen += cgx_look_words(plan);
+        layers->sites[i]->sample_words = layers->nseen;
+        layers->nseen += cgx_families_words(plan);
         most = plan->nsegments > most ? plan->nsegments : most;
     }
     layers->seen = calloc(layers->nseen + 1, sizeof layers->seen[0]);
@@ -190,16 +190,17 @@ static int allow(struct cgx_comm *state)
     for (size_t i = 0; i < layers->count; i++) {
         struct cgx_callsite *site = layers->sites[i];
         struct cgx_adapt_layer *layer = site ? site->layer : NULL;
-        struct cgx_look look;
+        struct cgx_input_sample sample;
 
-        if (!layer || !layer->plan->turns)
+        if (!layer || !layer->plan->has_alternatives)
             continue;
-        look = cgx_look_at(layer->plan->count, layers->looks);
-        if (cgx_look_judge(layer->plan, &look, layers->seen + site->looks, layers->families))
+        sample = cgx_families_sample(layer->plan->count, layers->samples);
+        if (cgx_families_judge(layer->plan, &sample, layers->seen + site->sample_words,
+                               layers->families))
             cgx_adapt_allow(layers->adapt, layer, layers->families);
     }
     memset(layers->seen, 0, layers->nseen * sizeof layers->seen[0]);
-    layers->looks++;
+    layers->samples++;
     return code;
 }
 
@@ -274,7 +275,7 @@ int cgx_positions_step(struct cgx_comm *state)
     }
     cgx_float_leave(&caller);
     if (code != CGX_MPI_SUCCESS)
-        cgx_own_break(state, code);
+        cgx_private_break(state, code);
     return code;
 }
 
@@ -289,22 +290,22 @@ struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
                                  .sampling = cgx_adapt_sampling(adapt)};
 }
 
-void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
-                        const struct cgx_pointer *where, const void *buffer)
+void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *site,
+                          const struct cgx_pointer *where, const void *buffer)
 {
     const struct cgx_positions *layers = state->step.layers;
     const struct cgx_plan *plan = site->layer->plan;
     union cgx_float_state caller;
-    struct cgx_look look;
+    struct cgx_input_sample sample;
     float *values;
 
-    if (!plan->turns || !cgx_adapt_looks(layers->adapt))
+    if (!plan->has_alternatives || !cgx_adapt_samples_input(layers->adapt))
         return;
-    look = cgx_look_at(plan->count, layers->looks);
-    values = malloc(look.count * sizeof *values);
+    sample = cgx_families_sample(plan->count, layers->samples);
+    values = malloc(sample.count * sizeof *values);
     cgx_float_enter(&caller);
-    if (values && cgx_input_gather(where, buffer, plan->dtype, &look, values))
-        cgx_look_set(plan, &look, values, layers->seen + site->looks);
+    if (values && cgx_input_gather(where, buffer, plan->dtype, &sample, values))
+        cgx_families_observe(plan, &sample, values, layers->seen + site->sample_words);
     cgx_float_leave(&caller);
     free(values);
 }

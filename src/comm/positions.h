@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The recurring buffers of a communicator, by position in the step, each with a plan of its own
- * whose widths are chosen by policy/adapt.h. At the beginning of a step ranks exchange what is due:
- * by collectives on the caller's communicator, in which all are, since what is due follows from
- * what they share. */
+ * whose widths are chosen by policy/widths/adapt.h. At the beginning of a step ranks exchange what
+ * is due: by collectives on the caller's communicator, in which all are, since what is due follows
+ * from what they share. */
 #ifndef CGX_COMM_POSITIONS_H
 #define CGX_COMM_POSITIONS_H
 
@@ -20,10 +20,10 @@ int cgx_positions_step(struct cgx_comm *state);
 struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
                                            const struct cgx_callsite *site);
 
-/* Before a call of SITE, which has a layer, if what goes into it is looked at now: its input is
+/* Before a call of SITE, which has a layer, if what goes into it is sampled now: its input is
  * BUFFER, of which the driver says WHERE. */
-void cgx_positions_look(struct cgx_comm *state, const struct cgx_callsite *site,
-                        const struct cgx_pointer *where, const void *buffer);
+void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *site,
+                          const struct cgx_pointer *where, const void *buffer);
 
 /* Forgets the layers of STATE, if there are any. */
 void cgx_positions_drop(struct cgx_comm *state);

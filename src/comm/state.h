@@ -8,30 +8,46 @@
 
 #include <stdbool.h>
 
+#include "coll/scratch.h"
 #include "comm/callsite.h"
-#include "comm/workspace.h"
 #include "mpi/types.h"
 #include "observe/reason.h"
 #include "policy/cost.h"
-#include "policy/recurrence.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
+#include "policy/step/recurrence.h"
 #include "topo/nodes.h"
 #include "util/backoff.h"
 
 struct cgx_callsites;
-struct cgx_own;
+struct cgx_private_comm;
 struct cgx_positions;
 struct cgx_stats;
+
+/* The memory that compressed calls work in, with what local peers share of it. Communicators that
+ * share a private communicator (private_comm.h) share this too, if their sums were in host memory:
+ * their calls follow each other in one order on all ranks, as calls of one communicator do. All
+ * zeros: there is none. */
+struct cgx_workspace {
+    struct cgx_scratch scratch;
+    struct cgx_needs reserved; /* what calls can rely on, on all ranks */
+    struct cgx_shm *shm;       /* NULL: all messages go by MPI */
+    struct cgx_nodes *nodes;   /* that SHM goes by */
+    uint64_t shm_cookie;       /* of the segment that local peers are attached to */
+    uint64_t mirror_cookie;    /* of the device memory that was offered them last; 0: none */
+    bool shm_refused;          /* local peers cannot share memory */
+    bool mirrors_refused;      /* nor open the memory of each other's devices */
+    bool segments_refused;     /* this rank's devices cannot read what local peers share */
+};
 
 /* What ranks have agreed about calls of one type. */
 struct cgx_kind {
     bool agreed;    /* calls that need no more memory than there is can be compressed */
     bool by_device; /* and go from device to device inside nodes */
-    bool trusted;   /* a call of this kind was looked at and found to be no consensus */
+    bool trusted;   /* a call of this kind was sampled and found to be no consensus */
     enum cgx_dtype dtype;
     struct cgx_backoff retry; /* else, before ranks ask each other of new calls without position */
-    struct cgx_backoff apart; /* if calls went from device to device, but do not now: before ranks
-                               * see whether they can again */
+    struct cgx_backoff p2p_suspended; /* if calls went from device to device, but do not now: before
+                                       * ranks see whether they can again */
 };
 
 /* Ranks agree on nothing before the communicator has had so many float sums of at least 1024
@@ -70,10 +86,10 @@ struct cgx_terms {
     char name[CGX_MPI_OBJECT_NAME_BYTES]; /* where rules ask for it */
 };
 
-/* The private communicator for all traffic, NULL until it is needed; written by own.c. */
+/* The private communicator for all traffic, NULL until it is needed; written by private_comm.c. */
 struct cgx_private {
     cgx_mpi_comm comm;
-    struct cgx_own *shared; /* the same, with what is known of it */
+    struct cgx_private_comm *shared; /* the same, with what is known of it */
 };
 
 /* Where ranks are; written by nodes.c. */
@@ -89,7 +105,7 @@ struct cgx_places {
 struct cgx_stream {
     struct cgx_first first;
     struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
-    size_t step_told;                  /* calls of the step, as rules and hints say */
+    size_t step_set;                   /* calls of the step, as rules and hints say */
 };
 
 /* What ranks have agreed of kinds of calls; written by decide.c. Calls count its back-offs. */

@@ -18,7 +18,7 @@ bool cgx_tables_serve(uint64_t count)
 }
 
 /* Tells RECURRENCE of small sums: as many, of as many elements. */
-static void tell_smalls(struct cgx_recurrence *recurrence, const struct cgx_smalls *smalls)
+static void replay_smalls(struct cgx_recurrence *recurrence, const struct cgx_smalls *smalls)
 {
     for (uint32_t i = 0; i < smalls->ignored; i++)
         cgx_recurrence_next(recurrence, 1, 0);
@@ -35,10 +35,10 @@ static void catch_up(struct cgx_comm *state)
     if (first->missed)
         return;
     for (unsigned i = 0; i < first->sums; i++) {
-        tell_smalls(state->stream.recurrence, &first->before[i]);
+        replay_smalls(state->stream.recurrence, &first->before[i]);
         cgx_recurrence_next(state->stream.recurrence, first->keys[i].count, first->keys[i].type);
     }
-    tell_smalls(state->stream.recurrence, &first->before[first->sums]);
+    replay_smalls(state->stream.recurrence, &first->before[first->sums]);
 }
 
 static void note(struct cgx_smalls *smalls, uint64_t count)
@@ -62,14 +62,14 @@ bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type
     return true;
 }
 
-void cgx_tables_tell_step(struct cgx_comm *state)
+void cgx_tables_set_step(struct cgx_comm *state)
 {
     size_t step = cgx_override_step(state->terms.hints, cgx_config_rules(), state->terms.name);
 
-    if (!state->stream.recurrence || step == state->stream.step_told)
+    if (!state->stream.recurrence || step == state->stream.step_set)
         return;
-    cgx_recurrence_tell_step(state->stream.recurrence, step);
-    state->stream.step_told = step;
+    cgx_recurrence_set_step(state->stream.recurrence, step);
+    state->stream.step_set = step;
 }
 
 bool cgx_tables_make(struct cgx_comm *state)
@@ -85,8 +85,8 @@ bool cgx_tables_make(struct cgx_comm *state)
             .warmup = settings->warmup, .minimal_size = settings->minimal_size});
         if (!state->stream.recurrence)
             return false;
-        state->stream.step_told = 0;
-        cgx_tables_tell_step(state);
+        state->stream.step_set = 0;
+        cgx_tables_set_step(state);
         catch_up(state);
     }
     return true;

@@ -21,7 +21,7 @@ void cgx_tables_free(struct cgx_comm *state);
 
 /* Tells the recurrence how long the step is, where rules or hints, which ranks have compared, say
  * so. */
-void cgx_tables_tell_step(struct cgx_comm *state);
+void cgx_tables_set_step(struct cgx_comm *state);
 
 /* Takes one of the first sums, of COUNT elements of a TYPE. False: it is none of them any more. */
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);

@@ -5,8 +5,8 @@
  * on until the memory or the context goes. What they do is in backend.c. */
 #include <stdlib.h>
 
-#include "cuda/backend.h"
 #include "cuda/context.h"
+#include "cuda/device_backend.h"
 #include "cuda/work.h"
 
 static enum cgx_status create(struct cgx_cuda_backends **all, CUcontext context,

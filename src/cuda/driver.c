@@ -45,7 +45,7 @@ struct search {
 
 /* For each loaded object. Every one tells the same count, so that the first ends the search where
  * nothing was loaded since the last time. */
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
+static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 {
     static const char driver_name[] = "libcuda.so";
     struct search *search = context;
@@ -99,7 +99,7 @@ static const struct cgx_cuda *find_driver(void)
 
     search.before = atomic_load_explicit(&objects_seen, memory_order_relaxed);
     search.path[0] = '\0';
-    dl_iterate_phdr(look_at_object, &search);
+    dl_iterate_phdr(search_object, &search);
     if (search.path[0] != '\0') {
         pthread_mutex_lock(&lock);
         found = atomic_load_explicit(&driver, memory_order_relaxed);

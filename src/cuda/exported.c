@@ -120,7 +120,7 @@ void cgx_exported_give(struct cgx_exported *exported, bool entered)
 {
     if (!exported)
         return;
-    if (entered && exported->offered) {
+    if (entered && exported->may_be_open) {
         pthread_mutex_lock(&lock);
         exported->next = unused;
         unused = exported;

@@ -24,7 +24,7 @@ struct cgx_exported {
     size_t bytes;
     unsigned long long id; /* of the memory: it goes with the context */
     bool shared;
-    bool offered; /* to be set once another process may have opened it */
+    bool may_be_open; /* to be set once another process may have opened it */
 };
 
 /* Memory of at least BYTES for *TAKEN, in the current context, which is CONTEXT. Sizes of SHARED

@@ -26,4 +26,9 @@ static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
     return slot->mirror + (CUdeviceptr)(data - slot->host);
 }
 
+/* Decodes as REQUEST says by the processor what a kernel could not: a rank without a result would
+ * be alone. Nothing is queued on SLOT. */
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
+                                        const struct cgx_work *request);
+
 #endif

@@ -78,12 +78,12 @@ static enum cgx_status get_kernels(struct cgx_cuda_module *module)
 }
 
 /* Why they do not run, once. A newer driver helps against the one, nothing against the other. */
-static void say_why(void)
+static void log_why(void)
 {
-    static atomic_bool said;
+    static atomic_bool logged;
     int version = 0;
 
-    if (atomic_exchange(&said, true))
+    if (atomic_exchange(&logged, true))
         return;
     cgx_cuda()->cuDriverGetVersion(&version);
     if (version < CUDA_VERSION)
@@ -107,7 +107,7 @@ enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
             cgx_cuda_module_unload(module);
     }
     if (status == CGX_ERR_DEVICE)
-        say_why();
+        log_why();
     return status;
 }
 

@@ -9,7 +9,7 @@
 
 #include "cuda/context.h"
 #include "cuda/work.h"
-#include "util/cookie.h"
+#include "util/hash.h"
 #include "util/pages.h"
 
 struct cgx_cuda_peers {
@@ -35,12 +35,12 @@ static enum cgx_status mark(struct cgx_cuda_work *work)
     if (status != CGX_OK)
         return status;
     work->cookie = cookie;
-    work->memory->offered = true;
+    work->memory->may_be_open = true;
     return CGX_OK;
 }
 
 /* Kernels are to write what hosts are shown into the staging memory of every slot. */
-static enum cgx_status look_at_slots(const struct cgx_cuda_work *work)
+static enum cgx_status check_slots(const struct cgx_cuda_work *work)
 {
     enum cgx_status status = CGX_OK;
 
@@ -53,11 +53,11 @@ static enum cgx_status look_at_slots(const struct cgx_cuda_work *work)
     return status;
 }
 
-enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offer *offer)
+enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_handle *to)
 {
     struct cgx_cuda_work *work = cgx_cuda_work_of(backend);
     CUipcMemHandle handle;
-    enum cgx_status status = work && work->memory->shared ? look_at_slots(work) : CGX_ERR_INVALID;
+    enum cgx_status status = work && work->memory->shared ? check_slots(work) : CGX_ERR_INVALID;
 
     if (status != CGX_OK)
         return status;
@@ -69,14 +69,14 @@ enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offe
     cgx_cuda_leave();
     if (status != CGX_OK)
         return CGX_ERR_DEVICE;
-    offer->cookie = work->cookie;
-    offer->bytes = work->mirrors;
-    _Static_assert(sizeof offer->handle == sizeof handle, "a handle is that of the driver");
-    memcpy(offer->handle, &handle, sizeof handle);
+    to->cookie = work->cookie;
+    to->bytes = work->mirrors;
+    _Static_assert(sizeof to->ipc == sizeof handle, "a handle is that of the driver");
+    memcpy(to->ipc, &handle, sizeof handle);
     return CGX_OK;
 }
 
-uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all)
+uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_backends *all)
 {
     while (all && all->work.cookie == 0)
         all = all->next;
@@ -140,23 +140,23 @@ static bool is_linked(CUdeviceptr memory)
 }
 
 /* In the current context, which is that of WORK. */
-static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_offer *offer,
+static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_handle *from,
                         struct peer *peer)
 {
     CUipcMemHandle handle;
     CUdeviceptr memory;
 
-    if (offer->cookie == 0)
+    if (from->cookie == 0)
         return false;
-    memcpy(&handle, offer->handle, sizeof handle);
+    memcpy(&handle, from->ipc, sizeof handle);
     if (CGX_CUDA_CALL(cuIpcOpenMemHandle, &memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
         CGX_OK)
         return false;
     *peer = (struct peer){.memory = memory,
                           .linked = is_linked(memory),
                           .front = CGX_CUDA_MIRRORS,
-                          .bytes = offer->bytes};
-    return has_cookie(work, &(struct cgx_cuda_place){.device = memory}, offer->cookie);
+                          .bytes = from->bytes};
+    return has_cookie(work, &(struct cgx_cuda_place){.device = memory}, from->cookie);
 }
 
 static bool register_segment(const struct cgx_cuda_work *work,

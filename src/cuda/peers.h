@@ -8,22 +8,22 @@
 #ifndef CGX_CUDA_PEERS_H
 #define CGX_CUDA_PEERS_H
 
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 
 /* What local peers need to open a mirror. All zeros: there is none. */
-struct cgx_cuda_offer {
+struct cgx_cuda_handle {
     uint64_t cookie; /* told apart from that of any other */
     uint64_t bytes;  /* of the mirror */
-    unsigned char handle[64];
+    unsigned char ipc[64];
 };
 
 /* Makes the mirror of BACKEND one that local peers may open, unless it is. CGX_ERR_INVALID: BACKEND
  * is none of a device, or not the one that the staging memory is pinned for; CGX_ERR_DEVICE: the
  * driver does not share its memory, or does not pin the host's. */
-enum cgx_status cgx_cuda_offer(struct cgx_backend *backend, struct cgx_cuda_offer *offer);
+enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_handle *to);
 
 /* The cookie of the mirror that was offered of those of ALL, or 0. */
-uint64_t cgx_cuda_offered(const struct cgx_cuda_backends *all);
+uint64_t cgx_cuda_exported_cookie(const struct cgx_cuda_backends *all);
 
 /* The staging memory of a local peer as it is mapped here, for reading. */
 struct cgx_cuda_segment {
@@ -34,7 +34,7 @@ struct cgx_cuda_segment {
 };
 
 struct cgx_cuda_peer {
-    struct cgx_cuda_offer mirror;    /* for CGX_PULL_DEVICE */
+    struct cgx_cuda_handle mirror;   /* for CGX_PULL_DEVICE */
     struct cgx_cuda_segment segment; /* for CGX_PULL_HOST; may be unmapped afterwards */
 };
 

@@ -9,8 +9,7 @@
 
 #include "cuda/context.h"
 #include "cuda/driver.h"
-#include "cuda/numa.h"
-#include "cuda/pin.h"
+#include "cuda/host_memory.h"
 #include "util/integers.h"
 #include "util/pages.h"
 

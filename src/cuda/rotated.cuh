@@ -125,7 +125,7 @@ CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx
                             const struct cgx_rotated_place *place, uint32_t first, float level,
                             float *sums)
 {
-    const struct cgx_rotated_sources sources = look_at_sources(args, tile, place, first);
+    const struct cgx_rotated_sources sources = check_sources(args, tile, place, first);
     uint32_t s = 0;
 
 #pragma unroll 1

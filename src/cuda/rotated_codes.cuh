@@ -140,10 +140,10 @@ struct cgx_rotated_sources {
 };
 
 /* Those from FIRST on. */
-CGX_DEVICE struct cgx_rotated_sources look_at_sources(const struct cgx_kernel_args &args,
-                                                      const struct cgx_rotated_tile *tile,
-                                                      const struct cgx_rotated_place *place,
-                                                      uint32_t first)
+CGX_DEVICE struct cgx_rotated_sources check_sources(const struct cgx_kernel_args &args,
+                                                    const struct cgx_rotated_tile *tile,
+                                                    const struct cgx_rotated_place *place,
+                                                    uint32_t first)
 {
     struct cgx_rotated_sources sources;
     int64_t source = 0;

@@ -7,7 +7,7 @@
 #ifndef CGX_CUDA_ROTATED_TILE_CUH
 #define CGX_CUDA_ROTATED_TILE_CUH
 
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "cuda/tile.cuh"
 
 #define CGX_WARP 0xFFFFFFFFu /* all its lanes */

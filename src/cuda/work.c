@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/host_memory.h"
 #include "cuda/kernels.h"
-#include "cuda/numa.h"
-#include "cuda/pin.h"
 #include "util/integers.h"
 #include "util/pages.h"
 
@@ -119,7 +118,8 @@ static enum cgx_status create_memory(struct cgx_cuda_work *work, const struct cg
            table = cgx_round_up(work->table_bytes, ALIGNMENT);
     CUdeviceptr next;
     size_t bytes = CGX_CUDA_MIRRORS + slots * (mirror + CGX_OPERATIONS * table);
-    enum cgx_status status = cgx_exported_take(work->context, bytes, area->offered, &work->memory);
+    enum cgx_status status =
+        cgx_exported_take(work->context, bytes, area->exportable, &work->memory);
 
     if (status != CGX_OK)
         return status;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 #include "util/settings.h"
 
 /* The settings. The first call reads them, and logs their mistakes; MPI must be initialised. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "mpi/op_probe.h"
+#include "mpi/table.h"
 
 /* OP was just created. At most CGX_OPS_MAX ops that may be sums are remembered at a time; others
  * are CGX_OP_OTHER. */
@@ -39,7 +40,7 @@ enum cgx_op_class cgx_op_ask(cgx_mpi_op op, cgx_mpi_datatype datatype, const uin
 
 /* Adds COUNT ELEMENTS, which may be misaligned, to what is SEEN, which begins as zeros. SUM says
  * which of the two types they have. */
-void cgx_op_look(enum cgx_op_class sum, const void *elements, size_t count,
+void cgx_op_scan(enum cgx_op_class sum, const void *elements, size_t count,
                  struct cgx_op_extremes *seen);
 
 /* What is known of OP on DATATYPE, where RANKS ranks sum elements of which all were SEEN. Where one
@@ -47,5 +48,16 @@ void cgx_op_look(enum cgx_op_class sum, const void *elements, size_t count,
  * it does not sum these it is CGX_OP_OTHER for good. May differ between ranks. Thread-safe. */
 enum cgx_op_class cgx_op_confirm(cgx_mpi_op op, cgx_mpi_datatype datatype, unsigned ranks,
                                  const struct cgx_op_extremes *seen);
+
+/* ---- ops of large counts ---- */
+
+/* MPI_Op_create_c for an MPI library that lacks it. mpi4py takes the function that this library
+ * exports for a proof that there is one. */
+
+/* A function for MPI_Op_create that calls FUNCTION; the same one for the same FUNCTION, so that it
+ * outlives every op. NULL once CGX_OP_LARGE_MAX different ones have been asked for. Passes on what
+ * it is given, whatever the ABI. Thread-safe. */
+#define CGX_OP_LARGE_MAX 64 /* mpi4py has 32 */
+cgx_mpi_user_function *cgx_op_from_large(cgx_mpi_user_function_c *function);
 
 #endif

@@ -67,12 +67,12 @@ static bool translate(cgx_mpi_group members, int size, cgx_mpi_group world, int 
     const struct cgx_mpi *mpi = cgx_mpi();
 
     for (int first = 0; first < size; first += BATCH) {
-        int own[BATCH], there[BATCH];
+        int here[BATCH], there[BATCH];
         int count = size - first < BATCH ? size - first : BATCH;
 
         for (int i = 0; i < count; i++)
-            own[i] = first + i;
-        if (mpi->Group_translate_ranks(members, count, own, world, there) != CGX_MPI_SUCCESS)
+            here[i] = first + i;
+        if (mpi->Group_translate_ranks(members, count, here, world, there) != CGX_MPI_SUCCESS)
             return false;
         for (int i = 0; i < count; i++) {
             if (there[i] == mpi->UNDEFINED)

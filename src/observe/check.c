@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "codec/bucket.h"
-#include "codec/peek.h"
 #include "coll/split.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
@@ -34,7 +33,7 @@ struct cgx_check {
     uint32_t hash;
     struct cgx_compared found;
     /* Of a block: elements, magnitudes, scales of the buckets; and the sums of all ranks'. */
-    double own[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
+    double mine[2 * BLOCK + BLOCK_BUCKETS], sums[2 * BLOCK + BLOCK_BUCKETS];
     char result[BLOCK * sizeof(float)];
     float values[BLOCK]; /* those of the result */
 };
@@ -95,7 +94,7 @@ static struct cgx_check *create(const struct cgx_coll *coll)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     size_t buckets = cgx_bucket_count(plan->count, plan->bucket_size);
-    struct cgx_check *check = coll->standing != CGX_ABLE ? NULL : calloc(1, sizeof *check);
+    struct cgx_check *check = coll->vote != CGX_ABLE ? NULL : calloc(1, sizeof *check);
 
     if (!check)
         return NULL;
@@ -177,18 +176,19 @@ static void fill(struct cgx_check *check, const struct cgx_check_block *block)
 static int compare_chunk(struct cgx_check *check, unsigned owner)
 {
     const struct cgx_coll *coll = check->coll;
-    struct cgx_range range = cgx_split_part(check->plan, coll->schedule->ranks, owner, 1, 0);
+    struct cgx_element_range range =
+        cgx_split_part(check->plan, coll->schedule->ranks, owner, 1, 0);
     size_t end = range.end * check->plan->unit;
     int code = CGX_MPI_SUCCESS;
 
     if (end > check->plan->count)
         end = check->plan->count;
     for (size_t first = range.first * check->plan->unit; first < end; first += BLOCK) {
-        struct cgx_check_block block = block_at(check, first, end, check->own);
+        struct cgx_check_block block = block_at(check, first, end, check->mine);
 
         fill(check, &block);
         /* Not in place: MPICH 4.0.2 reads from MPI_IN_PLACE where the root is not rank 0. */
-        code = coll->mpi->Reduce(check->own, check->sums, (int)(2 * block.count + block.buckets),
+        code = coll->mpi->Reduce(check->mine, check->sums, (int)(2 * block.count + block.buckets),
                                  coll->mpi->DOUBLE, coll->mpi->SUM, (int)owner, coll->comm);
         if (code != CGX_MPI_SUCCESS)
             return code;

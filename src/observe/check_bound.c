@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "codec/history.h"
+#include "codec/maxmin/history.h"
 
 struct comparison {
     const struct cgx_plan *plan;
@@ -35,7 +35,7 @@ static double half_ulp(enum cgx_dtype dtype, double value)
 static double bound_of(const struct comparison *with, double exact, double magnitude, double scales)
 {
     double share = with->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
-    double roundings = with->ranks + (with->plan->recalls ? 4 : 0);
+    double roundings = with->ranks + (with->plan->has_history ? 4 : 0);
     double bound = share * (1 + 0x1p-8) * scales + roundings * 0x1p-24 * (magnitude + scales);
 
     return bound + half_ulp(with->plan->dtype, fabs(exact) + bound);
@@ -85,7 +85,7 @@ static double fed(const struct comparison *with, const struct cgx_check_block *b
 {
     double squares = 0;
 
-    for (size_t i = first; i < end && with->plan->feeds; i++)
+    for (size_t i = first; i < end && with->plan->has_residuals; i++)
         squares += block->magnitude[i] * block->magnitude[i];
     return 2 * sqrt(with->ranks * squares);
 }

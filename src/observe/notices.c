@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 #include "util/log.h"
 
 static atomic_bool compressed;
-static atomic_ullong held[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
+static atomic_ullong blocked[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
 
 /* "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)" */
 static void describe(const struct cgx_noticed *sum, char *text, size_t size)
@@ -45,7 +45,7 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
 
 /* ---- what is held ---- */
 
-static void say_why(const struct cgx_verdict *verdict, char *why, size_t size)
+static void log_why(const struct cgx_verdict *verdict, char *why, size_t size)
 {
     switch (verdict->consensus) {
     case CGX_CONSENSUS_CLOSE:
@@ -69,13 +69,13 @@ static void say_why(const struct cgx_verdict *verdict, char *why, size_t size)
     }
 }
 
-void cgx_notice_held(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
+void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
 {
-    bool is_first = atomic_fetch_add(&held[verdict->consensus], 1) == 0;
+    bool is_first = atomic_fetch_add(&blocked[verdict->consensus], 1) == 0;
     char text[CGX_NOTICED_BYTES], why[160];
 
     describe(sum, text, sizeof text);
-    say_why(verdict, why, sizeof why);
+    log_why(verdict, why, sizeof why);
     cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
             "%s stays exact: %s and gradients do not; consensus=off in a rule or hint, or "
             "CGX_CONSENSUS=0, compresses it all the same",
@@ -86,8 +86,8 @@ void cgx_notice_count(void)
 {
     unsigned long long more = 0;
 
-    for (unsigned i = 0; i < sizeof held / sizeof held[0]; i++) {
-        unsigned long long count = atomic_load(&held[i]);
+    for (unsigned i = 0; i < sizeof blocked / sizeof blocked[0]; i++) {
+        unsigned long long count = atomic_load(&blocked[i]);
 
         more += count > 1 ? count - 1 : 0;
     }

@@ -31,7 +31,7 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes);
 bool cgx_notice_was_compressed(void);
 
 /* A sum stays exact from now on, for VERDICT. At the level debug each time. */
-void cgx_notice_held(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);
+void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);
 
 /* In MPI_Finalize: how many more were held than there were lines. */
 void cgx_notice_count(void);

@@ -277,12 +277,12 @@ void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key)
     pthread_mutex_unlock(&stats->lock);
 }
 
-void cgx_stats_held(struct cgx_stats *stats)
+void cgx_stats_blocked(struct cgx_stats *stats)
 {
     if (!stats)
         return;
     pthread_mutex_lock(&stats->lock);
-    stats->held++;
+    stats->blocked++;
     pthread_mutex_unlock(&stats->lock);
 }
 

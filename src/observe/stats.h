@@ -19,8 +19,8 @@
 #include "mpi/types.h"
 #include "observe/check.h"
 #include "observe/reason.h"
-#include "policy/adapt.h"
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
+#include "policy/widths/adapt.h"
 
 /* Changes of widths kept of each layer, and choices of each communicator: the first so many and the
  * last so many. */
@@ -90,7 +90,7 @@ struct cgx_stats {
     uint64_t established;       /* ... after so many large ones */
     size_t step;                /* positions of the step; 0: none is known */
     uint64_t steps;             /* that have begun; while none is known, large calls */
-    uint64_t held;              /* verdicts of a consensus */
+    uint64_t blocked;           /* verdicts of a consensus */
     uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
     double over, most_over; /* estimated error over budget of all layers, after the last choice and
                              * the worst; NaN: none was made */
@@ -150,7 +150,7 @@ void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);
 
 /* Ranks have found a consensus in a call, which stays exact for a while. */
-void cgx_stats_held(struct cgx_stats *stats);
+void cgx_stats_blocked(struct cgx_stats *stats);
 
 /* A call of so many ELEMENTS was exact. */
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
@@ -187,10 +187,6 @@ struct cgx_stats_world {
     size_t merged; /* communicators, and their calls */
     struct cgx_stats_layer rest;
 };
-
-/* stats_file.c: writes WORLD to the file at PATH, or to stderr for "-". A file is replaced once it
- * is whole. False, with errno: it could not be written. */
-bool cgx_stats_put(const char *path, const struct cgx_stats_world *world);
 
 /* stats_json.c, stats_table.c: write WORLD to OUT. */
 void cgx_stats_json(FILE *out, const struct cgx_stats_world *world);

@@ -256,7 +256,7 @@ static void put_step(struct json *json, const struct cgx_stats *stats)
         put_counts(json, cgx_reasons[i].name, stats->exact[i].calls, "elements",
                    stats->exact[i].elements);
     close_list(json, '}');
-    put_count(json, "held_back", stats->held);
+    put_count(json, "held_back", stats->blocked);
 }
 
 static void put_communicator(struct json *json, const struct cgx_stats *stats)

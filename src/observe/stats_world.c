@@ -3,9 +3,11 @@
 
 /* The statistics of all communicators of the process, and when they are written. */
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "mpi/config.h"
 #include "observe/stats.h"
 #include "util/log.h"
+#include "util/output.h"
 #include "util/pages.h"
 
 /* All that are kept; the live ones are written to by their own threads. */
@@ -143,10 +146,54 @@ static bool lock_all(bool waits)
     return true;
 }
 
+static void write_json(FILE *file, const void *all)
+{
+    cgx_stats_json(file, all);
+}
+
+/* In one piece: other ranks, and the program, may write to stderr too. */
+static bool put_table(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory;
+    bool good = false;
+
+    if (!cgx_log_has_stderr())
+        return true;
+    memory = open_memstream(&text, &length);
+    if (memory) {
+        cgx_stats_table(memory, &world);
+        good = fclose(memory) == 0 && fwrite(text, 1, length, stderr) == length;
+    }
+    free(text);
+    return good;
+}
+
+/* Writes to the file at PATH, which is never seen half-written, or to stderr for "-". Numbers are
+ * written with a point whatever the program's locale says. */
+static bool put(const char *path)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", 0), before = 0;
+    bool good;
+    int saved;
+
+    if (plain)
+        before = uselocale(plain);
+    good = strcmp(path, "-") == 0 ? put_table() : cgx_output_replace(path, write_json, &world);
+    saved = errno;
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    errno = saved;
+    return good;
+}
+
 static void write_to(const char *path, enum cgx_stats_when when)
 {
     world.when = when;
-    if (!cgx_stats_put(path, &world)) {
+    if (!put(path)) {
         cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
         refused = true;
     }

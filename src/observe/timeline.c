@@ -17,7 +17,7 @@
 #include "util/output.h"
 
 /* What cgx_timeline_word says. */
-enum { NONE, TOGETHER, APART };
+enum { NONE, TOGETHER, SEPARATE };
 
 static pthread_once_t begun_once = PTHREAD_ONCE_INIT;
 static bool refused;         /* this rank's file cannot be written */
@@ -74,7 +74,7 @@ uint32_t cgx_timeline_word(void)
 {
     if (!is_wanted() || !cgx_world_ends())
         return NONE;
-    return has_own_file() ? APART : TOGETHER;
+    return has_own_file() ? SEPARATE : TOGETHER;
 }
 
 /* That the file cannot be written is better known now than after hours. */
@@ -111,28 +111,28 @@ void cgx_timeline_meet(cgx_mpi_comm comm, bool alike)
 
 /* ---- the end ---- */
 
-static struct cgx_timeline_own own_events(int rank)
+static struct cgx_timeline_events take_events(int rank)
 {
-    struct cgx_timeline_own own = {.about = {.rank = rank, .first = INT64_MAX}};
+    struct cgx_timeline_events mine = {.about = {.rank = rank, .first = INT64_MAX}};
 
-    own.events = cgx_trace_end(&own.about.kept, &own.about.dropped);
-    for (size_t i = 0; i < own.about.kept; i++)
-        if (own.events[i].begin < own.about.first)
-            own.about.first = own.events[i].begin;
-    return own;
+    mine.events = cgx_trace_end(&mine.about.kept, &mine.about.dropped);
+    for (size_t i = 0; i < mine.about.kept; i++)
+        if (mine.events[i].begin < mine.about.first)
+            mine.about.first = mine.events[i].begin;
+    return mine;
 }
 
 /* This rank alone, in its own time. */
-static void put_alone(FILE *file, const struct cgx_timeline_own *own)
+static void put_alone(FILE *file, const struct cgx_timeline_events *mine)
 {
-    cgx_timeline_put_head(file, &own->about, 1);
-    cgx_timeline_put_rank(file, &own->about, own->events, true);
+    cgx_timeline_put_head(file, &mine->about, 1);
+    cgx_timeline_put_rank(file, &mine->about, mine->events, true);
     cgx_timeline_put_tail(file);
 }
 
 /* If WITH_OTHERS, with what all other ranks send; no rank sends if this one cannot take. Where MPI
  * fails, as it may after a host has vanished, what this rank did is there all the same. */
-static bool write_file(const char *path, int size, const struct cgx_timeline_own *own,
+static bool write_file(const char *path, int size, const struct cgx_timeline_events *mine,
                        bool with_others)
 {
     /* Kept where MPI fails, which may write later to what it was to receive. */
@@ -149,9 +149,9 @@ static bool write_file(const char *path, int size, const struct cgx_timeline_own
     if (with_others)
         code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
     if (with_others && code == CGX_MPI_SUCCESS && able && is_open)
-        code = cgx_timeline_gather(output.stream, own, ranks, size, room);
+        code = cgx_timeline_gather(output.stream, mine, ranks, size, room);
     else if (is_open)
-        put_alone(output.stream, own);
+        put_alone(output.stream, mine);
     if (code != CGX_MPI_SUCCESS)
         cgx_mpi_log_error(cgx_mpi(), "CGX_TRACE: the ranks' events could not be gathered", code);
     if (is_open) {
@@ -184,19 +184,19 @@ void cgx_timeline_write(int rank, int size)
     cgx_mpi_comm world = cgx_mpi()->COMM_WORLD;
     char path[CGX_CONFIG_PATH_BYTES];
     cgx_mpi_errhandler handler;
-    struct cgx_timeline_own own;
-    bool mine, gathered;
+    struct cgx_timeline_events mine;
+    bool named, gathered;
 
     if (!is_wanted())
         return;
-    mine = cgx_config_name_file(cgx_config()->trace_path, rank, path);
-    own = own_events(rank);
+    named = cgx_config_name_file(cgx_config()->trace_path, rank, path);
+    mine = take_events(rank);
     gathered = atomic_load(&together) && cgx_errors_return(world, &handler) == CGX_MPI_SUCCESS;
-    if (mine)
-        report(path, write_file(path, size, &own, gathered),
+    if (named)
+        report(path, write_file(path, size, &mine, gathered),
                !gathered && size > 1 && !has_own_file());
     else if (gathered)
-        cgx_timeline_send(&own);
+        cgx_timeline_send(&mine);
     if (gathered)
         cgx_errors_restore(world, handler);
 }

@@ -57,7 +57,7 @@ struct cgx_timeline_rank {
 };
 
 /* What a rank brings to the timeline. */
-struct cgx_timeline_own {
+struct cgx_timeline_events {
     struct cgx_timeline_rank about;
     const struct cgx_trace_event *events;
 };
@@ -65,12 +65,12 @@ struct cgx_timeline_own {
 /* timeline_gather.c: on every rank but 0, to that, if no rank lacks what it takes, which a
  * reduction on MPI_COMM_WORLD says. When it is over every rank is in MPI_Finalize, and no receive
  * of the program's can take what is sent then. */
-void cgx_timeline_send(const struct cgx_timeline_own *own);
+void cgx_timeline_send(const struct cgx_timeline_events *mine);
 
-/* On rank 0, after the same reduction: writes the file of SIZE ranks, of which OWN is this one.
+/* On rank 0, after the same reduction: writes the file of SIZE ranks, of which MINE is this one.
  * RANKS and ROOM, for the events of one rank, must stay where they are if MPI's error is returned,
  * for it may write there later; what it did not bring is left out. */
-int cgx_timeline_gather(FILE *file, const struct cgx_timeline_own *own,
+int cgx_timeline_gather(FILE *file, const struct cgx_timeline_events *mine,
                         struct cgx_timeline_rank *ranks, int size, struct cgx_trace_event *room);
 
 /* timeline_write.c: the file in its parts, in this order; IS_FIRST: of the ranks. */

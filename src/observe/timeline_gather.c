@@ -82,7 +82,7 @@ static void give_up(int peer)
 
 /* ---- other ranks ---- */
 
-void cgx_timeline_send(const struct cgx_timeline_own *own)
+void cgx_timeline_send(const struct cgx_timeline_events *mine)
 {
     static int64_t now; /* a receive that fails may be written to later */
     int able = 1;
@@ -90,7 +90,7 @@ void cgx_timeline_send(const struct cgx_timeline_own *own)
 
     if (code != CGX_MPI_SUCCESS || !able)
         return;
-    code = move(SEND, (void *)&own->about, sizeof own->about, 0);
+    code = move(SEND, (void *)&mine->about, sizeof mine->about, 0);
     for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
         code = move(RECEIVE, &now, sizeof now, 0);
         now = cgx_trace_clock();
@@ -100,8 +100,8 @@ void cgx_timeline_send(const struct cgx_timeline_own *own)
     /* Large messages wait for who receives them. */
     if (code == CGX_MPI_SUCCESS)
         code = move(RECEIVE, &now, sizeof now, 0);
-    if (code == CGX_MPI_SUCCESS && own->about.kept > 0)
-        code = move(SEND, (void *)own->events, own->about.kept * sizeof *own->events, 0);
+    if (code == CGX_MPI_SUCCESS && mine->about.kept > 0)
+        code = move(SEND, (void *)mine->events, mine->about.kept * sizeof *mine->events, 0);
     if (code != CGX_MPI_SUCCESS)
         give_up(0);
 }
@@ -184,15 +184,15 @@ static int receive_events(const struct cgx_timeline_rank *rank, struct cgx_trace
     return code;
 }
 
-int cgx_timeline_gather(FILE *file, const struct cgx_timeline_own *own,
+int cgx_timeline_gather(FILE *file, const struct cgx_timeline_events *mine,
                         struct cgx_timeline_rank *ranks, int size, struct cgx_trace_event *room)
 {
     int code;
 
-    ranks[0] = own->about;
+    ranks[0] = mine->about;
     code = meet_ranks(ranks, size);
     cgx_timeline_put_head(file, ranks, (size_t)size);
-    cgx_timeline_put_rank(file, &ranks[0], own->events, true);
+    cgx_timeline_put_rank(file, &ranks[0], mine->events, true);
     for (int i = 1; code == CGX_MPI_SUCCESS && i < size; i++) {
         code = receive_events(&ranks[i], room);
         if (code == CGX_MPI_SUCCESS)

@@ -7,9 +7,9 @@
 #include "comm/comm.h"
 #include "comm/connect.h"
 #include "comm/decide.h"
-#include "comm/nodes.h"
-#include "comm/own.h"
+#include "comm/placement.h"
 #include "comm/positions.h"
+#include "comm/private_comm.h"
 #include "comm/tables.h"
 #include "cuda/peers.h"
 #include "mpi/config.h"
@@ -18,9 +18,9 @@
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
+#include "pmpi/call.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
-#include "pmpi/failure.h"
 #include "pmpi/finalize.h"
 #include "pmpi/guard.h"
 #include "util/float_state.h"
@@ -28,8 +28,8 @@
 
 /* ---- exact ---- */
 
-/* An exact call, for REASON, on a communicator whose calls may be compressed. This rank forms an
- * opinion of it for the ranks' next decision about SAMPLED; NULL: none. */
+/* An exact call, for REASON, on a communicator whose calls may be compressed. This rank
+ * votes on it for the ranks' next decision about SAMPLED; NULL: none. */
 static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
                  struct cgx_callsite *sampled)
 {
@@ -43,7 +43,7 @@ static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_r
             sampled->state == CGX_SITE_COMPRESSED ? NULL
                                                   : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
 
-        code = cgx_guard_exact(call, reason, &guard, sampled->sample.opinion);
+        code = cgx_guard_exact(call, reason, &guard, sampled->sample.data_vote);
         cgx_callsite_note(sampled, &(struct cgx_site_note){.event = CGX_EVENT_SAMPLED});
     } else {
         code = cgx_exact(call, reason);
@@ -127,7 +127,7 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
     struct cgx_watching watching = {0};
     union cgx_float_state caller;
 
-    if (site->override.consensus == CGX_SAID_OFF || !(cgx_config()->consensus > 0))
+    if (site->override.consensus == CGX_SWITCH_OFF || !(cgx_config()->consensus > 0))
         return watching;
     cgx_float_enter(&caller);
     watching.threshold =
@@ -141,16 +141,16 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
 }
 
 /* Of a rank in a call whose elements ranks take for DTYPE. */
-static enum cgx_standing standing_of(const struct cgx_offer *offer, enum cgx_dtype dtype)
+static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
 {
-    if (cgx_reason_is_unrecoverable(offer->refusal))
+    if (cgx_reason_is_unrecoverable(capability->refusal))
         return CGX_UNRECOVERABLE;
-    return offer->refusal || offer->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
+    return capability->refusal || capability->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
 }
 
 /* In the first call of this process that is compressed. */
-static void say_first(const struct cgx_comm *state, const struct cgx_callsite *site,
-                      const struct cgx_plan *plan)
+static void notice_first(const struct cgx_comm *state, const struct cgx_callsite *site,
+                         const struct cgx_plan *plan)
 {
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     const struct cgx_noticed noticed = cgx_decide_noticed(state, site, name);
@@ -165,7 +165,7 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
     /* Elements may have turned out to be of another type since the layer was made. */
     const struct cgx_adapt_layer *layer =
         site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
-    struct cgx_offer offer = cgx_eligible_offer(call);
+    struct cgx_capability capability = cgx_eligible_capability(call);
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
@@ -187,31 +187,32 @@ static int compress(const struct cgx_call *call, struct cgx_comm *state, struct 
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = schedule;
     if (layer) {
-        cgx_positions_look(state, site, &call->send, coll.input);
+        cgx_positions_sample(state, site, &call->send, coll.input);
         coll.schedule = &site->layered;
         feedback = cgx_positions_feedback(state, site);
         coll.feedback = layer->plan->adaptive ? &feedback : NULL;
     }
-    cgx_offer_get_backends(state, &offer);
+    cgx_capability_get_backends(state, &capability);
     /* Sums that are formed flat have no local peers. */
     if (schedule->nodes->most > 1)
-        coll.pull = cgx_connect_pull(kind, cgx_offer_backend(&offer));
-    if (coll.pull == CGX_PULL_DEVICE && !offer.refusal &&
-        !(cgx_offer_backend(&offer) && cgx_cuda_connection(offer.encoder) == coll.pull))
-        offer.refusal = CGX_REASON_PEERS;
-    cgx_offer_ask_op(&offer, (unsigned)state->size);
-    coll.encoder = offer.encoder;
-    coll.decoder = offer.decoder;
-    coll.standing = standing_of(&offer, schedule->plan->dtype);
+        coll.pull = cgx_connect_pull(kind, cgx_capability_backend(&capability));
+    if (coll.pull == CGX_PULL_DEVICE && !capability.refusal &&
+        !(cgx_capability_backend(&capability) &&
+          cgx_cuda_connection(capability.encoder) == coll.pull))
+        capability.refusal = CGX_REASON_PEERS;
+    cgx_capability_ask_op(&capability, (unsigned)state->size);
+    coll.encoder = capability.encoder;
+    coll.decoder = capability.decoder;
+    coll.vote = vote_of(&capability, schedule->plan->dtype);
     code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
-    cgx_backoff_due(&kind->apart);
+    cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
-        say_first(state, site, schedule->plan);
+        notice_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);
     cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
-    return conclude(call, state, site, offer.refusal, outcome, &coll);
+    return conclude(call, state, site, capability.refusal, outcome, &coll);
 }
 
 /* ---- a call ---- */
@@ -224,7 +225,7 @@ static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_cal
         return site->refusal;
     if (!recurs)
         return state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
-    return cgx_nodes_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
+    return cgx_placement_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
 }
 
 /* Why ranks leave calls of SITE exact. */
@@ -264,7 +265,7 @@ static bool is_due(struct cgx_kind *kind, struct cgx_callsite *site)
 /* A call that recurs. */
 static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
 {
-    struct cgx_offer offer;
+    struct cgx_capability capability;
     bool asks = false;
     int code;
 
@@ -281,13 +282,13 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     default:
         if (!is_due(cgx_comm_kind(state, site), site))
             return leave_exact(call, state, site, false);
-        if (cgx_decide_looks(site) && !site->sample.pending)
+        if (cgx_decide_samples(site) && !site->sample.pending)
             return leave_exact(call, state, site, true);
         asks = true;
     }
     if (asks) {
-        offer = cgx_eligible_offer(call);
-        code = cgx_decide(state, site, &offer);
+        capability = cgx_eligible_capability(call);
+        code = cgx_decide(state, site, &capability);
         if (code != CGX_MPI_SUCCESS)
             return code;
     }
@@ -296,10 +297,10 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     /* Where ranks have not decided, they go on with this call. */
     return leave_exact(call, state, site,
                        site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
-                           cgx_decide_looks(site));
+                           cgx_decide_samples(site));
 }
 
-static void say_established(struct cgx_comm *state)
+static void log_established(struct cgx_comm *state)
 {
     uint64_t sums;
     enum cgx_evidence evidence = cgx_recurrence_evidence(state->stream.recurrence, &sums);
@@ -352,8 +353,8 @@ int cgx_allreduce(struct cgx_call *call)
     code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, &state, &first);
     if (code != CGX_MPI_SUCCESS)
         return code;
-    if (cgx_own_broken(state) != CGX_MPI_SUCCESS)
-        return cgx_failure_again(call, cgx_own_broken(state));
+    if (cgx_private_broken(state) != CGX_MPI_SUCCESS)
+        return cgx_failure_again(call, cgx_private_broken(state));
     if (state->terms.refusal)
         return cgx_exact(call, state->terms.refusal);
     if (first)
@@ -363,7 +364,7 @@ int cgx_allreduce(struct cgx_call *call)
         return exact(call, state, CGX_REASON_SMALL, NULL);
     cgx_stats_step(state->stats, state->stream.recurrence, occurrence.begins_step);
     if (occurrence.recurs && !state->established)
-        say_established(state);
+        log_established(state);
     if (occurrence.begins_step)
         code = cgx_positions_step(state);
     if (code != CGX_MPI_SUCCESS)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "comm/state.h"
 #include "cuda/memory.h"
 #include "mpi/types.h"
 
@@ -25,12 +26,21 @@ struct cgx_call {
 
 /* Sets CALL's send and receive: the driver is asked once for each distinct buffer, and not at all
  * where no data is named. */
-void cgx_call_look(struct cgx_call *call);
+void cgx_call_query_memory(struct cgx_call *call);
 
 /* Where the elements that CALL puts in are. */
 const void *cgx_call_input(const struct cgx_call *call);
 
 /* PMPI_Allreduce with CALL's arguments; returns what it returns. */
 int cgx_call_reduce(const struct cgx_call *call);
+
+/* ---- on a communicator that cannot be relied on any more ---- */
+
+/* MPI failed with CODE in CALL, or this rank did, WHY (MPI_SUCCESS): the caller gets the code, or
+ * one of our own, and so it does of all later calls. */
+int cgx_failure(const struct cgx_call *call, struct cgx_comm *state, int code, const char *why);
+
+/* What a later CALL returns; CODE is that of the failure. */
+int cgx_failure_again(const struct cgx_call *call, int code);
 
 #endif

@@ -69,32 +69,33 @@ static enum cgx_reason refuse_buffers(const struct cgx_call *call)
     return reason || in_place ? reason : refuse_kind(&call->send, buffers);
 }
 
-/* What the op of two-byte elements is known to do goes into OFFER, and that it is to be asked. */
-static void take_op(const struct cgx_call *call, struct cgx_offer *offer)
+/* What the op of two-byte elements is known to do goes into CAPABILITY, and that it is to be asked.
+ */
+static void take_op(const struct cgx_call *call, struct cgx_capability *capability)
 {
     enum cgx_op_class sum = cgx_type_is_byte_pair(call->datatype)
                                 ? cgx_op_known(call->op, call->datatype)
                                 : CGX_OP_OTHER;
 
     if (sum == CGX_OP_OTHER)
-        offer->refusal = CGX_REASON_UNKNOWN_SUM;
+        capability->refusal = CGX_REASON_UNKNOWN_SUM;
     if (sum == CGX_OP_SUM_BFLOAT16)
-        offer->dtype = CGX_BFLOAT16;
-    offer->op = call->op;
-    offer->datatype = call->datatype;
+        capability->dtype = CGX_BFLOAT16;
+    capability->op = call->op;
+    capability->datatype = call->datatype;
 }
 
-struct cgx_offer cgx_eligible_offer(const struct cgx_call *call)
+struct cgx_capability cgx_eligible_capability(const struct cgx_call *call)
 {
-    struct cgx_offer offer = {.refusal = refuse_buffers(call),
-                              .dtype = cgx_type_dtype(call->type),
-                              .send = call->send,
-                              .receive = call->receive,
-                              .in_place = call->sendbuf == cgx_mpi()->IN_PLACE,
-                              .input = cgx_call_input(call),
-                              .count = (size_t)call->count};
+    struct cgx_capability capability = {.refusal = refuse_buffers(call),
+                                        .dtype = cgx_type_dtype(call->type),
+                                        .send = call->send,
+                                        .receive = call->receive,
+                                        .in_place = call->sendbuf == cgx_mpi()->IN_PLACE,
+                                        .input = cgx_call_input(call),
+                                        .count = (size_t)call->count};
 
-    if (!offer.refusal && call->type == CGX_TYPE_OPAQUE16)
-        take_op(call, &offer);
-    return offer;
+    if (!capability.refusal && call->type == CGX_TYPE_OPAQUE16)
+        take_op(call, &capability);
+    return capability;
 }

@@ -6,7 +6,7 @@
 #ifndef CGX_PMPI_ELIGIBLE_H
 #define CGX_PMPI_ELIGIBLE_H
 
-#include "comm/offer.h"
+#include "comm/capability.h"
 #include "observe/reason.h"
 #include "pmpi/call.h"
 
@@ -21,7 +21,7 @@
 enum cgx_reason cgx_eligible(struct cgx_call *call);
 
 /* How this rank would serve the call, as far as its buffers and type say; the program's op may be
- * left to be asked (cgx_offer_ask_op). */
-struct cgx_offer cgx_eligible_offer(const struct cgx_call *call);
+ * left to be asked (cgx_capability_ask_op). */
+struct cgx_capability cgx_eligible_capability(const struct cgx_call *call);
 
 #endif

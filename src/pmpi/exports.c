@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "comm/comm.h"
-#include "mpi/op_large.h"
 #include "mpi/ops.h"
 #include "mpi/table.h"
 #include "pmpi/allreduce.h"
@@ -59,7 +58,7 @@ static int reduce(const struct cgx_mpi *mpi, const void *sendbuf, void *recvbuf,
                                 .comm = (cgx_mpi_comm)mpi->handle(comm),
                                 .large = large};
 
-        cgx_call_look(&call);
+        cgx_call_query_memory(&call);
         return cgx_allreduce(&call);
     }
     if (large)

@@ -79,7 +79,7 @@ static int take_over(void *sendbuf, void *recvbuf, const int *count, const int *
                             .op = mpi->fortran.Op_f2c(*op),
                             .comm = mpi->fortran.Comm_f2c(*comm)};
 
-    cgx_call_look(&call);
+    cgx_call_query_memory(&call);
     return cgx_allreduce(&call);
 }
 

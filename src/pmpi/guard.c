@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/peek.h"
+#include "codec/bucket.h"
 #include "cuda/memory.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
@@ -96,15 +96,15 @@ static size_t at_least_one(size_t value)
 static bool begin(const struct cgx_call *call, uint32_t places, struct sample *sample)
 {
     size_t most, buckets, size = cgx_config()->bucket_size;
-    const struct cgx_offer offer = cgx_eligible_offer(call);
+    const struct cgx_capability capability = cgx_eligible_capability(call);
 
-    *sample = (struct sample){.dtype = offer.dtype,
-                              .elements = offer.count,
+    *sample = (struct sample){.dtype = capability.dtype,
+                              .elements = capability.count,
                               .bucket_size = size,
                               .places = places,
-                              .in_place = offer.in_place};
+                              .in_place = capability.in_place};
     /* The op is not asked here: what else speaks against the call is not known yet. */
-    if (offer.refusal || offer.op)
+    if (capability.refusal || capability.op)
         return false;
     most = is_on_host(&call->receive) && is_on_host(&call->send) ? CGX_GUARD_MOST
                                                                  : CGX_GUARD_MOST_DEVICE;
@@ -127,8 +127,8 @@ static bool begin(const struct cgx_call *call, uint32_t places, struct sample *s
 }
 
 /* False if what there is to see cannot be read. */
-static bool look(struct sample *sample, const struct cgx_call *call, unsigned ranks,
-                 struct cgx_closeness *closeness, struct cgx_taking *taking)
+static bool read_sample(struct sample *sample, const struct cgx_call *call, unsigned ranks,
+                        struct cgx_closeness *closeness, struct cgx_taking *taking)
 {
     for (size_t i = 0; i < sample->count; i++) {
         size_t first = first_of(sample, i), count = count_of(sample, first);
@@ -150,26 +150,26 @@ static bool look(struct sample *sample, const struct cgx_call *call, unsigned ra
 }
 
 int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
-                    const struct cgx_guard *guard, uint32_t words[CGX_OPINION_WORDS])
+                    const struct cgx_guard *guard, uint32_t words[CGX_CONSENSUS_WORDS])
 {
     struct cgx_closeness closeness = {0};
     struct cgx_taking taking;
     struct cgx_change change;
     union cgx_float_state caller;
     struct sample sample;
-    bool can = begin(call, guard->places, &sample), entered = false, looked;
+    bool can = begin(call, guard->places, &sample), entered = false, sampled;
     int code = cgx_exact(call, reason);
 
-    memset(words, 0, CGX_OPINION_WORDS * sizeof words[0]);
+    memset(words, 0, CGX_CONSENSUS_WORDS * sizeof words[0]);
     cgx_float_enter(&caller);
     if (can)
         entered = enter(&call->receive);
     taking = cgx_recent_begin(guard->recent, guard->places, sample.count);
-    looked =
-        can && code == CGX_MPI_SUCCESS && look(&sample, call, guard->ranks, &closeness, &taking);
-    if (looked) {
+    sampled = can && code == CGX_MPI_SUCCESS &&
+              read_sample(&sample, call, guard->ranks, &closeness, &taking);
+    if (sampled) {
         change = cgx_recent_end(&taking);
-        cgx_opinion(&closeness, cgx_change_of(&change), guard->rank, words);
+        cgx_consensus_vote(&closeness, cgx_change_of(&change), guard->rank, words);
     } else if (guard->recent) {
         cgx_recent_forget(guard->recent);
     }

@@ -11,14 +11,14 @@
 #include "policy/consensus.h"
 #include "policy/recent.h"
 
-/* Buckets that are looked at: one in so many, but no fewer and no more than that many, of host
+/* Buckets that are sampled: one in so many, but no fewer and no more than that many, of host
  * memory and of device memory, from which each is a copy. */
 #define CGX_GUARD_GROUP 64
 #define CGX_GUARD_LEAST 32
 #define CGX_GUARD_MOST 256
 #define CGX_GUARD_MOST_DEVICE 64
 
-/* Who looks: RANK of RANKS ranks that sum. PLACES moves the sample; RECENT has the sums that were
+/* Who samples: RANK of RANKS ranks that sum. PLACES moves the sample; RECENT has the sums that were
  * looked at in the calls right before this one, at the same places, or is NULL. */
 struct cgx_guard {
     unsigned rank, ranks;
@@ -26,10 +26,10 @@ struct cgx_guard {
     struct cgx_recent *recent;
 };
 
-/* Serves CALL exactly, for REASON, and sets WORDS to this rank's opinion of it. Where the elements
- * cannot be read or memory is short the opinion is that nothing is known. Returns what the exact
- * call does. */
+/* Serves CALL exactly, for REASON, and sets WORDS to this rank's vote on its data. Where the
+ * elements cannot be read or memory is short the vote is that nothing is known. Returns what the
+ * exact call does. */
 int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
-                    const struct cgx_guard *guard, uint32_t words[CGX_OPINION_WORDS]);
+                    const struct cgx_guard *guard, uint32_t words[CGX_CONSENSUS_WORDS]);
 
 #endif

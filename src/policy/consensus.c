@@ -21,14 +21,14 @@ enum {
     WORD_LAST,
     WORDS
 };
-_Static_assert(WORDS == CGX_OPINION_WORDS, "the opinion");
+_Static_assert(WORDS == CGX_CONSENSUS_WORDS, "the vote");
 
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks)
 {
     const double share = 1.0 / ranks;
     double magnitudes, squares = cgx_squares_sum(sum, count, &magnitudes);
-    double apart = cgx_squares_apart(input, sum, share, count);
+    double deviation = cgx_squares_difference(input, sum, share, count);
     unsigned positive = 0, negative = 0, brought = 0, shared = 0;
     size_t nonzero = 0;
 
@@ -45,9 +45,9 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     closeness->shared |= shared;
     closeness->count += count;
     closeness->nonzero += nonzero;
-    closeness->apart += apart;
+    closeness->deviation += deviation;
     closeness->mean += share * share * squares;
-    closeness->not_finite |= !isfinite(apart) || !isfinite(squares);
+    closeness->not_finite |= !isfinite(deviation) || !isfinite(squares);
 }
 
 /* Floats that are not negative are ordered as their bits are. */
@@ -61,15 +61,15 @@ static double value_of(uint32_t word)
     return (double)cgx_bits_float(word);
 }
 
-void cgx_opinion(const struct cgx_closeness *closeness, double change, unsigned rank,
-                 uint32_t words[CGX_OPINION_WORDS])
+void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, unsigned rank,
+                        uint32_t words[CGX_CONSENSUS_WORDS])
 {
-    bool nothing = closeness->apart == 0 && closeness->mean == 0;
+    bool nothing = closeness->deviation == 0 && closeness->mean == 0;
     bool known = !nothing && !closeness->not_finite;
 
     /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
     words[WORD_KNOWN] = known;
-    words[WORD_DISTANCE] = word_of(known ? closeness->apart / closeness->mean : 0);
+    words[WORD_DISTANCE] = word_of(known ? closeness->deviation / closeness->mean : 0);
     words[WORD_CHANGE] = word_of(change);
     words[WORD_ONE_SIGN] = closeness->positive != closeness->negative;
     words[WORD_DISJOINT] = !closeness->shared && 4 * closeness->nonzero >= closeness->count;
@@ -99,7 +99,7 @@ struct cgx_verdict cgx_consensus_of(const struct cgx_findings *findings, double 
     return verdict;
 }
 
-struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_OPINION_WORDS], double threshold)
+struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_CONSENSUS_WORDS], double threshold)
 {
     const struct cgx_findings findings = {
         .disjoint = words[WORD_DISJOINT] && words[WORD_FIRST] != NO_RANK - words[WORD_LAST],

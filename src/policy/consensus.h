@@ -22,7 +22,7 @@
  * bench/results/state.md has what gradients and state were measured at. It is no proof: sums of a
  * solver's vectors, or activations, look like gradients.
  *
- * Pure arithmetic on samples. In an exact call each rank forms an opinion of its own sample, as
+ * Pure arithmetic on samples. In an exact call each rank votes on its own sample, as
  * words of which ranks take the least, so that all come to the same verdict; in a compressed call
  * the owners of sums do (coll/trailer/watch.h). */
 #ifndef CGX_POLICY_CONSENSUS_H
@@ -37,26 +37,26 @@
 
 /* What a rank has seen of one sum. All zero: nothing. */
 struct cgx_closeness {
-    double apart;    /* |x_r - s/P|^2 */
-    double mean;     /* |s/P|^2 */
-    bool positive;   /* some element of the sum is */
-    bool negative;   /* some is */
-    bool brought;    /* some element is non-zero here, ... */
-    bool shared;     /* ... and on another rank too */
-    size_t count;    /* elements ... */
-    size_t nonzero;  /* ... and how many are not zero in the sum */
-    bool not_finite; /* some element of input or sum is not */
+    double deviation; /* |x_r - s/P|^2 */
+    double mean;      /* |s/P|^2 */
+    bool positive;    /* some element of the sum is */
+    bool negative;    /* some is */
+    bool brought;     /* some element is non-zero here, ... */
+    bool shared;      /* ... and on another rank too */
+    size_t count;     /* elements ... */
+    size_t nonzero;   /* ... and how many are not zero in the sum */
+    bool not_finite;  /* some element of input or sum is not */
 };
 
 /* Takes COUNT elements of what this rank put in, and of the sum of RANKS ranks. */
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks);
 
-/* The opinion of RANK, with the CHANGE of the sum (infinite: not known); the least of each word
+/* The vote of RANK, with the CHANGE of the sum (infinite: not known); the least of each word
  * over all ranks is that of all. All zero: a rank has none, or none is asked for. */
-#define CGX_OPINION_WORDS 7
-void cgx_opinion(const struct cgx_closeness *closeness, double change, unsigned rank,
-                 uint32_t words[CGX_OPINION_WORDS]);
+#define CGX_CONSENSUS_WORDS 7
+void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, unsigned rank,
+                        uint32_t words[CGX_CONSENSUS_WORDS]);
 
 enum cgx_consensus {
     CGX_CONSENSUS_UNKNOWN, /* there was nothing but zeros, or something that is not finite */
@@ -91,7 +91,7 @@ double cgx_consensus_threshold(double setting, unsigned ranks);
 /* The verdict on a sum of which something is known, with THRESHOLD. */
 struct cgx_verdict cgx_consensus_of(const struct cgx_findings *findings, double threshold);
 
-/* What follows from the opinion of all, with THRESHOLD. */
-struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_OPINION_WORDS], double threshold);
+/* What follows from the vote of all, with THRESHOLD. */
+struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_CONSENSUS_WORDS], double threshold);
 
 #endif

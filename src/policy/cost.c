@@ -74,14 +74,14 @@ uint64_t cgx_cost_exact(const struct cgx_network *network, const struct cgx_volu
 {
     const uint64_t step = network->latency_ns + network->message_ns;
     const uint64_t bytes = volume->exact;
-    uint64_t inside = members > 1 ? 2 * ns(share(bytes, members), network->local_byte_ps) +
-                                        2 * (uint64_t)steps_of(members) * network->message_ns
-                                  : 0;
+    uint64_t intra = members > 1 ? 2 * ns(share(bytes, members), network->local_byte_ps) +
+                                       2 * (uint64_t)steps_of(members) * network->message_ns
+                                 : 0;
     uint64_t doubling = steps_of(nodes) * (step + ns(bytes, network->byte_ps));
     uint64_t halving = 2 * (steps_of(nodes) * step + ns(share(bytes, nodes), network->byte_ps));
 
     /* A ring moves the bytes of halving in more steps. */
-    return inside + cgx_smaller(doubling, halving);
+    return intra + cgx_smaller(doubling, halving);
 }
 
 /* ---- compressed ---- */
@@ -121,20 +121,20 @@ static struct cost cost_of(const struct cgx_network *network, const struct cgx_v
     const unsigned nodes = arrangement->nodes, members = arrangement->members;
     const unsigned rows = arrangement->rows, columns = (unsigned)cgx_larger(nodes / rows, 1);
     const unsigned longest = (unsigned)cgx_divide_up(nodes, rows);
-    const struct way inside = {0, network->local_byte_ps, 1, true};
-    const struct way between = {network->latency_ns, network->byte_ps, members, false};
+    const struct way intra = {0, network->local_byte_ps, 1, true};
+    const struct way inter = {network->latency_ns, network->byte_ps, members, false};
     uint64_t bytes = volume->encoded, units = volume->units, operations = 3;
     struct cost cost = {.codec = volume->elements * network->element_ps / 1000};
 
     if (members > 1) {
-        add_stage(&cost, network, &inside, members, members, bytes, units);
+        add_stage(&cost, network, &intra, members, members, bytes, units);
         bytes = cgx_divide_up(bytes, members);
         units = cgx_divide_up(units, members);
         operations += nodes > 1;
     }
-    add_stage(&cost, network, &between, longest, columns, bytes, units);
+    add_stage(&cost, network, &inter, longest, columns, bytes, units);
     if (rows > 1) {
-        add_stage(&cost, network, &between, rows, rows, cgx_divide_up(bytes, columns),
+        add_stage(&cost, network, &inter, rows, rows, cgx_divide_up(bytes, columns),
                   cgx_divide_up(units, columns));
         operations++;
     }
@@ -177,9 +177,9 @@ unsigned cgx_cost_slices(const struct cgx_network *network, const struct cgx_vol
 uint64_t cgx_cost_limit(const struct cgx_network *network, const struct cgx_volume *volume,
                         unsigned nodes, unsigned members)
 {
-    uint64_t inside = members > 1 ? ns(share(volume->encoded, members), network->local_byte_ps) : 0;
+    uint64_t intra = members > 1 ? ns(share(volume->encoded, members), network->local_byte_ps) : 0;
 
-    return 2 * (inside + ns(share(volume->encoded, nodes), network->byte_ps));
+    return 2 * (intra + ns(share(volume->encoded, nodes), network->byte_ps));
 }
 
 unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volume *volume,
@@ -219,4 +219,26 @@ uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsign
         least = count;
     }
     return least;
+}
+
+/* No call that could be compressed has more. */
+#define MOST ((uint64_t)1 << 48)
+
+uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,
+                          unsigned size, unsigned nodes, unsigned members)
+{
+    struct cgx_network reckoned = *network;
+    bool grid = settings->cross_reduction == CGX_REDUCTION_GRID ||
+                settings->cross_reduction == CGX_REDUCTION_AUTO;
+    uint64_t least;
+
+    if (settings->minimal_kind == CGX_MINIMAL_SAID || nodes < 2)
+        return settings->minimal_size;
+    if (settings->buffers == CGX_BUFFERS_HOST)
+        reckoned.element_ps = 0;
+    least = cgx_cost_least(&reckoned, size, settings->bits, settings->bucket_size, nodes,
+                           settings->leaders ? 1 : members, grid);
+    if (least > MOST)
+        return MOST;
+    return least > settings->minimal_size ? least : settings->minimal_size;
 }

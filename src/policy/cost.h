@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/settings.h"
+
 struct cgx_network {
     uint32_t latency_ns;    /* of a message, on the way */
     uint32_t message_ns;    /* of a processor, to send a message and to receive one */
@@ -74,5 +76,14 @@ unsigned cgx_cost_rows(const struct cgx_network *network, const struct cgx_volum
  * formed where they pay. */
 uint64_t cgx_cost_least(const struct cgx_network *network, unsigned size, unsigned bits,
                         unsigned bucket_size, unsigned nodes, unsigned members, bool grid);
+
+/* CGX_COMPRESSION_MINIMAL_SIZE where it is auto. */
+
+/* From how many elements of SIZE bytes on calls between NODES of MEMBERS ranks are compressed: as
+ * SETTINGS say or, where that is auto, from where on they take less time on NETWORK, as far as that
+ * is a matter of messages: what a processor's codec takes for each element is left out. Ranks that
+ * agree on the arguments agree on it. */
+uint64_t cgx_minimal_size(const struct cgx_settings *settings, const struct cgx_network *network,
+                          unsigned size, unsigned nodes, unsigned members);
 
 #endif

@@ -44,14 +44,14 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding)
 static void finish(struct cgx_plan *plan)
 {
     plan->bytes = 0;
-    plan->adaptive = plan->turns = false;
+    plan->adaptive = plan->has_alternatives = false;
     for (size_t i = 0; i < plan->nsegments; i++) {
         struct cgx_segment *segment = &plan->segments[i];
         size_t units = cgx_bucket_count(segment->count, plan->unit);
 
         segment->before = plan->bytes;
         plan->bytes += units * cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment));
-        plan->turns |= cgx_segment_turns(segment);
+        plan->has_alternatives |= cgx_segment_has_alternative(segment);
         plan->adaptive |= cgx_segment_is_chosen(segment);
     }
     plan->hash = hash_plan(plan);
@@ -82,9 +82,9 @@ static struct cgx_segment widths_in(enum cgx_family family, unsigned bits, unsig
 }
 
 /* WIDTH, brought to what is max-min quantised for the sake of its data. */
-static unsigned unturned(unsigned width)
+static unsigned for_zeros(unsigned width)
 {
-    return width < CGX_UNTURNED_BITS ? CGX_UNTURNED_BITS : width;
+    return width < CGX_ZEROS_LEAST_BITS ? CGX_ZEROS_LEAST_BITS : width;
 }
 
 /* The same where FAMILY may be chosen: max-min quantised until the data is known. */
@@ -95,14 +95,15 @@ static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsig
 
     if (family != CGX_FAMILY_AUTO)
         return widths_in(family, bits, least, most);
-    maxmin = widths_in(CGX_FAMILY_MAXMIN, unturned(bits), unturned(least), unturned(most));
+    maxmin = widths_in(CGX_FAMILY_MAXMIN, for_zeros(bits), for_zeros(least), for_zeros(most));
     for (int f = CGX_FAMILY_MAXMIN + 1; f < CGX_FAMILIES; f++) {
         struct cgx_segment other = widths_in((enum cgx_family)f, bits, least, most);
 
         if (other.family == f)
-            maxmin.others[f] = (struct cgx_widths){other.bits, other.least, other.most};
+            maxmin.alternatives[f] = (struct cgx_widths){other.bits, other.least, other.most};
     }
-    return cgx_segment_turns(&maxmin) ? maxmin : widths_in(CGX_FAMILY_MAXMIN, bits, least, most);
+    return cgx_segment_has_alternative(&maxmin) ? maxmin
+                                                : widths_in(CGX_FAMILY_MAXMIN, bits, least, most);
 }
 
 static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
@@ -128,20 +129,20 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     unsigned bits = settings->bits;
     unsigned least = cgx_settings_least(settings), most = cgx_settings_most(settings);
     enum cgx_family family = family_of(settings, override);
-    bool said = override && override->least > 0;
+    bool is_set = override && override->least > 0;
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!said && !settings->adaptive)
+    if (!is_set && !settings->adaptive)
         return fixed(family, bits);
-    if (said) {
+    if (is_set) {
         least = allowed(settings, override->least);
         most = allowed(settings, override->most);
     } else if (family == CGX_FAMILY_AUTO && settings->adaptive_bits == 0 && least < AUTO_LEAST) {
         least = bits < AUTO_LEAST ? bits : AUTO_LEAST;
     }
     /* Where there is nothing to choose the width is had from the start. */
-    if (said || least == most)
+    if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
     if (!settings->adaptive)
         return fixed(family, bits);
@@ -153,8 +154,8 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 /* Elements that a segment like WIDTHS has at most. */
 static size_t longest(const struct cgx_segment *widths)
 {
-    if (cgx_segment_turns(widths))
-        return CGX_TURNING_ELEMENTS;
+    if (cgx_segment_has_alternative(widths))
+        return CGX_FAMILY_SEGMENT_ELEMENTS;
     return cgx_segment_is_variable(widths) ? CGX_SEGMENT_ELEMENTS : SIZE_MAX;
 }
 
@@ -227,22 +228,23 @@ size_t cgx_plan_most_bytes(const struct cgx_override *override, size_t count)
 {
     size_t layers = override && override->layers ? override->layers->nlayers : 1;
 
-    return plan_bytes(count / CGX_TURNING_ELEMENTS + layers + 2);
+    return plan_bytes(count / CGX_FAMILY_SEGMENT_ELEMENTS + layers + 2);
 }
 
 /* Whether SEGMENT may have residuals. */
-static bool may_feed(const struct cgx_plan *plan, const struct cgx_segment *segment)
+static bool may_have_residuals(const struct cgx_plan *plan, const struct cgx_segment *segment)
 {
-    bool feeds = false;
+    bool has_residuals = false;
 
     for (int f = 0; f < CGX_FAMILIES; f++) {
         const struct cgx_quantiser *quantiser = &cgx_quantisers[f];
         struct cgx_widths widths = cgx_segment_widths(segment, (enum cgx_family)f);
 
         if (!quantiser->rounds_by_chance || plan->rounding == CGX_ROUNDING_NEAREST)
-            feeds |= widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
+            has_residuals |=
+                widths.most <= quantiser->widths && widths.most >= quantiser->residual_bits;
     }
-    return feeds;
+    return has_residuals;
 }
 
 /* Elements of the buckets of all that FAMILY stands for. */
@@ -269,7 +271,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     plan->rounding = settings->rounding;
     plan->count = count;
     plan->nsegments = 0;
-    plan->feeds = plan->recalls = false;
+    plan->has_residuals = plan->has_history = false;
     tail = settings->skip_incomplete_buckets ? count % plan->unit : 0;
     append_layers(plan, settings, override, count - tail);
     append_layer(plan, fixed(CGX_FAMILY_MAXMIN, CGX_BITS_EXACT), count - tail, count);
@@ -277,9 +279,9 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
     for (size_t i = 0; i < plan->nsegments; i++) {
         const struct cgx_segment *segment = &plan->segments[i];
 
-        plan->feeds |= settings->error_feedback && may_feed(plan, segment);
-        plan->recalls |= settings->history && segment->bits != CGX_BITS_EXACT &&
-                         cgx_quantisers[segment->family].has_history;
+        plan->has_residuals |= settings->error_feedback && may_have_residuals(plan, segment);
+        plan->has_history |= settings->history && segment->bits != CGX_BITS_EXACT &&
+                             cgx_quantisers[segment->family].has_history;
     }
     return plan;
 }
@@ -302,33 +304,30 @@ struct cgx_plan *cgx_plan_copy(const struct cgx_plan *plan)
 {
     struct cgx_plan *copy = malloc(cgx_plan_bytes(plan));
 
-    if (copy)
-        memcpy(copy, plan, cgx_plan_bytes(plan));
-    return copy;
+    return copy ? memcpy(copy, plan, cgx_plan_bytes(plan)) : NULL;
 }
 
-static void turn(struct cgx_segment *segment, enum cgx_family family)
+static void switch_family(struct cgx_segment *segment, enum cgx_family family)
 {
     struct cgx_widths had = {segment->bits, segment->least, segment->most};
 
-    segment->bits = segment->others[family].bits;
-    segment->least = segment->others[family].least;
-    segment->most = segment->others[family].most;
-    segment->others[family] = (struct cgx_widths){0};
-    segment->others[segment->family] = had;
+    segment->bits = segment->alternatives[family].bits;
+    segment->least = segment->alternatives[family].least;
+    segment->most = segment->alternatives[family].most;
+    segment->alternatives[family] = (struct cgx_widths){0};
+    segment->alternatives[segment->family] = had;
     segment->family = (uint8_t)family;
 }
 
-/* Turns SEGMENT, if it can, to what is sent with the most bytes. */
-static void turn_to_largest(const struct cgx_plan *plan, struct cgx_segment *segment)
+/* Switches SEGMENT, if it can, to what is sent with the most bytes. */
+static void switch_to_largest(const struct cgx_plan *plan, struct cgx_segment *segment)
 {
     for (int f = 0; f < CGX_FAMILIES; f++) {
-        const struct cgx_widths *other = &segment->others[f];
+        const struct cgx_widths *other = &segment->alternatives[f];
 
-        if (other->bits > 0 &&
-            cgx_plan_unit_bytes(plan, cgx_encoding_of((enum cgx_family)f, other->bits)) >
-                cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
-            turn(segment, (enum cgx_family)f);
+        if (other->bits > 0 && cgx_plan_unit_bytes(plan, cgx_encoding_of(f, other->bits)) >
+                                   cgx_plan_unit_bytes(plan, cgx_segment_encoding(segment)))
+            switch_family(segment, (enum cgx_family)f);
     }
 }
 
@@ -347,20 +346,21 @@ void cgx_plan_widen(struct cgx_plan *plan)
         struct cgx_segment *segment = &plan->segments[i];
 
         widen(&segment->bits, &segment->least, segment->most);
-        for (int f = 0; f < CGX_FAMILIES; f++)
-            widen(&segment->others[f].bits, &segment->others[f].least, segment->others[f].most);
-        turn_to_largest(plan, segment);
+        for (struct cgx_widths *other = segment->alternatives;
+             other < segment->alternatives + CGX_FAMILIES; other++)
+            widen(&other->bits, &other->least, other->most);
+        switch_to_largest(plan, segment);
     }
     finish(plan);
 }
 
 struct cgx_plan *cgx_plan_widest(const struct cgx_plan *plan)
 {
-    struct cgx_plan *widest = cgx_plan_copy(plan);
+    struct cgx_plan *copy = cgx_plan_copy(plan);
 
-    if (widest)
-        cgx_plan_widen(widest);
-    return widest;
+    if (copy)
+        cgx_plan_widen(copy);
+    return copy;
 }
 
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
@@ -370,8 +370,8 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
         enum cgx_family family = cgx_encoding_family(encodings[i]);
         uint8_t width = (uint8_t)cgx_encoding_width(encodings[i]);
 
-        if (segment->others[family].bits > 0)
-            turn(segment, family);
+        if (segment->alternatives[family].bits > 0)
+            switch_family(segment, family);
         if (width >= segment->least && width <= segment->most)
             segment->bits = width;
     }

@@ -7,7 +7,7 @@
 #define CGX_POLICY_PLAN_H
 
 #include "codec/encoding.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 /* Elements of a segment whose width is chosen, unless its layer is smaller: frameworks fuse many
  * tensors into one buffer, and this finds their boundaries without being told. A multiple of every
@@ -16,10 +16,10 @@
 
 /* The same of a segment whose family is chosen (families.h), so that a table does not drag its
  * neighbours along. */
-#define CGX_TURNING_ELEMENTS 16384
+#define CGX_FAMILY_SEGMENT_ELEMENTS 16384
 
 /* Least bits of what is max-min quantised only for the sake of its zeros. */
-#define CGX_UNTURNED_BITS 4
+#define CGX_ZEROS_LEAST_BITS 4
 
 struct cgx_widths {
     uint8_t bits;        /* a width of its family, or CGX_BITS_EXACT */
@@ -33,8 +33,9 @@ struct cgx_segment {
     size_t count;
     uint8_t bits, least, most; /* as in struct cgx_widths */
     uint8_t family;
-    struct cgx_widths others[CGX_FAMILIES]; /* in other families; 0 bits: it cannot have that */
-    size_t before;                          /* encoded bytes of the whole units before it */
+    struct cgx_widths
+        alternatives[CGX_FAMILIES]; /* in other families; 0 bits: it cannot have that */
+    size_t before;                  /* encoded bytes of the whole units before it */
 };
 
 static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
@@ -43,29 +44,29 @@ static inline bool cgx_segment_is_variable(const struct cgx_segment *segment)
 }
 
 /* Whether its family is chosen. */
-static inline bool cgx_segment_turns(const struct cgx_segment *segment)
+static inline bool cgx_segment_has_alternative(const struct cgx_segment *segment)
 {
-    bool turns = false;
+    bool alternatives = false;
 
     for (int f = 0; f < CGX_FAMILIES; f++)
-        turns |= segment->others[f].bits > 0;
-    return turns;
+        alternatives |= segment->alternatives[f].bits > 0;
+    return alternatives;
 }
 
-/* Whether its width is chosen, as it is or turned. */
+/* Whether its width is chosen, in its family or in an alternative. */
 static inline bool cgx_segment_has_widths(const struct cgx_segment *segment)
 {
     bool has = cgx_segment_is_variable(segment);
 
     for (int f = 0; f < CGX_FAMILIES; f++)
-        has |= segment->others[f].least < segment->others[f].most;
+        has |= segment->alternatives[f].least < segment->alternatives[f].most;
     return has;
 }
 
 /* Whether anything of it is chosen. */
 static inline bool cgx_segment_is_chosen(const struct cgx_segment *segment)
 {
-    return cgx_segment_is_variable(segment) || cgx_segment_turns(segment);
+    return cgx_segment_is_variable(segment) || cgx_segment_has_alternative(segment);
 }
 
 /* Its widths in FAMILY; 0 bits: it cannot have that. */
@@ -74,7 +75,7 @@ static inline struct cgx_widths cgx_segment_widths(const struct cgx_segment *seg
 {
     return family == segment->family
                ? (struct cgx_widths){segment->bits, segment->least, segment->most}
-               : segment->others[family];
+               : segment->alternatives[family];
 }
 
 static inline unsigned cgx_segment_encoding(const struct cgx_segment *segment)
@@ -87,11 +88,11 @@ struct cgx_plan {
     unsigned bucket_size; /* of max-min quantisation */
     unsigned unit;        /* elements: whole buckets of every encoding that the plan may have */
     enum cgx_rounding rounding;
-    bool adaptive; /* some encoding may change: payloads carry what the policy watches */
-    bool turns;    /* some family may */
-    bool feeds;    /* residuals are kept of what it quantises (codec.h), if there is memory */
-    bool recalls;  /* history is kept of its sums (codec.h), likewise */
-    size_t count;  /* elements of the buffer, at least 1 */
+    bool adaptive;         /* some encoding may change: payloads carry what the policy watches */
+    bool has_alternatives; /* some segment has a choice of families */
+    bool has_residuals; /* residuals are kept of what it quantises (codec.h), if there is memory */
+    bool has_history;   /* history is kept of its sums (codec.h), likewise */
+    size_t count;       /* elements of the buffer, at least 1 */
     uint32_t hash;
     size_t bytes; /* encoded, every unit counted as whole */
     size_t nsegments;
@@ -101,7 +102,7 @@ struct cgx_plan {
 /* Whether it has to know the call's position in the step: something is kept from call to call. */
 static inline bool cgx_plan_is_placed(const struct cgx_plan *plan)
 {
-    return plan->adaptive || plan->feeds || plan->recalls;
+    return plan->adaptive || plan->has_residuals || plan->has_history;
 }
 
 /* The plan before anything was measured: base widths, what OVERRIDE says (NULL: nothing), max-min

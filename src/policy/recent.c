@@ -60,9 +60,9 @@ static void take(struct cgx_taking *taking, float value)
     double present = widen(now);
 
     for (unsigned ago = CGX_RECENT_NEAREST; ago <= CGX_RECENT_SUMS; ago++) {
-        double apart = present - widen(kept[place_of(recent, ago) * recent->most]);
+        double difference = present - widen(kept[place_of(recent, ago) * recent->most]);
 
-        taking->apart[ago - CGX_RECENT_NEAREST] += apart * apart;
+        taking->difference[ago - CGX_RECENT_NEAREST] += difference * difference;
     }
     taking->squares += present * present;
     kept[recent->next * recent->most] = now;
@@ -91,10 +91,10 @@ struct cgx_change cgx_recent_end(struct cgx_taking *taking)
         cgx_recent_forget(recent);
     for (unsigned ago = CGX_RECENT_NEAREST; ago <= recent->count; ago++) {
         double noise = taking->noise + recent->noise[place_of(recent, ago)];
-        double apart = taking->apart[ago - CGX_RECENT_NEAREST] - noise;
+        double difference = taking->difference[ago - CGX_RECENT_NEAREST] - noise;
 
-        if (apart < change.apart)
-            change.apart = apart > 0 ? apart : 0;
+        if (difference < change.difference)
+            change.difference = difference > 0 ? difference : 0;
     }
     recent->elements = taking->taken;
     recent->noise[recent->next] = taking->noise;

@@ -44,8 +44,8 @@ struct cgx_recent *cgx_recent_create(size_t most);
 
 /* Of the present sum. */
 struct cgx_change {
-    double apart;   /* |s - s'|^2; infinite: there is no such sum */
-    double squares; /* |s|^2 */
+    double difference; /* |s - s'|^2; infinite: there is no such sum */
+    double squares;    /* |s|^2 */
 };
 
 #define CGX_CHANGE_UNKNOWN ((struct cgx_change){INFINITY, 0})
@@ -57,8 +57,8 @@ struct cgx_taking {
     size_t bucket;             /* the next one */
     size_t taken;
     double noise, squares;
-    double apart[CGX_RECENT_SUMS - CGX_RECENT_NEAREST +
-                 1]; /* from each sum that it is compared with */
+    double difference[CGX_RECENT_SUMS - CGX_RECENT_NEAREST +
+                      1]; /* from each sum that it is compared with */
 };
 
 /* Forgets all sums. */
@@ -85,8 +85,8 @@ struct cgx_change cgx_recent_end(struct cgx_taking *taking);
 /* The change, of some parts of a sum added up in CHANGE; infinite if it is not known. */
 static inline double cgx_change_of(const struct cgx_change *change)
 {
-    return change->squares > 0 && !isnan(change->apart) ? change->apart / change->squares
-                                                        : INFINITY;
+    return change->squares > 0 && !isnan(change->difference) ? change->difference / change->squares
+                                                             : INFINITY;
 }
 
 #endif

@@ -76,7 +76,7 @@ static void leave_drivers_alone(hwloc_topology_t topology)
                                       harmful[i]);
 }
 
-static int look(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
+static int load(hwloc_topology_t topology, enum cgx_topo_source source, const char *text,
                 enum cgx_topo_detail detail)
 {
     if ((source == CGX_TOPO_SYNTHETIC && table.topology_set_synthetic(topology, text) != 0) ||
@@ -101,7 +101,7 @@ enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
     if (!new_topo || table.topology_init(&new_topo->topology) != 0)
         goto free_topo;
     new_topo->hwloc = &table;
-    if (look(new_topo->topology, source, text, detail) != 0) {
+    if (load(new_topo->topology, source, text, detail) != 0) {
         status = errno == ENOMEM ? CGX_ERR_NOMEM : CGX_ERR_INVALID;
         goto destroy_topology;
     }
@@ -128,16 +128,16 @@ enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo
 {
     /* One for each detail: devices are not looked for until they are asked for. */
     static struct {
-        bool looked;
+        bool queried;
         enum cgx_status status;
         struct cgx_topo *topo;
     } here[2];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
     pthread_mutex_lock(&lock);
-    if (!here[detail].looked)
+    if (!here[detail].queried)
         here[detail].status = cgx_topo_load(CGX_TOPO_LIVE, NULL, detail, &here[detail].topo);
-    here[detail].looked = true;
+    here[detail].queried = true;
     pthread_mutex_unlock(&lock);
     if (here[detail].status == CGX_OK)
         *topo = here[detail].topo;

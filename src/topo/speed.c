@@ -95,13 +95,13 @@ struct cgx_topo_speed cgx_topo_speed_here(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct cgx_topo_speed here;
-    static bool looked;
+    static bool queried;
     const struct cgx_topo *topo;
 
     pthread_mutex_lock(&lock);
-    if (!looked && cgx_topo_here(CGX_TOPO_DEVICES, &topo) == CGX_OK)
+    if (!queried && cgx_topo_here(CGX_TOPO_DEVICES, &topo) == CGX_OK)
         here = cgx_topo_speed(topo, "/sys/class");
-    looked = true;
+    queried = true;
     pthread_mutex_unlock(&lock);
     return here;
 }

@@ -7,7 +7,7 @@
 
 #include <hwloc.h>
 
-#include "topo/source.h"
+#include "topo/machine.h"
 
 /* What of hwloc is used. Types come from its header, addresses from dlsym. Of its inline functions
  * only those that call no other may be. */

@@ -1,11 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#define _GNU_SOURCE /* getrandom */
+
 #include "util/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 uint32_t cgx_hash(uint32_t hash, const void *bytes, size_t size)
@@ -39,4 +44,15 @@ bool cgx_hash_file(const char *path, uint32_t *hash)
     if (got == 0)
         *hash = sum;
     return got == 0;
+}
+
+uint64_t cgx_cookie(void)
+{
+    uint64_t cookie;
+    struct timespec now;
+
+    if (getrandom(&cookie, sizeof cookie, GRND_NONBLOCK) == (ssize_t)sizeof cookie && cookie != 0)
+        return cookie;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 40) | 1;
 }

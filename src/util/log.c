@@ -21,7 +21,7 @@ static atomic_int level_in_force = CGX_LOG_WARN;
 static atomic_int world_rank = -1;
 static bool has_stderr = true;
 
-__attribute__((constructor)) static void look_for_stderr(void)
+__attribute__((constructor)) static void find_stderr(void)
 {
     has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 }

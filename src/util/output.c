@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/cookie.h"
+#include "util/hash.h"
 
 /* As fopen has it; the user's umask takes from it. */
 #define PERMISSIONS 0666
@@ -70,7 +70,7 @@ static sigset_t the_signal(void)
     return signals;
 }
 
-static void hold_signal(struct cgx_output *output)
+static void block_signal(struct cgx_output *output)
 {
     sigset_t signals = the_signal(), pending;
 
@@ -94,7 +94,7 @@ static bool begin(struct cgx_output *output, int file)
 {
     output->stream = file >= 0 ? fdopen(file, "w") : NULL;
     if (output->stream)
-        hold_signal(output);
+        block_signal(output);
     else if (file >= 0)
         close(file);
     return output->stream != NULL;

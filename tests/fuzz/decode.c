@@ -7,7 +7,6 @@
 #include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "codec/host_kernels.h"
-#include "codec/peek.h"
 #include "fuzz/fuzz.h"
 
 /* Most scenes have few elements: they say as much, and take less time. Others have up to 5116. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 #include "codec/encoding.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "fuzz/fuzz.h"
 
 unsigned fuzz_encoding(struct fuzz_input *input)

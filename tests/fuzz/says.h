@@ -6,7 +6,7 @@
 #define CGX_TESTS_FUZZ_SAYS_H
 
 #include "fuzz/fuzz.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 /* What HINTS and RULES, either of which may be NULL, say of some calls is such as can be. */
 void fuzz_says(const struct cgx_hints *hints, const struct cgx_rules *rules);

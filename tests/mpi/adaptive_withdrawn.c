@@ -18,14 +18,14 @@ enum { WARM = 3, FIRST = 3, PARTS = 8, LARGE = 3 };
 static MPI_Comm refusing = MPI_COMM_NULL;
 static MPI_Count refused;
 
-WRAPPED(struct cgx_offer, cgx_eligible_offer, const struct cgx_call *call)
+WRAPPED(struct cgx_capability, cgx_eligible_capability, const struct cgx_call *call)
 {
-    struct cgx_offer offer = __real_cgx_eligible_offer(call);
+    struct cgx_capability capability = __real_cgx_eligible_capability(call);
 
     if (check_rank == 1 && call->count == refused &&
         call->comm == (cgx_mpi_comm)cgx_mpi()->handle((uintptr_t)refusing))
-        offer.refusal = CGX_REASON_OVERLAP;
-    return offer;
+        capability.refusal = CGX_REASON_OVERLAP;
+    return capability;
 }
 
 /* STEPS, and the same at 4 bits; one part of large values has nearly all of the error. */

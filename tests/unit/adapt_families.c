@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 #include "lib/tap.h"
-#include "policy/adapt.h"
+#include "policy/widths/adapt.h"
 
-enum { SEGMENTS = 4, PERIOD = 10, ELEMENTS = CGX_TURNING_ELEMENTS };
+enum { SEGMENTS = 4, PERIOD = 10, ELEMENTS = CGX_FAMILY_SEGMENT_ELEMENTS };
 
 static struct cgx_settings settings;
 static struct cgx_adapt *adapt; /* of the test that runs */

@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Steps of made-up data for policy/adapt.h, which lacks nothing of the messages of other ranks:
- * there is one. The data is a model: elements spread evenly, so that n u^2 / 12 is their error. */
+/* Steps of made-up data for policy/widths/adapt.h, which lacks nothing of the messages of other
+ * ranks: there is one. The data is a model: elements spread evenly, so that n u^2 / 12 is their
+ * error. */
 #ifndef CGX_TESTS_ADAPT_STEPS_H
 #define CGX_TESTS_ADAPT_STEPS_H
 
 #include <math.h>
 #include <string.h>
 
-#include "policy/adapt.h"
+#include "policy/widths/adapt.h"
 
 enum { SEGMENTS = 8, LAYERS = 2, PERIOD = 10 };
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Widths of segments, against the optimum of a dynamic programme and against uniform widths. */
-#include "policy/allocate.h"
+#include "policy/widths/allocate.h"
 
 #include <string.h>
 

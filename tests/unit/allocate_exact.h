@@ -8,7 +8,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "policy/allocate.h"
+#include "policy/widths/allocate.h"
 
 /* The least cost of widths whose errors add up to at most BUDGET, of SHARES whose costs are small
  * integers: the least error of every total cost, segment by segment. Negative: no widths keep the

@@ -109,7 +109,7 @@ static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
            x->watched == y->watched && x->ignored == y->ignored;
 }
 
-/* Two ranks with the same events, of which one has other reasons, opinions and memory. */
+/* Two ranks with the same events, of which one has other reasons, votes and memory. */
 static void test_ranks(void)
 {
     struct cgx_callsite here = {0}, there = {0};
@@ -127,7 +127,7 @@ static void test_ranks(void)
         random = random * 1664525 + 1013904223;
         mine = other = notes[(random >> 16) % NOTES].note;
         other.reason = (random >> 8) % 2 ? CGX_REASON_NONE : CGX_REASON_NO_MEMORY;
-        there.sample.opinion[0] = random;
+        there.sample.data_vote[0] = random;
         cgx_callsite_recent(&there, 64);
         cgx_callsite_note(&here, &mine);
         cgx_callsite_note(&there, &other);

@@ -79,7 +79,7 @@ static void test_positions(void)
         find(count);
     ok(cgx_callsites_at(&state, 1) == site && site->state == CGX_SITE_COMPRESSED,
        "no other call takes the place of a position's");
-    cgx_recurrence_tell_step(state.stream.recurrence, 2 * PERIOD);
+    cgx_recurrence_set_step(state.stream.recurrence, 2 * PERIOD);
     take_steps();
     key.position = 1;
     ok(!cgx_callsites_at(&state, 1) &&

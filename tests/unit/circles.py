@@ -18,10 +18,9 @@ import sys
 KNOWN = [
     {"util/names", "util/settings", "util/settings_values"},
     {"codec/encoding", "codec/format"},
-    {"policy/override_parse", "policy/rules"},
-    {"policy/adapt", "policy/adapt_model"},
-    {"cuda/backend", "cuda/exported", "cuda/holding", "cuda/host_fallback", "cuda/launch",
-     "cuda/peers", "cuda/work"},
+    {"policy/rules/override_parse", "policy/rules/rules"},
+    {"policy/widths/adapt", "policy/widths/adapt_model"},
+    {"cuda/device_backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
 ]
 
 

@@ -50,21 +50,21 @@ static void make(unsigned ranks, double common, double distance)
 
 static struct cgx_verdict verdict_after(unsigned ranks, double setting, double change)
 {
-    uint32_t least[CGX_OPINION_WORDS];
+    uint32_t least[CGX_CONSENSUS_WORDS];
 
     form_sum(ranks);
-    for (int i = 0; i < CGX_OPINION_WORDS; i++)
+    for (int i = 0; i < CGX_CONSENSUS_WORDS; i++)
         least[i] = INT32_MAX;
     for (unsigned r = 0; r < ranks; r++) {
         struct cgx_closeness closeness = {0};
-        uint32_t words[CGX_OPINION_WORDS];
+        uint32_t words[CGX_CONSENSUS_WORDS];
 
         cgx_closeness_add(&closeness, inputs[r], sum, ELEMENTS / 2, ranks);
         cgx_closeness_add(&closeness, inputs[r] + ELEMENTS / 2, sum + ELEMENTS / 2, ELEMENTS / 2,
                           ranks);
-        cgx_opinion(&closeness, change, r, words);
+        cgx_consensus_vote(&closeness, change, r, words);
         /* As MPICH 4.0 has it, which takes words for integers with signs. */
-        for (int i = 0; i < CGX_OPINION_WORDS; i++)
+        for (int i = 0; i < CGX_CONSENSUS_WORDS; i++)
             least[i] = (int32_t)words[i] < (int32_t)least[i] ? words[i] : least[i];
     }
     return cgx_consensus_judge(least, cgx_consensus_threshold(setting, ranks));

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "lib/tap.h"
-#include "policy/minimal.h"
 
 static const struct cgx_network plain = {.latency_ns = 1000,
                                          .message_ns = 100,

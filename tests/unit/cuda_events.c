@@ -7,7 +7,7 @@
 
 #include "../lib/tap.h"
 #include "../mpi/lib/device.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "cuda/driver.h"
 
 enum { BYTES = 65536 };

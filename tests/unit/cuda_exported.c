@@ -8,7 +8,7 @@
 
 #include "../lib/tap.h"
 #include "../mpi/lib/device.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "cuda/driver.h"
 #include "cuda/exported.h"
 #include "cuda/peers.h"
@@ -21,14 +21,14 @@ struct one {
     struct cgx_backend *backend;
     unsigned char *staging;
     void *buffer;
-    struct cgx_cuda_offer offer;
+    struct cgx_cuda_handle offer;
 };
 
 static struct one create(size_t bytes)
 {
     struct one one = {.buffer = device_alloc(256), .staging = aligned_alloc(4096, MOST)};
     const struct cgx_area area = {
-        .staging = {one.staging}, .bytes = bytes, .pieces = 1, .sources = 1, .offered = true};
+        .staging = {one.staging}, .bytes = bytes, .pieces = 1, .sources = 1, .exportable = true};
     const struct cgx_pointer where = cgx_cuda_pointer(one.buffer);
 
     if (!one.staging || cgx_cuda_backend(&one.all, &where, &area, &one.backend) != CGX_OK)
@@ -44,24 +44,24 @@ static void destroy(struct one *one)
 }
 
 /* What a backend offers that lives for no longer. */
-static struct cgx_cuda_offer offer_once(size_t bytes)
+static struct cgx_cuda_handle offer_once(size_t bytes)
 {
     struct one one = create(bytes);
 
-    if (cgx_cuda_offer(one.backend, &one.offer) != CGX_OK)
+    if (cgx_cuda_export(one.backend, &one.offer) != CGX_OK)
         bail_out("nothing is offered");
     destroy(&one);
     return one.offer;
 }
 
-static bool is_same_memory(const struct cgx_cuda_offer *a, const struct cgx_cuda_offer *b)
+static bool is_same_memory(const struct cgx_cuda_handle *a, const struct cgx_cuda_handle *b)
 {
-    return memcmp(a->handle, b->handle, sizeof a->handle) == 0;
+    return memcmp(a->ipc, b->ipc, sizeof a->ipc) == 0;
 }
 
 static void test_again(void)
 {
-    struct cgx_cuda_offer first = offer_once(65536), second = offer_once(70000);
+    struct cgx_cuda_handle first = offer_once(65536), second = offer_once(70000);
 
     ok(is_same_memory(&first, &second), "the next backend has the memory of the one before");
     ok(first.cookie != second.cookie && first.cookie != 0 && second.cookie != 0,
@@ -71,8 +71,8 @@ static void test_again(void)
 static void test_at_once(void)
 {
     struct one a = create(65536), b = create(65536);
-    bool offered = cgx_cuda_offer(a.backend, &a.offer) == CGX_OK &&
-                   cgx_cuda_offer(b.backend, &b.offer) == CGX_OK;
+    bool offered = cgx_cuda_export(a.backend, &a.offer) == CGX_OK &&
+                   cgx_cuda_export(b.backend, &b.offer) == CGX_OK;
 
     ok(offered && !is_same_memory(&a.offer, &b.offer), "two at once have memory of their own");
     destroy(&a);
@@ -81,8 +81,8 @@ static void test_at_once(void)
 
 static void test_sizes(void)
 {
-    struct cgx_cuda_offer small = offer_once(65536), large = offer_once(3 * MOST / 4);
-    struct cgx_cuda_offer again = offer_once(5 * MOST / 8);
+    struct cgx_cuda_handle small = offer_once(65536), large = offer_once(3 * MOST / 4);
+    struct cgx_cuda_handle again = offer_once(5 * MOST / 8);
 
     ok(!is_same_memory(&small, &large), "more memory is other memory");
     ok(is_same_memory(&large, &again), "a little less is the same");
@@ -91,13 +91,14 @@ static void test_sizes(void)
 static void test_withdrawn(void)
 {
     struct one one = create(65536);
-    struct cgx_cuda_offer again;
-    bool offered = cgx_cuda_offer(one.backend, &one.offer) == CGX_OK;
+    struct cgx_cuda_handle again;
+    bool offered = cgx_cuda_export(one.backend, &one.offer) == CGX_OK;
 
-    ok(offered && cgx_cuda_offered(one.all) == one.offer.cookie, "what is offered has a cookie");
+    ok(offered && cgx_cuda_exported_cookie(one.all) == one.offer.cookie,
+       "what is offered has a cookie");
     cgx_cuda_withdraw(one.all, one.offer.cookie);
-    ok(cgx_cuda_offered(one.all) == 0, "none once it is withdrawn");
-    offered = cgx_cuda_offer(one.backend, &again) == CGX_OK;
+    ok(cgx_cuda_exported_cookie(one.all) == 0, "none once it is withdrawn");
+    offered = cgx_cuda_export(one.backend, &again) == CGX_OK;
     ok(offered && is_same_memory(&one.offer, &again) && one.offer.cookie != again.cookie,
        "offered again it has another");
     destroy(&one);
@@ -115,7 +116,7 @@ static void test_never_offered(void)
 
 static void test_contexts(void)
 {
-    struct cgx_cuda_offer first = offer_once(65536), second;
+    struct cgx_cuda_handle first = offer_once(65536), second;
     unsigned long long before = device_count().live;
 
     device_open(1);

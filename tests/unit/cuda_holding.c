@@ -9,7 +9,7 @@
 
 #include "../lib/tap.h"
 #include "../mpi/lib/device.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 
 enum { BYTES = 3000, STAGING = 65536 };
 
@@ -31,13 +31,13 @@ static struct cgx_backend *create(struct cgx_cuda_backends **all)
     return backend;
 }
 
-static struct cgx_holding *keep(struct cgx_backend *backend)
+static struct cgx_reserved *reserve(struct cgx_backend *backend)
 {
-    struct cgx_holding *holding;
+    struct cgx_reserved *reserved;
 
-    if (backend->ops->keep(backend, BYTES, &holding) != CGX_OK)
+    if (backend->ops->reserve(backend, BYTES, &reserved) != CGX_OK)
         bail_out("nothing is kept");
-    return holding;
+    return reserved;
 }
 
 static bool is_zero(const unsigned char *at)
@@ -51,20 +51,20 @@ static bool is_zero(const unsigned char *at)
 static void test_host(void)
 {
     struct cgx_backend *host = cgx_backend_host();
-    struct cgx_holding *holding = keep(host);
-    bool zero = is_zero(holding->at);
+    struct cgx_reserved *reserved = reserve(host);
+    bool zero = is_zero(reserved->at);
 
-    memset(holding->at, 7, BYTES);
-    ok(zero && host->ops->holds(host, holding) && host->ops->clear(host, holding) == CGX_OK &&
-           is_zero(holding->at),
+    memset(reserved->at, 7, BYTES);
+    ok(zero && host->ops->has_reserved(host, reserved) &&
+           host->ops->clear(host, reserved) == CGX_OK && is_zero(reserved->at),
        "the host's is zeros, and is cleared");
-    cgx_holding_drop(holding);
-    cgx_holding_drop(NULL);
+    cgx_reserved_drop(reserved);
+    cgx_reserved_drop(NULL);
 }
 
-static bool is_zero_there(const struct cgx_holding *holding)
+static bool is_zero_there(const struct cgx_reserved *reserved)
 {
-    device_download(bytes, holding->at, BYTES);
+    device_download(bytes, reserved->at, BYTES);
     return is_zero(bytes);
 }
 
@@ -72,59 +72,61 @@ static void test_zeros(void)
 {
     struct cgx_cuda_backends *all;
     struct cgx_backend *backend = create(&all), *host = cgx_backend_host();
-    struct cgx_holding *holding = keep(backend), *on_host = keep(host);
-    bool zero = is_zero_there(holding);
+    struct cgx_reserved *reserved = reserve(backend), *on_host = reserve(host);
+    bool zero = is_zero_there(reserved);
 
     memset(bytes, 7, BYTES);
-    device_upload(holding->at, bytes, BYTES);
-    ok(zero && holding->bytes == BYTES, "the device's is zeros");
-    ok(backend->ops->clear(backend, holding) == CGX_OK && is_zero_there(holding),
+    device_upload(reserved->at, bytes, BYTES);
+    ok(zero && reserved->bytes == BYTES, "the device's is zeros");
+    ok(backend->ops->clear(backend, reserved) == CGX_OK && is_zero_there(reserved),
        "... and is cleared");
-    ok(backend->ops->holds(backend, holding) && !backend->ops->holds(backend, on_host) &&
-           !host->ops->holds(host, holding),
+    ok(backend->ops->has_reserved(backend, reserved) &&
+           !backend->ops->has_reserved(backend, on_host) &&
+           !host->ops->has_reserved(host, reserved),
        "each backend holds its own");
-    cgx_holding_drop(on_host);
-    cgx_holding_drop(holding);
+    cgx_reserved_drop(on_host);
+    cgx_reserved_drop(reserved);
     cgx_cuda_backends_free(all);
 }
 
 static void test_outlives_backend(void)
 {
     struct cgx_cuda_backends *all;
-    struct cgx_holding *holding = keep(create(&all));
+    struct cgx_reserved *reserved = reserve(create(&all));
     struct cgx_backend *next;
 
     memset(bytes, 9, BYTES);
-    device_upload(holding->at, bytes, BYTES);
+    device_upload(reserved->at, bytes, BYTES);
     cgx_cuda_backends_free(all);
     next = create(&all);
-    device_download(bytes, holding->at, BYTES);
-    ok(next->ops->holds(next, holding) && bytes[0] == 9 && bytes[BYTES - 1] == 9,
+    device_download(bytes, reserved->at, BYTES);
+    ok(next->ops->has_reserved(next, reserved) && bytes[0] == 9 && bytes[BYTES - 1] == 9,
        "the next backend of the context holds it, as it was");
     cgx_cuda_backends_free(all);
-    cgx_holding_drop(holding);
+    cgx_reserved_drop(reserved);
 }
 
 static void test_contexts(void)
 {
     struct cgx_cuda_backends *all, *others;
     struct cgx_backend *backend = create(&all), *other;
-    struct cgx_holding *holding = keep(backend);
+    struct cgx_reserved *reserved = reserve(backend);
 
     device_open(1);
     other = create(&others);
-    ok(!other->ops->holds(other, holding), "a backend of another context does not hold it");
+    ok(!other->ops->has_reserved(other, reserved), "a backend of another context does not hold it");
     cgx_cuda_backends_free(others);
     device_open(0);
     device_close();
     device_reset(0);
-    ok(!backend->ops->holds(backend, holding) && backend->ops->clear(backend, holding) != CGX_OK,
+    ok(!backend->ops->has_reserved(backend, reserved) &&
+           backend->ops->clear(backend, reserved) != CGX_OK,
        "nor does any once its context is gone");
     cgx_cuda_backends_free(all);
     device_open(0);
     backend = create(&all);
-    ok(!backend->ops->holds(backend, holding), "... nor one of a context that came after");
-    cgx_holding_drop(holding);
+    ok(!backend->ops->has_reserved(backend, reserved), "... nor one of a context that came after");
+    cgx_reserved_drop(reserved);
     cgx_cuda_backends_free(all);
 }
 

@@ -13,7 +13,7 @@
 #include "../lib/tap.h"
 #include "../lib/wrap.h"
 #include "../mpi/lib/device.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "cuda/driver.h"
 #include "cuda/pinned_pool.h"
 #include "topo/machine.h"

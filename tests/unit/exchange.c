@@ -176,10 +176,11 @@ static int counting(const void *status, cgx_mpi_datatype type, int *count)
 }
 
 /* For a message that comes with the LAST poll. */
-static void wait_for(unsigned last, bool roomy)
+static void wait_for(unsigned last, bool has_processors)
 {
     struct cgx_mpi mpi = loopback_mpi;
-    const struct cgx_transports ways = {.mpi = &mpi, .pace = {.fragment = 1024, .roomy = roomy}};
+    const struct cgx_transports ways = {
+        .mpi = &mpi, .pace = {.fragment = 1024, .has_processors = has_processors}};
     struct cgx_exchange *exchange = cgx_exchange_create(1);
     unsigned char data[1];
     struct cgx_transfer transfer = {.direction = CGX_TRANSFER_RECEIVE, .data = data, .bytes = 1};

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which segments are rotated under CGX_CODEC=auto, told from what ranks have looked at. */
-#include "policy/families.h"
+#include "policy/widths/families.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "lib/tap.h"
 
-enum { RANKS = 3, SEGMENTS = 4, ELEMENTS = SEGMENTS * CGX_TURNING_ELEMENTS };
+enum { RANKS = 3, SEGMENTS = 4, ELEMENTS = SEGMENTS * CGX_FAMILY_SEGMENT_ELEMENTS };
 
 static float inputs[RANKS][ELEMENTS];
 
@@ -33,26 +33,26 @@ static void fill(float (*const values[SEGMENTS])(unsigned rank, size_t element))
 {
     for (unsigned r = 0; r < RANKS; r++)
         for (size_t i = 0; i < ELEMENTS; i++)
-            inputs[r][i] = values[i / CGX_TURNING_ELEMENTS](r, i);
+            inputs[r][i] = values[i / CGX_FAMILY_SEGMENT_ELEMENTS](r, i);
 }
 
 /* Families after the look NUMBER of all ranks, those from LOOKING on alone; false: none. */
 static bool judge(const struct cgx_plan *plan, uint32_t number, unsigned looking, uint8_t *families)
 {
-    struct cgx_look look = cgx_look_at(plan->count, number);
-    size_t nwords = cgx_look_words(plan);
+    struct cgx_input_sample sample = cgx_families_sample(plan->count, number);
+    size_t nwords = cgx_families_words(plan);
     uint32_t *words = calloc(nwords, sizeof *words), *mine = calloc(nwords, sizeof *mine);
-    float *values = malloc(look.count * sizeof *values);
+    float *values = malloc(sample.count * sizeof *values);
     bool judged;
 
     for (unsigned r = looking; r < RANKS; r++) {
-        for (size_t i = 0; i < look.count; i++)
-            values[i] = inputs[r][look.first + i * look.stride];
-        cgx_look_set(plan, &look, values, mine);
+        for (size_t i = 0; i < sample.count; i++)
+            values[i] = inputs[r][sample.first + i * sample.stride];
+        cgx_families_observe(plan, &sample, values, mine);
         for (size_t i = 0; i < nwords; i++)
             words[i] |= mine[i];
     }
-    judged = cgx_look_judge(plan, &look, words, families);
+    judged = cgx_families_judge(plan, &sample, words, families);
     free(words);
     free(mine);
     free(values);
@@ -118,7 +118,8 @@ static void test_data(void)
 {
     struct cgx_plan *plan = make_plan(ELEMENTS);
 
-    ok(plan->nsegments == SEGMENTS && plan->turns, "the plan has a segment for 16384 elements");
+    ok(plan->nsegments == SEGMENTS && plan->has_alternatives,
+       "the plan has a segment for 16384 elements");
     fill((float (*const[])(unsigned, size_t)){noise, zero, row, noise});
     ok(are(plan, "rmmr"), "a table does not drag its neighbours along");
     fill((float (*const[])(unsigned, size_t)){half, spread, flag, few_here});
@@ -147,11 +148,11 @@ static void test_places(void)
 
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
         for (uint32_t number = 0; number < 1000; number += 3) {
-            struct cgx_look look = cgx_look_at(counts[c], number);
+            struct cgx_input_sample sample = cgx_families_sample(counts[c], number);
 
-            within &= look.first + (look.count - 1) * look.stride < counts[c];
-            enough &= look.count >= (counts[c] < 64 ? counts[c] : 64);
-            same &= look.count == cgx_look_at(counts[c], 0).count;
+            within &= sample.first + (sample.count - 1) * sample.stride < counts[c];
+            enough &= sample.count >= (counts[c] < 64 ? counts[c] : 64);
+            same &= sample.count == cgx_families_sample(counts[c], 0).count;
         }
     ok(within, "all that is looked at lies in the buffer");
     ok(enough && same, "it is 64 elements at least, and always as many");
@@ -160,7 +161,7 @@ static void test_places(void)
 /* A tail that is too short for the look to meet it has nothing known of it. */
 static void test_tail(void)
 {
-    struct cgx_plan *plan = make_plan(CGX_TURNING_ELEMENTS + 5);
+    struct cgx_plan *plan = make_plan(CGX_FAMILY_SEGMENT_ELEMENTS + 5);
     uint8_t families[2];
 
     fill((float (*const[])(unsigned, size_t)){noise, noise, noise, noise});

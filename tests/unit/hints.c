@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/tap.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 static struct cgx_rules_error error;
 static struct cgx_hints *hints; /* of the test */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/tap.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 static struct cgx_rules_error error;
 static struct cgx_hints *hints;      /* of the test */
@@ -52,7 +52,7 @@ static void ask(const char *text)
 static bool says_nothing(void)
 {
     return !override.exact && override.recurs == CGX_RECURS_FOUND &&
-           override.consensus == CGX_SAID_NOTHING && override.least == 0 && override.most == 0 &&
+           override.consensus == CGX_SWITCH_UNSET && override.least == 0 && override.most == 0 &&
            override.layers == NULL;
 }
 
@@ -79,7 +79,7 @@ static void test_recurs(void)
     begin(CGX_HINT_RECURS, " Always ");
     ask("");
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
-           override.consensus != CGX_SAID_OFF,
+           override.consensus != CGX_SWITCH_OFF,
        "cgx_recurs=always says that alone");
     ask("-> recurs=never bits=4");
     ok(override.recurs == CGX_RECURS_NEVER && override.exact && override.least == 0,
@@ -104,15 +104,17 @@ static void test_exact(void)
     begin(CGX_HINT_RECURS, "always");
     ask("-> exact");
     add(CGX_HINT_CONSENSUS, "off");
-    ok(override.exact && override.recurs == CGX_RECURS_FOUND && override.consensus != CGX_SAID_OFF,
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND &&
+           override.consensus != CGX_SWITCH_OFF,
        "an exact rule counts");
     add(CGX_HINT_BITS, "exact");
     ask("");
-    ok(override.exact && override.recurs == CGX_RECURS_FOUND && override.consensus != CGX_SAID_OFF,
+    ok(override.exact && override.recurs == CGX_RECURS_FOUND &&
+           override.consensus != CGX_SWITCH_OFF,
        "so do exact hints");
     ask("-> bits=4");
     ok(!override.exact && override.recurs == CGX_RECURS_ALWAYS &&
-           override.consensus == CGX_SAID_OFF && override.least == 4,
+           override.consensus == CGX_SWITCH_OFF && override.least == 4,
        "a rule's widths bring the hints back");
     add(CGX_HINT_ENABLE, "0");
     ask("-> recurs=always");
@@ -124,16 +126,16 @@ static void test_consensus(void)
 {
     begin(CGX_HINT_CONSENSUS, "off");
     ask("");
-    ok(override.consensus == CGX_SAID_OFF && !override.exact &&
+    ok(override.consensus == CGX_SWITCH_OFF && !override.exact &&
            override.recurs == CGX_RECURS_FOUND && override.least == 0,
        "cgx_consensus=off says that alone");
     ask("-> consensus=on");
-    ok(override.consensus == CGX_SAID_ON, "a rule's on counts");
+    ok(override.consensus == CGX_SWITCH_ON, "a rule's on counts");
     add(CGX_HINT_CONSENSUS, "ON");
     ask("-> consensus=off");
-    ok(override.consensus == CGX_SAID_OFF, "so does its off");
+    ok(override.consensus == CGX_SWITCH_OFF, "so does its off");
     ask("");
-    ok(override.consensus == CGX_SAID_ON && !override.exact &&
+    ok(override.consensus == CGX_SWITCH_ON && !override.exact &&
            override.recurs == CGX_RECURS_FOUND && override.least == 0,
        "cgx_consensus=on says that alone");
     begin(CGX_HINT_CONSENSUS, " ");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_data.h"
 #include "codec_reference.h"
 #include "lib/tap.h"

@@ -8,7 +8,7 @@
 
 #include "codec/encoding.h"
 #include "codec_data.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
@@ -31,7 +31,7 @@ static struct kept kept;
 static unsigned char elements[4 * COUNT], expected[PART];
 static unsigned char staging[STAGING] __attribute__((aligned(4096)));
 static struct cgx_backend *backend;
-static struct cgx_holding *holding;
+static struct cgx_reserved *reserved;
 static unsigned char *buffer; /* the elements, on the device */
 
 static unsigned char *part(size_t number)
@@ -71,7 +71,7 @@ static bool is_same(struct cgx_work work, size_t out, size_t bytes)
         return false;
     work.in = buffer;
     work.out = part(out);
-    work.history = history_in(holding->at);
+    work.history = history_in(reserved->at);
     return run(&work) && memcmp(part(out), expected, bytes) == 0;
 }
 
@@ -89,10 +89,10 @@ static bool decodes(struct cgx_work work, size_t bytes)
     if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
         return false;
     work.out = buffer;
-    work.history = history_in(holding->at);
+    work.history = history_in(reserved->at);
     good = run(&work);
     device_download(decoded[1], buffer, bytes);
-    device_download(&got, holding->at, sizeof got);
+    device_download(&got, reserved->at, sizeof got);
     return good && memcmp(decoded[0], decoded[1], bytes) == 0 &&
            memcmp(&got, &kept, sizeof got) == 0;
 }
@@ -135,7 +135,7 @@ static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits
         samples += sizeof(struct cgx_sample) *
                    cgx_sample_count(cgx_piece_buckets(&pieces[i], bucket_size), coding.sampling);
     memset(&kept, 0, sizeof kept);
-    same = backend->ops->clear(backend, holding) == CGX_OK;
+    same = backend->ops->clear(backend, reserved) == CGX_OK;
     for (; coding.call < CALLS && same; coding.call++) {
         make_elements(&coding, bytes);
         work.operation = CGX_ENCODE;
@@ -163,12 +163,12 @@ int main(void)
     buffer = device_clone(elements, sizeof elements);
     where = cgx_cuda_pointer(buffer);
     if (cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK ||
-        backend->ops->keep(backend, sizeof kept, &holding) != CGX_OK)
+        backend->ops->reserve(backend, sizeof kept, &reserved) != CGX_OK)
         bail_out("there is no backend, or no memory");
     for (int dtype = 0; dtype < 3; dtype++)
         for (unsigned size = 64, bits = 1 + (unsigned)dtype; size <= 4096; size *= 4, bits += 2)
             test_calls((enum cgx_dtype)dtype, size, bits % 8 + 1);
-    cgx_holding_drop(holding);
+    cgx_reserved_drop(reserved);
     cgx_cuda_backends_free(all);
     device_free(buffer);
     return done_testing();

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_data.h"
 #include "kernels_scene.h"
 #include "lib/tap.h"

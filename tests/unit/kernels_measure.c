@@ -10,7 +10,7 @@
 
 #include "codec/measure.h"
 #include "codec_data.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "cuda/kernels.h"
 #include "kernels_scene.h"
 #include "lib/tap.h"

@@ -6,7 +6,7 @@
  * sixteen times as many elements. */
 
 #include "codec/encoding.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_data.h"
 #include "kernels_scene.h"
 #include "lib/tap.h"

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_data.h"
-#include "cuda/backend.h"
+#include "cuda/device_backend.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
@@ -22,7 +22,7 @@ static struct cgx_cuda_backends *all;
 static struct cgx_backend *backend;
 static void *buffer; /* the elements, on the device */
 static uint16_t residuals[ELEMENTS];
-static struct cgx_holding *holding; /* the residuals, on the device */
+static struct cgx_reserved *reserved; /* the residuals, on the device */
 
 static const unsigned requests[][PIECES] = {
     {4, CGX_ROTATED + 3, CGX_BITS_EXACT, CGX_ROTATED + 5, 8},
@@ -127,7 +127,7 @@ static bool encodes(const struct cgx_coding *coding, const struct cgx_piece *pie
     memset(expected, 0, PAYLOAD_BYTES);
     work.residuals = residuals_of(residuals, kept);
     run_on_host(&work);
-    work.residuals = residuals_of(holding->at, kept);
+    work.residuals = residuals_of(reserved->at, kept);
     work.in = buffer;
     work.out = payload_at(0);
     return run(&work) && memcmp(payload_at(0), expected, end_of(pieces)) == 0;
@@ -146,7 +146,7 @@ static bool reduces(const struct cgx_coding *coding, const struct cgx_piece *pie
     memset(expected, 0, PAYLOAD_BYTES);
     work.residuals = residuals_of(residuals, kept);
     run_on_host(&work);
-    work.residuals = residuals_of(holding->at, kept);
+    work.residuals = residuals_of(reserved->at, kept);
     work.in = buffer;
     work.out = payload_at(1);
     return run(&work) && memcmp(payload_at(1), expected, end_of(pieces)) == 0;
@@ -192,7 +192,7 @@ static void test_residuals(int number)
 
     make_pieces(requests[number], pieces);
     memset(residuals, 0, sizeof residuals);
-    same = backend->ops->clear(backend, holding) == CGX_OK;
+    same = backend->ops->clear(backend, reserved) == CGX_OK;
     for (uint32_t call = 0; call < 3; call++) {
         const struct cgx_coding coding = {
             .bucket_size = 512, .least_squares = true, .seed = 5, .call = call};
@@ -200,7 +200,7 @@ static void test_residuals(int number)
         same = same && encodes(&coding, pieces, true, expected) &&
                reduces(&coding, pieces, true, expected);
     }
-    device_download(got, holding->at, sizeof got);
+    device_download(got, reserved->at, sizeof got);
     ok(same && memcmp(got, residuals, sizeof got) == 0,
        "request %d with residuals: the payloads and residuals of the host", number);
 }
@@ -214,7 +214,7 @@ int main(void)
         return done_testing();
     }
     open_backend();
-    if (backend->ops->keep(backend, sizeof residuals, &holding) != CGX_OK)
+    if (backend->ops->reserve(backend, sizeof residuals, &reserved) != CGX_OK)
         bail_out("there is no memory for residuals");
     for (int i = 0; i < REQUESTS; i++) {
         coding.least_squares = i == 1;
@@ -222,7 +222,7 @@ int main(void)
     }
     test_residuals(0);
     test_residuals(2);
-    cgx_holding_drop(holding);
+    cgx_reserved_drop(reserved);
     cgx_cuda_backends_free(all);
     device_free(buffer);
     return done_testing();

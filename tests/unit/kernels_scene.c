@@ -7,7 +7,7 @@
 
 #include "codec/encoding.h"
 #include "codec/measure.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_data.h"
 #include "lib/tap.h"
 

@@ -27,7 +27,7 @@
 
 #include "../lib/tap.h"
 #include "observe/reason.h"
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 #include "util/settings.h"
 
 #define LINE_BYTES 256

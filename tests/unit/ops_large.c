@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "lib/tap.h"
-#include "mpi/op_large.h"
+#include "mpi/ops.h"
 
 static struct {
     void *in, *inout;

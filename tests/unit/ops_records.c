@@ -148,7 +148,7 @@ static struct cgx_op_extremes look(float value)
             word = cgx_to_float16(value);
         memcpy(bytes + 1 + i * sizeof word, &word, sizeof word);
     }
-    cgx_op_look(CGX_OP_SUM_FLOAT16, bytes + 1, 5001, &seen);
+    cgx_op_scan(CGX_OP_SUM_FLOAT16, bytes + 1, 5001, &seen);
     return seen;
 }
 

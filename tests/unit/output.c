@@ -17,7 +17,7 @@
 
 #include "lib/tap.h"
 #include "lib/wrap.h"
-#include "util/cookie.h"
+#include "util/hash.h"
 #include "util/output.h"
 
 #define STRANGER 65534

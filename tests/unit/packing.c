@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 

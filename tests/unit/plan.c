@@ -3,7 +3,7 @@
 
 /* What plans make of settings, rules and hints. */
 #include "policy/plan.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 
 #include <stdlib.h>
 
@@ -87,8 +87,8 @@ static void test_no_widths(void)
 {
     static const struct cgx_override says[] = {
         {.recurs = CGX_RECURS_ALWAYS, .rule = 3},
-        {.consensus = CGX_SAID_OFF, .rule = 1},
-        {.consensus = CGX_SAID_ON, .recurs = CGX_RECURS_ALWAYS}};
+        {.consensus = CGX_SWITCH_OFF, .rule = 1},
+        {.consensus = CGX_SWITCH_ON, .recurs = CGX_RECURS_ALWAYS}};
     struct cgx_settings fixed = settings;
     bool same = true;
 
@@ -184,16 +184,16 @@ static void test_families(void)
     cgx_plan_free(plain);
 }
 
-/* Whether segment INDEX turns to a family where it has these widths. */
+/* Whether segment INDEX has an alternative, a family where it has these widths. */
 static bool turns_to(const struct cgx_plan *plan, size_t index, unsigned bits, unsigned least,
                      unsigned most)
 {
     const struct cgx_segment *segment = &plan->segments[index];
-    struct cgx_widths turned =
-        segment
-            ->others[segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN];
+    struct cgx_widths alternative =
+        segment->alternatives[segment->family == CGX_FAMILY_MAXMIN ? CGX_FAMILY_ROTATED
+                                                                   : CGX_FAMILY_MAXMIN];
 
-    return turned.bits == bits && turned.least == least && turned.most == most;
+    return alternative.bits == bits && alternative.least == least && alternative.most == most;
 }
 
 static void test_chosen_families(void)
@@ -207,7 +207,7 @@ static void test_chosen_families(void)
     any.codec = CGX_FAMILY_AUTO;
     plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
     hash = plan->hash;
-    ok(covers(plan) && plan->turns && plan->adaptive && plan->unit == 1024 &&
+    ok(covers(plan) && plan->has_alternatives && plan->adaptive && plan->unit == 1024 &&
            plan->nsegments == 10 && segment_is(plan, 0, 16384, 4, 4, 8) &&
            turns_to(plan, 0, 4, 3, 5),
        "where families are chosen segments are short, and have widths in both");
@@ -222,8 +222,8 @@ static void test_chosen_families(void)
     any.adaptive = false;
     any.bits = 2;
     plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
-    ok(plan->turns && plan->adaptive && segment_is(plan, 9, 150000 - 9 * 16384, 4, 4, 4) &&
-           turns_to(plan, 9, 2, 2, 2),
+    ok(plan->has_alternatives && plan->adaptive &&
+           segment_is(plan, 9, 150000 - 9 * 16384, 4, 4, 4) && turns_to(plan, 9, 2, 2, 2),
        "what is not rotated has 4 bits at least");
     cgx_plan_free(plan);
 
@@ -242,7 +242,8 @@ static void test_chosen_families(void)
     any.codec = CGX_FAMILY_AUTO;
     any.bits = 6;
     plan = cgx_plan_create(&any, NULL, CGX_FLOAT32, 150000);
-    ok(!plan->turns && plan->nsegments == 1, "widths that only one family has leave no choice");
+    ok(!plan->has_alternatives && plan->nsegments == 1,
+       "widths that only one family has leave no choice");
     cgx_plan_free(plan);
 }
 
@@ -258,7 +259,7 @@ static void test_base_below(void)
     widest = cgx_plan_widest(plan);
     segment = &widest->segments[0];
     ok(turns_to(plan, 0, 2, 3, 5) &&
-           cgx_smaller(segment->least, segment->others[CGX_FAMILY_ROTATED].least) == 2,
+           cgx_smaller(segment->least, segment->alternatives[CGX_FAMILY_ROTATED].least) == 2,
        "the widest counts a base width below those that may be chosen");
     cgx_plan_free(plan);
     cgx_plan_free(widest);
@@ -268,7 +269,7 @@ static void test_change(void)
 {
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, 150000);
     struct cgx_plan *copy = cgx_plan_copy(plan), *widest = cgx_plan_widest(plan);
-    const uint8_t widths[] = {3, 8, 5}, others[] = {2, 0, 255};
+    const uint8_t widths[] = {3, 8, 5}, alternatives[] = {2, 0, 255};
     uint32_t hash;
 
     ok(copy->hash == plan->hash, "a copy has the hash of its plan");
@@ -276,7 +277,7 @@ static void test_change(void)
     ok(copy->hash != plan->hash && segment_is(copy, 1, 65536, 3, 8, 8),
        "with other widths another");
     hash = copy->hash;
-    cgx_plan_set(copy, others);
+    cgx_plan_set(copy, alternatives);
     ok(copy->hash == hash && copy->segments[2].bits == 5, "what none may have changes nothing");
     ok(widest->segments[0].bits == 8 && widest->segments[2].bits == 8, "the widest has the most");
     ok(cgx_plan_segment(plan, 0) == 0 && cgx_plan_segment(plan, 65535) == 0 &&

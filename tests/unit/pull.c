@@ -16,7 +16,7 @@ enum { RANKS = 3, AT = 4096, BYTES = 1000 };
 
 static struct cgx_nodes *nodes;
 static struct cgx_shared segments[RANKS];
-static struct cgx_shared_offer offers[RANKS];
+static struct cgx_shared_handle handles[RANKS];
 static atomic_int offered, attached, sent; /* ranks that have */
 
 /* What rank 0 finds. */
@@ -78,10 +78,10 @@ static void run(void *context, unsigned rank)
     (void)context;
     if (cgx_shared_create(RANKS, (size_t)AT * (RANKS + 1), &segments[rank]) != CGX_OK)
         bail_out("no shared memory");
-    offers[rank] = cgx_shared_offer(&segments[rank]);
+    handles[rank] = cgx_shared_handle(&segments[rank]);
     atomic_fetch_add(&offered, 1);
     wait_for(&offered, RANKS);
-    if (cgx_shm_attach(shm, &segments[rank], offers) != CGX_OK)
+    if (cgx_shm_attach(shm, &segments[rank], handles) != CGX_OK)
         bail_out("shared memory cannot be attached to");
     atomic_fetch_add(&attached, 1);
     wait_for(&attached, RANKS);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Which sums recur, told from their sequence. */
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void test_warmup(void)
     ok(feed("ABCDEFGHIJKLMNOPaB", 1) == 17, "without warm-up every large sum recurs");
     feed(LETTERS, 20);
     ok(cgx_recurrence_period(recurrence) == 16 &&
-           cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_TOLD,
+           cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_USER,
        "and its step is found in time");
     feed(LETTERS, 10);
     ok(feed("Z", 1) == 1, "strays of it recur too");
@@ -140,7 +140,7 @@ static void test_strays(void)
         recurring += step >= 40 ? now : 0;
         next(1000000 + step * 7);
     }
-    ok(cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_STRAYS && recurring == 100,
+    ok(cgx_recurrence_evidence(recurrence, NULL) == CGX_EVIDENCE_OFF_STEP && recurring == 100,
        "a new sum in every step is evidence itself, and the step recurs");
 }
 

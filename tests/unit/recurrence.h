@@ -5,7 +5,7 @@
 #ifndef CGX_TESTS_RECURRENCE_H
 #define CGX_TESTS_RECURRENCE_H
 
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 
 #include "lib/tap.h"
 

@@ -190,15 +190,15 @@ static void test_told(void)
     }
     ok(recurring == 8 * 24, "24 equal layers recur after two steps, where the user says 24");
     ok(wrong == 0 && begun == 8, "at their positions, a step of 24 at a time");
-    cgx_recurrence_tell_step(recurrence, 24);
+    cgx_recurrence_set_step(recurrence, 24);
     ok(cgx_recurrence_period(recurrence) == 24, "the same said again changes nothing");
-    cgx_recurrence_tell_step(recurrence, 12);
+    cgx_recurrence_set_step(recurrence, 12);
     ok(cgx_recurrence_period(recurrence) == 0, "another step said ends what was followed");
     for (unsigned i = 0; i < 48; i++)
         recurring += next(1 << 20).recurs;
     ok(recurring == 8 * 24 + 48 && cgx_recurrence_period(recurrence) == 12,
        "sums go on to recur, and the new one is followed");
-    cgx_recurrence_tell_step(recurrence, 0);
+    cgx_recurrence_set_step(recurrence, 0);
     for (unsigned i = 0; i < 48; i++)
         next(1 << 20);
     ok(cgx_recurrence_period(recurrence) == 1, "taken back, the step is found as ever");

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Steps of a program on ranks that are threads (loopback.h): the gradients are summed by
- * cgx_coll_run with widths that policy/adapt.h chooses, as src/pmpi does it. */
+ * cgx_coll_run with widths that policy/widths/adapt.h chooses, as src/pmpi does it. */
 #ifndef CGX_TESTS_REPLAY_H
 #define CGX_TESTS_REPLAY_H
 
-#include "policy/adapt.h"
+#include "policy/widths/adapt.h"
 
 struct replay;
 

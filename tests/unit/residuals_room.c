@@ -21,8 +21,8 @@ static size_t elements(const struct cgx_plan *plan, size_t first, size_t end)
 static size_t chunk_elements(const struct cgx_schedule *schedule, unsigned first, unsigned chunks)
 {
     unsigned all = cgx_schedule_chunks(schedule);
-    struct cgx_range from = cgx_split_part(schedule->plan, all, first, 1, 0);
-    struct cgx_range to = cgx_split_part(schedule->plan, all, first + chunks - 1, 1, 0);
+    struct cgx_element_range from = cgx_split_part(schedule->plan, all, first, 1, 0);
+    struct cgx_element_range to = cgx_split_part(schedule->plan, all, first + chunks - 1, 1, 0);
 
     return elements(schedule->plan, from.first, to.end);
 }
@@ -35,7 +35,7 @@ static bool has_room(const struct cgx_schedule *schedule, unsigned rank)
     struct cgx_error_feedback feedback = cgx_residuals_in(memory, schedule, rank);
     size_t shard = (size_t)(feedback.shard.at - memory);
     size_t chunk = (size_t)(feedback.chunk.at - memory), shard_elements = 0, own = 0;
-    unsigned rows = schedule->grid.rows, owned = cgx_schedule_owned(schedule, rank);
+    unsigned rows = schedule->grid.rows, owned = cgx_schedule_chunk_of(schedule, rank);
     unsigned in_shard = cgx_schedule_chunks(schedule) / schedule->shards;
 
     if (owned != CGX_NO_CHUNK)
@@ -55,7 +55,7 @@ static void test_room(size_t count, unsigned per_node, bool grid)
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, CGX_FLOAT32, count);
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, RANKS);
     struct cgx_scheme scheme = {.flat = flat,
-                                .cross = grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
+                                .inter = grid ? CGX_REDUCTION_GRID : CGX_REDUCTION_SRA,
                                 .network = {.message_ns = 1}};
     struct cgx_schedule schedule;
     bool fits = true;

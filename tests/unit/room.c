@@ -5,7 +5,7 @@
 
 #define _GNU_SOURCE /* CPU_COUNT */
 
-#include "topo/room.h"
+#include "topo/claims.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/peek.h"
+#include "codec/bucket.h"
 #include "lib/tap.h"
 #include "rotated_data.h"
 #include "rotated_reference.h"

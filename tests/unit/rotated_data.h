@@ -6,7 +6,7 @@
 #define CGX_TESTS_ROTATED_DATA_H
 
 #include "codec/encoding.h"
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "codec_data.h"
 #include "codec_reference.h"
 

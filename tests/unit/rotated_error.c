@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/peek.h"
+#include "codec/bucket.h"
 #include "distributions.h"
 #include "lib/tap.h"
 #include "rotated_data.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 #include "codec_data.h"
 #include "lib/tap.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The file of CGX_RULES: what it says of calls. */
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static struct cgx_override say_of(uint64_t count)
 static const struct condition {
     const char *text;
     struct cgx_rules_call call;
-    bool holds;
+    bool reserved;
     const char *name;
 } conditions[] = {
     {"count=7 -> ", {.count = 7}, true, NULL},
@@ -108,7 +108,7 @@ static void test_conditions(void)
 
         snprintf(text, sizeof text, "%sexact", row->text);
         parse(text);
-        right = right && (say_of_call(row->call).rule == 1) == row->holds;
+        right = right && (say_of_call(row->call).rule == 1) == row->reserved;
         if (row->name) {
             ok(right, "%s", row->name);
             right = true;
@@ -150,19 +150,20 @@ static void test_recurrence(void)
           "count=7 -> Codec=MaxMin");
     override = say_of(1);
     ok(override.recurs == CGX_RECURS_ALWAYS && !override.exact && override.least == 0 &&
-           override.layers == NULL && override.consensus == CGX_SAID_NOTHING && override.rule == 1,
+           override.layers == NULL && override.consensus == CGX_SWITCH_UNSET && override.rule == 1,
        "recurs=always says that alone");
     override = say_of(2);
     ok(override.recurs == CGX_RECURS_NEVER && override.least == 3, "recurs=never is told apart");
     override = say_of(3);
-    ok(override.consensus == CGX_SAID_OFF && override.recurs == CGX_RECURS_FOUND &&
+    ok(override.consensus == CGX_SWITCH_OFF && override.recurs == CGX_RECURS_FOUND &&
            override.least == 0,
        "consensus=off says that alone");
     ok(override.codec == CGX_CODEC_AS_SET, "and nothing of the codec");
     override = say_of(4);
-    ok(override.consensus == CGX_SAID_ON && override.layers != NULL, "consensus=on is told apart");
+    ok(override.consensus == CGX_SWITCH_ON && override.layers != NULL,
+       "consensus=on is told apart");
     override = say_of(5);
-    ok(override.recurs == CGX_RECURS_FOUND && override.consensus == CGX_SAID_NOTHING,
+    ok(override.recurs == CGX_RECURS_FOUND && override.consensus == CGX_SWITCH_UNSET,
        "a rule that says neither leaves both as found");
     override = say_of(6);
     ok(override.codec == CGX_CODEC(CGX_FAMILY_ROTATED) && override.least == 2,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The file of CGX_RULES: what is said of its mistakes, whatever bytes it has. */
-#include "policy/rules.h"
+#include "policy/rules/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
     const char *keys = nodes + (grid || ring);
     struct scene scene = {.ranks = (unsigned)strlen(keys),
                           .grid = grid,
-                          .cross = scene_reduction(ring),
+                          .inter = scene_reduction(ring),
                           .dtype = dtype,
                           .bits = 4,
                           .bucket_size = 64,
@@ -85,8 +85,8 @@ void scene_prepare(struct scene *scene)
     struct cgx_scheme scheme = {.leaders = scene->leaders,
                                 .raw = scene->raw,
                                 .watched = scene->watched,
-                                .inner = scene->inner,
-                                .cross = scene->grid ? CGX_REDUCTION_GRID : scene->cross,
+                                .intra = scene->intra,
+                                .inter = scene->grid ? CGX_REDUCTION_GRID : scene->inter,
                                 .network = {.message_ns = 1}};
     struct cgx_plan *widest;
 
@@ -148,7 +148,7 @@ float scene_output(const struct scene *scene, unsigned rank, size_t index)
 
 static struct scene *scene_now;
 static pthread_barrier_t barrier;
-static struct cgx_shared_offer offers[SCENE_MOST_RANKS];
+static struct cgx_shared_handle handles[SCENE_MOST_RANKS];
 static _Thread_local unsigned rank_now, operations, messages;
 static atomic_size_t sent_by_node[SCENE_MOST_RANKS];
 static atomic_bool fault_came;
@@ -226,9 +226,9 @@ static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
 {
     struct cgx_shm *shm = need(cgx_shm_create(scene->nodes, rank));
 
-    offers[rank] = cgx_shared_offer(&scratch->shared);
+    handles[rank] = cgx_shared_handle(&scratch->shared);
     pthread_barrier_wait(&barrier);
-    if (cgx_shm_attach(shm, &scratch->shared, offers) != CGX_OK)
+    if (cgx_shm_attach(shm, &scratch->shared, handles) != CGX_OK)
         abort();
     pthread_barrier_wait(&barrier);
     return shm;
@@ -254,9 +254,9 @@ static void run_rank(void *context, unsigned rank)
                             .call = SCENE_CALL,
                             .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
                             .output = scene->outputs[rank],
-                            .standing = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
-                                        : (int)rank == scene->declined    ? CGX_DECLINED
-                                                                          : CGX_ABLE,
+                            .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
+                                    : (int)rank == scene->declined    ? CGX_DECLINED
+                                                                      : CGX_ABLE,
                             .feedback = scene->adaptive ? &feedback : NULL,
                             .watching = {.threshold = scene->consensus,
                                          .ignored = scene->ignored,

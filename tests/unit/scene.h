@@ -37,8 +37,8 @@ struct scene {
     bool leaders;
     bool raw; /* nothing is compressed inside nodes */
     bool shm; /* ranks of a node share memory */
-    enum cgx_reduction inner, cross;
-    bool grid; /* nodes stand in one, and CROSS does not count */
+    enum cgx_reduction intra, inter;
+    bool grid; /* nodes stand in one, and INTER does not count */
     enum cgx_dtype dtype;
     unsigned bits, bucket_size;
     enum cgx_family codec;

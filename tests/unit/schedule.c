@@ -18,7 +18,7 @@ struct scene {
     int per_node;
     enum cgx_dtype dtype;
     bool history;
-    enum cgx_reduction inner, cross;
+    enum cgx_reduction intra, inter;
     struct cgx_network network;
 };
 
@@ -28,7 +28,7 @@ static struct cgx_schedule schedule_of(const struct scene *scene)
     const struct cgx_settings settings = {.bits = 4, .bucket_size = 512, .history = scene->history};
     struct cgx_plan *plan = cgx_plan_create(&settings, NULL, scene->dtype, scene->count);
     struct cgx_scheme scheme = {
-        .flat = flat, .inner = scene->inner, .cross = scene->cross, .network = scene->network};
+        .flat = flat, .intra = scene->intra, .inter = scene->inter, .network = scene->network};
     struct cgx_schedule schedule;
     struct cgx_nodes *nodes;
     int keys[RANKS];
@@ -47,8 +47,8 @@ static void test_slices(void)
 {
     struct scene scene = {.per_node = 1,
                           .dtype = CGX_FLOAT32,
-                          .inner = CGX_REDUCTION_SRA,
-                          .cross = CGX_REDUCTION_SRA,
+                          .intra = CGX_REDUCTION_SRA,
+                          .inter = CGX_REDUCTION_SRA,
                           .network = cgx_cost_network(10000 * MBIT, false)};
     unsigned slices;
 
@@ -71,8 +71,8 @@ static void test_history(void)
     struct scene scene = {.count = (size_t)1 << 18,
                           .per_node = 2,
                           .dtype = CGX_FLOAT16,
-                          .inner = CGX_REDUCTION_SRA,
-                          .cross = CGX_REDUCTION_SRA};
+                          .intra = CGX_REDUCTION_SRA,
+                          .inter = CGX_REDUCTION_SRA};
     struct cgx_schedule schedule = schedule_of(&scene);
 
     ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS],
@@ -81,10 +81,10 @@ static void test_history(void)
     schedule = schedule_of(&scene);
     ok(schedule.raw && !schedule.trailers[CGX_TRAILER_BOUNDS],
        "float16 with a history: they get elements, and no overflow can be hidden");
-    scene.inner = CGX_REDUCTION_RING;
+    scene.intra = CGX_REDUCTION_RING;
     schedule = schedule_of(&scene);
     ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS], "unless they stand in a ring");
-    scene.inner = CGX_REDUCTION_SRA;
+    scene.intra = CGX_REDUCTION_SRA;
     scene.dtype = CGX_FLOAT32;
     ok(!schedule_of(&scene).raw,
        "float32, which no sum of sums comes near the end of, stays codes");

@@ -28,7 +28,7 @@ enum { STAGING = 8, BOXES = 128, READY = 0, OFFSET = 8, LENGTH = 16 };
 
 static struct cgx_nodes *nodes;
 static struct cgx_shared segments[RANKS];
-static struct cgx_shared_offer offers[RANKS];
+static struct cgx_shared_handle handles[RANKS];
 
 static void set_word(unsigned rank, size_t at, uint64_t value)
 {
@@ -37,7 +37,7 @@ static void set_word(unsigned rank, size_t at, uint64_t value)
 
 static bool attaches(struct cgx_shm *shm)
 {
-    return cgx_shm_attach(shm, &segments[0], offers) == CGX_OK;
+    return cgx_shm_attach(shm, &segments[0], handles) == CGX_OK;
 }
 
 /* Whether rank 0 can attach to what rank 1 offers. */
@@ -53,31 +53,31 @@ static bool is_taken(void)
 static void test_offers(void)
 {
     static const uint64_t lengths[] = {0, 1, 4096, BYTES, BYTES + 4095, UINT64_MAX};
-    const struct cgx_shared_offer offer = offers[1];
+    const struct cgx_shared_handle handle = handles[1];
     uint64_t staging = segments[1].front;
     bool refused = true;
     int other = memfd_create("other", MFD_CLOEXEC);
 
     ok(is_taken(), "a segment is attached to");
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        offers[1].bytes = lengths[i];
+        handles[1].bytes = lengths[i];
         refused = refused && !is_taken();
     }
     ok(refused, "lengths that are not the segment's are refused");
-    offers[1] = offer;
-    offers[1].cookie++;
+    handles[1] = handle;
+    handles[1].cookie++;
     ok(!is_taken(), "another cookie is refused");
-    offers[1] = offer;
-    offers[1].file = (uint64_t)other;
-    ok(write(other, segments[1].memory, offer.bytes) == (ssize_t)offer.bytes && !is_taken(),
+    handles[1] = handle;
+    handles[1].file = (uint64_t)other;
+    ok(write(other, segments[1].memory, handle.bytes) == (ssize_t)handle.bytes && !is_taken(),
        "a file of another name is refused, whatever is in it");
-    offers[1] = offer;
+    handles[1] = handle;
     refused = true;
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t said = staging ^ UINT64_C(1) << bit;
 
         set_word(1, STAGING, said);
-        refused = refused && is_taken() == (said > staging && said <= offer.bytes && bit >= 12);
+        refused = refused && is_taken() == (said > staging && said <= handle.bytes && bit >= 12);
     }
     set_word(1, STAGING, staging);
     ok(refused, "staging memory that begins in front, at no page or behind the end is refused");
@@ -170,7 +170,7 @@ int main(void)
     for (unsigned i = 0; i < RANKS; i++) {
         if (!nodes || cgx_shared_create(RANKS, BYTES, &segments[i]) != CGX_OK)
             bail_out("no shared memory");
-        offers[i] = cgx_shared_offer(&segments[i]);
+        handles[i] = cgx_shared_handle(&segments[i]);
     }
     test_offers();
     test_words();

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "../lib/tap.h"
-#include "topo/source.h"
+#include "topo/machine.h"
 
 static char folder[] = P_tmpdir "/cgx-speed-XXXXXX";
 

@@ -39,12 +39,12 @@ static bool covers(const struct cgx_plan *plan, unsigned ranks, unsigned slices)
     size_t bucket = 0, element = 0;
 
     for (unsigned rank = 0; rank < ranks; rank++) {
-        struct cgx_range chunk = cgx_split_part(plan, ranks, rank, 1, 0);
+        struct cgx_element_range chunk = cgx_split_part(plan, ranks, rank, 1, 0);
 
         if (chunk.first != bucket || chunk.end < chunk.first)
             return false;
         for (unsigned s = 0; s < slices; s++) {
-            struct cgx_range range = cgx_split_part(plan, ranks, rank, slices, s);
+            struct cgx_element_range range = cgx_split_part(plan, ranks, rank, slices, s);
             size_t count = cgx_split_pieces(plan, range, 48, pieces, NULL);
 
             if (range.first != bucket)
@@ -141,7 +141,7 @@ static struct cgx_schedule shape_of(const struct cgx_plan *plan, enum cgx_reduct
 {
     static struct cgx_nodes *nodes, *flat;
     int *keys = calloc(ranks, sizeof *keys);
-    struct cgx_scheme scheme = {.inner = reduction, .cross = reduction};
+    struct cgx_scheme scheme = {.intra = reduction, .inter = reduction};
 
     for (unsigned r = 0; r < ranks; r++)
         keys[r] = (int)(r / per_node);
@@ -220,10 +220,10 @@ static void test_exact_segments(void)
     struct cgx_plan *half = cgx_plan_create(&skip, NULL, CGX_FLOAT16, 1000);
     struct cgx_schedule one = shape_of(wide, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
 
-    ok(one.nodes->nodes == 2 && one.inner == CGX_REDUCTION_RING,
+    ok(one.nodes->nodes == 2 && one.intra == CGX_REDUCTION_RING,
        "exact float32 are summed in stages");
     one = shape_of(half, CGX_REDUCTION_RING, 4, 2, (size_t)1 << 30);
-    ok(one.nodes->nodes == 4 && one.cross == CGX_REDUCTION_SRA,
+    ok(one.nodes->nodes == 4 && one.inter == CGX_REDUCTION_SRA,
        "exact elements of 16 bits all at once: each is rounded once");
     cgx_plan_free(half);
     cgx_plan_free(wide);

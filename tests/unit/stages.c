@@ -101,8 +101,8 @@ static void test_results(bool raw)
             struct scene scene =
                 scene_of(topologies[t], (enum cgx_dtype)(way / 32), counts[way / 8 % 4]);
 
-            scene.inner = scene_reduction(way & 1);
-            scene.cross = scene_reduction(way & 2);
+            scene.intra = scene_reduction(way & 1);
+            scene.inter = scene_reduction(way & 2);
             scene.leaders = (way & 4) != 0;
             scene.bits = widths[way % 5];
             scene.in_place = way % 3 == 0;

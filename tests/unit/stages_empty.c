@@ -18,8 +18,8 @@ static struct scene scene_for(size_t t, unsigned way, size_t units, size_t stagi
 {
     struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 64 * units);
 
-    scene.inner = scene_reduction(way & 1);
-    scene.cross = scene_reduction(way & 2);
+    scene.intra = scene_reduction(way & 1);
+    scene.inter = scene_reduction(way & 2);
     scene.staging = staging;
     scene_fill(&scene, 9);
     return scene;
@@ -59,7 +59,7 @@ static bool is_empty(const struct scene *scene, unsigned slice)
     unsigned chunks = cgx_schedule_chunks(&scene->schedule);
 
     for (unsigned chunk = 0; chunk < chunks; chunk++) {
-        struct cgx_range part =
+        struct cgx_element_range part =
             cgx_split_part(scene->plan, chunks, chunk, scene->schedule.slices, slice);
 
         if (part.end > part.first)

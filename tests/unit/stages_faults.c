@@ -19,8 +19,8 @@ static struct scene scene_for(size_t t, unsigned way)
 {
     struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
 
-    scene.inner = scene_reduction(way & 1);
-    scene.cross = scene_reduction(way & 2);
+    scene.intra = scene_reduction(way & 1);
+    scene.inter = scene_reduction(way & 2);
     scene.leaders = (way & 4) != 0;
     scene.raw = way % 3 == 1;
     scene.adaptive = t % 2 == 1;
@@ -275,8 +275,8 @@ static void test_hidden_overflow(void)
                 struct scene scene = scene_of("0011", CGX_FLOAT16, 4096);
                 struct overflows found;
 
-                scene.inner = scene_reduction(way & 1);
-                scene.cross = scene_reduction(way >> 1);
+                scene.intra = scene_reduction(way & 1);
+                scene.inter = scene_reduction(way >> 1);
                 scene.bits = bits;
                 fill_hiding(&scene, peak);
                 scene_run(&scene);
@@ -305,7 +305,7 @@ static void test_cancelling_nodes(void)
         unsigned wrong = 0;
 
         scene.bits = 8;
-        scene.inner = scene.cross = scene_reduction(way);
+        scene.intra = scene.inter = scene_reduction(way);
         scene_prepare(&scene);
         for (size_t i = 0; i < scene.count; i++) {
             for (unsigned r = 0; r < 4; r++)

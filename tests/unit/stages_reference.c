@@ -168,7 +168,7 @@ void stages_reference_sum(const struct scene *scene, unsigned number, void *to)
 {
     const struct cgx_schedule *schedule = &scene->schedule;
     unsigned rows = schedule->grid.rows, columns = schedule->grid.columns;
-    struct cgx_range range =
+    struct cgx_element_range range =
         cgx_split_part(scene->plan, cgx_schedule_chunks(schedule), number, 1, 0);
     size_t unit = scene->plan->unit;
     size_t end = range.end * unit < scene->count ? range.end * unit : scene->count;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/rotated_model.h"
+#include "codec/rotated/rotated_model.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/scene.h"
@@ -36,7 +36,7 @@ static double error_of(const struct scene *scene)
  * those of rows. */
 static double most_error(const struct scene *scene)
 {
-    double stages = scene->inner == CGX_REDUCTION_RING || scene->cross == CGX_REDUCTION_RING
+    double stages = scene->intra == CGX_REDUCTION_RING || scene->inter == CGX_REDUCTION_RING
                         ? 1 + scene->ranks
                     : scene->grid ? 4
                                   : 3;
@@ -80,8 +80,8 @@ static void test_results(bool raw)
                 scene_of(topologies[t], (enum cgx_dtype)(way / 24), counts[way / 8 % 3]);
 
             scene.codec = CGX_FAMILY_ROTATED;
-            scene.inner = scene_reduction(way & 1);
-            scene.cross = scene_reduction(way & 2);
+            scene.intra = scene_reduction(way & 1);
+            scene.inter = scene_reduction(way & 2);
             scene.leaders = (way & 4) != 0;
             scene.bits = 2 + way % 4;
             scene.in_place = way % 3 == 0;

@@ -132,8 +132,8 @@ static void test_results(void)
             struct scene scene =
                 scene_of(topologies[t], (enum cgx_dtype)(way / 8 % 3), 30000 + way % 5 * 777);
 
-            scene.inner = scene_reduction(way & 1);
-            scene.cross = scene_reduction(way & 2);
+            scene.intra = scene_reduction(way & 1);
+            scene.inter = scene_reduction(way & 2);
             scene.leaders = (way & 4) != 0;
             scene.codec = way % 5 < 2 ? CGX_FAMILY_ROTATED : CGX_FAMILY_MAXMIN;
             scene.bits = 1 + way % (scene.codec == CGX_FAMILY_ROTATED ? 5 : 8);

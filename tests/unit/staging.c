@@ -105,9 +105,10 @@ static void choose(struct cgx_plan *plan, unsigned choice)
                                                 : (unsigned)(i * i * 7 + i / 3) % (span + 1);
 
         widths[i] = (uint8_t)(segment->least + more);
-        if (cgx_segment_turns(segment) && (choice == TURNED || (choice == MIXED && i % 5 == 0)))
+        if (cgx_segment_has_alternative(segment) &&
+            (choice == TURNED || (choice == MIXED && i % 5 == 0)))
             widths[i] = (uint8_t)cgx_encoding_of(CGX_FAMILY_ROTATED,
-                                                 segment->others[CGX_FAMILY_ROTATED].least);
+                                                 segment->alternatives[CGX_FAMILY_ROTATED].least);
     }
     cgx_plan_set(plan, widths);
 }
@@ -134,10 +135,10 @@ static size_t samples_of(const struct cgx_slice *slice, size_t first, size_t npi
 static size_t most_samples(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
-    size_t own = slice->owns ? cgx_slice_own(slice)->first_piece : slice->pieces;
+    size_t own = slice->is_owner ? cgx_slice_own_part(slice)->first_piece : slice->pieces;
     size_t most = samples_of(slice, own, slice->pieces - own);
     bool only_rings =
-        schedule->inner == CGX_REDUCTION_RING && schedule->cross == CGX_REDUCTION_RING;
+        schedule->intra == CGX_REDUCTION_RING && schedule->inter == CGX_REDUCTION_RING;
 
     if (!only_rings) {
         size_t sent = samples_of(slice, 0, own);
@@ -194,9 +195,9 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
 {
     static const char *const names[] = {"SRA", "ring", "grid"};
     struct cgx_plan *widest = cgx_plan_widest(plan);
-    struct cgx_scheme scheme = {.inner =
+    struct cgx_scheme scheme = {.intra =
                                     reduction == CGX_REDUCTION_GRID ? CGX_REDUCTION_SRA : reduction,
-                                .cross = reduction,
+                                .inter = reduction,
                                 .network = cgx_cost_network(UINT64_C(10000000000), false)};
     struct cgx_nodes *nodes, *flat = cgx_nodes_create(NULL, ranks);
     struct cgx_schedule schedule;
@@ -252,7 +253,7 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
            verdict.staged,
        "%s, buckets of %u, %s widths from %u%s: staging memory is never short",
        buffers[buffer].name, settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
-       cgx_settings_least(settings), plan->turns ? ", chosen families" : "");
+       cgx_settings_least(settings), plan->has_alternatives ? ", chosen families" : "");
     ok(verdict.listed, "nor are lists of pieces");
     ok(verdict.full, "nor is a slice empty, or without a slot");
     diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "../lib/tap.h"
-#include "topo/source.h"
+#include "topo/machine.h"
 #include "util/log.h"
 
 static struct cgx_topo *topo; /* of the test that runs; another takes its place */

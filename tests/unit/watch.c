@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/rotated.h"
+#include "codec/rotated/rotated.h"
 #include "lib/tap.h"
 #include "unit/codec_data.h"
 #include "unit/watch_scene.h"
@@ -85,7 +85,7 @@ static void test_straggler(void)
         struct scene scene = watch_scene(nodes[way % 5], way / 5, 4 + way % 3);
         uint64_t state = way;
 
-        scene.inner = CGX_REDUCTION_SRA;
+        scene.intra = CGX_REDUCTION_SRA;
         scene.rounding = CGX_ROUNDING_NEAREST;
         watch_fill(&scene, WATCH_NORMAL, 1e-3, way + 1);
         for (size_t i = 0; i < scene.count; i++)

@@ -137,7 +137,7 @@ struct scene watch_scene(const char *nodes, unsigned way, unsigned bits)
     scene.skip_incomplete = way % 5 == 3;
     scene.staging = way & 4 ? 20000 : 0; /* several slices */
     scene.rounding = way % 7 == 6 && bits > 1 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
-    scene.inner = scene_reduction(way & 8);
+    scene.intra = scene_reduction(way & 8);
     scene.watched = true;
     scene.consensus = threshold_of(&scene);
     return scene;

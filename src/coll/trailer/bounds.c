@@ -11,7 +11,7 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/history.h"
+#include "codec/maxmin/history.h"
 #include "coll/slice.h"
 
 /* ---- where it is needed ---- */
@@ -21,8 +21,8 @@ static bool forms_sums_of_sums(const struct cgx_schedule *schedule)
     const struct cgx_nodes *nodes = schedule->nodes;
 
     return (nodes->nodes > 1 && nodes->most > 1 && !schedule->raw) || schedule->grid.rows > 1 ||
-           (schedule->inner == CGX_REDUCTION_RING && nodes->most > 2) ||
-           (schedule->cross == CGX_REDUCTION_RING && nodes->nodes > 2);
+           (schedule->intra == CGX_REDUCTION_RING && nodes->most > 2) ||
+           (schedule->inter == CGX_REDUCTION_RING && nodes->nodes > 2);
 }
 
 /* With all sums below 2^125 that are not poisoned, each of at most RANKS - 1 steps is at most
@@ -120,7 +120,7 @@ static void correct(struct cgx_slice *slice, const struct cgx_block *part,
     const struct cgx_coding *coding = &slice->coding;
     unsigned char *staging = slice->slot->staging;
     struct bucket bucket = {.part = part};
-    float factor = slice->coll->recalls ? CGX_HISTORY_WIDEST : 1;
+    float factor = slice->coll->has_history ? CGX_HISTORY_WIDEST : 1;
 
     for (size_t i = 0; from->count > 0 && i < part->npieces; i++) {
         const struct cgx_piece *piece = &cgx_slice_pieces(slice, part)[i];

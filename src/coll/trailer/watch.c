@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "codec/peek.h"
+#include "codec/bucket.h"
 #include "util/float_state.h"
 
 /* Elements whose buckets all have one sign, when that is no chance any more. */
@@ -19,7 +19,7 @@
 
 /* In a message; of float64 the upper halves. */
 enum {
-    WORD_APART,
+    WORD_DEVIATION,
     WORD_MEAN,
     WORD_SIGNS, /* and from bit 2 on the bringer */
     WORD_BUCKETS,
@@ -60,11 +60,11 @@ static void put(const struct cgx_slice *slice, const struct cgx_block *part,
                 const struct cgx_sight *sight)
 {
     const uint32_t words[WORDS] = {
-        [WORD_APART] = cgx_upper_half(sight->apart),
+        [WORD_DEVIATION] = cgx_upper_half(sight->deviation),
         [WORD_MEAN] = cgx_upper_half(sight->mean),
         [WORD_SIGNS] = sight->signs | sight->bringer << 2,
         [WORD_BUCKETS] = sight->buckets,
-        [WORD_CHANGE] = cgx_upper_half(sight->change.apart),
+        [WORD_CHANGE] = cgx_upper_half(sight->change.difference),
         [WORD_SQUARES] = cgx_upper_half(sight->change.squares),
         [WORD_ALONE] = sight->alone,
         [WORD_SHARED] = sight->shared,
@@ -80,7 +80,7 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
     uint32_t words[WORDS];
 
     memcpy(words, message + part->trailers[CGX_TRAILER_WATCH] - origin, sizeof words);
-    return (struct cgx_sight){.apart = cgx_from_upper_half(words[WORD_APART]),
+    return (struct cgx_sight){.deviation = cgx_from_upper_half(words[WORD_DEVIATION]),
                               .mean = cgx_from_upper_half(words[WORD_MEAN]),
                               .signs = words[WORD_SIGNS] & 3,
                               .buckets = words[WORD_BUCKETS],
@@ -91,20 +91,20 @@ static struct cgx_sight get(const struct cgx_block *part, const unsigned char *m
                                          cgx_from_upper_half(words[WORD_SQUARES])}};
 }
 
-static struct cgx_sight look(const struct cgx_slice *slice, const struct cgx_block *part,
-                             const struct cgx_payloads *from, bool last)
+static struct cgx_sight sample(const struct cgx_slice *slice, const struct cgx_block *part,
+                               const struct cgx_payloads *from, bool last)
 {
-    const unsigned char *told = cgx_watch_told(slice, part, from, last);
-    unsigned turn = cgx_watch_turn(slice, part, last);
-    bool looks = cgx_watch_is_looked_at(slice, part, last);
+    const unsigned char *seen_before = cgx_watch_seen_before(slice, part, from, last);
+    unsigned hop = cgx_watch_hop(slice, part, last);
+    bool samples = cgx_watch_is_sampled(slice, part, last);
     struct cgx_sight sight = {0};
 
-    if (told)
-        sight = get(part, told, from->origin);
-    if (looks)
+    if (seen_before)
+        sight = get(part, seen_before, from->origin);
+    if (samples)
         cgx_sight_distance(slice, part, from, &sight);
-    if (looks || turn > 0)
-        cgx_sight_members(slice, part, from, turn, &sight);
+    if (samples || hop > 0)
+        cgx_sight_members(slice, part, from, hop, &sight);
     if (last)
         cgx_sight_sum(slice, part, &sight);
     return sight;
@@ -117,7 +117,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *part,
 
     if (!is_asked(slice->coll))
         return;
-    sight = look(slice, part, from, last);
+    sight = sample(slice, part, from, last);
     put(slice, part, &sight);
 }
 
@@ -141,14 +141,14 @@ static size_t list_shown(const struct cgx_slice *slice, const struct cgx_block *
 
 static void add(struct cgx_sight *all, const struct cgx_sight *part)
 {
-    all->apart += part->apart;
+    all->deviation += part->deviation;
     all->mean += part->mean;
     all->signs |= part->signs;
     all->buckets += part->buckets;
     all->alone += part->alone;
     all->shared += part->shared;
     all->bringer = cgx_bringers(all->bringer, part->bringer);
-    all->change.apart += part->change.apart;
+    all->change.difference += part->change.difference;
     all->change.squares += part->change.squares;
 }
 
@@ -161,11 +161,11 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
                     all->alone >= GATHERED_TIMES * all->shared,
         .one_sign = is_one_sign &&
                     (size_t)all->buckets * coll->schedule->plan->bucket_size >= SIGNED_ELEMENTS,
-        .distance = all->mean > 0 ? all->apart / all->mean : INFINITY,
+        .distance = all->mean > 0 ? all->deviation / all->mean : INFINITY,
         .change = cgx_change_of(&all->change),
     };
 
-    if (!(all->mean > 0 || all->apart > 0 || findings.one_sign || findings.disjoint))
+    if (!(all->mean > 0 || all->deviation > 0 || findings.one_sign || findings.disjoint))
         return (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     findings.disjoint = findings.disjoint && !(ignored & 1u << CGX_CONSENSUS_DISJOINT);
     findings.one_sign = findings.one_sign && !(ignored & 1u << CGX_CONSENSUS_ONE_SIGN);

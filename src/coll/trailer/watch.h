@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The look within a compressed call: whether its sums are of gradients (policy/consensus.h). The
+/* The sample within a compressed call: whether its sums are of gradients (policy/consensus.h). The
  * rank that forms the last sum of a part of the first slice has what others brought to it, as
  * payloads in the host's memory. It looks at a sample of buckets, and what it has seen travels
  * behind the part to all ranks, which come to the same verdict before anything is written. In a
@@ -31,16 +31,16 @@
 
 #include "coll/slice.h"
 
-/* Whether the look sees all that calls of SCHEDULE quantise. */
+/* Whether the sample covers all that calls of SCHEDULE quantise. */
 bool cgx_watch_sees(const struct cgx_schedule *schedule);
 
-/* ---- which sums of a slice are looked at, and who brings what to them ----
+/* ---- which sums of a slice are sampled, and who brings what to them ----
  *
  * Without a grid and a ring these are the last sums. In a grid the owner of a part has sums of
  * rows: the next row looks at its own. In a ring the owner has one sum of all others: the first sum
- * is looked at, of two members. */
+ * is sampled, of two members. */
 
-/* The members of the stage, whose sums are looked at: ranks of a single node, or nodes. */
+/* The members of the stage, whose sums are sampled: ranks of a single node, or nodes. */
 struct cgx_watch_members {
     unsigned count, self;
     unsigned first; /* of the nodes */
@@ -61,25 +61,26 @@ unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watc
 const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
                                           const struct cgx_watch_members *members, unsigned member);
 
-/* Whether a sum of PART that is formed now, the LAST or not, is one that is looked at. */
-bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
+/* Whether a sum of PART that is formed now, the LAST or not, is one that is sampled. */
+bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
 /* How many members have brought something to PART before this sum is formed, the LAST or not, of a
  * ring; 0: it is not one of a ring. */
-unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
+unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
 /* The payload among FROM that tells what was seen of PART before this sum; NULL: nothing was. */
-const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
-                                    const struct cgx_payloads *from, bool last);
+const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
+                                           const struct cgx_block *part,
+                                           const struct cgx_payloads *from, bool last);
 
-/* ---- which buckets of a part are looked at ----
+/* ---- which buckets of a part are sampled ----
  *
  * One in 256 of those that tell anything, after 16 calls others, the same on all ranks. */
 
 /* With fewer bits nothing can be told: most elements are on the level zero. */
 #define CGX_WATCH_LEAST_BITS 3
 
-/* So many buckets are looked at in all parts together and, in each part that has them, so many
+/* So many buckets are sampled in all parts together and, in each part that has them, so many
  * elements, if that is more. */
 #define CGX_WATCH_MOST 256
 #define CGX_WATCH_LEAST 512
@@ -114,12 +115,12 @@ const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t
 
 /* Of a part, or of all. In a message the words of doc/format.md. */
 struct cgx_sight {
-    double apart, mean; /* of the nearest member: apart / mean is its distance */
-    uint32_t signs;     /* CGX_SIGN_: there are such elements, in ... */
-    uint32_t buckets;   /* ... so many buckets that show signs */
-    uint32_t alone;     /* buckets of the sum that are not empty, of those ... */
-    uint32_t shared;    /* ... of which so many are known to be of several members */
-    uint32_t bringer;   /* CGX_BRINGER_NONE, that member counted from 1, or CGX_BRINGERS */
+    double deviation, mean; /* of the nearest member: apart / mean is its distance */
+    uint32_t signs;         /* CGX_SIGN_: there are such elements, in ... */
+    uint32_t buckets;       /* ... so many buckets that show signs */
+    uint32_t alone;         /* buckets of the sum that are not empty, of those ... */
+    uint32_t shared;        /* ... of which so many are known to be of several members */
+    uint32_t bringer;       /* CGX_BRINGER_NONE, that member counted from 1, or CGX_BRINGERS */
     struct cgx_change change;
 };
 
@@ -139,10 +140,10 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight);
 
-/* Adds to shared and bringer what the members of a sum have brought, or in a ring, at TURN, this
+/* Adds to shared and bringer what the members of a sum have brought, or in a ring, at HOP, this
  * rank. */
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const struct cgx_payloads *from, unsigned turn, struct cgx_sight *sight);
+                       const struct cgx_payloads *from, unsigned hop, struct cgx_sight *sight);
 
 /* What the last sum, the whole call's, tells by itself: sets signs, buckets and the change, and
  * alone, which is 0 where less than a quarter of the elements are not zero. */

@@ -4,13 +4,13 @@
 /* How far the nearest member is from the mean, as watch.h has it. */
 #include <math.h>
 
+#include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/peek.h"
 #include "codec/squares.h"
 #include "coll/trailer/watch.h"
 #include "util/integers.h"
 
-/* Of one bucket, what so many members bring is looked at, of others by each rank and in each call:
+/* Of one bucket, what so many members bring is sampled, of others by each rank and in each call:
  * of thousands of ranks all would take longer than the sum. */
 #define MOST_MEMBERS 8
 
@@ -26,22 +26,22 @@ struct decoded {
     double magnitude, squares; /* of the sum: of |s| and of s^2 */
 };
 
-/* Of a member that is looked at, over the sampled buckets of the part. */
+/* Of a member that is sampled, over the sampled buckets of the part. */
 struct member {
     unsigned number;
-    double share;       /* of the ranks of the sum */
-    double apart, mean; /* in units of |s/P|^2 */
+    double share;           /* of the ranks of the sum */
+    double deviation, mean; /* in units of |s/P|^2 */
     /* Of one bucket: */
     double squared; /* |x - share s|^2 */
     double noise;   /* of its elements, times the variance in steps */
     double least;   /* what crossings say the squared distance is at the least */
 };
 
-struct look {
+struct sample {
     const struct cgx_slice *slice;
     const struct cgx_payloads *from;
     struct cgx_watch_members members;
-    struct member looked[MOST_MEMBERS];
+    struct member sampled[MOST_MEMBERS];
     unsigned count;
     double squares; /* |s|^2 of all buckets */
     size_t buckets;
@@ -82,81 +82,86 @@ static double before_crossings(double squared, const struct decoded *bucket,
     return before < squared ? before : squared;
 }
 
-/* The members that are looked at in this call: one in so many, and not this rank's. */
-static struct look begin(const struct cgx_slice *slice, const struct cgx_payloads *from)
+/* The members that are sampledin this call: one in so many, and not this rank's. */
+static struct sample begin(const struct cgx_slice *slice, const struct cgx_payloads *from)
 {
-    struct look look = {slice, from, cgx_watch_members_of(slice), .count = 0};
-    const unsigned stride = (unsigned)cgx_divide_up(look.members.count, MOST_MEMBERS);
-    uint64_t turn = (uint64_t)slice->coll->rank + slice->coll->call;
-    unsigned first = (stride - (unsigned)(turn % stride)) % stride;
+    struct sample sample = {slice, from, cgx_watch_members_of(slice), .count = 0};
+    const unsigned stride = (unsigned)cgx_divide_up(sample.members.count, MOST_MEMBERS);
+    uint64_t hop = (uint64_t)slice->coll->rank + slice->coll->call;
+    unsigned first = (stride - (unsigned)(hop % stride)) % stride;
 
-    for (unsigned number = first; number < look.members.count; number += stride) {
-        if (number == look.members.self)
+    for (unsigned number = first; number < sample.members.count; number += stride) {
+        if (number == sample.members.self)
             continue;
-        look.looked[look.count++] = (struct member){
+        sample.sampled[sample.count++] = (struct member){
             .number = number,
-            .share = cgx_watch_ranks_of(slice, &look.members, number) / look.members.ranks};
+            .share = cgx_watch_ranks_of(slice, &sample.members, number) / sample.members.ranks};
     }
-    return look;
+    return sample;
 }
 
 /* Adds what is seen of bucket INDEX of PIECE. */
-static void add_bucket(struct look *look, const struct cgx_piece *piece, size_t index)
+static void add_bucket(struct sample *sample, const struct cgx_piece *piece, size_t index)
 {
-    const struct cgx_coding *coding = &look->slice->coding;
+    const struct cgx_coding *coding = &sample->slice->coding;
     const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
     const double variance = cgx_rounding_variance(rounding);
-    const double ranks = look->slice->coll->schedule->ranks;
+    const double ranks = sample->slice->coll->schedule->ranks;
     struct cgx_piece in_source = *piece;
     struct decoded sum, bucket;
     double others = 0;
 
-    if (look->count == 0 || !decode(coding, piece, index, look->slice->slot->staging, &sum))
+    if (sample->count == 0 || !decode(coding, piece, index, sample->slice->slot->staging, &sum))
         return;
     sum.squares = cgx_squares_sum(sum.values, sum.count, &sum.magnitude);
-    in_source.offset -= look->from->origin;
-    for (struct member *member = look->looked; member < look->looked + look->count; member++) {
+    in_source.offset -= sample->from->origin;
+    for (struct member *member = sample->sampled; member < sample->sampled + sample->count;
+         member++) {
         if (!decode(coding, &in_source, index,
-                    cgx_watch_payload_of(look->from, &look->members, member->number), &bucket))
+                    cgx_watch_payload_of(sample->from, &sample->members, member->number), &bucket))
             return;
-        member->squared = cgx_squares_apart(bucket.values, sum.values, member->share, sum.count);
+        member->squared =
+            cgx_squares_difference(bucket.values, sum.values, member->share, sum.count);
         member->noise = noise_of(&bucket);
         member->least = rounding == CGX_ROUNDING_NEAREST
                             ? before_crossings(member->squared, &bucket, &sum, member->share)
                             : 0;
         others += member->noise;
     }
-    others *= (look->members.count - 1.0) / look->count;
-    for (struct member *member = look->looked; member < look->looked + look->count; member++) {
+    others *= (sample->members.count - 1.0) / sample->count;
+    for (struct member *member = sample->sampled; member < sample->sampled + sample->count;
+         member++) {
         double share = member->share;
-        double weight = look->members.ranks / ranks * (ranks - 1) * (1 / share - 1);
-        double apart = member->squared - variance * ((1 - 2 * share) * member->noise +
-                                                     share * share * (noise_of(&sum) + others));
+        double weight = sample->members.ranks / ranks * (ranks - 1) * (1 / share - 1);
+        double deviation = member->squared - variance * ((1 - 2 * share) * member->noise +
+                                                         share * share * (noise_of(&sum) + others));
 
-        member->apart += weight * (apart > member->least ? apart : member->least);
+        member->deviation += weight * (deviation > member->least ? deviation : member->least);
         member->mean += (1 - share) * (1 - share) * sum.squares;
     }
-    look->squares += sum.squares;
-    look->buckets++;
+    sample->squares += sum.squares;
+    sample->buckets++;
 }
 
 void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight)
 {
     struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
-    struct look look = begin(slice, from);
+    struct sample sample = begin(slice, from);
     const struct cgx_piece *piece;
     double nearest = INFINITY;
     size_t index;
 
     while ((piece = cgx_watch_next(&samples, &index)) != NULL)
-        add_bucket(&look, piece, index);
-    for (unsigned i = 0; i < look.count; i++) {
-        const struct member *member = &look.looked[i];
-        double distance = look.squares > 0 ? member->apart / member->mean : member->apart;
+        add_bucket(&sample, piece, index);
+    for (unsigned i = 0; i < sample.count; i++) {
+        const struct member *member = &sample.sampled[i];
+        double distance = sample.squares > 0 ? member->deviation / member->mean : member->deviation;
 
         nearest = distance < nearest ? distance : nearest;
     }
-    sight->mean = look.squares;
-    sight->apart = look.buckets == 0 ? 0 : look.squares > 0 ? nearest * look.squares : nearest;
+    sight->mean = sample.squares;
+    sight->deviation = sample.buckets == 0  ? 0
+                       : sample.squares > 0 ? nearest * sample.squares
+                                            : nearest;
 }

@@ -7,24 +7,24 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
-#define GROUP 256 /* one bucket of so many is looked at */
+#define GROUP 256 /* one bucket of so many is sampled */
 #define CALLS 16  /* that have the same samples */
 
-static bool is_inside_node(const struct cgx_slice *slice)
+static bool is_intra_node(const struct cgx_slice *slice)
 {
     return slice->coll->schedule->nodes->nodes == 1;
 }
 
 static const struct cgx_stage *watched_stage(const struct cgx_slice *slice)
 {
-    return &slice->stages[is_inside_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
+    return &slice->stages[is_intra_node(slice) ? CGX_LEVEL_NODE : CGX_LEVEL_ROW];
 }
 
 static bool is_ring(const struct cgx_slice *slice)
 {
     const struct cgx_schedule *schedule = slice->coll->schedule;
 
-    return (is_inside_node(slice) ? schedule->inner : schedule->cross) == CGX_REDUCTION_RING;
+    return (is_intra_node(slice) ? schedule->intra : schedule->inter) == CGX_REDUCTION_RING;
 }
 
 /* ---- who brings what ---- */
@@ -34,7 +34,7 @@ static unsigned ranks_of(const struct cgx_slice *slice, unsigned first, unsigned
 {
     const struct cgx_nodes *nodes = slice->coll->schedule->nodes;
 
-    return is_inside_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
+    return is_intra_node(slice) ? count : nodes->first[first + count] - nodes->first[first];
 }
 
 /* In a ring, the one before and this one. */
@@ -81,14 +81,15 @@ const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
 /* ---- which sums ---- */
 
 /* In a grid, the row that looks at its sums of what OWNER's row sums up. */
-static unsigned looking_row(const struct cgx_node_grid *grid, unsigned owner)
+static unsigned sampling_row(const struct cgx_node_grid *grid, unsigned owner)
 {
     return (owner + 1) % grid->rows;
 }
 
-unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
 {
-    enum cgx_phase phase = is_inside_node(slice) ? CGX_PHASE_SCATTER_INSIDE : CGX_PHASE_SCATTER_ROW;
+    enum cgx_phase phase =
+        is_intra_node(slice) ? CGX_PHASE_REDUCE_SCATTER_INTRA : CGX_PHASE_REDUCE_SCATTER_ROW;
     const struct cgx_stage *stage = watched_stage(slice);
     unsigned owner;
 
@@ -99,29 +100,31 @@ unsigned cgx_watch_turn(const struct cgx_slice *slice, const struct cgx_block *p
     return (stage->self + stage->size - owner - 1) % stage->size;
 }
 
-bool cgx_watch_is_looked_at(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
+bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block *part, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     unsigned owner = (unsigned)(part - slice->parts) % grid->rows;
 
     if (is_ring(slice))
-        return cgx_watch_turn(slice, part, last) == 1;
+        return cgx_watch_hop(slice, part, last) == 1;
     if (grid->rows == 1)
         return last;
-    return slice->phase == CGX_PHASE_SCATTER_COLUMN && slice->row == looking_row(grid, owner);
+    return slice->phase == CGX_PHASE_REDUCE_SCATTER_COLUMN &&
+           slice->row == sampling_row(grid, owner);
 }
 
-const unsigned char *cgx_watch_told(const struct cgx_slice *slice, const struct cgx_block *part,
-                                    const struct cgx_payloads *from, bool last)
+const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
+                                           const struct cgx_block *part,
+                                           const struct cgx_payloads *from, bool last)
 {
     const struct cgx_node_grid *grid = &slice->coll->schedule->grid;
     const struct cgx_watch_members rows = {.count = grid->rows, .self = slice->row};
 
     /* In a ring the sum of those before comes first. */
-    if (cgx_watch_turn(slice, part, last) > 1)
+    if (cgx_watch_hop(slice, part, last) > 1)
         return from->at[0];
     if (last && grid->rows > 1)
-        return cgx_watch_payload_of(from, &rows, looking_row(grid, slice->row));
+        return cgx_watch_payload_of(from, &rows, sampling_row(grid, slice->row));
     return NULL;
 }
 
@@ -169,7 +172,7 @@ uint32_t cgx_watch_places(const struct cgx_slice *slice)
     return slice->coll->watching.number / CALLS;
 }
 
-/* The bucket of the part that is looked at next: somewhere in the sample's share of them, so that
+/* The bucket of the part that is samplednext: somewhere in the sample's share of them, so that
  * rows of a matrix do not alias. */
 static size_t place_of(const struct cgx_watch_samples *samples)
 {

@@ -7,7 +7,6 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/peek.h"
 #include "codec/squares.h"
 #include "policy/recent.h"
 #include "util/hash.h"
@@ -67,7 +66,7 @@ static void ask_all(const struct cgx_slice *slice, const struct cgx_payloads *fr
 
 /* The same in a ring: this rank has added to the sum of those before it. */
 static void ask_ring(const struct cgx_slice *slice, const struct cgx_payloads *from,
-                     const struct cgx_piece *piece, size_t index, float sum, unsigned turn,
+                     const struct cgx_piece *piece, size_t index, float sum, unsigned hop,
                      struct cgx_sight *sight)
 {
     const struct cgx_watch_members members = cgx_watch_members_of(slice);
@@ -75,7 +74,7 @@ static void ask_ring(const struct cgx_slice *slice, const struct cgx_payloads *f
 
     if (before > 0 && !is_alone(sum, before))
         sight->shared++;
-    if (before == 0 || (turn == 1 && before > 0))
+    if (before == 0 || (hop == 1 && before > 0))
         sight->bringer = cgx_bringers(
             sight->bringer,
             cgx_watch_number_of(slice, &members, before > 0 ? 1 - members.self : members.self));
@@ -91,7 +90,7 @@ static struct cgx_watch_samples asked(const struct cgx_slice *slice, const struc
 }
 
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
-                       const struct cgx_payloads *from, unsigned turn, struct cgx_sight *sight)
+                       const struct cgx_payloads *from, unsigned hop, struct cgx_sight *sight)
 {
     struct cgx_watch_samples samples = asked(slice, part);
     const struct cgx_piece *piece;
@@ -102,8 +101,8 @@ void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *pa
 
         if (!(sum > 0))
             continue;
-        if (turn > 0)
-            ask_ring(slice, from, piece, index, sum, turn, sight);
+        if (hop > 0)
+            ask_ring(slice, from, piece, index, sum, hop, sight);
         else
             ask_all(slice, from, piece, index, sum, sight);
     }

@@ -3,12 +3,12 @@
 
 /* usage: replay [WARMUP [STEP]] <streams
  *
- * Runs policy/recurrence.h over streams of sums as zoo.py writes them. Prints a line a stream, '|'
- * between: kind, name; of the gradient's elements %, that recurred after step 50; the first step in
- * which any did; of the gradient's sums that recurred %, with a right position, and with a wrong
- * one; of the elements that are no gradient %, and of late passes %, that recurred; generations;
- * steps begun for 100 of the program's since positions are told; ns a call, mean and worst; the
- * evidence.
+ * Runs policy/step/recurrence.h over streams of sums as zoo.py writes them. Prints a line a stream,
+ * '|' between: kind, name; of the gradient's elements %, that recurred after step 50; the first
+ * step in which any did; of the gradient's sums that recurred %, with a right position, and with a
+ * wrong one; of the elements that are no gradient %, and of late passes %, that recurred;
+ * generations; steps begun for 100 of the program's since positions are told; ns a call, mean and
+ * worst; the evidence.
  * '-' where there is nothing that it could be of. Right is what a position is most often. */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "policy/recurrence.h"
+#include "policy/step/recurrence.h"
 
 #define MINIMAL_SIZE 16384
 #define LATE 50   /* steps */

@@ -1,0 +1,67 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The arithmetic of history scaling, one definition for every backend: of each element of a buffer
+ * that recurs all ranks know how large its sums have been, by the sums that they all had, and
+ * max-min quantisation is of elements divided by that (doc/format.md). Adam and its kin divide a
+ * gradient by its own past in the same way: what is lost is then in proportion to what they use.
+ *
+ * A scale is 1 + 8 r / m, r being the root of a decaying mean of the element's squared sums, and m
+ * the root of the mean of r^2 over the bucket. Scales are stored as 8 bits, 3 of exponent and 5 of
+ * mantissa, from 1 to 252; what lies between two of them becomes one of both by chance, the same on
+ * all ranks. Of a bucket the unit m / 8 is stored. All zeros: there is no history yet. */
+#ifndef CGX_CODEC_MAXMIN_HISTORY_H
+#define CGX_CODEC_MAXMIN_HISTORY_H
+
+#include "codec/quant.h"
+
+#define CGX_HISTORY_WIDEST 252.0f
+
+CGX_QUANT float cgx_history_scale(uint32_t code)
+{
+    return cgx_bits_float(0x3F800000u + (code << 18));
+}
+
+/* 1/scale, rounded to nearest. */
+CGX_QUANT float cgx_history_inverse(uint32_t code)
+{
+    return cgx_reciprocal(cgx_history_scale(code));
+}
+
+/* The decaying mean of the squares, after RESULT. */
+CGX_QUANT float cgx_history_mean(uint32_t code, float unit, float result)
+{
+    float before = (cgx_history_scale(code) - 1.0f) * unit;
+
+    return 0.99f * (before * before) + 0.01f * (result * result);
+}
+
+/* Whether means, of which SUM is that over the bucket, may be stored. Not where a result was not
+ * finite: the bucket's history stays as it was. */
+CGX_QUANT int cgx_history_is_known(float sum)
+{
+    return sum < 0x1p126f;
+}
+
+/* The unit of a bucket of COUNT elements; 0: the bucket has no history. */
+CGX_QUANT float cgx_history_unit(float sum, float count)
+{
+    return sum > 0x1p-100f ? sqrtf(sum / count) * 0.125f : 0.0f;
+}
+
+/* Random bits of element INDEX of the buffer, modulo 2^32; KEY is cgx_call_key's. */
+CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
+{
+    return index * 0x9E3779B9u + key;
+}
+
+/* How MEAN is stored. INVERSE is 1/unit; 0: there is no history. */
+CGX_QUANT uint32_t cgx_history_code(float mean, float inverse, uint32_t random)
+{
+    uint32_t bits = cgx_float_bits(1.0f + sqrtf(mean) * inverse) - 0x3F800000u;
+    uint32_t code = (bits + (random >> 14)) >> 18;
+
+    return code < 255 ? code : 255;
+}
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Buckets of max-min quantisation. */
+
+#include "codec/maxmin/host_maxmin.h"
+
+#include <string.h>
+
+#include "codec/encoding.h"
+
+/* ---- headers and levels ---- */
+
+enum cgx_status cgx_maxmin_scale(const struct cgx_bucket *bucket, const unsigned char *payload,
+                                 struct cgx_bucket_header *scale)
+{
+    uint32_t header;
+
+    memcpy(&header, payload + bucket->header, sizeof header);
+    scale->u = cgx_header_scale(header);
+    scale->z = cgx_header_zero(header);
+    if (cgx_header_is_grid(header)) {
+        scale->kind = CGX_SCALE_GRID;
+    } else if (header == CGX_BUCKET_CONSTANT) {
+        scale->kind = CGX_SCALE_CONSTANT;
+        memcpy(&scale->constant, payload + bucket->constant, sizeof scale->constant);
+        if (!cgx_is_regular(scale->constant))
+            return CGX_ERR_FORMAT;
+    } else if (header == CGX_BUCKET_POISON) {
+        scale->kind = CGX_SCALE_POISON;
+    } else {
+        return CGX_ERR_FORMAT;
+    }
+    return CGX_OK;
+}
+
+void cgx_maxmin_levels(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                       const struct cgx_bucket_header *scale, const unsigned char *payload,
+                       bool add, cgx_float32 *values)
+{
+    const unsigned char *codes[CGX_PLANES];
+
+    for (int i = 0; i < CGX_PLANES; i++)
+        codes[i] = payload + bucket->codes[i];
+    if (scale->kind == CGX_SCALE_CONSTANT)
+        for (size_t i = 0; i < bucket->count; i++)
+            values[i] = add ? values[i] + scale->constant : scale->constant;
+    else
+        walk->kernels->decode(codes, bucket->count, walk->piece->bits, scale->u, scale->z, add,
+                              values);
+}
+
+/* ---- residuals ---- */
+
+/* Those of the elements of BUCKET, or NULL. */
+static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    const struct cgx_residuals *residuals = &work->residuals;
+
+    if (!residuals->at || walk->piece->bits < CGX_RESIDUAL_BITS ||
+        walk->coding->rounding != CGX_ROUNDING_NEAREST)
+        return NULL;
+    return residuals->at + (bucket->first - residuals->first);
+}
+
+/* Adds RESIDUALS to the values of the walk. */
+static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                          const uint16_t *residuals)
+{
+    const struct cgx_host_kernels *kernels = walk->kernels;
+    size_t size = walk->coding->bucket_size, missing = size - bucket->count;
+    float cap;
+
+    kernels->widen[CGX_BFLOAT16](residuals, bucket->count, walk->addend);
+    memset(walk->addend + bucket->count, 0, missing * sizeof *walk->addend);
+    memset(walk->values + bucket->count, 0, missing * sizeof *walk->values);
+    cap = cgx_residual_cap(kernels->norm(walk->values, size), kernels->norm(walk->addend, size));
+    kernels->add_scaled(walk->addend, cap, bucket->count, walk->values);
+}
+
+/* Leaves in RESIDUALS what the bucket lacks, as it was written, of the values of the walk. */
+static void leave_residuals(const struct cgx_walk *walk, const struct cgx_work *work,
+                            const struct cgx_bucket *bucket, uint16_t *residuals)
+{
+    struct cgx_bucket_header scale;
+
+    if (cgx_maxmin_scale(bucket, work->out, &scale) != CGX_OK || scale.kind == CGX_SCALE_POISON)
+        return;
+    cgx_maxmin_levels(walk, bucket, &scale, work->out, false, walk->addend);
+    for (size_t i = 0; i < bucket->count; i++)
+        walk->addend[i] = walk->values[i] - walk->addend[i];
+    walk->kernels->narrow[CGX_BFLOAT16](walk->addend, bucket->count, residuals);
+}
+
+/* ---- encode ---- */
+
+static void encode_constant(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            float value, unsigned char *payload)
+{
+    value += 0.0f; /* -0 becomes +0 */
+    cgx_walk_header(bucket, CGX_BUCKET_CONSTANT, payload);
+    cgx_walk_clear(walk, bucket, payload);
+    memcpy(payload + bucket->constant, &value, sizeof value);
+}
+
+static void write_bucket(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                         struct cgx_host_range range, const cgx_float32 *values,
+                         unsigned char *payload)
+{
+    const struct cgx_coding *coding = walk->coding;
+    unsigned bits = walk->piece->bits;
+    unsigned char *codes[CGX_PLANES];
+
+    for (int i = 0; i < CGX_PLANES; i++)
+        codes[i] = payload + bucket->codes[i];
+    if (range.poison) {
+        cgx_walk_poison(walk, bucket, payload);
+    } else if (range.min == range.max) {
+        encode_constant(walk, bucket, range.min, payload);
+    } else {
+        struct cgx_random random = {coding->seed, coding->call, coding->stream, bucket->first / 8};
+        bool stochastic = coding->rounding == CGX_ROUNDING_STOCHASTIC;
+        struct cgx_grid grid = cgx_grid_over(range.min, range.max, bits, stochastic);
+
+        cgx_walk_header(bucket, cgx_grid_header(grid), payload);
+        walk->kernels->encode(values, bucket->count, grid, bits, stochastic ? &random : NULL,
+                              codes);
+    }
+}
+
+static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
+    const cgx_float32 *values = (const cgx_float32 *)elements;
+    unsigned char *payload = work->out;
+    uint16_t *residuals = residuals_of(walk, work, bucket);
+    bool has_history = cgx_has_history(walk, work);
+
+    cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(dtype));
+    /* Here the codes are half of what is read; for fewer it costs more than it gains. */
+    if (dtype != CGX_FLOAT32 && walk->piece->bits == 8)
+        cgx_walk_prefetch(payload + bucket->codes[0], bucket->count);
+    if (dtype != CGX_FLOAT32 || residuals || has_history) {
+        walk->kernels->widen[dtype](elements, bucket->count, walk->values);
+        values = walk->values;
+    }
+    if (has_history)
+        cgx_history_divide(walk, work, bucket, walk->values);
+    if (residuals)
+        add_residuals(walk, bucket, residuals);
+    write_bucket(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
+    if (residuals)
+        leave_residuals(walk, work, bucket, residuals);
+    return CGX_OK;
+}
+
+/* ---- decode ---- */
+
+static bool reaches_beyond_float16(const struct cgx_bucket_header *scale, unsigned bits)
+{
+    float least = cgx_level(0, scale->u, scale->z);
+    float greatest = cgx_level((1u << bits) - 1, scale->u, scale->z);
+
+    if (scale->kind == CGX_SCALE_CONSTANT)
+        least = greatest = scale->constant;
+    return cgx_clamp_float16(least) != least || cgx_clamp_float16(greatest) != greatest;
+}
+
+/* A bucket that is not poisoned, where it belongs. */
+static void decode_float32(const struct cgx_walk *walk, const struct cgx_work *work,
+                           const struct cgx_bucket *bucket, const struct cgx_bucket_header *scale,
+                           cgx_float32 *elements)
+{
+    cgx_maxmin_levels(walk, bucket, scale, work->in, false, elements);
+    if (!cgx_has_history(walk, work))
+        return;
+    cgx_history_multiply(walk, work, bucket, elements);
+    cgx_history_enter(walk, work, bucket, elements, walk->addend);
+}
+
+static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    size_t size = cgx_dtype_size(dtype);
+    unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
+    bool has_history = cgx_has_history(walk, work);
+    struct cgx_bucket_header scale;
+
+    cgx_walk_prefetch(elements, bucket->count * size);
+    if (cgx_maxmin_scale(bucket, work->in, &scale) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (dtype == CGX_FLOAT32 && scale.kind != CGX_SCALE_POISON) {
+        decode_float32(walk, work, bucket, &scale, (cgx_float32 *)elements);
+        return CGX_OK;
+    }
+    cgx_maxmin_levels(walk, bucket, &scale, work->in, false, walk->values);
+    if (has_history)
+        cgx_history_multiply(walk, work, bucket, walk->values);
+    if (dtype == CGX_FLOAT16 && (has_history || reaches_beyond_float16(&scale, walk->piece->bits)))
+        for (size_t i = 0; i < bucket->count; i++)
+            walk->values[i] = cgx_clamp_float16(walk->values[i]);
+    walk->kernels->narrow[dtype](walk->values, bucket->count, elements);
+    if (has_history)
+        cgx_history_enter(walk, work, bucket, walk->values, walk->addend);
+    return CGX_OK;
+}
+
+/* ---- sums ---- */
+
+/* Adds unquantised elements of BUCKET; those of the first source are the sum. */
+static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const struct cgx_bucket *bucket, const void *elements, bool is_first)
+{
+    float *values = is_first ? walk->values : walk->addend;
+
+    if (!cgx_has_history(walk, work)) {
+        cgx_walk_add(walk, elements, bucket->count, is_first);
+        return;
+    }
+    walk->kernels->widen[walk->coding->dtype](elements, bucket->count, values);
+    cgx_history_divide(walk, work, bucket, values);
+    if (!is_first)
+        walk->kernels->add(values, bucket->count, walk->values);
+}
+
+/* Sums the sources of a bucket. The scale of a poisoned one is NaN, and so become its levels and
+ * the sum. *SCALES: the sum of all scales. CGX_ERR_FORMAT as cgx_maxmin_scale. */
+static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_work *work,
+                                  const struct cgx_bucket *bucket, float *scales)
+{
+    *scales = 0;
+    for (size_t p = 0; p < work->nsources; p++) {
+        const unsigned char *source = work->sources[p];
+        const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
+        struct cgx_bucket_header scale;
+
+        if (elements) {
+            add_elements(walk, work, bucket, elements, p == 0);
+            continue;
+        }
+        if (cgx_maxmin_scale(bucket, source, &scale) != CGX_OK)
+            return CGX_ERR_FORMAT;
+        *scales += scale.u;
+        cgx_maxmin_levels(walk, bucket, &scale, source, p > 0, walk->values);
+    }
+    return CGX_OK;
+}
+
+/* ---- reduce ---- */
+
+static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    const struct cgx_coding *coding = walk->coding;
+    uint16_t *residuals = residuals_of(walk, work, bucket);
+    struct cgx_host_range range;
+    float scales;
+
+    if (sum_bucket(walk, work, bucket, &scales) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    for (size_t i = 0; residuals && i < bucket->count; i++)
+        walk->values[i] +=
+            0.0f; /* of negative zeros alone it is +0, as where it begins with that */
+    if (residuals)
+        add_residuals(walk, bucket, residuals);
+    range = walk->kernels->range(walk->values, bucket->count);
+    range.poison =
+        range.poison ||
+        cgx_may_overflow(range.min, range.max, scales, coding->rounding == CGX_ROUNDING_STOCHASTIC,
+                         coding->dtype == CGX_FLOAT16 && !coding->partial) ||
+        cgx_history_overflows(walk, work, bucket, walk->values, scales, walk->addend);
+    write_bucket(walk, bucket, range, walk->values, work->out);
+    if (residuals)
+        leave_residuals(walk, work, bucket, residuals);
+    return CGX_OK;
+}
+
+/* ---- measure ---- */
+
+static struct cgx_sample sample_of(const struct cgx_walk *walk, size_t count)
+{
+    const struct cgx_host_kernels *kernels = walk->kernels;
+    struct cgx_host_range range = kernels->range(walk->values, count);
+    enum cgx_rounding rounding = walk->coding->rounding;
+    bool stochastic = rounding == CGX_ROUNDING_STOCHASTIC;
+    struct cgx_sample sample = {0};
+
+    if (range.poison) {
+        sample.min = sample.max = cgx_bits_float(CGX_NAN_FLOAT32);
+        return sample;
+    }
+    sample.min = range.min + 0.0f; /* -0 becomes +0 */
+    sample.max = range.max + 0.0f;
+    sample.power =
+        kernels->squares(walk->values, count, cgx_sample_grid(range.min, range.max), 1, false);
+    if (sample.min == sample.max)
+        return sample;
+    for (unsigned bits = cgx_encoding_least(rounding); bits <= CGX_WIDTHS; bits++)
+        sample.squares[bits - 1] = kernels->squares(
+            walk->values, count, cgx_grid_over(range.min, range.max, bits, stochastic), bits,
+            stochastic);
+    return sample;
+}
+
+static enum cgx_status measure(const struct cgx_walk *walk, const struct cgx_work *work,
+                               const struct cgx_bucket *bucket)
+{
+    struct cgx_sample *samples = work->out;
+    float scales;
+
+    if (sum_bucket(walk, work, bucket, &scales) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    samples[walk->samples] = sample_of(walk, bucket->count);
+    return CGX_OK;
+}
+
+/* ---- the family ---- */
+
+static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const unsigned char *payload, float *values, float *scale)
+{
+    struct cgx_bucket_header read;
+
+    if (cgx_maxmin_scale(bucket, payload, &read) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    *scale = read.u;
+    cgx_maxmin_levels(walk, bucket, &read, payload, false, values);
+    return CGX_OK;
+}
+
+const struct cgx_host_family cgx_host_maxmin = {.operations = {[CGX_ENCODE] = encode,
+                                                               [CGX_REDUCE] = reduce,
+                                                               [CGX_DECODE] = decode,
+                                                               [CGX_MEASURE] = measure},
+                                                .peek = peek};

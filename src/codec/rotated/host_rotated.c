@@ -1,0 +1,345 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Buckets of rotated encodings: types of elements, range, headers. */
+
+#include "codec/host_walk.h"
+
+#include <string.h>
+
+#include "codec/encoding.h"
+#include "codec/rotated/rotated_kernels.h"
+#include "codec/rotated/rotated_model.h"
+
+/* Sources that are summed in one go, out of registers. */
+#define SOURCES_AT_ONCE 16
+
+static const struct cgx_rotated_kernels *kernels_of(const struct cgx_walk *walk)
+{
+    return walk->kernels->families[CGX_FAMILY_ROTATED];
+}
+
+static unsigned width_of(const struct cgx_walk *walk)
+{
+    return walk->piece->bits - CGX_ROTATED;
+}
+
+/* The number of a bucket that its signs depend on. */
+static uint32_t number_of(const struct cgx_bucket *bucket)
+{
+    return (uint32_t)(bucket->first / CGX_ROTATED_BUCKET);
+}
+
+static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsigned char *payload,
+                                   uint32_t *header)
+{
+    memcpy(header, payload + bucket->header, sizeof *header);
+    return cgx_rotated_is_header(*header) ? CGX_OK : CGX_ERR_FORMAT;
+}
+
+/* ---- quantising ---- */
+
+/* All elements of a bucket as float32, zeros behind those that are there: where they are, or in
+ * ROOM. */
+static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                  const unsigned char *elements, float *room)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+
+    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET)
+        return (const cgx_float32 *)elements;
+    walk->kernels->widen[dtype](elements, bucket->count, room);
+    memset(room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *room);
+    return room;
+}
+
+/* Values times FACTOR: incomplete elements whose squares add up to SQUARES, or a sum, COMPLETE. */
+struct quantity {
+    const float *values;
+    bool complete;
+    float squares;
+    float factor;
+};
+
+/* Writes a bucket. Returns its step as the values have it, in the unit of sums: 0 where all levels
+ * are 0, NaN where it is poisoned. */
+static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                      const struct quantity *quantity, unsigned char *payload)
+{
+    bool complete = quantity->complete;
+    float squares = quantity->squares;
+    float mean = complete ? squares * 0x1p-10f : squares; /* of complete ones */
+    float total = complete ? squares : squares * 0x1p10f, step = 0;
+    uint32_t header = 0;
+
+    if (!(squares < INFINITY)) {
+        cgx_walk_poison(walk, bucket, payload);
+        return NAN;
+    }
+    if (squares > 0) {
+        float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms);
+        struct cgx_rotated_sums sums =
+            kernels_of(walk)->quantise(quantity->values, complete, inv, walk->coding->least_squares,
+                                       width_of(walk), payload + bucket->codes[0]);
+
+        step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
+                                           : cgx_rotated_unbiased(inv, sums.a, total);
+        step = complete ? step : step * 0x1p-10f;
+        header = cgx_rotated_header(step, quantity->factor);
+    }
+    cgx_walk_header(bucket, header, payload);
+    if (header != 0)
+        return step;
+    cgx_walk_clear(walk, bucket, payload);
+    return 0;
+}
+
+/* ---- residuals ---- */
+
+/* Those of the elements of BUCKET, or NULL. */
+static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
+{
+    const struct cgx_residuals *residuals = &work->residuals;
+
+    return residuals->at ? residuals->at + (bucket->first - residuals->first) : NULL;
+}
+
+/* VALUES of a bucket and its residuals. */
+static void add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const uint16_t *residuals, const cgx_float32 *values, float *sums)
+{
+    const struct cgx_rotated_kernels *kernels = kernels_of(walk);
+    uint16_t room[CGX_ROTATED_BUCKET];
+    struct cgx_rotated_squares squares;
+
+    if (bucket->count < CGX_ROTATED_BUCKET) {
+        memset(room, 0, sizeof room);
+        residuals = memcpy(room, residuals, bucket->count * sizeof *room);
+    }
+    squares = kernels->squares(values, residuals);
+    kernels->correct(values, residuals, cgx_residual_cap(squares.values, squares.residuals), sums);
+}
+
+/* Leaves in RESIDUALS what the bucket lacks of QUANTITY, of which STEP is said by `quantise`. */
+static void leave(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                  const struct quantity *quantity, float step, const unsigned char *payload,
+                  uint16_t *residuals)
+{
+    cgx_rotated_values errors;
+
+    if (isnan(step))
+        return;
+    if (step == 0) {
+        memset(residuals, 0, bucket->count * sizeof *residuals);
+        return;
+    }
+    kernels_of(walk)->errors(quantity->values, quantity->complete, payload + bucket->codes[0],
+                             width_of(walk), step, walk->key, number_of(bucket), errors);
+    if (quantity->factor == 1) {
+        walk->kernels->narrow[CGX_BFLOAT16](errors, bucket->count, residuals);
+        return;
+    }
+    for (size_t i = 0; i < bucket->count; i++)
+        residuals[i] = cgx_residual(errors[i] * (1 / quantity->factor));
+}
+
+/* ---- encode ---- */
+
+static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    const struct cgx_rotated_kernels *kernels = kernels_of(walk);
+    const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
+    cgx_rotated_values room, rotated;
+    struct quantity quantity = {.values = rotated};
+    uint16_t *residuals = residuals_of(work, bucket);
+    const cgx_float32 *values;
+    float step;
+
+    cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
+    values = widened(walk, bucket, elements, room);
+    if (residuals) {
+        add_to_elements(walk, bucket, residuals, values, room);
+        values = room;
+    }
+    quantity.squares = kernels->rotate(values, 1, walk->key, number_of(bucket), rotated);
+    quantity.factor = cgx_rotated_factor(quantity.squares);
+    if (quantity.factor != 1)
+        quantity.squares =
+            kernels->rotate(values, quantity.factor, walk->key, number_of(bucket), rotated);
+    step = quantise(walk, bucket, &quantity, work->out);
+    if (residuals)
+        leave(walk, bucket, &quantity, step, work->out, residuals);
+    return CGX_OK;
+}
+
+/* ---- reduce ---- */
+
+/* A sum at work. Sources wait until there are as many as are summed at once. */
+struct sum {
+    struct cgx_rotated_source waiting[SOURCES_AT_ONCE];
+    size_t nwaiting;
+    bool began;    /* some are in VALUES already */
+    bool elements; /* ROTATED waits */
+    float squares; /* of VALUES */
+    cgx_rotated_values values, rotated, room;
+};
+
+static void add_waiting(const struct cgx_walk *walk, struct sum *sum)
+{
+    sum->squares =
+        kernels_of(walk)->sum(sum->waiting, sum->nwaiting, width_of(walk), sum->began, sum->values);
+    sum->began = true;
+    sum->elements = false;
+    sum->nwaiting = 0;
+}
+
+/* Unquantised ELEMENTS come to a sum in the unit that its levels have. */
+static void add_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                         const unsigned char *elements, struct sum *sum)
+{
+    if (sum->elements || sum->nwaiting == SOURCES_AT_ONCE)
+        add_waiting(walk, sum);
+    kernels_of(walk)->rotate(widened(walk, bucket, elements, sum->room), 0x1p-10f, walk->key,
+                             number_of(bucket), sum->rotated);
+    sum->waiting[sum->nwaiting++] =
+        (struct cgx_rotated_source){.step = 1, .elements = sum->rotated};
+    sum->elements = true;
+}
+
+/* Residuals come to a sum that is complete but for them. */
+static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                          const uint16_t *residuals, struct sum *sum)
+{
+    float squares;
+
+    walk->kernels->widen[CGX_BFLOAT16](residuals, bucket->count, sum->room);
+    memset(sum->room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *sum->room);
+    squares =
+        kernels_of(walk)->rotate(sum->room, 0x1p-10f, walk->key, number_of(bucket), sum->rotated);
+    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){
+        .step = cgx_residual_cap(sum->squares * 0x1p-10f, squares), .elements = sum->rotated};
+    add_waiting(walk, sum);
+}
+
+/* The step of a poisoned bucket is NaN, and so becomes the sum. */
+static enum cgx_status add_codes(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                                 const unsigned char *source, struct sum *sum)
+{
+    uint32_t header;
+
+    if (read_header(bucket, source, &header) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (sum->nwaiting == SOURCES_AT_ONCE)
+        add_waiting(walk, sum);
+    sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){.codes = source + bucket->codes[0],
+                                                                .step = cgx_bits_float(header)};
+    return CGX_OK;
+}
+
+static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    uint16_t *residuals = residuals_of(work, bucket);
+    struct quantity quantity = {.complete = true};
+    struct sum sum;
+    float step;
+
+    sum.nwaiting = 0;
+    sum.began = sum.elements = false;
+    for (size_t p = 0; p < work->nsources; p++) {
+        const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
+
+        if (elements)
+            add_elements(walk, bucket, elements, &sum);
+        else if (add_codes(walk, bucket, work->sources[p], &sum) != CGX_OK)
+            return CGX_ERR_FORMAT;
+    }
+    add_waiting(walk, &sum);
+    if (residuals)
+        add_residuals(walk, bucket, residuals, &sum);
+    quantity.factor = cgx_rotated_factor(sum.squares);
+    if (quantity.factor != 1) {
+        for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+            sum.values[i] *= quantity.factor;
+        add_waiting(walk, &sum);
+    }
+    quantity.values = sum.values;
+    quantity.squares = sum.squares;
+    step = quantise(walk, bucket, &quantity, work->out);
+    if (residuals)
+        leave(walk, bucket, &quantity, step, work->out, residuals);
+    return CGX_OK;
+}
+
+/* ---- decode ---- */
+
+/* All elements of a bucket with HEADER. */
+static void restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket, uint32_t header,
+                    const unsigned char *payload, cgx_float32 *values)
+{
+    float step = cgx_bits_float(header);
+    bool is_large = step >= CGX_ROTATED_LARGE; /* the poison is not */
+
+    if (header == 0 || header == CGX_BUCKET_POISON) {
+        for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
+            values[i] = step;
+        return;
+    }
+    kernels_of(walk)->restore(payload + bucket->codes[0], width_of(walk),
+                              is_large ? step * CGX_ROTATED_ASIDE : step, walk->key,
+                              number_of(bucket), values);
+    for (size_t i = 0; is_large && i < CGX_ROTATED_BUCKET; i++)
+        values[i] *= 1 / CGX_ROTATED_ASIDE;
+}
+
+static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    size_t size = cgx_dtype_size(dtype);
+    unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
+    cgx_rotated_values room;
+    uint32_t header;
+
+    cgx_walk_prefetch(elements, bucket->count * size);
+    if (read_header(bucket, work->in, &header) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET) {
+        restore(walk, bucket, header, work->in, (cgx_float32 *)elements);
+    } else {
+        restore(walk, bucket, header, work->in, room);
+        walk->kernels->narrow[dtype](room, bucket->count, elements);
+    }
+    return CGX_OK;
+}
+
+/* ---- the family ---- */
+
+/* Of levels one step apart that have the error of a bucket with the header 1. */
+static float step_of(unsigned width, bool least_squares)
+{
+    double variance = cgx_rotated_range(width, CGX_ROUNDING_NEAREST) * cgx_rotated_error(width);
+
+    if (least_squares) /* its headers are that much smaller, and so is its error */
+        variance /= 1 - cgx_rotated_normal(width).error;
+    return (float)sqrt(12 * variance);
+}
+
+static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const unsigned char *payload, float *values, float *scale)
+{
+    cgx_rotated_values room;
+    uint32_t header;
+
+    if (read_header(bucket, payload, &header) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    restore(walk, bucket, header, payload, room);
+    memcpy(values, room, bucket->count * sizeof *values);
+    *scale = cgx_bits_float(header) * step_of(width_of(walk), walk->coding->least_squares);
+    return CGX_OK;
+}
+
+const struct cgx_host_family cgx_host_rotated = {
+    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
+    .peek = peek};

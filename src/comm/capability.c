@@ -1,0 +1,142 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/capability.h"
+
+#include "comm/connect.h"
+#include "comm/input.h"
+#include "cuda/pinned_pool.h"
+#include "mpi/config.h"
+#include "mpi/ops.h"
+
+/* Elements that are brought from a device at a time. */
+#define FETCHED ((size_t)2 << 20)
+
+/* Whether a context is broken, or its device lost: then a call cannot be exact either. */
+static bool is_dead(const struct cgx_pointer *buffer)
+{
+    return buffer->memory != CGX_MEMORY_HOST && cgx_pinned_wait(buffer) == CGX_ERR_DEVICE;
+}
+
+/* Whether the driver has said that one backend serves both buffers. */
+static bool share_backend(const struct cgx_capability *capability)
+{
+    const struct cgx_pointer *send = &capability->send, *receive = &capability->receive;
+    bool on_device = send->memory != CGX_MEMORY_HOST && receive->memory != CGX_MEMORY_HOST;
+
+    return capability->in_place ||
+           (on_device && send->context && send->context == receive->context);
+}
+
+/* The backend for a buffer that is where BUFFER says, made where it must be. */
+static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_pointer *buffer,
+                                   struct cgx_backend **backend)
+{
+    struct cgx_area area = cgx_scratch_area(&state->work->scratch);
+
+    area.exportable = cgx_connect_may_export(state);
+    area.shares_processors = !state->places.pace.has_processors;
+    if (buffer->memory != CGX_MEMORY_HOST)
+        return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
+    *backend = cgx_backend_host();
+    return CGX_OK;
+}
+
+void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability)
+{
+    enum cgx_status status;
+
+    if (capability->refusal)
+        return;
+    status = get_backend(state, &capability->send, &capability->encoder);
+    if (status == CGX_OK && share_backend(capability))
+        capability->decoder = capability->encoder;
+    else if (status == CGX_OK)
+        status = get_backend(state, &capability->receive, &capability->decoder);
+    if (status != CGX_OK)
+        capability->refusal = is_dead(&capability->send) || is_dead(&capability->receive)
+                                  ? CGX_REASON_DEVICE_LOST
+                                  : CGX_REASON_DEVICE;
+}
+
+/* Words from all over the input, at an odd distance, so that columns of a matrix do not alias. */
+static struct cgx_input_sample sample_of(size_t count)
+{
+    size_t stride = count / CGX_OP_WORDS;
+
+    if (stride < 2)
+        return (struct cgx_input_sample){.stride = 1,
+                                         .count = count < CGX_OP_WORDS ? count : CGX_OP_WORDS};
+    return (struct cgx_input_sample){.stride = (stride - 1) | 1, .count = CGX_OP_WORDS};
+}
+
+/* The op's verdict on some elements, or what is known. */
+static enum cgx_op_class ask(const struct cgx_capability *capability)
+{
+    const struct cgx_input_sample sample = sample_of(capability->count);
+    enum cgx_op_class known = cgx_op_known(capability->op, capability->datatype);
+    uint16_t words[CGX_OP_WORDS];
+
+    if (known != CGX_OP_UNTOLD)
+        return known;
+    if (!cgx_input_copy(&capability->send, capability->input, sizeof words[0], &sample, words))
+        return CGX_OP_UNTOLD;
+    return cgx_op_ask(capability->op, capability->datatype, words, sample.count);
+}
+
+/* Looks at all elements. Those on a device are brought to the host. False: they cannot be had. */
+static bool see_all(const struct cgx_capability *capability, enum cgx_op_class sum,
+                    struct cgx_op_extremes *seen)
+{
+    const size_t size = sizeof(uint16_t),
+                 at_once = capability->count < FETCHED ? capability->count : FETCHED;
+    const struct cgx_input_sample all = {.stride = 1, .count = 1};
+    bool had = true;
+    void *memory;
+
+    if (capability->send.memory == CGX_MEMORY_HOST) {
+        cgx_op_scan(sum, capability->input, capability->count, seen);
+        return true;
+    }
+    if (cgx_pinned_take(&capability->send, at_once * size, &memory) != CGX_OK)
+        return false;
+    for (size_t first = 0, count; had && first < capability->count; first += count) {
+        count = capability->count - first < at_once ? capability->count - first : at_once;
+        had = cgx_input_copy(&capability->send, (const char *)capability->input + first * size,
+                             count * size, &all, memory);
+        if (had)
+            cgx_op_scan(sum, memory, count, seen);
+    }
+    cgx_pinned_give(&capability->send, memory);
+    return had;
+}
+
+static bool is_sum(enum cgx_op_class class)
+{
+    return class == CGX_OP_SUM_FLOAT16 || class == CGX_OP_SUM_BFLOAT16;
+}
+
+void cgx_capability_ask_op(struct cgx_capability *capability, unsigned ranks)
+{
+    struct cgx_op_extremes seen = {{0}, {0}, 0};
+    enum cgx_op_class sum;
+
+    if (capability->refusal || !capability->op)
+        return;
+    sum = ask(capability);
+    if (is_sum(sum))
+        sum = see_all(capability, sum, &seen)
+                  ? cgx_op_confirm(capability->op, capability->datatype, ranks, &seen)
+                  : CGX_OP_UNTOLD;
+    capability->op = NULL;
+    if (!is_sum(sum))
+        capability->refusal = CGX_REASON_UNKNOWN_SUM;
+    else if (sum == CGX_OP_SUM_BFLOAT16)
+        capability->dtype = CGX_BFLOAT16;
+}
+
+struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability)
+{
+    return !capability->refusal && capability->encoder == capability->decoder ? capability->encoder
+                                                                              : NULL;
+}

@@ -1,0 +1,267 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/placement.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "mpi/config.h"
+#include "mpi/errors.h"
+#include "mpi/world.h"
+#include "policy/cost.h"
+#include "topo/claims.h"
+#include "topo/speed.h"
+#include "util/log.h"
+
+/* Bytes of fragments where the network's speed chooses them, and up to which speed it is slow. */
+#define SLOW_FRAGMENT 16384
+#define FAST_FRAGMENT 1048576
+#define SLOW_MBITS 10000
+
+/* ---- nodes, as CGX_TOPOLOGY says ---- */
+
+/* Ranks per node, of a job that has as many as CGX_TOPOLOGY says; 0: it says nothing of this one.
+ */
+static int ranks_per_node(const struct cgx_comm *state)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    static atomic_bool warned;
+    uint64_t topology = cgx_config()->topology;
+    unsigned long long nodes = topology >> 32, ranks = topology & UINT32_MAX;
+    int all = state->size, rank = state->rank;
+
+    if (topology == CGX_TOPOLOGY_AUTO || topology == CGX_TOPOLOGY_FLAT)
+        return 0;
+    if (cgx_world_exists()) {
+        mpi->Comm_size(mpi->COMM_WORLD, &all);
+        mpi->Comm_rank(mpi->COMM_WORLD, &rank);
+    }
+    if (nodes * ranks == (unsigned long long)all)
+        return (int)ranks;
+    if (rank == 0 && !atomic_exchange(&warned, true))
+        cgx_log(CGX_LOG_WARN,
+                "CGX_TOPOLOGY=%llux%llu is %llu ranks and the job has %d: nodes are those that MPI "
+                "finds",
+                nodes, ranks, nodes * ranks, all);
+    return 0;
+}
+
+/* ---- nodes, as MPI says ---- */
+
+/* The rank in COMM of the first rank of NODE. */
+static bool find_first(cgx_mpi_comm node, cgx_mpi_comm comm, int *rank)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    const int first = 0;
+    cgx_mpi_group members, all;
+    bool found = false;
+
+    if (mpi->Comm_group(node, &members) != CGX_MPI_SUCCESS)
+        return false;
+    if (mpi->Comm_group(comm, &all) == CGX_MPI_SUCCESS) {
+        found = mpi->Group_translate_ranks(members, 1, &first, all, rank) == CGX_MPI_SUCCESS;
+        mpi->Group_free(&all);
+    }
+    mpi->Group_free(&members);
+    return found;
+}
+
+/* The lowest rank that shares memory with this one. It is not asked for on the communicator of the
+ * node: a rank that could not make that would be waited for. */
+static bool find_lowest(const struct cgx_comm *state, int *lowest)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_comm node;
+    bool found;
+
+    if (mpi->Comm_split_type(state->comm, mpi->COMM_TYPE_SHARED, state->rank, mpi->INFO_NULL,
+                             &node) != CGX_MPI_SUCCESS)
+        return false;
+    found = find_first(node, state->comm, lowest);
+    mpi->Comm_free(&node);
+    return found;
+}
+
+/* Sets KEYS, NULL where this rank has no memory for them; *KNOWN: on all ranks. */
+static int find_keys(const struct cgx_comm *state, int *keys, bool *known)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int per_node = ranks_per_node(state);
+    int code, ready, lowest = 0;
+
+    if (per_node > 0)
+        ready = keys && cgx_world_ranks(state->comm, state->size, keys);
+    else
+        ready = find_lowest(state, &lowest) && keys;
+    code = cgx_mpi_least(state->comm, &ready, 1);
+    *known = code == CGX_MPI_SUCCESS && ready;
+    if (!*known || !keys)
+        return code;
+    if (per_node == 0)
+        return mpi->Allgather(&lowest, 1, mpi->INT, keys, 1, mpi->INT, state->comm);
+    for (int i = 0; i < state->size; i++)
+        keys[i] /= per_node;
+    return code;
+}
+
+/* ---- the pace ---- */
+
+/* The network's Mbit/s as this rank alone would have it. */
+static int find_mbits(const struct cgx_nodes *nodes)
+{
+    unsigned mbits;
+
+    /* To look at the machine's devices takes time. */
+    if (!nodes || nodes->nodes == 1)
+        return SLOW_MBITS;
+    mbits = cgx_topo_speed_here().mbits;
+    return mbits == 0 ? SLOW_MBITS : mbits < INT_MAX ? (int)mbits : INT_MAX;
+}
+
+static size_t choose_fragment(int mbits)
+{
+    unsigned logged = cgx_config()->fragment_bytes;
+
+    if (logged != CGX_FRAGMENT_AUTO)
+        return logged;
+    return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
+}
+
+/* Sets STATE's network and pace, what both sides of a message must know alike, once all ranks are
+ * READY, and *READY says whether they are. NODES are as on all ranks; NULL on one that is not
+ * ready. The network is as the slowest of the ranks' has it: slow where it is unknown, and where
+ * all ranks are on one node and send nothing over it. Fragments are of CGX_FRAGMENT_BYTES or, with
+ * auto, as it is. */
+static int agree_on_pace(struct cgx_comm *state, const struct cgx_nodes *nodes, bool *ready)
+{
+    enum { READY, MBITS };
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct cgx_claim mine, *claims = calloc((size_t)state->size, sizeof *claims);
+    int least[] = {*ready && claims, find_mbits(nodes)};
+    int code = cgx_mpi_least(state->comm, least, 2);
+    bool has_processors = false;
+
+    *ready = code == CGX_MPI_SUCCESS && least[READY] != 0;
+    if (*ready && claims) {
+        mine = cgx_claim_make();
+        code = mpi->Allgather(&mine, sizeof mine, mpi->BYTE, claims, sizeof mine, mpi->BYTE,
+                              state->comm);
+        has_processors = code == CGX_MPI_SUCCESS &&
+                         cgx_claims_fit(claims, (size_t)state->size, (size_t)state->rank);
+    }
+    free(claims);
+    if (code != CGX_MPI_SUCCESS || !*ready)
+        return code;
+    state->places.pace = (struct cgx_pace){choose_fragment(least[MBITS]), has_processors};
+    state->places.network = cgx_cost_network((uint64_t)least[MBITS] * 1000000,
+                                             cgx_config()->buffers != CGX_BUFFERS_HOST);
+    if (state->rank == 0)
+        cgx_log(CGX_LOG_DEBUG,
+                "%d ranks: messages through MPI go in fragments of %zu bytes, over a network taken "
+                "for one of %d Mbit/s; ranks of this machine %s",
+                state->size, state->places.pace.fragment, least[MBITS],
+                has_processors ? "have a processor each, and do not sleep while they wait"
+                               : "share processors, and sleep while they wait");
+    return code;
+}
+
+/* ---- both ---- */
+
+static int discover(struct cgx_comm *state)
+{
+    bool flat = cgx_config()->topology == CGX_TOPOLOGY_FLAT, known = flat;
+    int *keys = flat ? NULL : calloc((size_t)state->size, sizeof *keys);
+    struct cgx_nodes *found = NULL;
+    int code = flat ? CGX_MPI_SUCCESS : find_keys(state, keys, &known);
+
+    if (code == CGX_MPI_SUCCESS && known) {
+        found = cgx_nodes_create(keys, (unsigned)state->size);
+        known = state->places.flat && found;
+        code = agree_on_pace(state, found, &known);
+    }
+    free(keys);
+    if (code == CGX_MPI_SUCCESS && known)
+        state->places.nodes = found;
+    else
+        cgx_nodes_free(found);
+    return code;
+}
+
+static const char *log_grid(const struct cgx_nodes *nodes, const struct cgx_settings *settings)
+{
+    if (nodes->nodes < 4)
+        return "";
+    if (settings->cross_reduction == CGX_REDUCTION_GRID)
+        return " (two between nodes, which stand in a grid)";
+    return settings->cross_reduction == CGX_REDUCTION_AUTO
+               ? " (two between nodes, where a grid takes less time)"
+               : "";
+}
+
+static void describe(const struct cgx_comm *state, const struct cgx_settings *settings)
+{
+    const struct cgx_nodes *nodes = state->places.nodes;
+    const char *in_grid = log_grid(nodes, settings);
+
+    if (state->places.least[1] > settings->minimal_size)
+        cgx_log(
+            CGX_LOG_INFO,
+            "sums of %u ranks: of float32, fewer than %llu elements stay exact, for on a network "
+            "taken for one of %u Mbit/s that takes less time (CGX_COMPRESSION_MINIMAL_SIZE)",
+            nodes->ranks, (unsigned long long)state->places.least[1],
+            8000000 / state->places.network.byte_ps);
+    if (nodes->nodes == 1 || nodes->most == 1)
+        cgx_log(CGX_LOG_INFO, "sums of %u ranks on %u node%s: one stage%s", nodes->ranks,
+                nodes->nodes, nodes->nodes == 1 ? "" : "s", in_grid);
+    else
+        cgx_log(CGX_LOG_INFO,
+                "sums of %u ranks on %u nodes of %u to %u: a stage inside nodes%s, and one between "
+                "them for each of %u shards%s",
+                nodes->ranks, nodes->nodes, nodes->least, nodes->most,
+                settings->raw ? " of elements as they are" : "",
+                settings->leaders ? 1 : nodes->least, in_grid);
+}
+
+int cgx_placement_discover(struct cgx_comm *state)
+{
+    cgx_mpi_errhandler handler;
+    int code;
+
+    if (state->places.nodes)
+        return CGX_MPI_SUCCESS;
+    if (!state->places.flat)
+        state->places.flat = cgx_nodes_create(NULL, (unsigned)state->size);
+    code = cgx_errors_return(state->comm, &handler);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    code = discover(state);
+    cgx_errors_restore(state->comm, handler);
+    for (unsigned i = 0; state->places.nodes && i < 2; i++)
+        state->places.least[i] =
+            cgx_minimal_size(cgx_config(), &state->places.network, i == 0 ? 2 : 4,
+                             state->places.nodes->nodes, state->places.nodes->least);
+    if (state->places.nodes && state->rank == 0)
+        describe(state, cgx_config());
+    return code;
+}
+
+bool cgx_placement_make_small(const struct cgx_comm *state, const struct cgx_callsite_key *key)
+{
+    return state->places.nodes && key->count < state->places.least[key->type == CGX_TYPE_FLOAT32];
+}
+
+struct cgx_scheme cgx_placement_scheme(const struct cgx_comm *state)
+{
+    const struct cgx_settings *settings = cgx_config();
+
+    return (struct cgx_scheme){.nodes = state->places.nodes,
+                               .flat = state->places.flat,
+                               .leaders = settings->leaders,
+                               .raw = settings->raw,
+                               .watched = settings->consensus > 0,
+                               .intra = settings->inner_reduction,
+                               .inter = settings->cross_reduction,
+                               .network = state->places.network};
+}

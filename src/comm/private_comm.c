@@ -1,0 +1,290 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "comm/private_comm.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/errors.h"
+#include "mpi/world.h"
+
+/* What is left to the program of the communicators that the MPI has for a process. */
+#define PROGRAMS 2000
+#define OTHERS 8 /* MPI_COMM_WORLD, and those that are made for a moment */
+
+struct cgx_private_comm {
+    struct cgx_private_comm *next;
+    cgx_mpi_comm comm;
+    int number;                /* the same on all of its ranks, and no other's of any of them */
+    int broken;                /* MPI's code */
+    bool late;                 /* made after MPI_Finalize */
+    struct cgx_workspace work; /* of those that joined it */
+    unsigned users;            /* communicators */
+    int size;                  /* 0: it is not shared, and there are no ... */
+    int ranks[];               /* ... of the processes in MPI_COMM_WORLD */
+};
+
+/* Of this process; what the lock is for. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cgx_private_comm *owns;
+static int alive; /* and reserved */
+static int next_number = 1;
+
+/* How many a process may have. */
+static int most(void)
+{
+    int communicators = cgx_mpi()->communicators, rest = communicators - PROGRAMS - OTHERS;
+
+    return rest > communicators / 2 ? communicators / 2 : rest;
+}
+
+/* ---- sharing ---- */
+
+/* Whether several threads of this process may be in MPI at once. */
+static bool is_threaded(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    int level;
+
+    return !cgx_world_exists() || mpi->Query_thread(&level) != CGX_MPI_SUCCESS ||
+           level == mpi->THREAD_MULTIPLE;
+}
+
+/* Whether MPI runs on when ranks fail, as Open MPI does with --with-ft ulfm. */
+static bool tolerates_failures(void)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    const int *on;
+    int found = 0;
+
+    return mpi->Comm_is_revoked && cgx_world_exists() &&
+           mpi->Comm_get_attr(mpi->COMM_WORLD, mpi->FT, &on, &found) == CGX_MPI_SUCCESS && found &&
+           *on;
+}
+
+static void revoke(cgx_mpi_comm comm)
+{
+    if (comm && cgx_mpi()->Comm_revoke)
+        cgx_mpi()->Comm_revoke(comm);
+}
+
+/* One that those of MADE share, or NULL. */
+static struct cgx_private_comm *find(const struct cgx_private_comm *made)
+{
+    struct cgx_private_comm *found = NULL;
+
+    if (made->size == 0)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    for (struct cgx_private_comm *own = owns; own && !found; own = own->next) {
+        if (!own->broken && own->size == made->size &&
+            memcmp(own->ranks, made->ranks, (size_t)made->size * sizeof made->ranks[0]) == 0)
+            found = own;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void use(struct cgx_comm *state, struct cgx_private_comm *own)
+{
+    pthread_mutex_lock(&lock);
+    own->users++;
+    pthread_mutex_unlock(&lock);
+    state->private.comm = own->comm;
+    state->private.shared = own;
+}
+
+/* ---- making one ---- */
+
+/* For STATE; NULL if memory is short. */
+static struct cgx_private_comm *create(const struct cgx_comm *state)
+{
+    size_t ranks = is_threaded() || tolerates_failures() ? 0 : (size_t)state->size;
+    struct cgx_private_comm *made = malloc(sizeof *made + ranks * sizeof made->ranks[0]);
+
+    if (!made)
+        return NULL;
+    *made = (struct cgx_private_comm){.size = (int)ranks, .late = cgx_world_is_over()};
+    if (ranks > 0 && !cgx_world_ranks(state->comm, made->size, made->ranks))
+        made->size = 0;
+    return made;
+}
+
+/* MPI_Comm_split, since MPI_Comm_dup would run the application's attribute copy callbacks. NULL: it
+ * failed. */
+static cgx_mpi_comm split(const struct cgx_comm *state)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    cgx_mpi_comm own = NULL;
+    cgx_mpi_errhandler handler;
+
+    if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
+        return NULL;
+    if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
+        own = NULL;
+    cgx_errors_restore(state->comm, handler);
+    if (own)
+        mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
+    return own;
+}
+
+/* Has STATE use MADE, with NUMBER, if all ranks can make its communicator: *HAD. */
+static int make(struct cgx_comm *state, struct cgx_private_comm *made, int number, bool *had)
+{
+    int code, whole;
+
+    made->comm = split(state);
+    made->number = number;
+    whole = made->comm != NULL;
+    code = cgx_mpi_least(state->comm, &whole, 1);
+    *had = code == CGX_MPI_SUCCESS && whole;
+    /* Other ranks may have got the answer, and wait there for this one. */
+    if (code != CGX_MPI_SUCCESS)
+        revoke(made->comm);
+    else if (!*had && made->comm)
+        cgx_mpi()->Comm_free(&made->comm);
+    if (!*had)
+        return code;
+    pthread_mutex_lock(&lock);
+    next_number = number + 1 > next_number ? number + 1 : next_number;
+    made->next = owns;
+    owns = made;
+    pthread_mutex_unlock(&lock);
+    use(state, made);
+    return code;
+}
+
+/* One more, if there may be one: *RESERVED. Returns a number that none of this process has. */
+static int reserve(bool *reserved)
+{
+    int number;
+
+    pthread_mutex_lock(&lock);
+    *reserved = alive < most();
+    alive += *reserved;
+    number = next_number;
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static void cancel(void)
+{
+    pthread_mutex_lock(&lock);
+    alive--;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Has STATE work in the memory of its private communicator, with NEEDS, if that can be. */
+static void join(struct cgx_comm *state, const struct cgx_needs *needs)
+{
+    if (cgx_workspace_join(&state->private.shared->work, &state->alone, needs))
+        state->work = &state->private.shared->work;
+}
+
+int cgx_private_get(struct cgx_comm *state, const struct cgx_needs *needs, bool *had)
+{
+    enum { FOUND, NOT_FOUND, ROOM, NUMBER, JOINS, WORDS };
+    struct cgx_private_comm *made = create(state), *found = made ? find(made) : NULL;
+    bool reserved, makes, shares;
+    int number = reserve(&reserved);
+    int words[WORDS] = {[FOUND] = found ? found->number : 0,
+                        [NOT_FOUND] = found ? -found->number : 0,
+                        [ROOM] = made && reserved,
+                        [NUMBER] = -number,
+                        [JOINS] = needs != NULL};
+    int code = cgx_mpi_least(state->comm, words, WORDS);
+
+    *had = false;
+    shares =
+        code == CGX_MPI_SUCCESS && found && words[FOUND] > 0 && words[FOUND] == -words[NOT_FOUND];
+    makes = code == CGX_MPI_SUCCESS && !shares && made && words[ROOM] > 0;
+    if (shares) {
+        use(state, found);
+        *had = true;
+    } else if (makes) {
+        code = make(state, made, -words[NUMBER], had);
+    }
+    if (!makes || !*had) {
+        free(made);
+        if (reserved)
+            cancel();
+    }
+    if (*had && words[JOINS])
+        join(state, needs);
+    return code;
+}
+
+void cgx_private_put(struct cgx_comm *state)
+{
+    struct cgx_private_comm *own = state->private.shared, **link = &owns;
+    bool last, frees;
+
+    if (!own)
+        return;
+    pthread_mutex_lock(&lock);
+    last = --own->users == 0;
+    frees = last && !own->broken && !state->broken && (own->late || !cgx_world_finalizing());
+    while (last && *link != own)
+        link = &(*link)->next;
+    if (last)
+        *link = own->next;
+    pthread_mutex_unlock(&lock);
+    if (frees) {
+        cgx_mpi()->Comm_free(&own->comm);
+        cancel();
+    }
+    if (last) {
+        cgx_workspace_release(&own->work, own->broken || state->broken);
+        free(own);
+    }
+    state->work = &state->alone;
+    state->private.shared = NULL;
+    state->private.comm = NULL;
+}
+
+void cgx_private_break(struct cgx_comm *state, int code)
+{
+    if (state->broken == CGX_MPI_SUCCESS)
+        state->broken = code;
+    if (state->private.shared && state->private.shared->broken == CGX_MPI_SUCCESS)
+        state->private.shared->broken = code;
+    revoke(state->private.comm);
+}
+
+int cgx_private_broken(const struct cgx_comm *state)
+{
+    return state->broken != CGX_MPI_SUCCESS || !state->private.shared
+               ? state->broken
+               : state->private.shared->broken;
+}
+
+/* ---- workspaces ---- */
+
+bool cgx_workspace_join(struct cgx_workspace *shared, struct cgx_workspace *mine,
+                        const struct cgx_needs *needs)
+{
+    if (shared->reserved.slots == 0) {
+        *shared = *mine;
+    } else if (cgx_needs_fit(needs, &shared->reserved)) {
+        cgx_scratch_release(&mine->scratch);
+    } else if (cgx_needs_fit(&shared->reserved, needs)) {
+        cgx_scratch_release(&shared->scratch);
+        shared->scratch = mine->scratch;
+        if (shared->shm_refused)
+            cgx_shared_close(&shared->scratch.shared);
+    } else {
+        return false;
+    }
+    *mine = (struct cgx_workspace){.reserved = {0}};
+    return true;
+}
+
+void cgx_workspace_release(struct cgx_workspace *work, bool broken)
+{
+    if (!broken)
+        cgx_scratch_release(&work->scratch);
+    cgx_shm_free(work->shm);
+    cgx_nodes_free(work->nodes);
+}

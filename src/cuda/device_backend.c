@@ -1,0 +1,320 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* A slot is waited for before its payloads are sent or overwritten, so that what an operation left
+ * in its table was used when the next of its kind on that slot comes. */
+#include "cuda/device_backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/context.h"
+#include "cuda/exported.h"
+#include "cuda/launch.h"
+#include "cuda/work.h"
+
+static struct cgx_cuda_backends *self(struct cgx_backend *backend)
+{
+    return (struct cgx_cuda_backends *)(void *)backend;
+}
+
+static void leave(void)
+{
+    cgx_cuda_leave();
+    cgx_green_end();
+}
+
+static enum cgx_status begin(struct cgx_backend *backend)
+{
+    struct cgx_cuda_backends *mine = self(backend);
+    CUstream compute = mine->work.streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status;
+
+    cgx_green_begin();
+    status = cgx_cuda_work_enter(&mine->work);
+    if (status != CGX_OK) {
+        cgx_green_end();
+        return status;
+    }
+    status = CGX_CUDA_CALL(cuEventRecord, mine->work.caller, CU_STREAM_LEGACY);
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamWaitEvent, compute, mine->work.caller, 0);
+    if (status == CGX_OK)
+        status = cgx_green_order(compute);
+    for (unsigned i = 0; i < CGX_SLOTS; i++) {
+        mine->work.slots[i].pulled = false;
+        mine->work.slots[i].nborrowed = 0;
+    }
+    mine->work.begun = status == CGX_OK;
+    if (status != CGX_OK)
+        leave();
+    return status;
+}
+
+static void end(struct cgx_backend *backend)
+{
+    self(backend)->work.begun = false;
+    leave();
+}
+
+/* ---- copies and waiting ---- */
+
+static enum cgx_status fetch(struct cgx_backend *backend, unsigned number, unsigned char *data,
+                             size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_slot *slot = &work->slots[number];
+    enum cgx_status status;
+
+    if (bytes == 0)
+        return CGX_OK;
+    status = cgx_cuda_work_enter(work);
+    if (status != CGX_OK)
+        return status;
+    status = cgx_cuda_follow(work, slot, CGX_STREAM_DOWN);
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, data, cgx_cuda_mirrored(slot, data), bytes,
+                               work->streams[CGX_STREAM_DOWN]);
+    if (status == CGX_OK)
+        status = cgx_cuda_record(work, slot, CGX_STREAM_DOWN);
+    cgx_cuda_leave();
+    return status;
+}
+
+/* Brings BYTES to where DATA is mirrored. What local peers have sent can be had in no other way: it
+ * is tried twice. */
+static void bring(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
+                  const struct cgx_cuda_place *from, const unsigned char *data, size_t bytes)
+{
+    CUdeviceptr to = cgx_cuda_mirrored(slot, data);
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status == CGX_OK) {
+        status = cgx_cuda_copy(work, to, from, bytes);
+        if (status != CGX_OK)
+            status = cgx_cuda_copy(work, to, from, bytes);
+        if (status == CGX_OK)
+            status = cgx_cuda_record(work, slot, CGX_STREAM_UP);
+        cgx_cuda_leave();
+    }
+    if (status != CGX_OK)
+        slot->store_failed = true;
+}
+
+static void store(struct cgx_backend *backend, unsigned number, const unsigned char *data,
+                  size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+
+    if (bytes > 0)
+        bring(work, &work->slots[number], &(struct cgx_cuda_place){.host = data}, data, bytes);
+}
+
+static void pull(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
+                 const unsigned char *data, size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_slot *slot = &work->slots[number];
+    struct cgx_cuda_place from;
+
+    slot->pulled = true;
+    if (cgx_cuda_peer_at(work, peer, offset, bytes, &from))
+        bring(work, slot, &from, data, bytes);
+    else
+        slot->store_failed = true;
+}
+
+static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, size_t offset,
+                   const unsigned char *data, size_t bytes)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_slot *slot = &work->slots[number];
+    struct cgx_cuda_place from;
+    size_t i = 0;
+
+    if (!cgx_cuda_peer_at(work, peer, offset, bytes, &from) || !from.linked)
+        return false;
+    while (i < slot->nborrowed && slot->borrowed[i].data != data)
+        i++;
+    if (i == work->sources)
+        return false;
+    slot->borrowed[i] = (struct cgx_cuda_borrowed){data, bytes, from.device};
+    if (i == slot->nborrowed)
+        slot->nborrowed++;
+    return true;
+}
+
+static enum cgx_status settle(const struct cgx_cuda_mark *mark, CUstream stream)
+{
+    return mark->recorded ? CGX_CUDA_CALL(cuEventSynchronize, mark->event)
+                          : CGX_CUDA_CALL(cuStreamSynchronize, stream);
+}
+
+static enum cgx_status settle_all(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot)
+{
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    for (int i = 0; i < CGX_STREAMS; i++) {
+        struct cgx_cuda_mark *mark = &slot->marks[i];
+        enum cgx_status settled = mark->pending ? settle(mark, work->streams[i]) : CGX_OK;
+
+        mark->pending = false;
+        status = status == CGX_OK ? settled : status;
+    }
+    cgx_cuda_leave();
+    return status;
+}
+
+static enum cgx_status wait(struct cgx_backend *backend, unsigned number)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    struct cgx_cuda_slot *slot = &work->slots[number];
+    enum cgx_status status = CGX_OK;
+    bool pending = false;
+
+    for (int i = 0; i < CGX_STREAMS; i++)
+        pending |= slot->marks[i].pending;
+    if (pending)
+        status = settle_all(work, slot);
+    for (int i = 0; i < CGX_OPERATIONS; i++) {
+        if (*slot->tables[i].status != 0 && status == CGX_OK)
+            status = CGX_ERR_FORMAT;
+        *slot->tables[i].status = 0;
+    }
+    if (slot->store_failed && status == CGX_OK)
+        status = CGX_ERR_DEVICE;
+    slot->store_failed = false;
+    return status;
+}
+
+static bool lost(struct cgx_backend *backend)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    bool alive = cgx_cuda_work_enter(work) == CGX_OK;
+
+    if (alive) {
+        alive = cgx_cuda()->cuStreamSynchronize(work->streams[CGX_STREAM_COMPUTE]) == CUDA_SUCCESS;
+        cgx_cuda_leave();
+    }
+    return !alive;
+}
+
+/* Decoding must not fail on one rank alone. */
+static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
+                           const struct cgx_work *request)
+{
+    struct cgx_cuda_work *work = &self(backend)->work;
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status == CGX_OK) {
+        status = cgx_cuda_launch(work, &work->slots[slot], request);
+        cgx_cuda_leave();
+    }
+    if (request->operation != CGX_DECODE)
+        return status;
+    work->slots[slot].nborrowed = 0;
+    if (status == CGX_OK)
+        return CGX_OK;
+    status = wait(backend, slot);
+    return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request) : status;
+}
+
+/* ---- what is kept from call to call ---- */
+
+struct device_reserved {
+    struct cgx_reserved base;
+    struct cgx_exported *memory; /* never offered to others */
+};
+
+static void drop(struct cgx_reserved *reserved)
+{
+    struct device_reserved *mine = (struct device_reserved *)(void *)reserved;
+    struct cgx_exported *memory = mine->memory;
+    bool entered = cgx_exported_is_there(memory) && cgx_cuda_push(memory->context) == CGX_OK;
+
+    cgx_exported_give(memory, entered);
+    if (entered)
+        cgx_cuda_leave();
+    free(mine);
+}
+
+static const struct device_reserved *device_reserved(const struct cgx_reserved *reserved)
+{
+    return reserved->drop == drop ? (const struct device_reserved *)(const void *)reserved : NULL;
+}
+
+static bool has_reserved(struct cgx_backend *backend, const struct cgx_reserved *reserved)
+{
+    const struct device_reserved *mine = device_reserved(reserved);
+
+    return mine && mine->memory->context == self(backend)->work.context &&
+           cgx_exported_is_there(mine->memory);
+}
+
+/* Another backend may be next to use the memory, on streams of its own: it is waited for. */
+static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr at, size_t bytes)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemsetD8Async, at, 0, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
+static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
+                               struct cgx_reserved **reserved)
+{
+    const struct cgx_cuda_work *work = &self(backend)->work;
+    struct device_reserved *made = calloc(1, sizeof *made);
+    enum cgx_status status;
+
+    if (!made)
+        return CGX_ERR_NOMEM;
+    status = cgx_cuda_work_enter(work);
+    if (status != CGX_OK)
+        goto free_made;
+    status = cgx_exported_take(work->context, bytes, false, &made->memory);
+    if (status == CGX_OK) {
+        status = set_to_zero(work, made->memory->address, bytes);
+        if (status != CGX_OK)
+            cgx_exported_give(made->memory, true);
+    }
+    cgx_cuda_leave();
+    if (status != CGX_OK)
+        goto free_made;
+    made->base = (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop};
+    *reserved = &made->base;
+    return CGX_OK;
+free_made:
+    free(made);
+    return status;
+}
+
+static enum cgx_status clear(struct cgx_backend *backend, struct cgx_reserved *reserved)
+{
+    const struct cgx_cuda_work *work = &self(backend)->work;
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    status = set_to_zero(work, (CUdeviceptr)(uintptr_t)reserved->at, reserved->bytes);
+    cgx_cuda_leave();
+    return status;
+}
+
+/* ---- the operations ---- */
+
+const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
+                                             .begin = begin,
+                                             .end = end,
+                                             .run = run,
+                                             .fetch = fetch,
+                                             .store = store,
+                                             .pull = pull,
+                                             .borrow = borrow,
+                                             .wait = wait,
+                                             .reserve = reserve,
+                                             .has_reserved = has_reserved,
+                                             .clear = clear,
+                                             .lost = lost};

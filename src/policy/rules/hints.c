@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/rules/override_parse.h"
+#include "policy/rules/rules.h"
+#include "util/hash.h"
+
+struct cgx_hints {
+    struct cgx_actions actions;
+};
+
+/* A value that is not empty; lists of layers have semicolons between them. A # begins no comment
+ * here, so it is refused like anything else. */
+static bool read_value(struct cgx_scan *scan, const struct cgx_key *key,
+                       struct cgx_actions *actions)
+{
+    bool listed = key == &cgx_action_keys[CGX_HINT_LAYERS];
+    char allowed[96];
+
+    for (;; scan->at++) {
+        cgx_scan_blanks(scan);
+        if (!cgx_scan_value(scan, key, actions))
+            return false;
+        cgx_scan_blanks(scan);
+        if (scan->at == scan->end)
+            return true;
+        if (!listed || *scan->at != ';')
+            break;
+    }
+    snprintf(allowed, sizeof allowed, "one value of %s", key->about.values);
+    return cgx_scan_refuse(scan, scan->at,
+                           listed ? "a comma and a size, or a semicolon and a list" : allowed);
+}
+
+/* Hands what OLD says under KEY over to NOW. */
+static void keep(struct cgx_hints *now, struct cgx_hints *old, const struct cgx_key *key)
+{
+    unsigned char *field = (unsigned char *)&old->actions + key->offset;
+
+    memcpy((unsigned char *)&now->actions + key->offset, field, key->size);
+    memset(field, 0, key->size);
+}
+
+const char *cgx_hint_key(enum cgx_hint hint)
+{
+    return cgx_action_keys[hint].about.name;
+}
+
+struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
+                                  struct cgx_rules_error *error)
+{
+    struct cgx_hints *now = calloc(1, sizeof *now);
+
+    if (!now) {
+        *error = (struct cgx_rules_error){1, 1, "cgx hints: out of memory"};
+        return NULL;
+    }
+    for (size_t i = 0; i < CGX_HINTS; i++) {
+        const struct cgx_key *key = &cgx_action_keys[i];
+        struct cgx_scan scan;
+
+        if (!values[i])
+            continue;
+        scan = (struct cgx_scan){.begin = values[i],
+                                 .end = values[i] + strlen(values[i]),
+                                 .at = values[i],
+                                 .key = key->about.name,
+                                 .line = 1,
+                                 .error = error};
+        cgx_scan_blanks(&scan);
+        if (scan.at < scan.end && !read_value(&scan, key, &now->actions)) {
+            cgx_hints_free(now);
+            return NULL;
+        }
+    }
+    for (size_t i = 0; hints && i < CGX_HINTS; i++)
+        if (!values[i])
+            keep(now, hints, &cgx_action_keys[i]);
+    cgx_hints_free(hints);
+    return now;
+}
+
+void cgx_hints_free(struct cgx_hints *hints)
+{
+    if (!hints)
+        return;
+    cgx_actions_clear(&hints->actions);
+    free(hints);
+}
+
+uint32_t cgx_hints_hash(const struct cgx_hints *hints)
+{
+    uint32_t hash = CGX_HASH_START;
+    const struct cgx_actions *actions;
+    uint64_t words[2];
+
+    if (!hints)
+        return 0;
+    actions = &hints->actions;
+    words[0] = (uint64_t)actions->enable << 32 | actions->bits;
+    words[1] = (uint64_t)actions->codec << 48 | (uint64_t)actions->recurs << 32 |
+               (uint64_t)actions->consensus << 16 | actions->step;
+    if (words[0] == 0 && words[1] == 0 && !actions->layers)
+        return 0;
+    hash = cgx_hash(hash, words, sizeof words);
+    for (const struct cgx_layer_list *list = actions->layers; list; list = list->next) {
+        hash = cgx_hash(hash, &list->total, sizeof list->total);
+        for (size_t j = 0; j < list->nlayers; j++) {
+            hash = cgx_hash(hash, &list->layers[j].count, sizeof list->layers[j].count);
+            hash = cgx_hash(hash, &list->layers[j].bits, sizeof list->layers[j].bits);
+        }
+    }
+    return hash == 0 ? 1 : hash;
+}
+
+bool cgx_hints_enable(const struct cgx_hints *hints)
+{
+    return !hints || hints->actions.enable != CGX_SWITCH_OFF;
+}
+
+struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call)
+{
+    struct cgx_override override = cgx_rules_override(rules, call), hinted = {.exact = false};
+
+    if (hints)
+        hinted = cgx_actions_override(&hints->actions, call->count);
+    if (override.least == 0) {
+        override.exact = override.exact || hinted.exact;
+        override.least = hinted.least;
+        override.most = hinted.most;
+    }
+    if (!override.layers)
+        override.layers = hinted.layers;
+    if (override.recurs == CGX_RECURS_FOUND)
+        override.recurs = hinted.recurs;
+    if (override.codec == CGX_CODEC_AS_SET)
+        override.codec = hinted.codec;
+    if (override.consensus == CGX_SWITCH_UNSET)
+        override.consensus = hinted.consensus;
+    /* A program that switches compression off knows that its data must not change. */
+    if (override.exact || override.recurs == CGX_RECURS_NEVER || !cgx_hints_enable(hints))
+        override = (struct cgx_override){
+            .exact = true,
+            .recurs = override.recurs == CGX_RECURS_NEVER ? CGX_RECURS_NEVER : CGX_RECURS_FOUND,
+            .rule = override.rule};
+    return override;
+}
+
+size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                         const char *communicator)
+{
+    size_t calls = cgx_rules_step(rules, communicator);
+
+    return calls > 0 || !hints ? calls : hints->actions.step;
+}

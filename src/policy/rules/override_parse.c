@@ -1,0 +1,214 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/rules/override_parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/step/recurrence.h"
+#include "util/parse.h"
+
+static bool is_blank(char character)
+{
+    return character == ' ' || character == '\t';
+}
+
+bool cgx_scan_fail(struct cgx_scan *scan, const char *at, const char *format, ...)
+{
+    struct cgx_rules_error *error = scan->error;
+    int used = 0;
+    va_list arguments;
+
+    error->line = scan->line;
+    error->column = (unsigned)(at - scan->begin) + 1;
+    if (scan->key)
+        used = snprintf(error->message, sizeof error->message, "%s: ", scan->key);
+    va_start(arguments, format);
+    vsnprintf(error->message + used, sizeof error->message - (size_t)used, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool cgx_scan_refuse(struct cgx_scan *scan, const char *at, const char *allowed)
+{
+    struct cgx_scan rest = *scan;
+    char token[CGX_TOKEN_BYTES];
+
+    rest.at = at;
+    if (at == scan->end || is_blank(*at))
+        return cgx_scan_fail(scan, at, "something is missing here: allowed: %s", allowed);
+    cgx_scan_token(&rest, "", token);
+    if (*token == '\0') /* it ends words */
+        snprintf(token, sizeof token, "%.*s", cgx_scan_arrow(&rest) ? 2 : 1, at);
+    return cgx_scan_fail(scan, at, "\"%s\" refused: allowed: %s", token, allowed);
+}
+
+void cgx_scan_blanks(struct cgx_scan *scan)
+{
+    while (scan->at < scan->end && is_blank(*scan->at))
+        scan->at++;
+}
+
+bool cgx_scan_over(const struct cgx_scan *scan)
+{
+    return scan->at == scan->end || *scan->at == '#';
+}
+
+bool cgx_scan_arrow(const struct cgx_scan *scan)
+{
+    return scan->end - scan->at >= 2 && memcmp(scan->at, "->", 2) == 0;
+}
+
+bool cgx_scan_ends(const struct cgx_scan *scan)
+{
+    return cgx_scan_over(scan) || is_blank(*scan->at) || cgx_scan_arrow(scan);
+}
+
+void cgx_scan_token(struct cgx_scan *scan, const char *stops, char token[CGX_TOKEN_BYTES])
+{
+    static const char cut[] = "...";
+    size_t length = 0;
+
+    for (; !cgx_scan_ends(scan) && *scan->at != '"'; scan->at++) {
+        unsigned char byte = (unsigned char)*scan->at;
+        bool control = byte < ' ' || byte == 0x7F;
+
+        if (!control && strchr(stops, byte))
+            break;
+        if (length < CGX_TOKEN_BYTES - 1)
+            token[length] = (char)(control ? '?' : byte);
+        length++;
+    }
+    if (length < CGX_TOKEN_BYTES)
+        token[length] = '\0';
+    else
+        strcpy(token + CGX_TOKEN_BYTES - sizeof cut, cut);
+}
+
+#define FIELD(member)                               \
+    .offset = offsetof(struct cgx_actions, member), \
+    .size = sizeof(((struct cgx_actions *)NULL)->member)
+#define ABOUT(key, allowed) .about = {.name = (key), .values = (allowed)}
+
+/* Words of a list stand for the values from 1 on of the enums in rules.h. */
+const struct cgx_key cgx_action_keys[CGX_HINTS] = {
+    {ABOUT("cgx_enable", "1, 0, true, false"), cgx_value_choice, 1, 2, FIELD(enable)},
+    {ABOUT("cgx_bits", "1-8, MIN:MAX with both 1-8, exact"), cgx_value_bits, 1, 8, FIELD(bits)},
+    {ABOUT("cgx_codec", CGX_CODECS), cgx_value_choice, 1, FIELD(codec)},
+    {ABOUT("cgx_layers", "SIZE[:BITS],... with SIZE at least 1, BITS 1-8, exact"), NULL, 1, 8,
+     FIELD(layers)},
+    {ABOUT("cgx_recurs", "always, never"), cgx_value_choice, 1, FIELD(recurs)},
+    {ABOUT("cgx_consensus", "on, off"), cgx_value_choice, 1, FIELD(consensus)},
+    {ABOUT("cgx_step", "1-4096 calls"), cgx_value_integer, 1, CGX_STEP_LONGEST, FIELD(step)},
+};
+
+static bool read_layer(struct cgx_scan *scan, const struct cgx_key *key,
+                       struct cgx_layer_size *layer)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+    uint64_t bits = 0;
+    char *colon;
+    bool good = true;
+
+    cgx_scan_token(scan, ",;", token);
+    colon = strchr(token, ':');
+    if (colon) {
+        *colon = '\0';
+        good = cgx_value_width(key, colon + 1, &bits);
+    }
+    layer->bits = (unsigned)bits;
+    if (good && cgx_parse_unsigned(token, &layer->count) && layer->count > 0)
+        return true;
+    return cgx_scan_refuse(scan, at, key->about.values);
+}
+
+/* With room for as many layers as have a place before the next list, or the end. */
+static struct cgx_layer_list *make_list(const struct cgx_scan *scan)
+{
+    struct cgx_layer_list *list;
+    size_t most = 1;
+
+    for (const char *at = scan->at; at < scan->end && *at != ';' && *at != '#'; at++)
+        most += *at == ',';
+    return calloc(1, sizeof *list + most * sizeof list->layers[0]);
+}
+
+static bool read_list(struct cgx_scan *scan, const struct cgx_key *key, struct cgx_layer_list *list)
+{
+    struct cgx_layer_size *layer;
+
+    for (;; scan->at++, cgx_scan_blanks(scan)) {
+        const char *at = scan->at;
+
+        layer = &list->layers[list->nlayers++];
+        if (!read_layer(scan, key, layer))
+            return false;
+        if (__builtin_add_overflow(list->total, layer->count, &list->total))
+            return cgx_scan_fail(scan, at, "the sizes add up to 2^64 or more");
+        if (scan->at == scan->end || *scan->at != ',')
+            return true;
+    }
+}
+
+/* Appends the lists of layers to LISTS, which the caller frees even if one is refused. */
+static bool read_layers(struct cgx_scan *scan, const struct cgx_key *key,
+                        struct cgx_layer_list **lists)
+{
+    const char *at = scan->at;
+    struct cgx_layer_list *list = make_list(scan), **last = lists;
+
+    if (!list)
+        return cgx_scan_fail(scan, at, "out of memory");
+    while (*last)
+        last = &(*last)->next;
+    *last = list;
+    if (!read_list(scan, key, list))
+        return false;
+    for (; *lists != list; lists = &(*lists)->next)
+        if ((*lists)->total == list->total)
+            return cgx_scan_fail(scan, at,
+                                 "refused: two lists add up to the same number of elements");
+    return true;
+}
+
+bool cgx_scan_value(struct cgx_scan *scan, const struct cgx_key *key, void *fields)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+
+    if (!key->parse)
+        return read_layers(scan, key, &((struct cgx_actions *)fields)->layers);
+    cgx_scan_token(scan, "", token);
+    return cgx_key_read(key, token, fields) || cgx_scan_refuse(scan, at, key->about.values);
+}
+
+struct cgx_override cgx_actions_override(const struct cgx_actions *actions, uint64_t count)
+{
+    struct cgx_override override = {.recurs = actions->recurs,
+                                    .consensus = actions->consensus,
+                                    .exact = actions->bits >> 16 == CGX_BITS_EXACT,
+                                    .codec = actions->codec,
+                                    .layers = actions->layers};
+
+    if (!override.exact) {
+        override.least = actions->bits >> 16;
+        override.most = actions->bits & 0xFFFF;
+    }
+    while (override.layers && override.layers->total != count)
+        override.layers = override.layers->next;
+    return override;
+}
+
+void cgx_actions_clear(struct cgx_actions *actions)
+{
+    struct cgx_layer_list *list;
+
+    while ((list = actions->layers) != NULL) {
+        actions->layers = list->next;
+        free(list);
+    }
+}

@@ -1,0 +1,370 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/rules/rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/rules/override_parse.h"
+#include "util/parse.h"
+
+struct range {
+    uint64_t first, last;
+};
+
+#define EVERY_DTYPE (-1)
+
+/* Conditions that are not there hold for everything. */
+struct rule {
+    struct range count, position;
+    int dtype;          /* enum cgx_dtype or EVERY_DTYPE */
+    char *communicator; /* owned; NULL: every one */
+    bool of_calls;      /* it says something of calls, not of communicators alone */
+    struct cgx_actions says;
+    unsigned line;
+};
+
+struct cgx_rules {
+    size_t nrules;
+    struct rule rules[];
+};
+
+/* ---- conditions and actions ---- */
+
+/* Reads N, N-M or N-, with numbers up to LIMIT. */
+static bool read_range(struct cgx_scan *scan, uint64_t limit, struct range *range)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+    size_t length;
+    uint64_t first, last;
+    bool good;
+
+    cgx_scan_token(scan, "", token);
+    length = strlen(token);
+    if (length > 0 && token[length - 1] == '-') {
+        token[length - 1] = '\0';
+        last = limit;
+        good = cgx_parse_unsigned(token, &first);
+    } else {
+        good = cgx_parse_unsigned(token, &first);
+        last = first;
+        good = good || cgx_parse_pair(token, '-', &first, &last);
+    }
+    if (!good || first > limit || last > limit)
+        return cgx_scan_refuse(scan, at, "N, N-M or N- with numbers below 2^64");
+    if (first > last)
+        return cgx_scan_fail(scan, at, "\"%s\" refused: the range ends before it begins", token);
+    *range = (struct range){first, last};
+    return true;
+}
+
+static bool read_communicator(struct cgx_scan *scan, struct rule *rule)
+{
+    bool quoted = scan->at < scan->end && *scan->at == '"';
+    const char *at = scan->at, *name;
+
+    scan->at += quoted;
+    for (name = scan->at; scan->at < scan->end; scan->at++) {
+        if (*scan->at == '"' || (!quoted && cgx_scan_ends(scan)))
+            break;
+        if ((unsigned char)*scan->at < ' ' || *scan->at == 0x7F)
+            return cgx_scan_fail(scan, scan->at, "a name has no control characters");
+    }
+    if (quoted && scan->at == scan->end)
+        return cgx_scan_fail(scan, at, "the closing double quote is missing");
+    if (!quoted && scan->at == name)
+        return cgx_scan_refuse(scan, at, "a name, in double quotes if it has blanks or is empty");
+    rule->communicator = strndup(name, (size_t)(scan->at - name));
+    scan->at += quoted;
+    return rule->communicator || cgx_scan_fail(scan, at, "out of memory");
+}
+
+/* ---- lines ---- */
+
+/* Conditions, then actions: "exact" is in the place of cgx_enable, which is of hints alone. */
+enum { COUNT, POSITION, TYPE, COMM, EXACT, WORDS = EXACT + CGX_HINTS };
+
+/* Sets of words. */
+#define SET(word) (1u << (word))
+#define STEP SET(EXACT + CGX_HINT_STEP)
+#define OF_CALLS (SET(WORDS) - SET(EXACT) - STEP)
+
+const char *cgx_rule_word(size_t index)
+{
+    static const char *const words[] = {"count", "position", "type", "comm", "exact"};
+
+    if (index <= EXACT)
+        return words[index];
+    return index < WORDS ? cgx_action_keys[index - EXACT].about.name + strlen("cgx_") : NULL;
+}
+
+/* WORDS: there is no such condition, or action. */
+static size_t find_word(const char *name, bool action)
+{
+    size_t end = action ? WORDS : EXACT;
+    uint64_t same;
+
+    for (size_t i = action ? EXACT : COUNT; i < end; i++)
+        if (cgx_parse_choice(name, cgx_rule_word(i), &same))
+            return i;
+    return WORDS;
+}
+
+static bool read_value(struct cgx_scan *scan, size_t word, struct rule *rule)
+{
+    static const struct cgx_key type = {
+        .about = {.values = "float32, float16, bfloat16"}, /* as in enum cgx_dtype */
+        .parse = cgx_value_choice,
+        .offset = offsetof(struct rule, dtype),
+        .size = sizeof rule->dtype};
+
+    switch (word) {
+    case COUNT:
+        return read_range(scan, UINT64_MAX, &rule->count);
+    case POSITION: /* the largest number stands for one that is not known */
+        return read_range(scan, UINT64_MAX - 1, &rule->position);
+    case TYPE:
+        return cgx_scan_value(scan, &type, rule);
+    case COMM:
+        return read_communicator(scan, rule);
+    case EXACT:
+        return cgx_key_read(&cgx_action_keys[CGX_HINT_BITS], "exact", &rule->says);
+    default:
+        return cgx_scan_value(scan, &cgx_action_keys[word - EXACT], &rule->says);
+    }
+}
+
+/* A condition or an action; those before it are in *GIVEN. */
+static bool read_item(struct cgx_scan *scan, bool action, struct rule *rule, unsigned *given)
+{
+    const char *at = scan->at;
+    char token[CGX_TOKEN_BYTES];
+    size_t word;
+
+    scan->key = NULL;
+    cgx_scan_token(scan, "=", token);
+    word = find_word(token, action);
+    if (word == WORDS)
+        return cgx_scan_refuse(scan, at,
+                               action
+                                   ? "exact, or bits=, codec=, layers=, recurs=, consensus=; step="
+                                   : "count=, position=, type=, comm=, then ->");
+    if (*given & SET(word))
+        return cgx_scan_fail(scan, at, "\"%s\" refused: it is there twice", cgx_rule_word(word));
+    *given |= SET(word);
+    scan->key = cgx_rule_word(word);
+    if (word != EXACT) {
+        if (scan->at == scan->end || *scan->at != '=')
+            return cgx_scan_fail(scan, scan->at, "= and a value have to follow without a blank");
+        scan->at++;
+    }
+    if (!read_value(scan, word, rule))
+        return false;
+    if (!cgx_scan_ends(scan))
+        return cgx_scan_refuse(scan, scan->at, "a blank, and what follows, or the end");
+    if ((*given & SET(EXACT) || rule->says.bits >> 16 == CGX_BITS_EXACT) &&
+        __builtin_popcount(*given & OF_CALLS) > 1)
+        return cgx_scan_fail(scan, at, "refused: an exact call can have no other action");
+    if (*given & STEP && *given & (SET(COUNT) | SET(POSITION) | SET(TYPE)))
+        return cgx_scan_fail(scan, at,
+                             "refused: a step is of a communicator, whose rule can have no "
+                             "condition but comm=");
+    return true;
+}
+
+static bool read_rule(struct cgx_scan *scan, struct rule *rule)
+{
+    unsigned given = 0;
+
+    *rule = (struct rule){.count = {0, UINT64_MAX},
+                          .position = {0, UINT64_MAX},
+                          .dtype = EVERY_DTYPE,
+                          .line = scan->line};
+    for (; !cgx_scan_arrow(scan); cgx_scan_blanks(scan))
+        if (!read_item(scan, false, rule, &given))
+            return false;
+    scan->at += 2;
+    do {
+        cgx_scan_blanks(scan);
+        if (!read_item(scan, true, rule, &given))
+            return false;
+        cgx_scan_blanks(scan);
+    } while (!cgx_scan_over(scan));
+    rule->of_calls = (given & OF_CALLS) != 0;
+    return true;
+}
+
+/* ---- warnings ---- */
+
+static bool within(struct range inner, struct range outer)
+{
+    return outer.first <= inner.first && inner.last <= outer.last;
+}
+
+/* Whether RULE is for communicators of NAME; NULL: of every name. */
+static bool is_of(const struct rule *rule, const char *name)
+{
+    return !rule->communicator || (name && strcmp(rule->communicator, name) == 0);
+}
+
+/* Whether every call that RULE is for is one that EARLIER is for. */
+static bool covers(const struct rule *earlier, const struct rule *rule)
+{
+    return within(rule->count, earlier->count) && within(rule->position, earlier->position) &&
+           (earlier->dtype == EVERY_DTYPE || earlier->dtype == rule->dtype) &&
+           is_of(earlier, rule->communicator);
+}
+
+static void warn_of_layers(const struct rule *rule, cgx_rules_warn *warn, void *context)
+{
+    const struct cgx_layer_list *layers = rule->says.layers;
+    char message[160];
+
+    if (!layers || (layers->total >= rule->count.first && layers->total <= rule->count.last))
+        return;
+    snprintf(message, sizeof message,
+             "the layers have no effect: they add up to %" PRIu64
+             ", which the rule's count does not allow",
+             layers->total);
+    warn(context, rule->line, message);
+}
+
+static void warn_of(const struct cgx_rules *rules, const struct rule *rule, cgx_rules_warn *warn,
+                    void *context)
+{
+    bool calls = rule->of_calls, step = rule->says.step > 0;
+    char message[160];
+
+    warn_of_layers(rule, warn, context);
+    for (const struct rule *earlier = rules->rules; earlier < rule && (calls || step); earlier++) {
+        if (calls && earlier->of_calls && covers(earlier, rule)) {
+            snprintf(message, sizeof message,
+                     "the rule is never reached%s: the one of line %u is "
+                     "for all of its calls",
+                     rule->says.step > 0 ? " but for step=" : "", earlier->line);
+            warn(context, rule->line, message);
+            calls = false;
+        }
+        if (step && earlier->says.step > 0 && is_of(earlier, rule->communicator)) {
+            snprintf(message, sizeof message,
+                     "step= has no effect: the rule of line %u says it of all of its communicators",
+                     earlier->line);
+            warn(context, rule->line, message);
+            step = false;
+        }
+    }
+}
+
+/* ---- rules ---- */
+
+static bool read_line(struct cgx_rules *rules, struct cgx_scan *scan, cgx_rules_warn *warn,
+                      void *context)
+{
+    struct rule *rule = &rules->rules[rules->nrules];
+
+    cgx_scan_blanks(scan);
+    if (cgx_scan_over(scan))
+        return true;
+    rules->nrules++; /* for what it owns */
+    if (!read_rule(scan, rule))
+        return false;
+    if (warn)
+        warn_of(rules, rule, warn, context);
+    return true;
+}
+
+/* With room for a rule in each line. */
+static struct cgx_rules *make_rules(const char *text, size_t length)
+{
+    struct cgx_rules *rules;
+    size_t lines = 1;
+
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    rules = malloc(sizeof *rules + lines * sizeof rules->rules[0]);
+    if (rules)
+        rules->nrules = 0;
+    return rules;
+}
+
+struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
+                                  void *context, struct cgx_rules_error *error)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* that some editors put before UTF-8 */
+    struct cgx_rules *rules = make_rules(text, length);
+    struct cgx_scan scan = {.begin = text, .at = text, .end = text, .error = error};
+    size_t first = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+
+    if (!rules) {
+        scan.line = 1;
+        cgx_scan_fail(&scan, text, "out of memory");
+        return NULL;
+    }
+    while (first < length) {
+        const char *newline = memchr(text + first, '\n', length - first);
+
+        scan.begin = scan.at = text + first;
+        scan.end = newline ? newline : text + length;
+        first = (size_t)(scan.end - text) + 1;
+        scan.line++;
+        if (scan.end > scan.begin && scan.end[-1] == '\r')
+            scan.end--;
+        if (!read_line(rules, &scan, warn, context)) {
+            cgx_rules_free(rules);
+            return NULL;
+        }
+    }
+    return rules;
+}
+
+void cgx_rules_free(struct cgx_rules *rules)
+{
+    if (!rules)
+        return;
+    for (size_t i = 0; i < rules->nrules; i++) {
+        free(rules->rules[i].communicator);
+        cgx_actions_clear(&rules->rules[i].says);
+    }
+    free(rules);
+}
+
+bool cgx_rules_name_communicators(const struct cgx_rules *rules)
+{
+    for (size_t i = 0; rules && i < rules->nrules; i++)
+        if (rules->rules[i].communicator)
+            return true;
+    return false;
+}
+
+struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call)
+{
+    const struct rule of_call = {.count = {call->count, call->count},
+                                 .position = {call->position, call->position},
+                                 .dtype = (int)call->dtype,
+                                 .communicator = (char *)call->communicator};
+    struct cgx_override override = {.exact = false};
+
+    for (size_t i = 0; rules && i < rules->nrules; i++) {
+        const struct rule *rule = &rules->rules[i];
+
+        if (!rule->of_calls || !covers(rule, &of_call))
+            continue;
+        override = cgx_actions_override(&rule->says, call->count);
+        override.rule = (unsigned)i + 1;
+        break;
+    }
+    return override;
+}
+
+size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
+{
+    for (size_t i = 0; rules && i < rules->nrules; i++)
+        if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator))
+            return rules->rules[i].says.step;
+    return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What users say about single calls: the file of CGX_RULES, and the hints that a program attaches
+ * to a communicator. Pure text and logic: no MPI, nothing global.
+ *
+ * A rule is a line of conditions, "->" and actions; blank lines and what follows a # are ignored.
+ * The first rule whose conditions all hold counts; a rule without conditions always does. A rule
+ * whose only action is step= is none for calls, and hides no other.
+ *
+ *   count=1024-65536 -> exact                          # norms and biases of their own
+ *   count=25557032 -> layers=4096:exact,1048576,24500000,4360:exact
+ *   type=float16 comm="data parallel" -> bits=3:6
+ *   position=0-3 -> bits=8
+ *   comm=model -> step=24
+ *
+ * Conditions: count, position: N, N-M, N- (to any); type: float32, float16, bfloat16; comm: the
+ * communicator's name, in double quotes if it has blanks. Actions: exact; bits=N or
+ * MIN:MAX (widths to choose from; where the library is not adaptive, the base width brought into
+ * that range; 1 bit means 2 where rounding is stochastic); codec=, as CGX_CODEC;
+ * layers=SIZE[:BITS],... in elements (BITS: 1-8 or exact); recurs=always or never;
+ * consensus=off or on; step=N, the calls of a step of a communicator (comm= is its only condition).
+ */
+#ifndef CGX_POLICY_RULES_RULES_H
+#define CGX_POLICY_RULES_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/format.h"
+
+/* Layers within one buffer, in order. */
+struct cgx_layer_size {
+    uint64_t count; /* elements, at least 1 */
+    unsigned bits;  /* 1-8, CGX_BITS_EXACT, or 0: as the call */
+};
+
+struct cgx_layer_list {
+    struct cgx_layer_list *next; /* of several that a hint has; the call's is found by its total */
+    uint64_t total;              /* elements of all */
+    size_t nlayers;
+    struct cgx_layer_size layers[];
+};
+
+/* Whether a call recurs: as found in the stream of calls, or as is said. */
+enum cgx_recurs { CGX_RECURS_FOUND, CGX_RECURS_ALWAYS, CGX_RECURS_NEVER };
+
+enum cgx_switch { CGX_SWITCH_UNSET, CGX_SWITCH_ON, CGX_SWITCH_OFF };
+/* 1 more than enum cgx_family. */
+#define CGX_CODEC_AS_SET 0u
+#define CGX_CODEC(family) (1u + (family)) /* an enum cgx_family */
+
+/* What is said of a call. All zero: nothing is. */
+struct cgx_override {
+    bool exact; /* where it never recurs too; nothing but RECURS and RULE is set then */
+    enum cgx_recurs recurs;
+    enum cgx_switch consensus;           /* whether it is looked for */
+    unsigned least, most;                /* widths, 1-8; 0: not said; equal: a fixed width */
+    unsigned codec;                      /* CGX_CODEC, of widths that it has */
+    const struct cgx_layer_list *layers; /* NULL: not said; they add up to the call's count */
+    unsigned rule;                       /* number of the rule from 1; 0: none */
+};
+
+/* Where parsing stopped; for messages. Line and column count from 1. */
+struct cgx_rules_error {
+    unsigned line, column;
+    char message[160]; /* what is wrong and what is allowed */
+};
+
+struct cgx_rules;
+
+/* Conditions and actions by name, in no order that matters; NULL: there are no more. */
+const char *cgx_rule_word(size_t index);
+
+/* Parses TEXT (LENGTH bytes, any). NULL: *ERROR says why ("out of memory" too). WARN, which may be
+ * NULL, is called for a rule that can never be reached, or whose layers cannot add up to any count
+ * that its conditions allow. */
+typedef void cgx_rules_warn(void *context, unsigned line, const char *message);
+struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
+                                  void *context, struct cgx_rules_error *error);
+void cgx_rules_free(struct cgx_rules *rules);
+
+/* Whether any rule asks for a communicator's name: ranks must then agree about it. */
+bool cgx_rules_name_communicators(const struct cgx_rules *rules);
+
+/* A call as rules see it. */
+struct cgx_rules_call {
+    uint64_t count;
+    enum cgx_dtype dtype;
+    const char *communicator; /* name; may be "" */
+    uint64_t position;        /* in the step; UINT64_MAX: not known, no condition holds for it */
+};
+
+/* What RULES (NULL: none) say of CALL. A rule whose layers do not add up to the call's count says
+ * all but them. Valid until RULES are freed. */
+struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call);
+
+/* Calls of a step of the communicator of that name, as the first rule has it that says so; 0: none
+ * does. */
+size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
+
+/* ---- hints: MPI_Comm_set_info ---- */
+
+enum cgx_hint {
+    CGX_HINT_ENABLE,    /* 0, 1, true, false */
+    CGX_HINT_BITS,      /* N, MIN:MAX or exact */
+    CGX_HINT_CODEC,     /* CGX_CODECS */
+    CGX_HINT_LAYERS,    /* "4096,1048576:8,512:exact"; several lists separated by ";", each for the
+                           buffers of as many elements as it adds up to */
+    CGX_HINT_RECURS,    /* always, never */
+    CGX_HINT_CONSENSUS, /* off, on */
+    CGX_HINT_STEP,      /* a number of calls, up to CGX_STEP_LONGEST */
+    CGX_HINTS
+};
+
+/* The key of HINT in an info: "cgx_enable" and so on. */
+const char *cgx_hint_key(enum cgx_hint hint);
+
+struct cgx_hints;
+
+/* VALUES[hint] is the value of its key; empty: what was said before is taken back; NULL: the key is
+ * not there, what was said before stays. HINTS are what was said before, or NULL, and are freed in
+ * any case but an error. NULL: *ERROR says why; the message names the key, line is 1. */
+struct cgx_hints *cgx_hints_parse(struct cgx_hints *hints, const char *const values[CGX_HINTS],
+                                  struct cgx_rules_error *error);
+void cgx_hints_free(struct cgx_hints *hints);
+
+/* Of their content, for ranks to compare; 0 for NULL. */
+uint32_t cgx_hints_hash(const struct cgx_hints *hints);
+
+/* False: the program has switched compression off. */
+bool cgx_hints_enable(const struct cgx_hints *hints);
+
+/* What HINTS and RULES, either of which may be NULL, say together: a rule's word counts where both
+ * have one, for the user knows more than the program. */
+struct cgx_override cgx_override_merge(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                                       const struct cgx_rules_call *call);
+
+/* Calls of a step of the communicator of that name; 0: neither says. */
+size_t cgx_override_step(const struct cgx_hints *hints, const struct cgx_rules *rules,
+                         const char *communicator);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Where a training step ends, told by time: between the sums of a step a rank spends microseconds,
+ * between steps milliseconds. The sums between two long pauses are a burst, and a burst that comes
+ * again and again is the step. A rank's clock is its own, so a burst is an opinion, which counts
+ * where all ranks have the same (comm/positions.h). */
+#ifndef CGX_POLICY_BURSTS_H
+#define CGX_POLICY_BURSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A pause as it is kept: 8 to an octave of nanoseconds, the greatest for all that are longer. */
+#define CGX_PAUSE_OCTAVE 8
+#define CGX_PAUSES 320
+static inline uint16_t cgx_pause(int64_t nanoseconds)
+{
+    uint64_t ns = nanoseconds < 8 ? 8 : (uint64_t)nanoseconds;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(ns); /* from 3 on */
+    unsigned pause = (octave - 3) * CGX_PAUSE_OCTAVE + (unsigned)(ns >> (octave - 3) & 7);
+
+    return (uint16_t)(pause < CGX_PAUSES ? pause : CGX_PAUSES - 1);
+}
+
+/* A large sum as it came. */
+struct cgx_beat {
+    uint16_t sum;   /* which it is */
+    uint16_t pause; /* the longest since the large sum before it, between sums of any size */
+};
+
+struct cgx_burst {
+    uint32_t length; /* in large sums; 0: there is none */
+    uint32_t hash;   /* of them in their order */
+};
+
+/* Returns the burst that three of the last five complete ones of BEATS, from the oldest to the
+ * latest, are, two of them in a row; others are passed over, as evaluations. Pauses are long from
+ * where they fall apart most: they are at least four times as long as the others, but for a quarter
+ * as many as they are. */
+struct cgx_burst cgx_bursts_judge(const struct cgx_beat *beats, size_t count);
+
+#endif

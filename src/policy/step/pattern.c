@@ -1,0 +1,312 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/step/pattern.h"
+
+#include <string.h>
+
+/* Beside a candidate: the step that the last told position was in is over. */
+#define OVER 0x8000u
+#define POSITION 0x7fffu
+
+/* Calls after which a window is halved: of all sums, and of those of the step. */
+#define PLACED_STEPS 4
+#define PLACED_CALLS 64
+#define MEMBER_STEPS 32
+#define MEMBER_CALLS 512
+
+/* Elements, in 20ths, that must be placed to begin to trust a pattern, and to go on. */
+#define TRUST 15
+#define TRUST_STRICT 18
+#define TRUST_ON 10
+#define TRUST_ON_STRICT 15
+
+/* What looking for the position may cost, in positions that are looked at: for a call, and at once.
+ * Without a limit sums in any order could make every call go through a long step. */
+#define CREDIT_CALL 128
+#define CREDIT_MOST (16 * CGX_STEP_LONGEST)
+
+/* A sum is near what was expected if no more than this part of the step's elements is between. */
+#define AHEAD 8
+
+/* ---- windows ---- */
+
+static void window_add(struct cgx_window *window, uint64_t elements, bool part)
+{
+    window->all += elements;
+    window->part += part ? elements : 0;
+    window->calls++;
+}
+
+static bool window_halve(struct cgx_window *window, size_t calls)
+{
+    if (window->calls < calls)
+        return false;
+    window->calls /= 2;
+    window->all /= 2;
+    window->part /= 2;
+    return true;
+}
+
+/* ---- adoption ---- */
+
+void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums)
+{
+    for (size_t i = 0; i < pattern->length; i++)
+        sums->sums[pattern->sums[i]].times = 0;
+    pattern->length = 0;
+}
+
+void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
+                       const struct cgx_sum_log *log, const struct cgx_period *period, bool told,
+                       bool strict)
+{
+    size_t length = period->length, next = period->run % length;
+
+    cgx_pattern_drop(pattern, sums);
+    pattern->generation++;
+    pattern->length = (uint32_t)length;
+    pattern->told = (uint32_t)length;
+    pattern->firm = told || cgx_period_is_rich(period);
+    pattern->tellable = pattern->firm || (cgx_period_is_plain(period) && !strict);
+    pattern->strict = strict;
+    pattern->struck = pattern->judged = pattern->proven = false;
+    pattern->following = pattern->firm || !strict;
+    pattern->placed = pattern->members = (struct cgx_window){0};
+    pattern->elements = 0;
+    /* Position 0 is where the period began: mostly at the program's first step. */
+    for (size_t i = 0; i < length; i++) {
+        uint16_t number = cgx_sum_log_ago(log, length - 1 - i);
+        struct cgx_sum *sum = &sums->sums[number];
+
+        pattern->sums[(next + i) % length] = number;
+        sum->times++;
+        pattern->elements += cgx_sum_elements(sum);
+    }
+    pattern->candidates[0] = (uint16_t)next;
+    pattern->ncandidates = 1;
+    pattern->credit = CREDIT_MOST;
+}
+
+/* ---- candidates ---- */
+
+/* The candidate behind AT. */
+static uint16_t behind(const struct cgx_pattern *pattern, uint32_t at, uint32_t over)
+{
+    return (uint16_t)(at + 1 < pattern->length ? (at + 1) | over : OVER);
+}
+
+/* Keeps the candidates that expect SUM, and moves them on. Returns how many they are; if one,
+ * *ALONE is that which it was. If none, all stay. */
+static size_t advance(struct cgx_pattern *pattern, uint16_t sum, uint32_t *alone)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < pattern->ncandidates; i++) {
+        uint32_t candidate = pattern->candidates[i], at = candidate & POSITION;
+
+        if (pattern->sums[at] != sum)
+            continue;
+        *alone = candidate;
+        pattern->candidates[n++] = behind(pattern, at, candidate & OVER);
+    }
+    if (n > 0)
+        pattern->ncandidates = n;
+    return n;
+}
+
+/* SUM is of the step, but was not expected. Either it is a stray, and what was expected is still to
+ * come, or calls were left out. Twice in a row it is no stray. */
+static void search_again(struct cgx_pattern *pattern, uint16_t sum)
+{
+    bool taken[CGX_STEP_LONGEST];
+    uint32_t n = 0, over = pattern->ncandidates > 0 ? OVER : 0;
+
+    memset(taken, 0, pattern->length * sizeof taken[0]);
+    for (uint32_t i = 0; i < pattern->ncandidates; i++)
+        over &= pattern->candidates[i];
+    if (!pattern->struck) {
+        n = pattern->ncandidates;
+        for (uint32_t i = 0; i < n; i++)
+            taken[pattern->candidates[i] & POSITION] = true;
+    }
+    for (uint32_t at = 0; at < pattern->length; at++) {
+        uint16_t next;
+
+        if (pattern->sums[at] != sum)
+            continue;
+        next = behind(pattern, at, at <= pattern->told ? OVER : over);
+        if (!taken[next & POSITION])
+            pattern->candidates[n++] = next;
+    }
+    pattern->ncandidates = n;
+    pattern->struck = true;
+}
+
+/* Where a sum is that was not expected but occurs once in the step, a short way behind the only
+ * candidate: what lies between was left out. CGX_POSITION_NONE: it is farther away. */
+static size_t find_ahead(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
+                         uint16_t sum, uint32_t *over)
+{
+    uint64_t left_out = 0;
+    uint32_t at = pattern->candidates[0] & POSITION;
+
+    if (pattern->ncandidates != 1 || sums->sums[sum].times != 1)
+        return CGX_POSITION_NONE;
+    *over = pattern->candidates[0] & OVER;
+    while (pattern->sums[at] != sum) {
+        left_out += cgx_sum_elements(&sums->sums[pattern->sums[at]]);
+        if (left_out * AHEAD > pattern->elements)
+            return CGX_POSITION_NONE;
+        at = at + 1 < pattern->length ? at + 1 : 0;
+        if (at == 0)
+            *over = OVER;
+    }
+    return at;
+}
+
+/* ---- trust ---- */
+
+static void judge(struct cgx_pattern *pattern, uint64_t elements, bool placed, bool member)
+{
+    const struct cgx_window *window = &pattern->placed;
+    uint64_t trust = pattern->strict ? TRUST_STRICT : TRUST;
+    uint64_t trust_on = pattern->strict ? TRUST_ON_STRICT : TRUST_ON;
+
+    window_add(&pattern->placed, elements, placed);
+    window_add(&pattern->members, elements, member);
+    pattern->members.calls -= !member;
+    window_halve(&pattern->members, (size_t)pattern->length * MEMBER_STEPS + MEMBER_CALLS);
+    if (window_halve(&pattern->placed, (size_t)pattern->length * PLACED_STEPS + PLACED_CALLS))
+        pattern->judged = true;
+    if (!pattern->judged)
+        return;
+    if (window->part * 20 >= window->all * trust)
+        pattern->following = pattern->proven = true;
+    else if (window->part * 20 < window->all * trust_on || !pattern->proven)
+        pattern->following = false;
+}
+
+static bool spend(struct cgx_pattern *pattern, uint32_t credit)
+{
+    if (pattern->credit < credit) {
+        pattern->ncandidates = 0;
+        return false;
+    }
+    pattern->credit -= credit;
+    return true;
+}
+
+/* The position of SUM, which is of the step, or CGX_POSITION_NONE; *OVER as beside a candidate,
+ * from before it. *KNOWN: there is one that it would have, near or not. */
+static size_t find(struct cgx_pattern *pattern, const struct cgx_sums *sums, uint16_t sum,
+                   bool *known, uint32_t *over)
+{
+    uint32_t alone = 0;
+    size_t at, n = 0;
+
+    if (spend(pattern, pattern->ncandidates))
+        n = advance(pattern, sum, &alone);
+    if (n > 0) {
+        pattern->struck = false;
+        *known = n == 1;
+        *over = alone & OVER;
+        return *known ? alone & POSITION : CGX_POSITION_NONE;
+    }
+    *known = sums->sums[sum].times == 1;
+    at = find_ahead(pattern, sums, sum, over);
+    if (spend(pattern, pattern->length))
+        search_again(pattern, sum);
+    return at;
+}
+
+struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
+                                         uint16_t sum)
+{
+    struct cgx_step_place place = {.position = CGX_POSITION_NONE};
+    bool member = sums->sums[sum].times > 0;
+    size_t at = CGX_POSITION_NONE;
+    uint32_t over = 0;
+
+    pattern->credit += CREDIT_CALL;
+    if (pattern->credit > CREDIT_MOST)
+        pattern->credit = CREDIT_MOST;
+    if (member)
+        at = find(pattern, sums, sum, &place.known, &over);
+    judge(pattern, cgx_sum_elements(&sums->sums[sum]), place.known, member);
+    if (at == CGX_POSITION_NONE || !pattern->following || !pattern->tellable)
+        return place;
+    place.position = at;
+    place.begins_step = over != 0 || pattern->told == pattern->length || at <= pattern->told;
+    pattern->told = (uint32_t)at;
+    for (uint32_t i = 0; i < pattern->ncandidates; i++)
+        pattern->candidates[i] &= POSITION;
+    return place;
+}
+
+bool cgx_pattern_is_whole(const struct cgx_pattern *pattern)
+{
+    return (pattern->following || pattern->proven) &&
+           pattern->members.part * 10 >= pattern->members.all * 9;
+}
+
+/* ---- other periods ---- */
+
+/* Times the elements of the pattern that a short period explains before it is taken for a change of
+ * the step. */
+#define CHANGE 16
+
+/* Kinds of sums that are told apart. */
+#define KINDS 16
+
+/* The part of PERIOD that the pattern does not know is large, or a few large sums: the step has
+ * more to it than layers, an embedding or a head. Many small ones would be an evaluation. */
+static bool has_more(const struct cgx_sums *sums, const struct cgx_sum_log *log,
+                     const struct cgx_period *period)
+{
+    uint64_t all = 0, more = 0;
+    size_t strangers = 0, n = 0;
+    uint16_t kinds[KINDS];
+
+    for (size_t i = 0; i < period->length; i++) {
+        uint16_t sum = cgx_sum_log_ago(log, i);
+        size_t k = 0;
+
+        all += cgx_sum_elements(&sums->sums[sum]);
+        if (sums->sums[sum].times > 0)
+            continue;
+        more += cgx_sum_elements(&sums->sums[sum]);
+        strangers++;
+        while (k < n && kinds[k] != sum)
+            k++;
+        if (k == n && n < KINDS)
+            kinds[n++] = sum;
+    }
+    return more * 10 >= all * 3 ||
+           (more * 100 >= all * 3 && (strangers <= 8 || strangers <= 4 * n));
+}
+
+static uint64_t explained_elements(const struct cgx_sums *sums, const struct cgx_sum_log *log,
+                                   const struct cgx_period *period)
+{
+    uint64_t elements = 0;
+
+    for (size_t i = 0; i < period->run; i++)
+        elements += cgx_sum_elements(&sums->sums[cgx_sum_log_ago(log, i)]);
+    return elements;
+}
+
+bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
+                           const struct cgx_sum_log *log, const struct cgx_period *period)
+{
+    if (pattern->judged && pattern->placed.part * 2 < pattern->placed.all &&
+        (!pattern->proven || cgx_period_is_rich(period) || period->distinct == CGX_PERIOD_DIVERSE ||
+         explained_elements(sums, log, period) >= CHANGE * pattern->elements))
+        return true;
+    if (period->length > pattern->length)
+        return (!pattern->firm || period->length < 2 * pattern->length) &&
+               has_more(sums, log, period);
+    /* Some sums of the step have got other sizes, and others may be gone. */
+    return has_more(sums, log, period) &&
+           explained_elements(sums, log, period) >= CHANGE * pattern->elements;
+}

@@ -1,0 +1,252 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/step/periods.h"
+
+#include <string.h>
+
+#include "util/integers.h"
+
+/* The shortest period that is too long for a layer, and for one of diverse sums. */
+#define LONG 33
+#define LONG_DIVERSE 13
+
+/* Repeats that no model has layers, where the period closes and where it does not; and sums: a
+ * layer may itself repeat its experts. */
+#define LAYERS_CLOSED 130
+#define LAYERS 150
+#define EXPERTS 1024
+
+/* So many repeats of sums that all differ are no stack of layers. */
+#define STACK 49
+
+/* Sums that a short period must explain: of those that all differ, and of others per step of
+ * warm-up. Flat buffers and layers without biases look the same. */
+#define EXPLAINED_DISTINCT 24
+#define EXPLAINED_STEP 8
+
+/* Sums that a period must explain where steps are known to come. */
+#define LEARNT 12
+
+/* So many passes there may be before short steps: over weights and the states of an optimiser. What
+ * one layer has divides about any number of elements, if not by as few. */
+#define PASSES 8
+
+/* Ignored sums, of a model's tensors of some elements, may miss before a step of buckets that have
+ * them, while they are less than this part of all. */
+#define SLACK 1024
+
+/* Large sums per small one where buckets are summed: biases and norms are within them. */
+#define BUCKETS 8
+
+/* ---- history ---- */
+
+void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count)
+{
+    log->elements =
+        count < UINT32_MAX - log->elements ? log->elements + (uint32_t)count : UINT32_MAX;
+    log->smalls = (uint16_t)(log->smalls + (log->smalls < UINT16_MAX));
+}
+
+static void drop(struct cgx_sum_log *log, uint32_t oldest)
+{
+    log->length -= oldest;
+    memmove(log->calls, log->calls + oldest, log->length * sizeof log->calls[0]);
+    log->dropped = true;
+}
+
+void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum)
+{
+    if (log->length == CGX_HISTORY_MOST)
+        drop(log, CGX_HISTORY_PART);
+    log->calls[log->length].elements = log->elements;
+    log->calls[log->length].smalls = log->smalls;
+    log->calls[log->length].sum = sum;
+    log->length++;
+    log->end += log->elements + cgx_sum_elements(&sums->sums[sum]);
+    log->elements = 0;
+    log->smalls = 0;
+}
+
+void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums)
+{
+    uint32_t keep = 0;
+
+    while (keep < log->length && sums->sums[cgx_sum_log_ago(log, keep)].seen > 0)
+        keep++;
+    if (keep < log->length)
+        drop(log, log->length - keep);
+}
+
+/* match[p] = how many of the latest sums equal the sum p before: the Z function of the log read
+ * backwards (Gusfield: Algorithms on Strings, Trees, and Sequences, 1.3-1.5), linear in its length
+ * for all p together. */
+static void match_periods(struct cgx_sum_log *log, size_t longest)
+{
+    size_t left = 0, right = 0; /* the match that reaches farthest back is [left, right) */
+
+    for (size_t p = 1; p <= longest; p++) {
+        size_t n = 0;
+
+        if (p < right)
+            n = cgx_smaller(log->match[p - left], right - p);
+        while (p + n < log->length && cgx_sum_log_ago(log, n) == cgx_sum_log_ago(log, p + n))
+            n++;
+        if (p + n > right) {
+            left = p;
+            right = p + n;
+        }
+        log->match[p] = (uint16_t)n;
+    }
+}
+
+/* ---- kinds of periods ---- */
+
+static unsigned count_distinct(const struct cgx_sum_log *log, size_t length)
+{
+    uint16_t kinds[CGX_PERIOD_DIVERSE];
+    unsigned n = 0;
+
+    for (size_t i = 0; i < length && n < CGX_PERIOD_DIVERSE; i++) {
+        uint16_t sum = cgx_sum_log_ago(log, i);
+        unsigned k = 0;
+
+        while (k < n && kinds[k] != sum)
+            k++;
+        if (k == n)
+            kinds[n++] = sum;
+    }
+    return n;
+}
+
+static bool is_fused(const struct cgx_sum_log *log, size_t run)
+{
+    size_t smalls = 0;
+
+    for (size_t i = log->length - run + 1; i < log->length; i++)
+        smalls += log->calls[i].smalls;
+    return smalls * BUCKETS <= run;
+}
+
+static struct cgx_period describe(const struct cgx_sum_log *log, size_t length, size_t run)
+{
+    return (struct cgx_period){.length = length,
+                               .run = run,
+                               .distinct = count_distinct(log, length),
+                               .fused = is_fused(log, run)};
+}
+
+static bool all_differ(const struct cgx_period *period)
+{
+    return period->length >= 3 &&
+           period->distinct >= cgx_smaller(period->length, CGX_PERIOD_DIVERSE);
+}
+
+bool cgx_period_is_rich(const struct cgx_period *period)
+{
+    return period->length >= LONG ||
+           (period->length >= LONG_DIVERSE && period->distinct == CGX_PERIOD_DIVERSE);
+}
+
+bool cgx_period_is_plain(const struct cgx_period *period)
+{
+    return period->fused || (all_differ(period) && period->run / period->length >= STACK);
+}
+
+/* ---- steps ---- */
+
+/* True if the elements before the run, or before one of the sums in its first period, are whole
+ * periods: a first pass in another order or other pieces, over what the step is made of. Where
+ * nothing came before, they are none. */
+static bool is_closed(const struct cgx_sum_log *log, const struct cgx_sums *sums,
+                      const struct cgx_period *period)
+{
+    size_t last = log->length - 1, first = log->length - period->run;
+    uint64_t passes = cgx_period_is_rich(period) ? UINT64_MAX : PASSES;
+    uint64_t end = log->end, latest = 0, whole = 0, most; /* WHOLE: elements of a period */
+    uint64_t slack = log->ignored < end / SLACK ? log->ignored : 0;
+
+    if (first == 0 && !log->dropped)
+        return true;
+    for (size_t i = last; i > 0 && i + 1 > first; i--) {
+        uint64_t before = end - cgx_sum_elements(&sums->sums[log->calls[i].sum]);
+
+        end = before - log->calls[i].elements; /* of the sum before it */
+        if (i == last)
+            latest = before;
+        if (i == last - period->length)
+            whole = latest - before;
+        most = before + slack;
+        if (whole > 0 && i < first + period->length && most >= whole && most / whole <= passes &&
+            most - most % whole >= end)
+            return true;
+    }
+    return false;
+}
+
+/* No more can be held than is remembered. */
+static bool has_lasted(const struct cgx_period *period, size_t steps)
+{
+    const size_t remembered = CGX_HISTORY_MOST - CGX_HISTORY_PART;
+
+    return period->run >= cgx_smaller(steps * period->length, remembered);
+}
+
+static bool is_step(const struct cgx_sum_log *log, const struct cgx_sums *sums,
+                    const struct cgx_period *period, unsigned warmup)
+{
+    size_t repeats = period->run / period->length, explained;
+    bool rich = cgx_period_is_rich(period);
+
+    if (!has_lasted(period, warmup))
+        return false;
+    if (is_closed(log, sums, period)) {
+        if (rich)
+            return true;
+        if (!cgx_period_is_plain(period))
+            return repeats >= LAYERS_CLOSED;
+        explained = (size_t)warmup * EXPLAINED_STEP;
+        if (all_differ(period))
+            explained = cgx_smaller(explained, EXPLAINED_DISTINCT);
+        return period->run >= cgx_smaller(explained, CGX_STEP_LONGEST);
+    }
+    if (period->distinct == CGX_PERIOD_DIVERSE && (period->length >= LONG_DIVERSE || period->fused))
+        return repeats >= 3 && has_lasted(period, (size_t)warmup + 1);
+    return repeats >= LAYERS && repeats >= EXPERTS / period->length;
+}
+
+/* Of the periods those count that explain more than all shorter ones: never a multiple of one that
+ * does. They are few, some times the logarithm of the log's length. */
+struct cgx_period cgx_period_find(struct cgx_sum_log *log, const struct cgx_sums *sums,
+                                  unsigned warmup)
+{
+    size_t longest = cgx_smaller(log->length / 2, CGX_STEP_LONGEST);
+    size_t explained = warmup > 0 ? 0 : LEARNT - 1;
+    struct cgx_period found = {0};
+
+    match_periods(log, longest);
+    for (size_t p = 1; p <= longest; p++) {
+        size_t run = log->match[p] + p;
+        struct cgx_period period;
+
+        if (run < 2 * p || run <= explained)
+            continue;
+        explained = run;
+        period = describe(log, p, run);
+        if (warmup == 0 || is_step(log, sums, &period, warmup))
+            found = period;
+    }
+    return found;
+}
+
+struct cgx_period cgx_period_set(const struct cgx_sum_log *log, size_t length, unsigned warmup)
+{
+    struct cgx_period period = {0};
+    size_t run = length;
+
+    while (run < log->length && cgx_sum_log_ago(log, run - length) == cgx_sum_log_ago(log, run))
+        run++;
+    if (length <= log->length && run >= 2 * length)
+        period = describe(log, length, run);
+    return has_lasted(&period, warmup) ? period : (struct cgx_period){0};
+}

@@ -1,0 +1,307 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/step/recurrence.h"
+
+#include <stddef.h>
+
+#include "policy/step/pattern.h"
+#include "policy/step/periods.h"
+#include "policy/step/sums.h"
+#include "util/pages.h"
+
+/* ---- disorder ---- */
+
+/* Disorder in a sequence of sums, as seen by a predictor: what came after the last two sums, and
+ * how often each was repeated, comes again. One pass over a model's weights hardly has any, however
+ * often its layers repeat: what goes on for long and has none of a step's period, but disorder, is
+ * training. */
+#define CONTEXTS 4096
+
+/* All zeros: nothing has come yet. */
+struct disorder {
+    uint64_t last, before; /* keys of the last sum and of the last other one before it */
+    uint32_t repeated_last, repeated_before;
+    uint32_t mistakes; /* predictions that were wrong or missing */
+    uint32_t off_step; /* new sums right before one that was predicted */
+    bool novel;        /* a new sum has come since the last known one */
+    struct {
+        uint16_t check; /* of the context, beside its place */
+        uint16_t next;  /* a hash of the sum that came; 0: none yet */
+    } seen[CONTEXTS];
+};
+
+/* Run lengths make layers predictable: a stack of them is left at the same length every time. */
+static uint64_t hash_context(const struct disorder *disorder)
+{
+    return cgx_scramble(disorder->last * 37 + disorder->repeated_last +
+                        cgx_scramble(disorder->before * 31 + disorder->repeated_before));
+}
+
+static void advance(struct disorder *disorder, uint64_t key)
+{
+    if (key == disorder->last) {
+        disorder->repeated_last++;
+        return;
+    }
+    disorder->before = disorder->last;
+    disorder->repeated_before = disorder->repeated_last;
+    disorder->last = key;
+    disorder->repeated_last = 1;
+}
+
+/* Takes the next large sum. KNOWN: it has come twice before. */
+static void take(struct disorder *disorder, uint64_t key, bool known)
+{
+    uint64_t context = hash_context(disorder);
+    size_t place = context % CONTEXTS;
+    uint16_t check = (uint16_t)(context >> 48), next = (uint16_t)(cgx_scramble(key) >> 48 | 1);
+    bool predicted, right;
+
+    if (!known) {
+        disorder->novel = true;
+        return;
+    }
+    predicted = disorder->seen[place].check == check && disorder->seen[place].next != 0;
+    right = predicted && disorder->seen[place].next == next;
+    if (right)
+        disorder->off_step += disorder->novel;
+    else if (predicted || key != disorder->last)
+        disorder->mistakes++;
+    disorder->novel = false;
+    disorder->seen[place].check = check;
+    disorder->seen[place].next = next;
+    advance(disorder, key);
+}
+
+/* ---- the sequence ---- */
+
+/* A sum that has come so often is known. */
+#define KNOWN 2
+
+/* Disorder that no program shows that passes over its weights twice, and strays in it; less can be
+ * mistaken where buckets are summed. */
+#define MISTAKES 512
+#define MISTAKES_FUSED 128
+#define OFF_STEP 24
+
+/* What the program sums is judged by about so many of the latest large sums. */
+#define RECENT 512
+#define BUCKETS 8 /* large sums per small one where buckets are summed */
+
+/* A search costs time in proportion to the log: beyond a short one it is made once in this part
+ * of its length, which keeps the cost of a call constant. */
+#define SHORT_LOG 256
+#define SEARCH_PART 32
+
+/* What every call touches comes first, arrays last: memory is touched as it is needed. */
+struct cgx_recurrence {
+    struct cgx_recurrence_rule rule;
+    enum cgx_evidence evidence;
+    uint32_t since_search;
+    uint64_t calls; /* large sums so far */
+    uint64_t established;
+    uint32_t large, small; /* sums of late */
+    struct disorder disorder;
+    struct cgx_sums sums;
+    struct cgx_sum_log log;
+    struct cgx_pattern pattern;
+};
+
+_Static_assert(sizeof(struct cgx_recurrence) <= 256 * 1024, "a communicator's memory");
+
+struct cgx_recurrence *cgx_recurrence_create(const struct cgx_recurrence_rule *rule)
+{
+    struct cgx_recurrence *recurrence = cgx_sparse_map(sizeof *recurrence);
+
+    if (!recurrence)
+        return NULL;
+    recurrence->rule = *rule;
+    if (rule->warmup == 0)
+        recurrence->evidence = CGX_EVIDENCE_USER;
+    if (rule->warmup < 2)
+        recurrence->rule.warmup = 2;
+    return recurrence;
+}
+
+void cgx_recurrence_free(struct cgx_recurrence *recurrence)
+{
+    cgx_sparse_unmap(recurrence, sizeof *recurrence);
+}
+
+void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step)
+{
+    if (step == recurrence->rule.step)
+        return;
+    recurrence->rule.step = step;
+    if (recurrence->pattern.length > 0)
+        recurrence->pattern.generation++;
+    cgx_pattern_drop(&recurrence->pattern, &recurrence->sums);
+}
+
+static bool is_established(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->evidence != CGX_EVIDENCE_NONE;
+}
+
+static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evidence)
+{
+    recurrence->evidence = evidence;
+    recurrence->established = recurrence->calls;
+}
+
+static void search(struct cgx_recurrence *recurrence)
+{
+    const struct cgx_recurrence_rule *rule = &recurrence->rule;
+    struct cgx_sum_log *log = &recurrence->log;
+    struct cgx_pattern *pattern = &recurrence->pattern;
+    unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
+    struct cgx_period period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
+                                              : cgx_period_find(log, &recurrence->sums, warmup);
+
+    if (period.length == 0)
+        return;
+    if (!is_established(recurrence))
+        establish(recurrence, CGX_EVIDENCE_PERIOD);
+    else if (pattern->length > 0 &&
+             !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
+        return;
+    cgx_pattern_adopt(pattern, &recurrence->sums, log, &period, rule->step > 0,
+                      recurrence->evidence == CGX_EVIDENCE_VARYING);
+}
+
+/* KNOWN: the sum has come before, and often enough. */
+static void observe_disorder(struct cgx_recurrence *recurrence, uint64_t key, bool known)
+{
+    const struct disorder *disorder = &recurrence->disorder;
+    bool fused = (uint64_t)recurrence->small * BUCKETS <= recurrence->large;
+
+    take(&recurrence->disorder, key, known);
+    if (disorder->off_step >= OFF_STEP)
+        establish(recurrence, CGX_EVIDENCE_OFF_STEP);
+    else if (disorder->mistakes >= (fused ? MISTAKES_FUSED : MISTAKES))
+        establish(recurrence, CGX_EVIDENCE_VARYING);
+}
+
+/* The number of the sum of KEY, counted once more; *KNOWN: it was known before. */
+static uint16_t see(struct cgx_recurrence *recurrence, uint64_t key, bool *known)
+{
+    struct cgx_sums *sums = &recurrence->sums;
+    uint16_t sum = cgx_sums_find(sums, key);
+
+    if (sum == 0) {
+        cgx_sums_forget(sums);
+        cgx_sum_log_forget(&recurrence->log, sums);
+        sum = cgx_sums_find(sums, key);
+    }
+    *known = sums->sums[sum].seen >= KNOWN;
+    sums->sums[sum].seen = (uint16_t)(sums->sums[sum].seen + (sums->sums[sum].seen < UINT16_MAX));
+    return sum;
+}
+
+/* Once steps are known to come, all sums but strays of a step that is followed well. */
+static bool recurs(const struct cgx_recurrence *recurrence, uint16_t sum)
+{
+    if (!is_established(recurrence))
+        return false;
+    return recurrence->evidence == CGX_EVIDENCE_USER || recurrence->pattern.length == 0 ||
+           recurrence->sums.sums[sum].times > 0 || !cgx_pattern_is_whole(&recurrence->pattern);
+}
+
+/* Learns from a sum after it has been answered, so that no answer rests on itself. */
+static void learn(struct cgx_recurrence *recurrence, uint16_t sum, bool known, bool placed)
+{
+    const struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_sum_log *log = &recurrence->log;
+
+    if (!is_established(recurrence))
+        observe_disorder(recurrence, recurrence->sums.sums[sum].key, known);
+    /* New sums would hide the period of the others from later searches. */
+    if (!is_established(recurrence) || known)
+        cgx_sum_log_add(log, &recurrence->sums, sum);
+    recurrence->since_search++;
+    if (is_established(recurrence) && pattern->length > 0 && placed && pattern->firm)
+        return;
+    if (log->length < SHORT_LOG || recurrence->since_search > log->length / SEARCH_PART) {
+        recurrence->since_search = 0;
+        search(recurrence);
+    }
+}
+
+struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
+                                          unsigned type)
+{
+    struct cgx_occurrence occurrence = {.position = CGX_POSITION_NONE};
+    struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_step_place place = {.position = CGX_POSITION_NONE};
+    uint64_t generation;
+    uint16_t sum;
+    bool known;
+
+    if (count < CGX_RECURRENCE_LEAST) {
+        recurrence->log.ignored += count;
+        return occurrence;
+    }
+    if (count < recurrence->rule.minimal_size) {
+        recurrence->small += recurrence->small < UINT32_MAX;
+        cgx_sum_log_add_small(&recurrence->log, count);
+        return occurrence;
+    }
+    recurrence->calls++;
+    if (++recurrence->large >= RECENT) {
+        recurrence->large /= 2;
+        recurrence->small /= 2;
+    }
+    sum = see(recurrence, cgx_callsite_word(count, type), &known);
+    if (pattern->length > 0)
+        place = cgx_pattern_follow(pattern, &recurrence->sums, sum);
+    occurrence.recurs = recurs(recurrence, sum);
+    generation = pattern->generation;
+    learn(recurrence, sum, known, place.known);
+    /* A position of the pattern before says nothing any more. */
+    if (pattern->generation == generation) {
+        occurrence.begins_step = place.begins_step;
+        occurrence.position = place.position;
+    }
+    return occurrence;
+}
+
+/* ---- what is known ---- */
+
+size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->pattern.length;
+}
+
+uint64_t cgx_recurrence_generation(const struct cgx_recurrence *recurrence)
+{
+    return recurrence->pattern.generation;
+}
+
+struct cgx_callsite_key cgx_recurrence_expects(const struct cgx_recurrence *recurrence,
+                                               size_t position)
+{
+    uint64_t word = recurrence->sums.sums[recurrence->pattern.sums[position]].key;
+
+    return (struct cgx_callsite_key){.count = word >> CGX_CALLSITE_TYPE_BITS,
+                                     .type = word & ((1u << CGX_CALLSITE_TYPE_BITS) - 1),
+                                     .position = (uint32_t)position};
+}
+
+enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrence, uint64_t *sums)
+{
+    if (sums)
+        *sums = recurrence->established;
+    return recurrence->evidence;
+}
+
+const char *cgx_evidence_name(enum cgx_evidence evidence)
+{
+    static const char *const names[] = {
+        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_USER] = "the user",
+        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
+        [CGX_EVIDENCE_VARYING] = "variation",
+    };
+
+    return names[evidence];
+}

@@ -1,0 +1,85 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/step/sums.h"
+
+#include <string.h>
+
+/* At most so many stay beside those of the step, so that the next time is a thousand sums away. */
+#define KEPT 1024
+
+/* Twice as often at a time; the first that goes was seen once or twice. */
+#define CLASSES 17
+
+static uint16_t *chain_of(struct cgx_sums *sums, uint64_t key)
+{
+    return &sums->chains[cgx_scramble(key) % CGX_SUMS_CHAINS];
+}
+
+static void chain(struct cgx_sums *sums, uint16_t at)
+{
+    uint16_t *first = chain_of(sums, sums->sums[at].key);
+
+    sums->sums[at].next = *first;
+    *first = at;
+}
+
+uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key)
+{
+    uint16_t at = *chain_of(sums, key);
+
+    while (at != 0 && sums->sums[at].key != key)
+        at = sums->sums[at].next;
+    if (at != 0)
+        return at;
+    at = sums->free;
+    if (at != 0)
+        sums->free = sums->sums[at].next;
+    else if (sums->used < CGX_SUMS_MOST)
+        at = ++sums->used;
+    else
+        return 0;
+    sums->sums[at] = (struct cgx_sum){.key = key};
+    chain(sums, at);
+    return at;
+}
+
+/* 0 for sums seen once or twice, 1 for up to four times, 2 for up to eight ... */
+static unsigned class_of(const struct cgx_sum *sum)
+{
+    unsigned class = 0;
+
+    while (sum->seen > 2u << class)
+        class ++;
+    return class;
+}
+
+void cgx_sums_forget(struct cgx_sums *sums)
+{
+    unsigned of_class[CLASSES] = {0}, least = 1, others = 0;
+
+    for (uint16_t at = 1; at <= sums->used; at++) {
+        if (sums->sums[at].seen > 0 && sums->sums[at].times == 0) {
+            of_class[class_of(&sums->sums[at])]++;
+            others++;
+        }
+    }
+    /* The least class that stays. */
+    others -= of_class[0];
+    while (others > KEPT)
+        others -= of_class[least++];
+
+    memset(sums->chains, 0, sizeof sums->chains);
+    sums->free = 0;
+    for (uint16_t at = sums->used; at > 0; at--) {
+        struct cgx_sum *sum = &sums->sums[at];
+
+        if (sum->times > 0 || (sum->seen > 0 && class_of(sum) >= least)) {
+            chain(sums, at);
+            continue;
+        }
+        sum->seen = 0;
+        sum->next = sums->free;
+        sums->free = at;
+    }
+}

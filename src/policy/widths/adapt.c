@@ -1,0 +1,333 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/widths/adapt.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "policy/widths/adapt_model.h"
+
+/* ---- which steps are measured ---- */
+
+bool cgx_adapt_measures(const struct cgx_adapt *adapt)
+{
+    return adapt->left <= adapt->window;
+}
+
+bool cgx_adapt_samples_input(const struct cgx_adapt *adapt)
+{
+    return adapt->left == 1;
+}
+
+struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt)
+{
+    struct cgx_sampling sampling = {.phases = 1};
+
+    while (sampling.phases < adapt->window)
+        sampling.phases *= 2;
+    if (cgx_adapt_measures(adapt))
+        sampling.phase = adapt->window - adapt->left;
+    return sampling;
+}
+
+/* The next choice from a measurement is LEFT steps away, the last WINDOW of which are measured. */
+static void aim(struct cgx_adapt *adapt, unsigned left, unsigned window)
+{
+    adapt->left = left;
+    adapt->window = window < left ? window : left;
+}
+
+/* ---- memory ---- */
+
+/* Makes LAYER that of a copy of PLAN, if it wants one. */
+static bool make_layer(const struct cgx_plan *plan, struct cgx_adapt_layer *layer)
+{
+    if (!plan || !cgx_plan_is_placed(plan))
+        return true;
+    layer->plan = cgx_plan_copy(plan);
+    layer->nsegments = plan->nsegments;
+    return layer->plan != NULL;
+}
+
+/* The memory of all layers' segments. */
+static bool get_memory(struct cgx_adapt *adapt)
+{
+    const size_t n = adapt->nsegments;
+
+    adapt->segments = calloc(n, sizeof adapt->segments[0]);
+    adapt->energies = calloc(n, sizeof adapt->energies[0]);
+    adapt->findings = calloc(n, sizeof adapt->findings[0]);
+    adapt->measured = calloc(n, sizeof adapt->measured[0]);
+    adapt->summed = calloc(1, cgx_adapt_block(adapt));
+    if (!adapt->segments || !adapt->energies || !adapt->findings || !adapt->measured ||
+        !adapt->summed)
+        return false;
+    /* Behind all that must be aligned. */
+    adapt->encodings = (uint8_t *)(adapt->summed + n);
+    return true;
+}
+
+/* Nothing is known of SEGMENT. */
+static void forget(struct cgx_adapt_segment *segment)
+{
+    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
+        segment->known[i] = NAN;
+    segment->found = (struct cgx_finding){.owned = 0};
+    segment->passed = segment->times = segment->reference = 0;
+    segment->scale = NAN;
+}
+
+/* Gives LAYER its part of the memory, the segments from FIRST on. */
+static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, size_t first)
+{
+    layer->segments = adapt->segments + first;
+    layer->energies = adapt->energies + first;
+    layer->findings = adapt->findings + first;
+    for (size_t s = 0; s < layer->nsegments; s++) {
+        struct cgx_adapt_segment *segment = &layer->segments[s];
+
+        segment->plan = layer->plan;
+        segment->about = &layer->plan->segments[s];
+        forget(segment);
+        layer->energies[s] = NAN;
+        adapt->encodings[first + s] = (uint8_t)cgx_segment_encoding(segment->about);
+    }
+}
+
+static bool make_layers(struct cgx_adapt *adapt, const struct cgx_plan *const *plans)
+{
+    size_t first = 0;
+
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        if (!make_layer(plans[i], &adapt->layers[i]))
+            return false;
+        adapt->nsegments += adapt->layers[i].nsegments;
+    }
+    if (adapt->nsegments == 0 || !get_memory(adapt))
+        return false;
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        give_part(adapt, &adapt->layers[i], first);
+        first += adapt->layers[i].nsegments;
+    }
+    return true;
+}
+
+struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
+                                   const struct cgx_plan *const *plans, size_t nplans)
+{
+    struct cgx_adapt *adapt = calloc(1, sizeof *adapt + nplans * sizeof adapt->layers[0]);
+
+    if (!adapt)
+        return NULL;
+    adapt->base = settings->bits;
+    adapt->period = settings->adaptive_period;
+    adapt->alpha = settings->adaptive_budget;
+    adapt->left = adapt->window = CGX_ADAPT_FIRST;
+    adapt->allowed = 1;
+    adapt->nlayers = nplans;
+    if (!make_layers(adapt, plans)) {
+        cgx_adapt_free(adapt);
+        return NULL;
+    }
+    return adapt;
+}
+
+void cgx_adapt_free(struct cgx_adapt *adapt)
+{
+    if (!adapt)
+        return;
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        cgx_plan_free(adapt->layers[i].plan);
+    free(adapt->segments);
+    free(adapt->energies);
+    free(adapt->findings);
+    free(adapt->measured);
+    free(adapt->summed);
+    free(adapt);
+}
+
+size_t cgx_adapt_block(const struct cgx_adapt *adapt)
+{
+    return adapt->nsegments * (sizeof adapt->measured[0] + 1);
+}
+
+/* ---- what a step has shown ---- */
+
+/* Follows the energies of the step that has gone by; a poisoned segment keeps its last scale. */
+static void follow_energies(struct cgx_adapt_layer *layer)
+{
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &layer->segments[i];
+        double now = cgx_model_range(segment, layer->energies[i]);
+
+        layer->energies[i] = NAN;
+        if (!cgx_segment_is_chosen(segment->about) || !isfinite(now))
+            continue;
+        segment->latest = now;
+        segment->scale = segment->reference > 0 ? now / segment->reference : now;
+    }
+}
+
+static bool are_finite(const double *values, size_t count)
+{
+    bool finite = true;
+
+    for (size_t i = 0; i < count; i++)
+        finite = finite && isfinite(values[i]);
+    return finite;
+}
+
+static void add_finding(struct cgx_finding *to, const struct cgx_finding *finding)
+{
+    to->quantised += finding->quantised;
+    to->owned += finding->owned;
+    if (are_finite(finding->weights, CGX_FAMILIES) && are_finite(finding->errors, CGX_WIDTHS)) {
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            to->weights[f] += finding->weights[f];
+        for (unsigned w = 0; w < CGX_WIDTHS; w++)
+            to->errors[w] += finding->errors[w];
+    }
+    to->power += finding->power;
+    to->seen += finding->seen;
+}
+
+/* Adds what was found in the step, segment by segment, where it is finite on all ranks. */
+static void add_findings(struct cgx_adapt *adapt)
+{
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &adapt->segments[i];
+        double now = cgx_model_range(segment, adapt->energies[i]);
+
+        if (!isfinite(now))
+            continue;
+        add_finding(&segment->found, &adapt->findings[i]);
+        segment->passed += now;
+        segment->times++;
+    }
+}
+
+static void forget_found(struct cgx_adapt *adapt)
+{
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        adapt->segments[i].found = (struct cgx_finding){.owned = 0};
+        adapt->segments[i].passed = adapt->segments[i].times = 0;
+    }
+}
+
+static void conclude(struct cgx_adapt *adapt)
+{
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        const struct cgx_finding *found = &adapt->segments[i].found;
+        double *row = adapt->measured[i];
+
+        for (unsigned w = 0; w < CGX_WIDTHS; w++)
+            row[w] = found->errors[w];
+        row[CGX_ADAPT_POWER] = cgx_model_for_all(found->power, found->seen, found->owned);
+        for (int f = 0; f < CGX_FAMILIES; f++)
+            row[CGX_ADAPT_WEIGHTS + f] = found->weights[f];
+        row[CGX_ADAPT_QUANTISED] = found->quantised;
+    }
+}
+
+/* ---- steps ---- */
+
+/* What was measured says nothing of values on quite another scale: steps have a least size. */
+static bool is_outgrown(const struct cgx_adapt *adapt)
+{
+    for (size_t i = 0; i < adapt->nsegments; i++)
+        if (adapt->segments[i].reference > 0 && adapt->segments[i].scale > CGX_ADAPT_OUTGROWN)
+            return true;
+    return false;
+}
+
+enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
+{
+    enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
+
+    if (cgx_adapt_measures(adapt))
+        add_findings(adapt);
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        follow_energies(&adapt->layers[i]);
+    adapt->steps++;
+    adapt->left--;
+    if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(adapt)) {
+        forget_found(adapt);
+        aim(adapt, 1, 1);
+    }
+    if (adapt->left == 0) {
+        conclude(adapt);
+        aim(adapt, adapt->period, CGX_ADAPT_MEASURED_STEPS);
+        due = CGX_ADAPT_MEASURED;
+    } else if (adapt->choices > 0 && cgx_model_over(adapt) > adapt->allowed) {
+        aim(adapt, 1, 1);
+        due = CGX_ADAPT_SCALED;
+    }
+    return due;
+}
+
+/* ---- choices ---- */
+
+/* Energies of SEGMENT, which switches to FAMILY, will be those of that family's headers. */
+static void switch_family(struct cgx_adapt_segment *segment, enum cgx_family family)
+{
+    const double *weights = segment->known + CGX_ADAPT_WEIGHTS;
+    double ratio = weights[family] / weights[segment->about->family];
+
+    if (segment->reference > 0 && ratio > 0 && isfinite(ratio)) {
+        segment->reference *= ratio;
+        segment->latest *= ratio;
+    } else {
+        forget(segment);
+    }
+}
+
+bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
+{
+    const uint8_t *encodings = adapt->encodings;
+    bool changed = false;
+    double over;
+
+    if (due == CGX_ADAPT_MEASURED)
+        cgx_model_take(adapt);
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &adapt->segments[i];
+
+        enum cgx_family family = cgx_encoding_family(encodings[i]);
+
+        if (segment->about->alternatives[family].bits > 0)
+            switch_family(segment, family);
+    }
+    for (size_t i = 0; i < adapt->nlayers; i++) {
+        struct cgx_adapt_layer *layer = &adapt->layers[i];
+        uint32_t hash;
+
+        if (!layer->plan)
+            continue;
+        hash = layer->plan->hash;
+        cgx_plan_set(layer->plan, encodings);
+        encodings += layer->nsegments;
+        changed = changed || layer->plan->hash != hash;
+    }
+    /* With these encodings all is measured anew. */
+    forget_found(adapt);
+    adapt->choices++;
+    over = cgx_model_over(adapt);
+    adapt->allowed = over > 1 ? CGX_ADAPT_EXCEEDED * over : 1;
+    return changed;
+}
+
+void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, const uint8_t *any)
+{
+    uint8_t *encodings = adapt->encodings + (layer->segments - adapt->segments);
+
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        struct cgx_adapt_segment *segment = &layer->segments[i];
+        const struct cgx_segment *about = segment->about;
+
+        segment->free = any[i] != 0;
+        /* If nothing is chosen for it now. */
+        if (cgx_segment_has_alternative(about) && !segment->free)
+            encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
+    }
+}

@@ -1,0 +1,156 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Widths layer by layer (CGX, Middleware '22, section 4): the fewest bytes whose squared error is
+ * within a budget; and, where CGX_CODEC leaves it open, the family with the least error at each
+ * width. The errors of all widths are measured in the last steps of each period, and what
+ * all ranks found is added up at its end; between measurements it is scaled by what messages show
+ * of the segments (struct cgx_feedback), and where that says that the budget is exceeded, widths
+ * are chosen anew at once.
+ *
+ * The budget is alpha times the error that the base width would have. No width is chosen whose
+ * error exceeds CGX_ADAPT_CAP of the power of the segment's sum, as long as a larger one is
+ * allowed. Between measurements the power is scaled as errors are.
+ *
+ * Other families than max-min quantisation have an error that is a known part of what is quantised,
+ * so that all families are known in each: a change of family must gain CGX_ADAPT_SWITCH. What must
+ * keep zeros, whatever the errors, families.h tells.
+ *
+ * Pure logic: others add the ranks' measurements up and pass the root's choice on. All that decides
+ * whether they do is the same on all ranks. */
+#ifndef CGX_POLICY_WIDTHS_ADAPT_H
+#define CGX_POLICY_WIDTHS_ADAPT_H
+
+#include "policy/plan.h"
+#include "policy/widths/finding.h"
+
+/* Compressed steps at the base width before the first choice, all measured. */
+#define CGX_ADAPT_FIRST 3
+
+/* The steps at the end of a period that are measured. */
+#define CGX_ADAPT_MEASURED_STEPS CGX_SAMPLE_PHASES
+
+/* Error over power beyond which a width is not chosen. */
+#define CGX_ADAPT_CAP 0.5
+
+/* Where a choice does not keep the budget: growth of the estimated error over budget beyond which
+ * widths are chosen at once. */
+#define CGX_ADAPT_EXCEEDED 1.1
+
+/* Growth of a segment's energy, since it was measured, after which the next step is measured. */
+#define CGX_ADAPT_OUTGROWN 1e6
+
+/* Part of the budget that a choice spends: what was measured is a sample of a step that is over. */
+#define CGX_ADAPT_MARGIN 0.95
+
+/* Cost of a choice over that of the widths there are, above which these stay if they are within the
+ * budget: widths do not flutter. */
+#define CGX_ADAPT_GAIN 0.98
+
+/* Error of another family over that of a segment's own, at most, where it switches: families do not
+ * flutter. */
+#define CGX_ADAPT_SWITCH 0.8
+
+/* Of a segment, by width - 1 its squared error if it is max-min quantised; the power of its sum;
+ * from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h) of what the errors are of, which of
+ * those whose error is a known part is its power; and the weight of all that is quantised. NaN: not
+ * known. */
+#define CGX_ADAPT_POWER CGX_WIDTHS
+#define CGX_ADAPT_WEIGHTS (CGX_ADAPT_POWER + 1)
+#define CGX_ADAPT_QUANTISED (CGX_ADAPT_WEIGHTS + CGX_FAMILIES)
+#define CGX_ADAPT_ROW (CGX_ADAPT_QUANTISED + 1)
+
+/* A segment of a recurring buffer. */
+struct cgx_adapt_segment {
+    const struct cgx_plan *plan;     /* the layer's ... */
+    const struct cgx_segment *about; /* ... and what it says of the segment */
+    bool free;                       /* by what ranks have looked at it may have any family */
+    struct cgx_finding found;        /* of all steps measured since the last choice, and ... */
+    double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
+    double times;  /* ... and how many had finite ones */
+    /* The mean of the steps when it was last finite, errors and weights those of all that is
+     * quantised; those of its own family that are NaN: never. The power is without the payloads'
+     * own errors. */
+    double known[CGX_ADAPT_ROW];
+    double reference; /* the mean energy then */
+    double latest;    /* the last energy that was finite, as those in PASSED */
+    double scale;     /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is
+                         known */
+};
+
+/* One recurring buffer: a position of the step. */
+struct cgx_adapt_layer {
+    struct cgx_plan *plan; /* NULL: the position has none; owned */
+    size_t nsegments;      /* the plan's; 0: there is none */
+    struct cgx_adapt_segment *segments;
+    double *energies;             /* for struct cgx_feedback, as are ... */
+    struct cgx_finding *findings; /* ... these of a call */
+};
+
+struct cgx_adapt {
+    unsigned base, period;
+    double alpha;
+    uint64_t steps;   /* that have gone by */
+    uint64_t choices; /* that have been made */
+    unsigned left;    /* steps up to the next choice from a measurement ... */
+    unsigned window;  /* ... the last so many of which are measured */
+    double allowed;   /* estimated error over budget beyond which widths are chosen at once */
+    /* Of all layers, one after the other. */
+    size_t nsegments;
+    struct cgx_adapt_segment *segments;
+    double *energies;
+    struct cgx_finding *findings;
+    double (*measured)[CGX_ADAPT_ROW]; /* what this rank's FOUND come to */
+    /* What the root sends, in one block: the sums of the ranks' measurements, then encodings. */
+    double (*summed)[CGX_ADAPT_ROW];
+    uint8_t *encodings;
+    size_t nlayers; /* positions of the step */
+    struct cgx_adapt_layer layers[];
+};
+
+/* For those among PLANS that are placed, at least one, which are copied, by position; others may be
+ * NULL. NULL if memory is short. */
+struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
+                                   const struct cgx_plan *const *plans, size_t nplans);
+void cgx_adapt_free(struct cgx_adapt *adapt);
+
+/* Whether calls of the present step are measured. */
+bool cgx_adapt_measures(const struct cgx_adapt *adapt);
+
+/* Whether what goes into calls of the present step is sampled (families.h): it is the last before
+ * a choice from a measurement. */
+bool cgx_adapt_samples_input(const struct cgx_adapt *adapt);
+
+/* Which buckets are, then: the shorter the measurement, the more. */
+struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt);
+
+/* A step has gone by; layers whose energies are as this left them were not in it. What ranks have
+ * to do now, before the next: */
+enum cgx_adapt_due {
+    CGX_ADAPT_NOTHING,
+    CGX_ADAPT_MEASURED, /* add all ranks' MEASURED up into the root's SUMMED, then as for scaled */
+    CGX_ADAPT_SCALED,   /* the root chooses, all take its block */
+};
+enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt);
+
+/* Before a choice from a measurement: segments of LAYER may have any family where ANY is 1, and
+ * from the choice on have one that keeps zeros where it is 0. */
+void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, const uint8_t *any);
+
+/* On the root, which has SUMMED: sets ENCODINGS. If memory is short the present ones stay, as far
+ * as they are allowed. */
+void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due);
+
+/* On all ranks, which have the root's block: sets the encodings of the plans. True if any changed.
+ */
+bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due);
+
+/* Bytes of the block from SUMMED on. */
+size_t cgx_adapt_block(const struct cgx_adapt *adapt);
+
+/* Estimated squared error of LAYER, all ranks', and its part of the budget; segments of fixed width
+ * count for nothing. */
+void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+                        double *error, double *budget);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The choice of encodings, on the root: of the encoding that each width of a segment has
+ * (cgx_model_pick), so that the hull of all is that of the union of both families'. */
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "policy/widths/adapt_model.h"
+#include "policy/widths/allocate.h"
+
+/* A segment that something is chosen for, by width - 1. A width that it cannot have has the
+ * encoding and the error of the one below. */
+struct option {
+    size_t segment;
+    double errors[CGX_WIDTHS];
+    uint8_t encodings[CGX_WIDTHS];
+};
+
+struct choice {
+    struct cgx_share *shares;
+    struct option *options; /* of the shares */
+    size_t nshares;
+    double budget;  /* of all errors */
+    double error;   /* with the present encodings */
+    double cost;    /* bits of the present widths */
+    bool forbidden; /* some present width is below the cap or above all, or a family not allowed */
+};
+
+/* Sets OPTION to what SEGMENT can have, from *LEAST to *MOST; false: to nothing. */
+static bool find_option(const struct cgx_adapt_segment *segment, struct option *option,
+                        unsigned *least, unsigned *most)
+{
+    *least = 0;
+    for (unsigned width = 1; width <= CGX_WIDTHS; width++) {
+        unsigned encoding = cgx_model_pick(segment, width);
+
+        if (encoding > 0) {
+            *least = *least > 0 ? *least : width;
+            *most = width;
+            option->encodings[width - 1] = (uint8_t)encoding;
+            option->errors[width - 1] = cgx_model_error(segment, encoding);
+        } else if (*least > 0) {
+            option->encodings[width - 1] = option->encodings[width - 2];
+            option->errors[width - 1] = option->errors[width - 2];
+        }
+    }
+    return *least > 0;
+}
+
+/* The least width, up to MOST, that the cap allows. */
+static unsigned capped(const struct cgx_adapt_segment *segment, const struct option *option,
+                       unsigned width, unsigned most)
+{
+    double allowed = CGX_ADAPT_CAP * cgx_model_power(segment);
+
+    /* A power that is not known forbids nothing. */
+    while (width < most && option->errors[width - 1] > allowed)
+        width++;
+    return width;
+}
+
+/* Sets the encoding of segment INDEX, whose width is not chosen. Where it has another in each
+ * family only one of them is allowed. */
+static void choose_family(struct cgx_adapt *adapt, size_t index)
+{
+    const struct cgx_adapt_segment *segment = &adapt->segments[index];
+
+    for (unsigned width = 1; width <= CGX_WIDTHS; width++) {
+        unsigned encoding = cgx_model_pick(segment, width);
+
+        if (encoding > 0)
+            adapt->encodings[index] = (uint8_t)encoding;
+    }
+}
+
+static void add_share(const struct cgx_adapt *adapt, size_t index, struct choice *choice)
+{
+    const struct cgx_adapt_segment *segment = &adapt->segments[index];
+    const struct cgx_segment *about = segment->about;
+    struct option *option = &choice->options[choice->nshares];
+    unsigned least, most;
+
+    if (!find_option(segment, option, &least, &most))
+        return;
+    least = capped(segment, option, least, most);
+    option->segment = index;
+    choice->shares[choice->nshares++] =
+        (struct cgx_share){.cost = (double)about->count,
+                           .errors = option->errors,
+                           .least = least,
+                           .most = most,
+                           .base = cgx_encoding_width(cgx_model_base(adapt, segment))};
+    choice->budget += cgx_model_budget(adapt, segment);
+    choice->error += cgx_model_error(segment, cgx_segment_encoding(about));
+    choice->cost += (double)about->count * about->bits;
+    choice->forbidden = choice->forbidden || about->bits < least || about->bits > most ||
+                        !cgx_model_allows(segment, (enum cgx_family)about->family);
+}
+
+/* Where base widths cost less they are the choice: their error is the budget, of which the margin
+ * leaves a part unspent. */
+static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
+{
+    double base = 0;
+
+    for (size_t i = 0; i < choice->nshares; i++) {
+        const struct cgx_share *share = &choice->shares[i];
+
+        if (share->base < share->least || share->base > share->most)
+            return;
+        base += share->cost * share->base;
+    }
+    if (adapt->alpha < 1 || base > cgx_allocate_cost(choice->shares, choice->nshares))
+        return;
+    for (size_t i = 0; i < choice->nshares; i++)
+        choice->shares[i].bits = choice->shares[i].base;
+}
+
+/* The chosen encodings go to the block. */
+static void set_encodings(struct cgx_adapt *adapt, const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->nshares; i++) {
+        const struct option *option = &choice->options[i];
+
+        adapt->encodings[option->segment] = option->encodings[choice->shares[i].bits - 1];
+    }
+}
+
+/* Widths stay; a family that gains by itself does not. */
+static void keep_widths(const struct cgx_adapt *adapt, const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->nshares; i++)
+        choice->shares[i].bits = adapt->segments[choice->options[i].segment].about->bits;
+}
+
+static void choose(struct cgx_adapt *adapt, struct choice *choice)
+{
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        if (!cgx_model_knows(&adapt->segments[i]))
+            continue;
+        if (cgx_segment_has_widths(adapt->segments[i].about))
+            add_share(adapt, i, choice);
+        else
+            choose_family(adapt, i);
+    }
+    if (!isfinite(choice->budget) ||
+        cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
+        return;
+    prefer_base(adapt, choice);
+    if (adapt->choices > 0 && !choice->forbidden && choice->error <= choice->budget &&
+        cgx_allocate_cost(choice->shares, choice->nshares) >= CGX_ADAPT_GAIN * choice->cost)
+        keep_widths(adapt, choice);
+    set_encodings(adapt, choice);
+}
+
+void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
+{
+    struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
+                            .options = calloc(adapt->nsegments, sizeof(struct option))};
+
+    if (due == CGX_ADAPT_MEASURED)
+        cgx_model_take(adapt);
+    if (choice.shares && choice.options)
+        choose(adapt, &choice);
+    free(choice.shares);
+    free(choice.options);
+}

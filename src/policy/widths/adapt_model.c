@@ -1,0 +1,230 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/widths/adapt_model.h"
+
+#include <math.h>
+
+#include "codec/encoding.h"
+
+/* ---- what is known ---- */
+
+double cgx_model_for_all(double sum, double seen, double all)
+{
+    if (!(all > 0))
+        return all; /* 0, or NaN */
+    return seen > 0 ? sum * (all / seen) : NAN;
+}
+
+bool cgx_model_knows(const struct cgx_adapt_segment *segment)
+{
+    return cgx_segment_is_chosen(segment->about) && !isnan(segment->scale);
+}
+
+/* ---- errors ---- */
+
+/* The error in ENCODING of what ROW says. */
+static double error_in(const double row[CGX_ADAPT_ROW], unsigned encoding)
+{
+    enum cgx_family family = cgx_encoding_family(encoding);
+    unsigned width = cgx_encoding_width(encoding);
+
+    return cgx_quantisers[family].error
+               ? row[CGX_ADAPT_WEIGHTS + family] * cgx_quantisers[family].error(width)
+               : row[width - 1];
+}
+
+/* Whether errors in SEGMENT's own family were measured that can be scaled. */
+static bool is_measured(const struct cgx_adapt_segment *segment)
+{
+    unsigned least = cgx_encoding_of((enum cgx_family)segment->about->family, 1);
+
+    return !isnan(error_in(segment->known, least)) && segment->reference > 0;
+}
+
+double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
+{
+    return energy *
+           cgx_encoding_range(cgx_segment_encoding(segment->about), segment->plan->rounding);
+}
+
+/* Where nothing was measured that could be scaled, it is that of elements spread evenly between the
+ * levels: n u^2 / 12, or twice that. */
+double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding)
+{
+    enum cgx_rounding rounding = segment->plan->rounding;
+
+    if (is_measured(segment))
+        return error_in(segment->known, encoding) * segment->scale;
+    if (cgx_encoding_family(encoding) != segment->about->family)
+        return NAN;
+    return segment->scale / cgx_encoding_range(encoding, rounding) *
+           cgx_encoding_variance(encoding, rounding);
+}
+
+/* ---- families ---- */
+
+bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family)
+{
+    const struct cgx_segment *about = segment->about;
+    struct cgx_widths widths = cgx_segment_widths(about, family);
+    bool allows;
+
+    if (!cgx_segment_has_alternative(about))
+        return family == about->family;
+    allows = segment->free != cgx_quantisers[family].keeps_zeros;
+    for (int f = 0; f < CGX_FAMILIES && segment->free; f++) {
+        struct cgx_widths other = cgx_segment_widths(about, (enum cgx_family)f);
+
+        if (!cgx_quantisers[f].keeps_zeros && other.bits > 0)
+            allows |= widths.least <= other.most && other.least <= widths.most;
+    }
+    return allows;
+}
+
+/* What the error of SEGMENT in FAMILY counts for beside that in others. A bit more for each element
+ * would make it a fourth; few bits of header are worth as much in proportion. */
+static double worth(const struct cgx_adapt_segment *segment, enum cgx_family family)
+{
+    const double fourth = 1.386; /* ln 4 */
+    unsigned bucket = cgx_encoding_bucket(cgx_encoding_of(family, 1), segment->plan->bucket_size);
+    double headers = 1 + fourth * 8 * CGX_BUCKET_HEADER_BYTES / bucket;
+
+    return family == segment->about->family ? headers : headers / CGX_ADAPT_SWITCH;
+}
+
+unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width)
+{
+    const struct cgx_segment *about = segment->about;
+    double least = INFINITY;
+    unsigned picked = 0;
+
+    if (!cgx_segment_has_alternative(about))
+        return width >= about->least && width <= about->most
+                   ? cgx_encoding_of((enum cgx_family)about->family, width)
+                   : 0;
+    for (int f = 0; f < CGX_FAMILIES; f++) {
+        enum cgx_family family = (enum cgx_family)f;
+        struct cgx_widths widths = cgx_segment_widths(about, family);
+        double error;
+
+        if (!cgx_model_allows(segment, family) || width < widths.least || width > widths.most)
+            continue;
+        error = cgx_model_error(segment, cgx_encoding_of(family, width)) * worth(segment, family);
+        if (error < least) {
+            least = error;
+            picked = cgx_encoding_of(family, width);
+        }
+    }
+    return picked;
+}
+
+unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
+{
+    const struct cgx_segment *about = segment->about;
+    enum cgx_family family = (enum cgx_family)about->family;
+    bool beyond = adapt->base > cgx_quantisers[family].widths;
+    unsigned picked = cgx_model_pick(segment, adapt->base);
+
+    return picked > 0 ? picked : cgx_encoding_of(family, beyond ? about->most : adapt->base);
+}
+
+/* ---- budgets ---- */
+
+double cgx_model_power(const struct cgx_adapt_segment *segment)
+{
+    return is_measured(segment) ? segment->known[CGX_ADAPT_POWER] * segment->scale : NAN;
+}
+
+double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
+{
+    return adapt->alpha * cgx_model_error(segment, cgx_model_base(adapt, segment));
+}
+
+void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+                        double *error, double *budget)
+{
+    *error = *budget = 0;
+    for (size_t i = 0; i < layer->nsegments; i++) {
+        const struct cgx_adapt_segment *segment = &layer->segments[i];
+
+        if (!cgx_model_knows(segment) || !cgx_segment_has_widths(segment->about))
+            continue;
+        *error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
+        *budget += cgx_model_budget(adapt, segment);
+    }
+}
+
+double cgx_model_over(const struct cgx_adapt *adapt)
+{
+    const struct cgx_adapt_layer all = {.segments = adapt->segments, .nsegments = adapt->nsegments};
+    double error, budget;
+
+    cgx_adapt_estimate(adapt, &all, &error, &budget);
+    return error > 0 ? error / budget : 0;
+}
+
+/* ---- what was measured ---- */
+
+/* Sets MEAN to the mean of the steps that ROW is of, for all that was quantised in SEGMENT. */
+static void find_mean(const struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
+                      double mean[CGX_ADAPT_ROW])
+{
+    double seen = row[CGX_ADAPT_WEIGHTS + segment->about->family], all = row[CGX_ADAPT_QUANTISED];
+
+    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++) {
+        double sum = row[i];
+
+        if (i < CGX_ADAPT_POWER)
+            sum = cgx_model_for_all(sum, seen, all);
+        else if (i >= CGX_ADAPT_WEIGHTS && i < CGX_ADAPT_QUANTISED)
+            sum = all > 0 || sum == 0 ? cgx_model_for_all(sum, seen, all) : NAN; /* constants */
+        mean[i] = sum / segment->times;
+    }
+    mean[CGX_ADAPT_WEIGHTS + segment->about->family] = all / segment->times;
+}
+
+/* Takes the power in MEAN, of steps whose mean energy is REFERENCE, without the error of what was
+ * sent: that is independent of the sum, or nearly so, and the power has all of it. If the power is
+ * not known now, the last one that was known stays. */
+static void take_power(struct cgx_adapt_segment *segment, const double mean[CGX_ADAPT_ROW],
+                       double reference)
+{
+    double error = error_in(mean, cgx_segment_encoding(segment->about));
+    double power = mean[CGX_ADAPT_POWER] - error, *known = &segment->known[CGX_ADAPT_POWER];
+
+    if (isfinite(power))
+        *known = power < 0 ? 0 : power;
+    else
+        *known *= segment->reference > 0 ? reference / segment->reference : NAN;
+}
+
+static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW])
+{
+    enum cgx_family family = (enum cgx_family)segment->about->family;
+    double reference = segment->passed / segment->times, mean[CGX_ADAPT_ROW];
+    bool finite = segment->times > 0;
+
+    if (!cgx_segment_is_chosen(segment->about) || !finite)
+        return;
+    find_mean(segment, row, mean);
+    for (unsigned w = segment->about->least; w <= segment->about->most; w++)
+        finite = finite && isfinite(error_in(mean, cgx_encoding_of(family, w)));
+    if (!finite)
+        return;
+    take_power(segment, mean, reference);
+    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
+        if (i != CGX_ADAPT_POWER)
+            segment->known[i] = mean[i];
+    segment->reference = reference;
+    segment->scale = reference > 0 ? 1 : 0;
+}
+
+void cgx_model_take(struct cgx_adapt *adapt)
+{
+    double(*row)[CGX_ADAPT_ROW] = adapt->summed;
+
+    for (size_t i = 0; i < adapt->nlayers; i++)
+        for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
+            take(&adapt->layers[i].segments[s], *row++);
+}

@@ -1,0 +1,90 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "topo/claims.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#include "util/hash.h"
+
+#define WORD_BITS 64
+
+uint32_t cgx_claim_limit(const char *file)
+{
+    FILE *stream = fopen(file, "re");
+    unsigned long long quota, period;
+    uint32_t limit = CGX_CLAIM_UNLIMITED;
+
+    if (!stream)
+        return limit;
+    /* "max" for none */
+    if (fscanf(stream, "%19llu %19llu", &quota, &period) == 2 && period > 0 &&
+        quota / period < CGX_CLAIM_UNLIMITED)
+        limit = (uint32_t)(quota / period);
+    fclose(stream);
+    return limit;
+}
+
+struct cgx_claim cgx_claim_make(void)
+{
+    struct cgx_claim claim = {.limit = cgx_claim_limit("/sys/fs/cgroup/cpu.max")};
+    cpu_set_t allowed;
+
+    /* Of the system's present run: containers and network namespaces have the same one. */
+    cgx_hash_file("/proc/sys/kernel/random/boot_id", &claim.machine);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return claim; /* more than a mask of this size can tell */
+    for (unsigned i = 0; i < CGX_CLAIM_WORDS * WORD_BITS && i < CPU_SETSIZE; i++) {
+        if (!CPU_ISSET(i, &allowed))
+            continue;
+        claim.processors[i / WORD_BITS] |= (uint64_t)1 << i % WORD_BITS;
+        claim.count++;
+    }
+    return claim;
+}
+
+/* Gives CLAIM a processor that is not TAKEN. */
+static bool take_one(const struct cgx_claim *claim, uint64_t taken[CGX_CLAIM_WORDS])
+{
+    for (unsigned w = 0; w < CGX_CLAIM_WORDS; w++) {
+        uint64_t left = claim->processors[w] & ~taken[w];
+
+        if (left == 0)
+            continue;
+        taken[w] |= left & -left;
+        return true;
+    }
+    return false;
+}
+
+/* The narrowest masks come first: what those within a mask have been given, no other order of those
+ * that are the same, apart or within each other would leave. */
+bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank)
+{
+    uint64_t taken[CGX_CLAIM_WORDS] = {0};
+    uint32_t here = claims[rank].machine, limit = CGX_CLAIM_UNLIMITED;
+    size_t local_peers = 0, placed = 0;
+
+    for (size_t i = 0; i < ranks; i++) {
+        if (claims[i].machine != here)
+            continue;
+        local_peers++;
+        limit = claims[i].limit < limit ? claims[i].limit : limit;
+    }
+    if (here == 0 || limit < local_peers)
+        return false;
+    for (uint32_t count = 1; count <= CGX_CLAIM_WORDS * WORD_BITS && placed < local_peers;
+         count++) {
+        for (size_t i = 0; i < ranks; i++) {
+            if (claims[i].machine != here || claims[i].count != count)
+                continue;
+            if (!take_one(&claims[i], taken))
+                return false;
+            placed++;
+        }
+    }
+    return placed == local_peers;
+}

@@ -1,0 +1,109 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Without hwloc there is never a machine to ask about. */
+
+#include <pthread.h>
+
+#include "topo/machine.h"
+#include "util/log.h"
+
+static void log_why(void)
+{
+    cgx_log(CGX_LOG_DEBUG, "the topology is unknown: this was built without hwloc");
+}
+
+enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)detail;
+    (void)topo;
+    pthread_once(&once, log_why);
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
+                              enum cgx_topo_detail detail, struct cgx_topo **topo)
+{
+    (void)source;
+    (void)text;
+    (void)detail;
+    (void)topo;
+    return CGX_ERR_INVALID;
+}
+
+void cgx_topo_free(struct cgx_topo *topo)
+{
+    (void)topo;
+}
+
+void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine)
+{
+    (void)topo;
+    (void)machine;
+}
+
+enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
+                                 struct cgx_topo_package *package)
+{
+    (void)topo;
+    (void)place;
+    (void)package;
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
+                                   struct cgx_topo_numa_node *node)
+{
+    (void)topo;
+    (void)place;
+    (void)node;
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_place *place)
+{
+    (void)topo;
+    (void)place;
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu)
+{
+    (void)topo;
+    (void)place;
+    (void)gpu;
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
+                                struct cgx_topo_gpu *gpu)
+{
+    (void)topo;
+    (void)bus_id;
+    (void)gpu;
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
+                                 struct cgx_topo_network *network)
+{
+    (void)topo;
+    (void)place;
+    (void)network;
+    return CGX_ERR_INVALID;
+}
+
+enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node)
+{
+    (void)memory;
+    (void)bytes;
+    (void)numa_node;
+    return cgx_topo_here(CGX_TOPO_PROCESSORS, NULL);
+}
+
+const char *cgx_topo_build(void)
+{
+    return "none";
+}
