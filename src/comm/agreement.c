@@ -213,3 +213,15 @@ int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_
         all->vote = CGX_DECLINED;
     return code;
 }
+
+int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    /* The least of each word counts. */
+    uint32_t words[] = {mine->length, ~mine->length, mine->hash, ~mine->hash};
+    int code = mpi->Allreduce(mpi->IN_PLACE, words, sizeof words / sizeof words[0], mpi->UINT32_T,
+                              mpi->MIN, comm);
+
+    *same = words[0] > 0 && words[0] == ~words[1] && words[2] == ~words[3];
+    return code;
+}

@@ -12,6 +12,7 @@
 #include "coll/coll.h"
 #include "mpi/table.h"
 #include "policy/consensus.h"
+#include "policy/step/bursts.h"
 
 /* What ranks compare, besides version and settings. */
 struct cgx_agreement {
@@ -39,5 +40,8 @@ struct cgx_answer {
 /* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE
  * only for the same type of elements. */
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all);
+
+/* Whether all ranks have the burst MINE (*SAME; never if it is none): a step by pauses. */
+int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same);
 
 #endif

@@ -53,8 +53,8 @@ struct cgx_kind {
 /* Ranks agree on nothing before the communicator has had so many float sums of at least 1024
  * elements (CGX_ELIGIBLE_LEAST): these are exact, and the next one calls the roll. A constant,
  * since ranks that do not know each other's settings yet must call it in the same sum. One-off sums
- * then cost nothing, and a step of one sum, which takes 17 to be told, is compressed no later. */
-#define CGX_FIRST_SUMS 7
+ * then cost nothing, and pauses tell a step of one sum (policy/step/bursts.h) no later. */
+#define CGX_FIRST_SUMS 3
 
 /* Small sums in a row. */
 struct cgx_smalls {
@@ -69,6 +69,7 @@ struct cgx_first {
     unsigned sums;                                /* so far, of at least 1024 elements */
     struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* of counts and types */
     struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
+    int64_t pauses[CGX_FIRST_SUMS + 1];           /* the longest there, in nanoseconds */
     bool missed; /* sums after them, since every call was exact: they tell nothing of the next */
 };
 
@@ -105,7 +106,8 @@ struct cgx_places {
 struct cgx_stream {
     struct cgx_first first;
     struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
-    size_t step_set;                   /* calls of the step, as rules and hints say */
+    int64_t left;    /* when the latest sum was done, of cgx_trace_clock; 0: that is not wanted */
+    size_t step_set; /* calls of the step, as rules and hints say */
 };
 
 /* What ranks have agreed of kinds of calls; written by decide.c. Calls count its back-offs. */

@@ -5,9 +5,12 @@
 
 #include <string.h>
 
+#include "comm/agreement.h"
 #include "comm/callsites.h"
 #include "comm/positions.h"
+#include "comm/private_comm.h"
 #include "mpi/config.h"
+#include "util/trace.h"
 
 /* Small sums in a row that are remembered: as many as may lie between two large ones. */
 #define MOST_SMALLS UINT16_MAX
@@ -36,9 +39,11 @@ static void catch_up(struct cgx_comm *state)
         return;
     for (unsigned i = 0; i < first->sums; i++) {
         replay_smalls(state->stream.recurrence, &first->before[i]);
+        cgx_recurrence_wait(state->stream.recurrence, first->pauses[i]);
         cgx_recurrence_next(state->stream.recurrence, first->keys[i].count, first->keys[i].type);
     }
     replay_smalls(state->stream.recurrence, &first->before[first->sums]);
+    cgx_recurrence_wait(state->stream.recurrence, first->pauses[first->sums]);
 }
 
 static void note(struct cgx_smalls *smalls, uint64_t count)
@@ -50,6 +55,44 @@ static void note(struct cgx_smalls *smalls, uint64_t count)
         smalls->elements += count;
         smalls->sums++;
     }
+}
+
+void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken)
+{
+    struct cgx_first *first = &state->stream.first;
+    int64_t pause = begun - state->stream.left, *longest = &first->pauses[first->sums - taken];
+
+    if (state->stream.left == 0)
+        return;
+    if (state->stream.recurrence)
+        cgx_recurrence_wait(state->stream.recurrence, pause);
+    else if (pause > *longest)
+        *longest = pause;
+}
+
+void cgx_tables_pause(struct cgx_comm *state)
+{
+    const struct cgx_recurrence *recurrence = state->stream.recurrence;
+    bool wanted = !state->terms.refusal && (!recurrence || cgx_recurrence_listens(recurrence));
+
+    state->stream.left = wanted ? cgx_trace_clock() : 0;
+}
+
+int cgx_tables_compare(struct cgx_comm *state)
+{
+    struct cgx_burst burst;
+    bool same;
+    int code;
+
+    if (!cgx_recurrence_asks(state->stream.recurrence))
+        return CGX_MPI_SUCCESS;
+    burst = cgx_recurrence_burst(state->stream.recurrence);
+    code = cgx_agree_burst(state->comm, &burst, &same);
+    if (code != CGX_MPI_SUCCESS)
+        cgx_private_break(state, code);
+    else if (same)
+        cgx_recurrence_take_burst(state->stream.recurrence, burst.length);
+    return code;
 }
 
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type)

@@ -23,6 +23,16 @@ void cgx_tables_free(struct cgx_comm *state);
  * so. */
 void cgx_tables_set_step(struct cgx_comm *state);
 
+/* The next sum has begun at BEGUN, of cgx_trace_clock; it has been TAKEN as one of the first. */
+void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
+
+/* The sum is done: a pause begins. */
+void cgx_tables_pause(struct cgx_comm *state);
+
+/* After a large sum has been taken: ranks compare what their pauses tell of the step, if it is time
+ * for that, and follow it where all say the same. The code of the communicator's error handler. */
+int cgx_tables_compare(struct cgx_comm *state);
+
 /* Takes one of the first sums, of COUNT elements of a TYPE. False: it is none of them any more. */
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);
 

@@ -30,7 +30,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_HINT_REFUSED] = {"hint_refused", "a hint was refused",
                                  "correct the hint that the error line names"},
     [CGX_REASON_HINT_ENABLE] = {"hint_enable", "the hint cgx_enable", NULL},
-    [CGX_REASON_FIRST] = {"first", "it is one of the first 7 of its communicator",
+    [CGX_REASON_FIRST] = {"first", "it is one of the first 3 of its communicator",
                           "sum on communicators that live longer"},
     [CGX_REASON_NOT_RECURRING] = {"not_recurring", "it does not recur, or not yet",
                                   "tell the length of the step (step= in CGX_RULES), or set "

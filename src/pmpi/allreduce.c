@@ -25,6 +25,7 @@
 #include "pmpi/guard.h"
 #include "util/float_state.h"
 #include "util/log.h"
+#include "util/trace.h"
 
 /* ---- exact ---- */
 
@@ -313,16 +314,20 @@ static void log_established(struct cgx_comm *state)
 }
 
 /* Small sums tell biases between layers from buffers that were fused. Those before the first that
- * could be compressed go unseen. */
-static void note_small(const struct cgx_call *call)
+ * could be compressed go unseen. Returns the communicator's state, or NULL. */
+static struct cgx_comm *note_small(const struct cgx_call *call)
 {
     struct cgx_comm *state;
 
     if (call->type == CGX_TYPE_OTHER || call->count <= 0 || call->comm == cgx_mpi()->COMM_NULL)
-        return;
+        return NULL;
     state = cgx_comm_peek(call->comm);
-    if (state)
-        cgx_tables_next(state, (uint64_t)call->count, call->type);
+    if (!state)
+        return NULL;
+    if (state->stream.left != 0)
+        cgx_tables_wait(state, cgx_trace_clock(), false);
+    cgx_tables_next(state, (uint64_t)call->count, call->type);
+    return state;
 }
 
 /* The site of CALL, which is large. */
@@ -336,47 +341,64 @@ static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *
     return cgx_callsites_find(state, &key, occurrence->recurs);
 }
 
+/* A call that may be compressed as far as its arguments tell; *STATE is its communicator's. */
+static int reduce(const struct cgx_call *call, struct cgx_comm **state)
+{
+    int64_t begun = cgx_trace_clock();
+    struct cgx_occurrence occurrence;
+    struct cgx_comm *comm;
+    struct cgx_callsite *site;
+    enum cgx_reason first, reason;
+    bool recurs;
+    int code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, state, &first);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    comm = *state;
+    if (cgx_private_broken(comm) != CGX_MPI_SUCCESS)
+        return cgx_failure_again(call, cgx_private_broken(comm));
+    if (comm->terms.refusal)
+        return cgx_exact(call, comm->terms.refusal);
+    cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
+    if (first)
+        return exact(call, comm, first, NULL);
+    occurrence = cgx_tables_next(comm, (uint64_t)call->count, call->type);
+    if (!comm->stream.recurrence)
+        return exact(call, comm, CGX_REASON_SMALL, NULL);
+    cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
+    if (occurrence.recurs && !comm->established)
+        log_established(comm);
+    if (occurrence.begins_step)
+        code = cgx_positions_step(comm);
+    if (code != CGX_MPI_SUCCESS)
+        return cgx_errors_raise_code(call->comm, code, "MPI could not exchange widths");
+    if ((uint64_t)call->count < cgx_config()->minimal_size)
+        return exact(call, comm, CGX_REASON_SMALL, NULL);
+    code = cgx_tables_compare(comm);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    site = find(comm, call, &occurrence);
+    recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
+    reason = refuse(comm, site, recurs);
+    if (!reason)
+        return serve(call, comm, site);
+    if (recurs)
+        cgx_stats_exact(comm->stats, site->key);
+    return exact(call, comm, reason, NULL);
+}
+
 int cgx_allreduce(struct cgx_call *call)
 {
-    struct cgx_occurrence occurrence;
-    struct cgx_callsite *site;
-    enum cgx_reason first, reason = cgx_eligible(call);
-    struct cgx_comm *state;
-    bool recurs;
+    enum cgx_reason reason = cgx_eligible(call);
+    struct cgx_comm *state = NULL;
     int code;
 
     cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
-        note_small(call);
-    if (reason)
-        return cgx_exact(call, reason);
-    code = cgx_comm_get(call->comm, (uint64_t)call->count, call->type, &state, &first);
-    if (code != CGX_MPI_SUCCESS)
-        return code;
-    if (cgx_private_broken(state) != CGX_MPI_SUCCESS)
-        return cgx_failure_again(call, cgx_private_broken(state));
-    if (state->terms.refusal)
-        return cgx_exact(call, state->terms.refusal);
-    if (first)
-        return exact(call, state, first, NULL);
-    occurrence = cgx_tables_next(state, (uint64_t)call->count, call->type);
-    if (!state->stream.recurrence)
-        return exact(call, state, CGX_REASON_SMALL, NULL);
-    cgx_stats_step(state->stats, state->stream.recurrence, occurrence.begins_step);
-    if (occurrence.recurs && !state->established)
-        log_established(state);
-    if (occurrence.begins_step)
-        code = cgx_positions_step(state);
-    if (code != CGX_MPI_SUCCESS)
-        return cgx_errors_raise_code(call->comm, code, "MPI could not exchange widths");
-    if ((uint64_t)call->count < cgx_config()->minimal_size)
-        return exact(call, state, CGX_REASON_SMALL, NULL);
-    site = find(state, call, &occurrence);
-    recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
-    reason = refuse(state, site, recurs);
-    if (!reason)
-        return serve(call, state, site);
-    if (recurs)
-        cgx_stats_exact(state->stats, site->key);
-    return exact(call, state, reason, NULL);
+        state = note_small(call);
+    code = reason ? cgx_exact(call, reason) : reduce(call, &state);
+    /* After an error the communicator may be gone. */
+    if (code == CGX_MPI_SUCCESS && state)
+        cgx_tables_pause(state);
+    return code;
 }

@@ -61,7 +61,7 @@ REASONS = {
         ("hint_enable", "The communicator has the hint cgx_enable.", _NOTHING),
         (
             "first",
-            "The sum is one of the first 7 of its communicator.",
+            "The sum is one of the first 3 of its communicator.",
             "Nothing to do where communicators live long. Else sum on one that lives longer.",
         ),
         (

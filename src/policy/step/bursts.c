@@ -18,7 +18,6 @@
 
 /* How many pauses of each length there are, but for that before the first sum. */
 struct pauses {
-    uint32_t all;
     uint32_t counts[CGX_PAUSES];
 };
 
@@ -28,11 +27,11 @@ struct bursts {
     struct cgx_burst latest[LATEST];
 };
 
-static void count_pauses(const struct cgx_beat *beats, size_t count, struct pauses *pauses)
+static void count_pauses(const struct cgx_sum_log *log, struct pauses *pauses)
 {
-    *pauses = (struct pauses){.all = (uint32_t)count - 1};
-    for (size_t i = 1; i < count; i++)
-        pauses->counts[beats[i].pause]++;
+    *pauses = (struct pauses){{0}};
+    for (size_t i = 1; i < log->length; i++)
+        pauses->counts[log->calls[i].pause]++;
 }
 
 /* How far the LONGER pauses, those from CUT on, are from the others, but for a quarter as many. */
@@ -49,20 +48,19 @@ static int separate(const struct pauses *pauses, unsigned cut, uint32_t longer)
     return (int)cut - cgx_pause(SHORT_NS);
 }
 
-static void find_bursts(const struct cgx_beat *beats, size_t count, unsigned cut,
-                        struct bursts *bursts)
+static void find_bursts(const struct cgx_sum_log *log, unsigned cut, struct bursts *bursts)
 {
-    struct cgx_burst burst = {1, cgx_hash(CGX_HASH_START, &beats[0].sum, sizeof beats[0].sum)};
+    struct cgx_burst burst = {0, CGX_HASH_START};
 
     *bursts = (struct bursts){0};
-    for (size_t i = 1; i < count; i++) {
-        if (beats[i].pause >= cut) {
+    for (size_t i = 0; i < log->length; i++) {
+        if (i > 0 && log->calls[i].pause >= cut) {
             bursts->latest[bursts->complete++ % LATEST] = burst;
             bursts->longest = burst.length > bursts->longest ? burst.length : bursts->longest;
             burst = (struct cgx_burst){0, CGX_HASH_START};
         }
         burst.length++;
-        burst.hash = cgx_hash(burst.hash, &beats[i].sum, sizeof beats[i].sum);
+        burst.hash = cgx_hash(burst.hash, &log->calls[i].sum, sizeof log->calls[i].sum);
     }
     bursts->last = burst.length;
 }
@@ -91,7 +89,7 @@ static struct cgx_burst find_frequent(const struct bursts *bursts)
     return (struct cgx_burst){0};
 }
 
-struct cgx_burst cgx_bursts_judge(const struct cgx_beat *beats, size_t count)
+struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log)
 {
     struct cgx_burst found = {0};
     struct pauses pauses;
@@ -99,9 +97,7 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_beat *beats, size_t count)
     uint32_t longer = 0;
     int apart, most = APART - 1;
 
-    if (count < ALIKE + 1)
-        return found;
-    count_pauses(beats, count, &pauses);
+    count_pauses(log, &pauses);
     for (unsigned cut = CGX_PAUSES; cut-- > 0;) {
         if (pauses.counts[cut] == 0)
             continue;
@@ -109,7 +105,7 @@ struct cgx_burst cgx_bursts_judge(const struct cgx_beat *beats, size_t count)
         apart = separate(&pauses, cut, longer);
         if (apart <= most)
             continue;
-        find_bursts(beats, count, cut, &bursts);
+        find_bursts(log, cut, &bursts);
         /* A pause that does not come again, as at the beginning. */
         if (bursts.last > 2 * bursts.longest)
             continue;

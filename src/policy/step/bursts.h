@@ -8,8 +8,9 @@
 #ifndef CGX_POLICY_BURSTS_H
 #define CGX_POLICY_BURSTS_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "policy/step/periods.h"
 
 /* A pause as it is kept: 8 to an octave of nanoseconds, the greatest for all that are longer. */
 #define CGX_PAUSE_OCTAVE 8
@@ -23,21 +24,15 @@ static inline uint16_t cgx_pause(int64_t nanoseconds)
     return (uint16_t)(pause < CGX_PAUSES ? pause : CGX_PAUSES - 1);
 }
 
-/* A large sum as it came. */
-struct cgx_beat {
-    uint16_t sum;   /* which it is */
-    uint16_t pause; /* the longest since the large sum before it, between sums of any size */
-};
-
 struct cgx_burst {
     uint32_t length; /* in large sums; 0: there is none */
     uint32_t hash;   /* of them in their order */
 };
 
-/* Returns the burst that three of the last five complete ones of BEATS, from the oldest to the
- * latest, are, two of them in a row; others are passed over, as evaluations. Pauses are long from
+/* Returns the burst that three of the last five complete ones of LOG are, two of them in a row;
+ * others are passed over, as evaluations. Pauses are long from
  * where they fall apart most: they are at least four times as long as the others, but for a quarter
  * as many as they are. */
-struct cgx_burst cgx_bursts_judge(const struct cgx_beat *beats, size_t count);
+struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log);
 
 #endif

@@ -58,8 +58,8 @@ void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums)
 }
 
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
-                       const struct cgx_sum_log *log, const struct cgx_period *period, bool told,
-                       bool strict)
+                       const struct cgx_sum_log *log, const struct cgx_period *period,
+                       enum cgx_step_source source, bool strict)
 {
     size_t length = period->length, next = period->run % length;
 
@@ -67,8 +67,9 @@ void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
     pattern->generation++;
     pattern->length = (uint32_t)length;
     pattern->told = (uint32_t)length;
-    pattern->firm = told || cgx_period_is_rich(period);
-    pattern->tellable = pattern->firm || (cgx_period_is_plain(period) && !strict);
+    pattern->firm = source == CGX_STEP_SET || cgx_period_is_rich(period);
+    pattern->tellable =
+        pattern->firm || source == CGX_STEP_PACED || (cgx_period_is_plain(period) && !strict);
     pattern->strict = strict;
     pattern->struck = pattern->judged = pattern->proven = false;
     pattern->following = pattern->firm || !strict;

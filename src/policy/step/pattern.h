@@ -42,17 +42,20 @@ struct cgx_pattern {
     uint16_t candidates[CGX_STEP_LONGEST]; /* positions that the next sum may have */
 };
 
+/* How the length of a step is known. */
+enum cgx_step_source { CGX_STEP_FOUND, CGX_STEP_PACED /* by pauses */, CGX_STEP_SET };
+
 struct cgx_step_place {
     bool known;       /* one candidate explains the sum, whether it may be told or not */
     bool begins_step; /* as struct cgx_occurrence has it */
     size_t position;
 };
 
-/* Follows the latest PERIOD of LOG from now on, as another generation. TOLD: by the user.
- * STRICT: as in the struct. */
+/* Follows the latest PERIOD of LOG from now on, as another generation. STRICT: as in the
+ * struct. */
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
-                       const struct cgx_sum_log *log, const struct cgx_period *period, bool told,
-                       bool strict);
+                       const struct cgx_sum_log *log, const struct cgx_period *period,
+                       enum cgx_step_source source, bool strict);
 
 /* Follows nothing any more. */
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);

@@ -61,11 +61,13 @@ void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint1
         drop(log, CGX_HISTORY_PART);
     log->calls[log->length].elements = log->elements;
     log->calls[log->length].smalls = log->smalls;
+    log->calls[log->length].pause = log->pause;
     log->calls[log->length].sum = sum;
     log->length++;
     log->end += log->elements + cgx_sum_elements(&sums->sums[sum]);
     log->elements = 0;
     log->smalls = 0;
+    log->pause = 0;
 }
 
 void cgx_sum_log_forget(struct cgx_sum_log *log, const struct cgx_sums *sums)

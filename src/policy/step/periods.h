@@ -25,11 +25,13 @@ struct cgx_sum_log {
     uint32_t length;  /* in large sums */
     uint32_t elements; /* of small sums since the latest large one; saturates */
     uint16_t smalls;   /* as many they were; saturates */
+    uint16_t pause;    /* the longest before one of them; as cgx_pause has it */
     bool dropped;      /* the log does not reach back to the birth */
     struct {
         uint32_t elements; /* of the small sums right before it */
         uint16_t smalls;
-        uint16_t sum; /* its number in the table of sums */
+        uint16_t pause; /* the longest before one of them, or before it */
+        uint16_t sum;   /* its number in the table of sums */
     } calls[CGX_HISTORY_MOST];
     uint16_t match[CGX_STEP_LONGEST + 1]; /* of a search */
 };
@@ -43,6 +45,13 @@ struct cgx_period {
 };
 
 #define CGX_PERIOD_DIVERSE 6
+
+/* The next sum comes after a PAUSE, as cgx_pause has it. */
+static inline void cgx_sum_log_wait(struct cgx_sum_log *log, uint16_t pause)
+{
+    if (pause > log->pause)
+        log->pause = pause;
+}
 
 void cgx_sum_log_add_small(struct cgx_sum_log *log, uint64_t count);
 void cgx_sum_log_add(struct cgx_sum_log *log, const struct cgx_sums *sums, uint16_t sum);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "policy/step/bursts.h"
 #include "policy/step/pattern.h"
 #include "policy/step/periods.h"
 #include "policy/step/sums.h"
@@ -89,6 +90,9 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
 #define RECENT 512
 #define BUCKETS 8 /* large sums per small one where buckets are summed */
 
+/* Of the large sums after which ranks compare what pauses say. */
+#define FIRST_ASKED 4
+
 /* A search costs time in proportion to the log: beyond a short one it is made once in this part
  * of its length, which keeps the cost of a call constant. */
 #define SHORT_LOG 256
@@ -102,6 +106,7 @@ struct cgx_recurrence {
     uint64_t calls; /* large sums so far */
     uint64_t established;
     uint32_t large, small; /* sums of late */
+    uint32_t paced; /* large sums of the step, as all ranks' pauses tell it; 0: they do not */
     struct disorder disorder;
     struct cgx_sums sums;
     struct cgx_sum_log log;
@@ -150,15 +155,36 @@ static void establish(struct cgx_recurrence *recurrence, enum cgx_evidence evide
     recurrence->established = recurrence->calls;
 }
 
+/* Follows the step that pauses have told, if it is not followed. */
+static bool follow_pauses(struct cgx_recurrence *recurrence, unsigned warmup)
+{
+    struct cgx_pattern *pattern = &recurrence->pattern;
+    struct cgx_period period;
+
+    if (recurrence->rule.step > 0 || recurrence->paced == 0 ||
+        (pattern->tellable && pattern->length >= recurrence->paced))
+        return false;
+    period = cgx_period_set(&recurrence->log, recurrence->paced, warmup);
+    if (period.length == 0)
+        return false;
+    if (!is_established(recurrence))
+        establish(recurrence, CGX_EVIDENCE_PAUSES);
+    cgx_pattern_adopt(pattern, &recurrence->sums, &recurrence->log, &period, CGX_STEP_PACED, false);
+    return true;
+}
+
 static void search(struct cgx_recurrence *recurrence)
 {
     const struct cgx_recurrence_rule *rule = &recurrence->rule;
     struct cgx_sum_log *log = &recurrence->log;
     struct cgx_pattern *pattern = &recurrence->pattern;
     unsigned warmup = is_established(recurrence) ? 0 : rule->warmup;
-    struct cgx_period period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
-                                              : cgx_period_find(log, &recurrence->sums, warmup);
+    struct cgx_period period;
 
+    if (follow_pauses(recurrence, warmup))
+        return;
+    period = rule->step > 0 ? cgx_period_set(log, rule->step, warmup)
+                            : cgx_period_find(log, &recurrence->sums, warmup);
     if (period.length == 0)
         return;
     if (!is_established(recurrence))
@@ -166,7 +192,8 @@ static void search(struct cgx_recurrence *recurrence)
     else if (pattern->length > 0 &&
              !cgx_pattern_gives_way(pattern, &recurrence->sums, log, &period))
         return;
-    cgx_pattern_adopt(pattern, &recurrence->sums, log, &period, rule->step > 0,
+    cgx_pattern_adopt(pattern, &recurrence->sums, log, &period,
+                      rule->step > 0 ? CGX_STEP_SET : CGX_STEP_FOUND,
                       recurrence->evidence == CGX_EVIDENCE_VARYING);
 }
 
@@ -266,6 +293,42 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
     return occurrence;
 }
 
+/* ---- pauses ---- */
+
+void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds)
+{
+    cgx_sum_log_wait(&recurrence->log, cgx_pause(nanoseconds));
+}
+
+bool cgx_recurrence_listens(const struct cgx_recurrence *recurrence)
+{
+    const struct cgx_pattern *pattern = &recurrence->pattern;
+
+    return recurrence->evidence != CGX_EVIDENCE_USER && recurrence->rule.step == 0 &&
+           (pattern->length == 0 || !pattern->tellable ||
+            (pattern->length == recurrence->paced && !pattern->firm));
+}
+
+bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence)
+{
+    uint64_t calls = recurrence->calls, part = calls % 3 == 0 ? calls / 3 : calls;
+
+    return calls >= FIRST_ASKED && (part & (part - 1)) == 0 && cgx_recurrence_listens(recurrence);
+}
+
+struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
+{
+    return cgx_bursts_judge(&recurrence->log);
+}
+
+void cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length)
+{
+    if (length <= recurrence->paced || length > CGX_STEP_LONGEST)
+        return;
+    recurrence->paced = (uint32_t)length;
+    search(recurrence);
+}
+
 /* ---- what is known ---- */
 
 size_t cgx_recurrence_period(const struct cgx_recurrence *recurrence)
@@ -298,8 +361,11 @@ enum cgx_evidence cgx_recurrence_evidence(const struct cgx_recurrence *recurrenc
 const char *cgx_evidence_name(enum cgx_evidence evidence)
 {
     static const char *const names[] = {
-        [CGX_EVIDENCE_NONE] = "nothing yet",  [CGX_EVIDENCE_USER] = "the user",
-        [CGX_EVIDENCE_PERIOD] = "a period",   [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
+        [CGX_EVIDENCE_NONE] = "nothing yet",
+        [CGX_EVIDENCE_USER] = "the user",
+        [CGX_EVIDENCE_PAUSES] = "pauses",
+        [CGX_EVIDENCE_PERIOD] = "a period",
+        [CGX_EVIDENCE_OFF_STEP] = "strays in a sequence",
         [CGX_EVIDENCE_VARYING] = "variation",
     };
 

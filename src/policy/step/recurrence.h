@@ -6,7 +6,7 @@
  * questions with two answers: a sum may recur without a position.
  *
  * A communicator is established once its sequence shows that it carries training steps; from then
- * on large sums recur, but for strays of a step that is followed well. Four kinds of evidence
+ * on large sums recur, but for strays of a step that is followed well. Five kinds of evidence
  * establish it (enum cgx_evidence). Pure logic: constant memory, had at creation and touched as it
  * is needed; constant time per call but for searches, whose cost is spread over the calls. */
 #ifndef CGX_POLICY_STEP_RECURRENCE_H
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/step/bursts.h"
 #include "policy/step/sums.h"
 
 /* Sums of fewer elements are losses and flags, and say nothing. */
@@ -25,6 +26,7 @@
 enum cgx_evidence {
     CGX_EVIDENCE_NONE,     /* nothing yet */
     CGX_EVIDENCE_USER,     /* CGX_WARMUP=0 */
+    CGX_EVIDENCE_PAUSES,   /* pauses between steps, the same on all ranks */
     CGX_EVIDENCE_PERIOD,   /* a period that closes, or one that has repeated for long */
     CGX_EVIDENCE_OFF_STEP, /* new sums within a sequence that is predicted well */
     CGX_EVIDENCE_VARYING,  /* disorder, as where a library fuses tensors by time */
@@ -45,6 +47,23 @@ void cgx_recurrence_free(struct cgx_recurrence *recurrence);
 /* The user has said how many large sums a step has, as in the rule; 0: takes that back. If that is
  * not what was said before, positions start anew, while sums that recur go on to do so. */
 void cgx_recurrence_set_step(struct cgx_recurrence *recurrence, size_t step);
+
+/* The next sum comes so long after the one before it had been done; before cgx_recurrence_next. */
+void cgx_recurrence_wait(struct cgx_recurrence *recurrence, int64_t nanoseconds);
+
+/* Whether pauses are worth telling: nothing else has told the step. */
+bool cgx_recurrence_listens(const struct cgx_recurrence *recurrence);
+
+/* Whether ranks are to compare, now that a large sum has been taken, what their pauses say: after
+ * the 4th, 6th, 8th, 12th, 16th, 24th ... while the step is not known. */
+bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence);
+
+/* The step as this rank's pauses tell it. */
+struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
+
+/* All ranks' pauses tell a step of LENGTH large sums: where these have repeated themselves it is
+ * followed, with positions, until a longer one is known. */
+void cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length);
 
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence tells */
