@@ -229,7 +229,7 @@ tests_mpi_adaptive_streams_SOURCES = tests/mpi/adaptive_streams.c $(steps)
 tests_mpi_adaptive_values_SOURCES = tests/mpi/adaptive_values.c $(steps)
 tests_mpi_adaptive_withdrawn_SOURCES = tests/mpi/adaptive_withdrawn.c $(steps)
 tests_mpi_adaptive_withdrawn_LDADD = libcgxcore.la $(tests_mpi_libs)
-tests_mpi_adaptive_withdrawn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_eligible_offer
+tests_mpi_adaptive_withdrawn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_eligible_capability
 tests_mpi_device_adaptive_SOURCES = tests/mpi/device_adaptive.c $(steps)
 
 
