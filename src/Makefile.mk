@@ -126,7 +126,6 @@ libcgxcore_la_SOURCES = \
 	src/comm/kept.c src/comm/kept.h \
 	src/comm/placement.c src/comm/placement.h \
 	src/comm/capability.c src/comm/capability.h \
-	src/comm/input.c src/comm/input.h \
 	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/tables.c src/comm/tables.h \
 	src/comm/positions.c src/comm/positions.h \
