@@ -138,8 +138,7 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
 	src/pmpi/fortran.c \
-	src/pmpi/guard.c src/pmpi/guard.h \
-	src/pmpi/half_sum.c src/pmpi/half_sum.h
+	src/pmpi/guard.c src/pmpi/guard.h
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =
