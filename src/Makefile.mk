@@ -33,60 +33,71 @@ libcgxcore_la_SOURCES = \
 	src/codec/host_backend.c \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
-	src/codec/maxmin/history.h \
-	src/codec/maxmin/host_history.c \
-	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
 	src/codec/host_operations.c \
 	src/codec/host_portable.c \
-	src/codec/rotated/host_rotated.c \
 	src/codec/host_walk.c src/codec/host_walk.h \
 	src/codec/measure.c src/codec/measure.h \
 	src/codec/packing.c src/codec/packing.h \
-	src/codec/squares.c src/codec/squares.h \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
-	src/codec/rotated/rotated.h src/codec/rotated/rotated_model.h \
-	src/codec/rotated/rotated_kernels.h src/codec/rotated/rotated_kernels_body.h src/codec/rotated/rotated_vectors.h \
+	src/codec/squares.c src/codec/squares.h \
+	src/codec/maxmin/history.h \
+	src/codec/maxmin/host_history.c \
+	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
+	src/codec/rotated/host_rotated.c \
+	src/codec/rotated/rotated.h \
+	src/codec/rotated/rotated_kernels.h \
+	src/codec/rotated/rotated_kernels_body.h \
+	src/codec/rotated/rotated_model.h \
 	src/codec/rotated/rotated_portable.c \
+	src/codec/rotated/rotated_vectors.h \
+	src/topo/claims.c src/topo/claims.h \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
-	src/topo/claims.c src/topo/claims.h \
 	src/topo/speed.c src/topo/speed.h \
-	src/cuda/device_backend.h src/cuda/peers.h \
+	src/cuda/device_backend.h \
 	src/cuda/memory.h \
+	src/cuda/peers.h \
 	src/cuda/pinned_pool.h \
-	src/policy/widths/adapt.c src/policy/widths/adapt.h \
-	src/policy/widths/adapt_choice.c src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h \
-	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
-	src/policy/widths/families.c src/policy/widths/families.h \
-	src/policy/widths/finding.h \
+	src/policy/plan.c src/policy/plan.h \
+	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
+	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
+	src/policy/rules/rules.c src/policy/rules/rules.h \
 	src/policy/step/bursts.c src/policy/step/bursts.h \
 	src/policy/step/pattern.c src/policy/step/pattern.h \
 	src/policy/step/periods.c src/policy/step/periods.h \
-	src/policy/plan.c src/policy/plan.h \
-	src/policy/recent.c src/policy/recent.h \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
-	src/policy/rules/rules.c src/policy/rules/rules.h \
-	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
-	src/mpi/abi.h src/mpi/abi_body.h src/mpi/abi_pointers.h \
-	src/mpi/abi_mpich.c src/mpi/abi_openmpi.c src/mpi/abi_standard.c \
+	src/policy/widths/adapt.c src/policy/widths/adapt.h \
+	src/policy/widths/adapt_choice.c \
+	src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h \
+	src/policy/widths/allocate.c src/policy/widths/allocate.h \
+	src/policy/widths/families.c src/policy/widths/families.h \
+	src/policy/widths/finding.h \
+	src/mpi/abi.h \
+	src/mpi/abi_body.h \
+	src/mpi/abi_mpich.c \
+	src/mpi/abi_openmpi.c \
+	src/mpi/abi_pointers.h \
+	src/mpi/abi_standard.c \
 	src/mpi/config.c src/mpi/config.h \
 	src/mpi/errors.c src/mpi/errors.h \
-	src/mpi/op_scan.c src/mpi/op_probe.c src/mpi/op_probe.h \
+	src/mpi/op_probe.c src/mpi/op_probe.h \
+	src/mpi/op_scan.c \
 	src/mpi/ops.c src/mpi/ops.h \
 	src/mpi/table.c src/mpi/table.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/world.c src/mpi/world.h \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
+	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
-	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/schedule.c src/coll/schedule.h \
+	src/coll/scratch.c src/coll/scratch.h \
 	src/coll/shm.c src/coll/shm.h \
 	src/coll/slice.h \
 	src/coll/slice_layout.c \
@@ -98,7 +109,6 @@ libcgxcore_la_SOURCES = \
 	src/coll/stage.c src/coll/stage.h \
 	src/coll/stages.c \
 	src/coll/task.h \
-	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/trailer/bounds.c \
 	src/coll/trailer/energies.c \
 	src/coll/trailer/trailer.h \
@@ -115,23 +125,23 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
 	src/observe/timeline.c src/observe/timeline.h \
-	src/observe/timeline_gather.c src/observe/timeline_write.c \
+	src/observe/timeline_gather.c \
+	src/observe/timeline_write.c \
 	src/observe/totals.c src/observe/totals.h \
 	src/comm/agreement.c src/comm/agreement.h \
 	src/comm/attribute.c src/comm/attribute.h \
 	src/comm/callsite.c src/comm/callsite.h \
 	src/comm/callsites.c src/comm/callsites.h \
+	src/comm/capability.c src/comm/capability.h \
 	src/comm/comm.c src/comm/comm.h \
 	src/comm/connect.c src/comm/connect.h \
 	src/comm/decide.c src/comm/decide.h \
 	src/comm/kept.c src/comm/kept.h \
 	src/comm/placement.c src/comm/placement.h \
-	src/comm/capability.c src/comm/capability.h \
-	src/comm/input.c src/comm/input.h \
-	src/comm/private_comm.c src/comm/private_comm.h \
-	src/comm/tables.c src/comm/tables.h \
 	src/comm/positions.c src/comm/positions.h \
+	src/comm/private_comm.c src/comm/private_comm.h \
 	src/comm/state.h \
+	src/comm/tables.c src/comm/tables.h \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \
@@ -140,8 +150,7 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
 	src/pmpi/fortran.c \
-	src/pmpi/guard.c src/pmpi/guard.h \
-	src/pmpi/half_sum.c src/pmpi/half_sum.h
+	src/pmpi/guard.c src/pmpi/guard.h
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =

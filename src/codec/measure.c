@@ -18,7 +18,7 @@ double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding round
     return u * u * sample->squares[bits - 1] * 0x1p-20;
 }
 
-double cgx_sample_power(const struct cgx_sample *sample)
+double cgx_sample_second_moment(const struct cgx_sample *sample)
 {
     double u;
 

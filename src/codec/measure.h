@@ -71,7 +71,7 @@ struct cgx_sample {
 double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits);
 
 /* The sum of the squares of the bucket's elements; NaN if it is poisoned. */
-double cgx_sample_power(const struct cgx_sample *sample);
+double cgx_sample_second_moment(const struct cgx_sample *sample);
 
 /* Of elements from MIN to MAX, a grid whose step is a power of two: the largest magnitude is a
  * quarter of it or more, unless it is below 2^-126, and less than half. It has only the fields that

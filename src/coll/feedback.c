@@ -75,7 +75,7 @@ static void add_samples(const struct cgx_plan *plan, const struct cgx_piece *pie
         for (int f = 0; f < CGX_FAMILIES; f++)
             finding->weights[f] +=
                 cgx_quantisers[f].error
-                    ? cgx_sample_power(&samples[i])
+                    ? cgx_sample_second_moment(&samples[i])
                     : sample_weight(&samples[i], plan->rounding, measured.bits, elements);
         for (unsigned bits = cgx_encoding_least(plan->rounding); bits <= CGX_WIDTHS; bits++)
             finding->errors[bits - 1] += cgx_sample_error(&samples[i], plan->rounding, bits);
@@ -108,28 +108,28 @@ void cgx_feedback_errors(const struct cgx_slice *slice)
 /* ---- power ---- */
 
 /* Adds bucket INDEX of PIECE, of a sum that is in the slice's staging memory. */
-static void add_power(const struct cgx_slice *slice, const struct cgx_piece *piece, size_t index,
-                      struct cgx_finding *finding)
+static void add_second_moment(const struct cgx_slice *slice, const struct cgx_piece *piece,
+                              size_t index, struct cgx_finding *finding)
 {
     const struct cgx_coding *coding = &slice->coding;
     const unsigned char *payload = slice->slot->staging;
     size_t count = cgx_bucket_elements(piece, coding->bucket_size, index);
     float values[CGX_BUCKET_SIZE_MAX], scale;
-    double power = 0, weight;
+    double second_moment = 0, weight;
 
     if (cgx_peek_bucket(coding, piece, index, payload, values, &scale) != CGX_OK)
         return;
     scale = cgx_bucket_scale(payload + piece->offset, index);
     weight = (double)count * scale * scale * cgx_encoding_range(piece->bits, coding->rounding);
     for (size_t i = 0; i < count; i++)
-        power += (double)values[i] * (double)values[i];
-    if (!isfinite(power) || !isfinite(weight))
+        second_moment += (double)values[i] * (double)values[i];
+    if (!isfinite(second_moment) || !isfinite(weight))
         return;
-    finding->power += power;
-    finding->seen += weight;
+    finding->second_moment += second_moment;
+    finding->sampled += weight;
 }
 
-void cgx_feedback_power(const struct cgx_slice *slice, const struct cgx_block *part)
+void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part)
 {
     const struct cgx_coll *coll = slice->coll;
     const struct cgx_plan *plan = plan_of(slice);
@@ -151,6 +151,6 @@ void cgx_feedback_power(const struct cgx_slice *slice, const struct cgx_block *p
         sampling.phase &= ~1u; /* two steps running look at the same buckets */
         samples = cgx_sample_count(cgx_piece_buckets(piece, plan->bucket_size), sampling);
         for (size_t s = 0; is_here && s < samples; s++)
-            add_power(slice, piece, cgx_sample_bucket(s, sampling), finding);
+            add_second_moment(slice, piece, cgx_sample_bucket(s, sampling), finding);
     }
 }

@@ -23,6 +23,6 @@ void cgx_feedback_errors(const struct cgx_slice *slice);
 
 /* Call for the own part when it is sealed: its sum is complete. Adds the power of the sum, where
  * the host has its payload, and its weights. */
-void cgx_feedback_power(const struct cgx_slice *slice, const struct cgx_block *part);
+void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part);
 
 #endif

@@ -166,7 +166,7 @@ static void seal(struct cgx_slice *slice, const struct cgx_block *block, size_t 
         if (slice->coll->scales)
             add_scales(slice, part, slice->coll->scales);
         if (!partial)
-            cgx_feedback_power(slice, part);
+            cgx_feedback_second_moment(slice, part);
     }
     cgx_float_leave(&caller);
 }

@@ -5,8 +5,10 @@
 #ifndef CGX_COMM_CAPABILITY_H
 #define CGX_COMM_CAPABILITY_H
 
+#include "codec/format.h"
 #include "comm/state.h"
 #include "cuda/memory.h"
+#include "policy/widths/families.h"
 
 struct cgx_capability {
     enum cgx_reason refusal; /* why it cannot be compressed here */
@@ -33,5 +35,17 @@ void cgx_capability_ask_op(struct cgx_capability *capability, unsigned ranks);
 
 /* The one that does all, or NULL. */
 struct cgx_backend *cgx_capability_backend(const struct cgx_capability *capability);
+
+/* ---- elements of the caller's buffers, wherever they lie, on the host ---- */
+
+/* Copies the elements SAMPLE of BUFFER, SIZE bytes each, of which the driver says WHERE. Device
+ * memory is read after all earlier work of the legacy default stream and of the streams that it
+ * synchronises with. False: they cannot be had. */
+bool cgx_input_copy(const struct cgx_pointer *where, const void *buffer, size_t size,
+                    const struct cgx_input_sample *sample, void *elements);
+
+/* Sets VALUES to the elements SAMPLE of BUFFER, of DTYPE, in the same way. */
+bool cgx_input_gather(const struct cgx_pointer *where, const void *buffer, enum cgx_dtype dtype,
+                      const struct cgx_input_sample *sample, float *values);
 
 #endif

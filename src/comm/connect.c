@@ -204,35 +204,38 @@ static int exchange(const struct cgx_comm *state, const struct means *mine, stru
 {
     const struct cgx_mpi *mpi = cgx_mpi();
     const struct peers peers = peers_of(state);
-    int code = CGX_MPI_SUCCESS;
 
     theirs[peers.self] = *mine;
-    for (unsigned i = 1; i < peers.count && code == CGX_MPI_SUCCESS; i++) {
+    for (unsigned i = 1; i < peers.count; i++) {
         unsigned to = (peers.self + i) % peers.count;
         unsigned from = (peers.self + peers.count - i) % peers.count;
-
-        code =
+        int code =
             mpi->Sendrecv(mine, sizeof *mine, mpi->BYTE, (int)peers.ranks[to], 0, &theirs[from],
                           sizeof *mine, mpi->BYTE, (int)peers.ranks[from], 0, state->private.comm);
+
+        if (code != CGX_MPI_SUCCESS)
+            return code;
     }
-    return code;
+    return CGX_MPI_SUCCESS;
 }
 
 /* Where not all is as it was. */
 static int connect_anew(struct cgx_comm *state, struct cgx_backend *device,
                         const struct means *mine, struct means *theirs, struct found *found)
 {
-    int code = CGX_MPI_SUCCESS;
+    int code;
 
-    if (found->memory)
+    if (found->memory) {
         code = exchange(state, mine, theirs);
-    if (code == CGX_MPI_SUCCESS && found->memory) {
+        if (code != CGX_MPI_SUCCESS)
+            return code;
         attach(state, device, theirs, found);
         code = cgx_mpi_least(state->private.comm, found, sizeof *found / sizeof(int));
+        if (code != CGX_MPI_SUCCESS)
+            return code;
     }
-    if (code == CGX_MPI_SUCCESS)
-        conclude(state, mine, found);
-    return code;
+    conclude(state, mine, found);
+    return CGX_MPI_SUCCESS;
 }
 
 /* Has DEVICE copy from what local peers share, for calls whose payloads do not go from device to

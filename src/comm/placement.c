@@ -122,10 +122,10 @@ static int find_mbits(const struct cgx_nodes *nodes)
 
 static size_t choose_fragment(int mbits)
 {
-    unsigned logged = cgx_config()->fragment_bytes;
+    unsigned bytes = cgx_config()->fragment_bytes;
 
-    if (logged != CGX_FRAGMENT_AUTO)
-        return logged;
+    if (bytes != CGX_FRAGMENT_AUTO)
+        return bytes;
     return mbits > SLOW_MBITS ? FAST_FRAGMENT : SLOW_FRAGMENT;
 }
 

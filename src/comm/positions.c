@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "comm/callsites.h"
-#include "comm/input.h"
+#include "comm/capability.h"
 #include "comm/private_comm.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
@@ -204,6 +204,19 @@ static int allow(struct cgx_comm *state)
     return code;
 }
 
+/* The root has what all ranks measured. */
+static int add_up(struct cgx_comm *state)
+{
+    const struct cgx_mpi *mpi = cgx_mpi();
+    struct cgx_adapt *adapt = state->step.layers->adapt;
+    int code = allow(state);
+
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    return mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
+                       mpi->DOUBLE, mpi->SUM, 0, state->comm);
+}
+
 /* The plans of all ranks follow the root's choice, which it passes on by the caller's communicator:
  * a rank that does not come, since the program has revoked that, is not waited for. */
 static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
@@ -213,14 +226,12 @@ static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
     int code = CGX_MPI_SUCCESS;
 
     if (due == CGX_ADAPT_MEASURED)
-        code = allow(state);
-    if (code == CGX_MPI_SUCCESS && due == CGX_ADAPT_MEASURED)
-        code = mpi->Reduce(adapt->measured, adapt->summed, (int)(adapt->nsegments * CGX_ADAPT_ROW),
-                           mpi->DOUBLE, mpi->SUM, 0, state->comm);
-    if (code == CGX_MPI_SUCCESS && state->rank == 0)
+        code = add_up(state);
+    if (code != CGX_MPI_SUCCESS)
+        return code;
+    if (state->rank == 0)
         cgx_adapt_choose(adapt, due);
-    if (code == CGX_MPI_SUCCESS)
-        code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), mpi->BYTE, 0, state->comm);
+    code = mpi->Bcast(adapt->summed, (int)cgx_adapt_block(adapt), mpi->BYTE, 0, state->comm);
     if (code != CGX_MPI_SUCCESS)
         return code;
     if (cgx_adapt_take(adapt, due))

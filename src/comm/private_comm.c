@@ -28,7 +28,7 @@ struct cgx_private_comm {
 
 /* Of this process; what the lock is for. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cgx_private_comm *owns;
+static struct cgx_private_comm *all;
 static int alive; /* and reserved */
 static int next_number = 1;
 
@@ -78,22 +78,22 @@ static struct cgx_private_comm *find(const struct cgx_private_comm *made)
     if (made->size == 0)
         return NULL;
     pthread_mutex_lock(&lock);
-    for (struct cgx_private_comm *own = owns; own && !found; own = own->next) {
-        if (!own->broken && own->size == made->size &&
-            memcmp(own->ranks, made->ranks, (size_t)made->size * sizeof made->ranks[0]) == 0)
-            found = own;
+    for (struct cgx_private_comm *shared = all; shared && !found; shared = shared->next) {
+        if (!shared->broken && shared->size == made->size &&
+            memcmp(shared->ranks, made->ranks, (size_t)made->size * sizeof made->ranks[0]) == 0)
+            found = shared;
     }
     pthread_mutex_unlock(&lock);
     return found;
 }
 
-static void use(struct cgx_comm *state, struct cgx_private_comm *own)
+static void use(struct cgx_comm *state, struct cgx_private_comm *shared)
 {
     pthread_mutex_lock(&lock);
-    own->users++;
+    shared->users++;
     pthread_mutex_unlock(&lock);
-    state->private.comm = own->comm;
-    state->private.shared = own;
+    state->private.comm = shared->comm;
+    state->private.shared = shared;
 }
 
 /* ---- making one ---- */
@@ -117,17 +117,17 @@ static struct cgx_private_comm *create(const struct cgx_comm *state)
 static cgx_mpi_comm split(const struct cgx_comm *state)
 {
     const struct cgx_mpi *mpi = cgx_mpi();
-    cgx_mpi_comm own = NULL;
+    cgx_mpi_comm shared = NULL;
     cgx_mpi_errhandler handler;
 
     if (cgx_errors_return(state->comm, &handler) != CGX_MPI_SUCCESS)
         return NULL;
-    if (mpi->Comm_split(state->comm, 0, state->rank, &own) != CGX_MPI_SUCCESS)
-        own = NULL;
+    if (mpi->Comm_split(state->comm, 0, state->rank, &shared) != CGX_MPI_SUCCESS)
+        shared = NULL;
     cgx_errors_restore(state->comm, handler);
-    if (own)
-        mpi->Comm_set_errhandler(own, mpi->ERRORS_RETURN);
-    return own;
+    if (shared)
+        mpi->Comm_set_errhandler(shared, mpi->ERRORS_RETURN);
+    return shared;
 }
 
 /* Has STATE use MADE, with NUMBER, if all ranks can make its communicator: *HAD. */
@@ -149,8 +149,8 @@ static int make(struct cgx_comm *state, struct cgx_private_comm *made, int numbe
         return code;
     pthread_mutex_lock(&lock);
     next_number = number + 1 > next_number ? number + 1 : next_number;
-    made->next = owns;
-    owns = made;
+    made->next = all;
+    all = made;
     pthread_mutex_unlock(&lock);
     use(state, made);
     return code;
@@ -218,26 +218,26 @@ int cgx_private_get(struct cgx_comm *state, const struct cgx_needs *needs, bool 
 
 void cgx_private_put(struct cgx_comm *state)
 {
-    struct cgx_private_comm *own = state->private.shared, **link = &owns;
+    struct cgx_private_comm *shared = state->private.shared, **link = &all;
     bool last, frees;
 
-    if (!own)
+    if (!shared)
         return;
     pthread_mutex_lock(&lock);
-    last = --own->users == 0;
-    frees = last && !own->broken && !state->broken && (own->late || !cgx_world_finalizing());
-    while (last && *link != own)
+    last = --shared->users == 0;
+    frees = last && !shared->broken && !state->broken && (shared->late || !cgx_world_finalizing());
+    while (last && *link != shared)
         link = &(*link)->next;
     if (last)
-        *link = own->next;
+        *link = shared->next;
     pthread_mutex_unlock(&lock);
     if (frees) {
-        cgx_mpi()->Comm_free(&own->comm);
+        cgx_mpi()->Comm_free(&shared->comm);
         cancel();
     }
     if (last) {
-        cgx_workspace_release(&own->work, own->broken || state->broken);
-        free(own);
+        cgx_workspace_release(&shared->work, shared->broken || state->broken);
+        free(shared);
     }
     state->work = &state->alone;
     state->private.shared = NULL;

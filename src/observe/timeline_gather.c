@@ -82,27 +82,32 @@ static void give_up(int peer)
 
 /* ---- other ranks ---- */
 
-void cgx_timeline_send(const struct cgx_timeline_events *mine)
+static int send_all(const struct cgx_timeline_events *mine)
 {
     static int64_t now; /* a receive that fails may be written to later */
-    int able = 1;
-    int code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
+    int code = move(SEND, (void *)&mine->about, sizeof mine->about, 0);
 
-    if (code != CGX_MPI_SUCCESS || !able)
-        return;
-    code = move(SEND, (void *)&mine->about, sizeof mine->about, 0);
     for (int i = 0; code == CGX_MPI_SUCCESS && i < ROUNDS; i++) {
         code = move(RECEIVE, &now, sizeof now, 0);
         now = cgx_trace_clock();
         if (code == CGX_MPI_SUCCESS)
             code = move(SEND, &now, sizeof now, 0);
     }
-    /* Large messages wait for who receives them. */
-    if (code == CGX_MPI_SUCCESS)
-        code = move(RECEIVE, &now, sizeof now, 0);
-    if (code == CGX_MPI_SUCCESS && mine->about.kept > 0)
-        code = move(SEND, (void *)mine->events, mine->about.kept * sizeof *mine->events, 0);
     if (code != CGX_MPI_SUCCESS)
+        return code;
+    /* Large messages wait for who receives them. */
+    code = move(RECEIVE, &now, sizeof now, 0);
+    if (code != CGX_MPI_SUCCESS || mine->about.kept == 0)
+        return code;
+    return move(SEND, (void *)mine->events, mine->about.kept * sizeof *mine->events, 0);
+}
+
+void cgx_timeline_send(const struct cgx_timeline_events *mine)
+{
+    int able = 1;
+    int code = cgx_mpi_least(cgx_mpi()->COMM_WORLD, &able, 1);
+
+    if (code == CGX_MPI_SUCCESS && able && send_all(mine) != CGX_MPI_SUCCESS)
         give_up(0);
 }
 

@@ -237,7 +237,8 @@ static void test_mean(void)
         carry_out(step(ranges));
     }
     cgx_adapt_estimate(adapt, &adapt->layers[0], &error, &budget);
-    ok(fabs(adapt->layers[0].segments[3].known[3] / error_of(various[3], 4) - 14.0 / 3) < 1e-9 &&
+    ok(fabs(adapt->layers[0].segments[3].known.errors[3] / error_of(various[3], 4) - 14.0 / 3) <
+               1e-9 &&
            adapt->layers[0].segments[3].scale == 1,
        "errors are the mean of the measured steps");
     ok(error <= budget, "and within the budget");

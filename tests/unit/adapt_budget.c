@@ -21,8 +21,8 @@ static enum cgx_adapt_due step_with(const double *ranges, double sum)
             if (!cgx_adapt_measures(adapt))
                 continue;
             *finding = finding_of(ranges[s]);
-            finding->power = sum * weight / 12 + error;
-            finding->seen = weight;
+            finding->second_moment = sum * weight / 12 + error;
+            finding->sampled = weight;
         }
     }
     return cgx_adapt_step(adapt);

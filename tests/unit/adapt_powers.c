@@ -117,7 +117,7 @@ static double known_power(const struct replay *replay)
     double sum = 0;
 
     for (size_t s = 0; s < layer->plan->nsegments; s++)
-        sum += layer->segments[s].known[CGX_ADAPT_POWER];
+        sum += layer->segments[s].known.second_moment;
     return sum;
 }
 

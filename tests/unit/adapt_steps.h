@@ -53,8 +53,8 @@ static inline struct cgx_finding finding_of(double range)
 
     for (unsigned bits = 1; bits <= CGX_WIDTHS; bits++)
         finding.errors[bits - 1] = error_of(range, bits);
-    finding.power = weight / 12;
-    finding.seen = weight;
+    finding.second_moment = weight / 12;
+    finding.sampled = weight;
     return finding;
 }
 

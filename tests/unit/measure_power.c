@@ -31,7 +31,7 @@ static void test_power(enum data_kind kind)
                                                            .in = values, .out = &sample});
         for (size_t i = 0; i < COUNT; i++)
             power += (double)values[i] * (double)values[i];
-        worst = fmax(worst, fabs(cgx_sample_power(&sample) / power - 1));
+        worst = fmax(worst, fabs(cgx_sample_second_moment(&sample) / power - 1));
     }
     ok(worst < 0.005, "%s: the power of the elements, to 0.5 %% (%.2f %%)", data_kinds[kind],
        100 * worst);
@@ -51,7 +51,7 @@ static void test_special_powers(void)
         right &= magnitudes[i] < 0x1p-126f || magnitudes[i] * inv >= 0.25F;
     }
     ok(right, "the largest magnitude is at least a quarter of a power of two, and less than half");
-    ok(isnan(cgx_sample_power(&poisoned)), "the power of a poisoned bucket is NaN");
+    ok(isnan(cgx_sample_second_moment(&poisoned)), "the power of a poisoned bucket is NaN");
 }
 
 int main(void)

@@ -255,12 +255,12 @@ static void ask_policy(const struct cgx_adapt *adapt, struct replay_result *resu
         for (size_t s = 0; layer->plan && s < layer->plan->nsegments; s++) {
             double scale = layer->segments[s].latest / layer->segments[s].reference;
 
-            if (isnan(layer->segments[s].known[0]) || !(layer->segments[s].reference > 0))
+            if (isnan(layer->segments[s].known.errors[0]) || !(layer->segments[s].reference > 0))
                 continue;
             result->predicted +=
-                layer->segments[s].known[layer->plan->segments[s].bits - 1] * scale;
+                layer->segments[s].known.errors[layer->plan->segments[s].bits - 1] * scale;
             for (unsigned w = 0; w < CGX_WIDTHS; w++)
-                result->widths[w] += layer->segments[s].known[w] * scale;
+                result->widths[w] += layer->segments[s].known.errors[w] * scale;
         }
     }
 }
@@ -273,7 +273,8 @@ static void add_measurements(struct replay *replay)
     for (unsigned r = 1; r < replay->ranks; r++) {
         for (size_t s = 0; s < root->nsegments; s++) {
             for (unsigned w = 0; w < CGX_ADAPT_ROW; w++)
-                root->summed[s][w] += replay->actors[r].adapt->measured[s][w];
+                ((double *)&root->summed[s])[w] +=
+                    ((const double *)&replay->actors[r].adapt->measured[s])[w];
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy/widths/adapt_model.h"
 
@@ -71,8 +72,10 @@ static bool get_memory(struct cgx_adapt *adapt)
 /* Nothing is known of SEGMENT. */
 static void forget(struct cgx_adapt_segment *segment)
 {
-    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
-        segment->known[i] = NAN;
+    double *known = (double *)(void *)&segment->known;
+
+    for (size_t i = 0; i < CGX_ADAPT_ROW; i++)
+        known[i] = NAN;
     segment->found = (struct cgx_finding){.owned = 0};
     segment->passed = segment->times = segment->reference = 0;
     segment->scale = NAN;
@@ -188,8 +191,8 @@ static void add_finding(struct cgx_finding *to, const struct cgx_finding *findin
         for (unsigned w = 0; w < CGX_WIDTHS; w++)
             to->errors[w] += finding->errors[w];
     }
-    to->power += finding->power;
-    to->seen += finding->seen;
+    to->second_moment += finding->second_moment;
+    to->sampled += finding->sampled;
 }
 
 /* Adds what was found in the step, segment by segment, where it is finite on all ranks. */
@@ -219,14 +222,12 @@ static void conclude(struct cgx_adapt *adapt)
 {
     for (size_t i = 0; i < adapt->nsegments; i++) {
         const struct cgx_finding *found = &adapt->segments[i].found;
-        double *row = adapt->measured[i];
+        struct cgx_adapt_row *row = &adapt->measured[i];
 
-        for (unsigned w = 0; w < CGX_WIDTHS; w++)
-            row[w] = found->errors[w];
-        row[CGX_ADAPT_POWER] = cgx_model_for_all(found->power, found->seen, found->owned);
-        for (int f = 0; f < CGX_FAMILIES; f++)
-            row[CGX_ADAPT_WEIGHTS + f] = found->weights[f];
-        row[CGX_ADAPT_QUANTISED] = found->quantised;
+        memcpy(row->errors, found->errors, sizeof row->errors);
+        row->second_moment = cgx_model_for_all(found->second_moment, found->sampled, found->owned);
+        memcpy(row->weights, found->weights, sizeof row->weights);
+        row->quantised = found->quantised;
     }
 }
 
@@ -271,7 +272,7 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 /* Energies of SEGMENT, which switches to FAMILY, will be those of that family's headers. */
 static void switch_family(struct cgx_adapt_segment *segment, enum cgx_family family)
 {
-    const double *weights = segment->known + CGX_ADAPT_WEIGHTS;
+    const double *weights = segment->known.weights;
     double ratio = weights[family] / weights[segment->about->family];
 
     if (segment->reference > 0 && ratio > 0 && isfinite(ratio)) {

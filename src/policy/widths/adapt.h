@@ -51,14 +51,15 @@
  * flutter. */
 #define CGX_ADAPT_SWITCH 0.8
 
-/* Of a segment, by width - 1 its squared error if it is max-min quantised; the power of its sum;
- * from CGX_ADAPT_WEIGHTS on, by family, the weight (finding.h) of what the errors are of, which of
- * those whose error is a known part is its power; and the weight of all that is quantised. NaN: not
- * known. */
-#define CGX_ADAPT_POWER CGX_WIDTHS
-#define CGX_ADAPT_WEIGHTS (CGX_ADAPT_POWER + 1)
-#define CGX_ADAPT_QUANTISED (CGX_ADAPT_WEIGHTS + CGX_FAMILIES)
-#define CGX_ADAPT_ROW (CGX_ADAPT_QUANTISED + 1)
+/* What is measured of a segment, in doubles alone, which ranks add up. NaN: not known. */
+struct cgx_adapt_row {
+    double errors[CGX_WIDTHS];    /* squared, if it is max-min quantised; by width - 1 */
+    double second_moment;         /* of its sum */
+    double weights[CGX_FAMILIES]; /* (finding.h) of what the errors are of; of families whose error
+                                   * is a known part of the second moment, that */
+    double quantised;             /* the weight of all that is quantised */
+};
+#define CGX_ADAPT_ROW (sizeof(struct cgx_adapt_row) / sizeof(double))
 
 /* A segment of a recurring buffer. */
 struct cgx_adapt_segment {
@@ -69,9 +70,9 @@ struct cgx_adapt_segment {
     double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
     double times;  /* ... and how many had finite ones */
     /* The mean of the steps when it was last finite, errors and weights those of all that is
-     * quantised; those of its own family that are NaN: never. The power is without the payloads'
-     * own errors. */
-    double known[CGX_ADAPT_ROW];
+     * quantised; those of its own family that are NaN: never. The second moment is without the
+     * payloads' own errors. */
+    struct cgx_adapt_row known;
     double reference; /* the mean energy then */
     double latest;    /* the last energy that was finite, as those in PASSED */
     double scale;     /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is
@@ -100,9 +101,9 @@ struct cgx_adapt {
     struct cgx_adapt_segment *segments;
     double *energies;
     struct cgx_finding *findings;
-    double (*measured)[CGX_ADAPT_ROW]; /* what this rank's FOUND come to */
+    struct cgx_adapt_row *measured; /* what this rank's FOUND come to */
     /* What the root sends, in one block: the sums of the ranks' measurements, then encodings. */
-    double (*summed)[CGX_ADAPT_ROW];
+    struct cgx_adapt_row *summed;
     uint8_t *encodings;
     size_t nlayers; /* positions of the step */
     struct cgx_adapt_layer layers[];

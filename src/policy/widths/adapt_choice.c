@@ -53,9 +53,9 @@ static bool find_option(const struct cgx_adapt_segment *segment, struct option *
 static unsigned capped(const struct cgx_adapt_segment *segment, const struct option *option,
                        unsigned width, unsigned most)
 {
-    double allowed = CGX_ADAPT_CAP * cgx_model_power(segment);
+    double allowed = CGX_ADAPT_CAP * cgx_model_second_moment(segment);
 
-    /* A power that is not known forbids nothing. */
+    /* A second moment that is not known forbids nothing. */
     while (width < most && option->errors[width - 1] > allowed)
         width++;
     return width;

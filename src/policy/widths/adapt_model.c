@@ -24,14 +24,13 @@ bool cgx_model_knows(const struct cgx_adapt_segment *segment)
 /* ---- errors ---- */
 
 /* The error in ENCODING of what ROW says. */
-static double error_in(const double row[CGX_ADAPT_ROW], unsigned encoding)
+static double error_in(const struct cgx_adapt_row *row, unsigned encoding)
 {
     enum cgx_family family = cgx_encoding_family(encoding);
     unsigned width = cgx_encoding_width(encoding);
 
-    return cgx_quantisers[family].error
-               ? row[CGX_ADAPT_WEIGHTS + family] * cgx_quantisers[family].error(width)
-               : row[width - 1];
+    return cgx_quantisers[family].error ? row->weights[family] * cgx_quantisers[family].error(width)
+                                        : row->errors[width - 1];
 }
 
 /* Whether errors in SEGMENT's own family were measured that can be scaled. */
@@ -39,7 +38,7 @@ static bool is_measured(const struct cgx_adapt_segment *segment)
 {
     unsigned least = cgx_encoding_of((enum cgx_family)segment->about->family, 1);
 
-    return !isnan(error_in(segment->known, least)) && segment->reference > 0;
+    return !isnan(error_in(&segment->known, least)) && segment->reference > 0;
 }
 
 double cgx_model_range(const struct cgx_adapt_segment *segment, double energy)
@@ -55,7 +54,7 @@ double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encodin
     enum cgx_rounding rounding = segment->plan->rounding;
 
     if (is_measured(segment))
-        return error_in(segment->known, encoding) * segment->scale;
+        return error_in(&segment->known, encoding) * segment->scale;
     if (cgx_encoding_family(encoding) != segment->about->family)
         return NAN;
     return segment->scale / cgx_encoding_range(encoding, rounding) *
@@ -131,9 +130,9 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 
 /* ---- budgets ---- */
 
-double cgx_model_power(const struct cgx_adapt_segment *segment)
+double cgx_model_second_moment(const struct cgx_adapt_segment *segment)
 {
-    return is_measured(segment) ? segment->known[CGX_ADAPT_POWER] * segment->scale : NAN;
+    return is_measured(segment) ? segment->known.second_moment * segment->scale : NAN;
 }
 
 double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment)
@@ -166,65 +165,64 @@ double cgx_model_over(const struct cgx_adapt *adapt)
 
 /* ---- what was measured ---- */
 
-/* Sets MEAN to the mean of the steps that ROW is of, for all that was quantised in SEGMENT. */
-static void find_mean(const struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW],
-                      double mean[CGX_ADAPT_ROW])
+/* The mean of the steps that ROW is of, for all that was quantised in SEGMENT. */
+static struct cgx_adapt_row mean_of(const struct cgx_adapt_segment *segment,
+                                    const struct cgx_adapt_row *row)
 {
-    double seen = row[CGX_ADAPT_WEIGHTS + segment->about->family], all = row[CGX_ADAPT_QUANTISED];
+    double seen = row->weights[segment->about->family], all = row->quantised;
+    struct cgx_adapt_row mean = {.second_moment = row->second_moment / segment->times,
+                                 .quantised = row->quantised / segment->times};
 
-    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++) {
-        double sum = row[i];
+    for (unsigned w = 0; w < CGX_WIDTHS; w++)
+        mean.errors[w] = cgx_model_for_all(row->errors[w], seen, all) / segment->times;
+    for (int f = 0; f < CGX_FAMILIES; f++) {
+        bool constant = !(all > 0) && row->weights[f] != 0;
 
-        if (i < CGX_ADAPT_POWER)
-            sum = cgx_model_for_all(sum, seen, all);
-        else if (i >= CGX_ADAPT_WEIGHTS && i < CGX_ADAPT_QUANTISED)
-            sum = all > 0 || sum == 0 ? cgx_model_for_all(sum, seen, all) : NAN; /* constants */
-        mean[i] = sum / segment->times;
+        mean.weights[f] =
+            constant ? NAN : cgx_model_for_all(row->weights[f], seen, all) / segment->times;
     }
-    mean[CGX_ADAPT_WEIGHTS + segment->about->family] = all / segment->times;
+    mean.weights[segment->about->family] = all / segment->times;
+    return mean;
 }
 
-/* Takes the power in MEAN, of steps whose mean energy is REFERENCE, without the error of what was
- * sent: that is independent of the sum, or nearly so, and the power has all of it. If the power is
- * not known now, the last one that was known stays. */
-static void take_power(struct cgx_adapt_segment *segment, const double mean[CGX_ADAPT_ROW],
-                       double reference)
+/* The second moment in MEAN, of steps whose mean energy is REFERENCE, without the error of what was
+ * sent: that is independent of the sum, or nearly so, and the second moment has all of it. If that
+ * is not known now, the last one that was known stays. */
+static double second_moment_of(const struct cgx_adapt_segment *segment,
+                               const struct cgx_adapt_row *mean, double reference)
 {
     double error = error_in(mean, cgx_segment_encoding(segment->about));
-    double power = mean[CGX_ADAPT_POWER] - error, *known = &segment->known[CGX_ADAPT_POWER];
+    double moment = mean->second_moment - error;
 
-    if (isfinite(power))
-        *known = power < 0 ? 0 : power;
-    else
-        *known *= segment->reference > 0 ? reference / segment->reference : NAN;
+    if (isfinite(moment))
+        return moment < 0 ? 0 : moment;
+    return segment->known.second_moment *
+           (segment->reference > 0 ? reference / segment->reference : NAN);
 }
 
-static void take(struct cgx_adapt_segment *segment, const double row[CGX_ADAPT_ROW])
+static void take(struct cgx_adapt_segment *segment, const struct cgx_adapt_row *row)
 {
     enum cgx_family family = (enum cgx_family)segment->about->family;
-    double reference = segment->passed / segment->times, mean[CGX_ADAPT_ROW];
-    bool finite = segment->times > 0;
+    double reference = segment->passed / segment->times;
+    struct cgx_adapt_row mean;
 
-    if (!cgx_segment_is_chosen(segment->about) || !finite)
+    if (!cgx_segment_is_chosen(segment->about) || !(segment->times > 0))
         return;
-    find_mean(segment, row, mean);
+    mean = mean_of(segment, row);
     for (unsigned w = segment->about->least; w <= segment->about->most; w++)
-        finite = finite && isfinite(error_in(mean, cgx_encoding_of(family, w)));
-    if (!finite)
-        return;
-    take_power(segment, mean, reference);
-    for (unsigned i = 0; i < CGX_ADAPT_ROW; i++)
-        if (i != CGX_ADAPT_POWER)
-            segment->known[i] = mean[i];
+        if (!isfinite(error_in(&mean, cgx_encoding_of(family, w))))
+            return;
+    mean.second_moment = second_moment_of(segment, &mean, reference);
+    segment->known = mean;
     segment->reference = reference;
     segment->scale = reference > 0 ? 1 : 0;
 }
 
 void cgx_model_take(struct cgx_adapt *adapt)
 {
-    double(*row)[CGX_ADAPT_ROW] = adapt->summed;
+    const struct cgx_adapt_row *row = adapt->summed;
 
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
-            take(&adapt->layers[i].segments[s], *row++);
+            take(&adapt->layers[i].segments[s], row++);
 }

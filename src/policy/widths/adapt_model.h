@@ -21,8 +21,8 @@ bool cgx_model_knows(const struct cgx_adapt_segment *segment);
 /* The error of SEGMENT in ENCODING, of a family that it can have; NaN: not known. */
 double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding);
 
-/* The power of the sum of SEGMENT, now; NaN: not known. */
-double cgx_model_power(const struct cgx_adapt_segment *segment);
+/* The second moment of the sum of SEGMENT, now; NaN: not known. */
+double cgx_model_second_moment(const struct cgx_adapt_segment *segment);
 
 /* Whether SEGMENT may have FAMILY: where zeros must be kept, one that keeps them; else any that
  * does not, and one that does where it has a width in common with such a one. */

@@ -18,9 +18,10 @@ struct cgx_finding {
     double errors[CGX_WIDTHS];
     double weights[CGX_FAMILIES]; /* of these, as the headers of each family would say ... */
     double quantised;             /* ... and of all that this rank quantises, as its headers do */
-    double power; /* squared, of the sums that this rank owns, as they come out of payloads; ... */
-    double seen;  /* ... the weight of these buckets, 0: the power is not known; ... */
-    double owned; /* ... and the weight of all that it owns */
+    double second_moment; /* squared, of the sums that this rank owns, as they come out of payloads;
+                             ... */
+    double sampled; /* ... the weight of these buckets, 0: the second moment is not known; ... */
+    double owned;   /* ... and the weight of all that it owns */
 };
 
 #endif
