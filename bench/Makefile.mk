@@ -16,7 +16,7 @@ bench_guard_SOURCES = bench/guard.c bench/times.h
 bench_guard_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
 bench_guard_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_exact
 bench_policy_SOURCES = bench/policy.c bench/policy.h bench/times.h bench/policy_replay.c bench/policy_tape.c \
-	$(replay_sources) tests/unit/allocate_exact.h
+	$(replay_sources) tests/unit/lib/allocate_exact.h
 bench_policy_LDADD = libcgxcore.la $(LIBM)
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h

@@ -27,8 +27,8 @@
 #include "policy.h"
 #include "policy/allocate.h"
 #include "times.h"
-#include "unit/allocate_exact.h"
-#include "unit/codec_data.h"
+#include "unit/lib/allocate_exact.h"
+#include "unit/lib/codec_data.h"
 
 #define SEGMENTS 300
 #define MANY 10000

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit/codec_data.h"
-#include "unit/scene.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/scene.h"
 
 enum { COUNT = 1 << 16, BUCKET = 512 };
 #define LEAST_GAIN 1.2

@@ -12,8 +12,8 @@
 
 #include "codec/encoding.h"
 #include "codec/rotated_model.h"
-#include "unit/distributions.h"
-#include "unit/scene.h"
+#include "unit/lib/distributions.h"
+#include "unit/lib/scene.h"
 
 enum { COUNT = 1 << 16, WIDTHS = 5 };
 

@@ -16,31 +16,31 @@ AM_TESTS_ENVIRONMENT = \
 	COVERAGE_CFLAGS='$(COVERAGE_CFLAGS)'; \
 	export top_srcdir top_builddir CC NM MPICC MPIFORT MPIEXEC LIBASAN CXX NVCC NVCC_FLAGS COVERAGE_CFLAGS;
 
-unit_programs = tests/unit/adapt tests/unit/adapt_budget tests/unit/adapt_families \
-	tests/unit/adapt_powers \
-	tests/unit/adapt_replay tests/unit/allocate \
-	tests/unit/backoff tests/unit/callsite tests/unit/callsites \
-	tests/unit/codec_bytes tests/unit/codec_environment tests/unit/codec_error \
-	tests/unit/codec_hostile tests/unit/codec_quant tests/unit/codec_reduce \
-	tests/unit/codec_sets tests/unit/codec_stochastic tests/unit/codec_types \
-	tests/unit/consensus tests/unit/recent tests/unit/cost tests/unit/cuda_memory tests/unit/exchange tests/unit/families tests/unit/find_abi tests/unit/hints \
-	tests/unit/hints_recurrence tests/unit/info_link tests/unit/info_model \
-	tests/unit/history tests/unit/layout tests/unit/log tests/unit/man tests/unit/measure tests/unit/measure_power tests/unit/nodes \
-	tests/unit/ops_large tests/unit/ops_probe tests/unit/ops_records tests/unit/output tests/unit/packing tests/unit/pages \
-	tests/unit/parse tests/unit/plan tests/unit/pull tests/unit/recurrence \
-	tests/unit/recurrence_positions tests/unit/residuals tests/unit/residuals_room tests/unit/room \
-	tests/unit/rotated_bytes tests/unit/rotated_error tests/unit/rotated_feedback \
-	tests/unit/rotated_hostile tests/unit/rotated_reduce tests/unit/rotated_residuals tests/unit/rotated_sets \
-	tests/unit/rules tests/unit/rules_mistakes \
-	tests/unit/sampling tests/unit/settings_parse tests/unit/settings_values tests/unit/shared_hostile \
-	tests/unit/schedule tests/unit/speed tests/unit/split tests/unit/stages tests/unit/stages_empty \
-	tests/unit/stages_faults tests/unit/stages_rotated tests/unit/stages_sparse tests/unit/staging \
-	tests/unit/tables tests/unit/topo tests/unit/topo_machine tests/unit/trace tests/unit/watch tests/unit/watch_limits
-unit_scripts = tests/ptx/kernels.test tests/unit/cgx_info.test tests/unit/cgxrun.test tests/unit/cgxrun_launchers.test \
-	tests/unit/exports.test \
-	tests/unit/layers.test tests/unit/linkage.test tests/unit/manual.test tests/unit/ops_objects.test \
-	tests/unit/packages.test tests/unit/plot.test tests/unit/report.test tests/unit/report_output.test tests/unit/report_page.test \
-	tests/unit/results.test tests/unit/scale.test tests/unit/streams.test tests/unit/supervise.test tests/unit/train_table.test
+unit_programs = tests/unit/policy/adapt tests/unit/policy/adapt_budget tests/unit/policy/adapt_families \
+	tests/unit/policy/adapt_powers \
+	tests/unit/policy/adapt_replay tests/unit/policy/allocate \
+	tests/unit/util/backoff tests/unit/comm/callsite tests/unit/comm/callsites \
+	tests/unit/codec/bytes tests/unit/codec/environment tests/unit/codec/error \
+	tests/unit/codec/hostile tests/unit/codec/quant tests/unit/codec/reduce \
+	tests/unit/codec/sets tests/unit/codec/stochastic tests/unit/codec/types \
+	tests/unit/policy/consensus tests/unit/policy/recent tests/unit/policy/cost tests/unit/cuda/memory tests/unit/coll/exchange tests/unit/policy/families tests/unit/mpi/find_abi tests/unit/policy/hints \
+	tests/unit/policy/hints_recurrence tests/unit/tools/info_link tests/unit/tools/info_model \
+	tests/unit/codec/history tests/unit/coll/layout tests/unit/util/log tests/unit/tree/man tests/unit/codec/measure tests/unit/codec/measure_power tests/unit/topo/nodes \
+	tests/unit/mpi/ops_large tests/unit/mpi/ops_probe tests/unit/mpi/ops_records tests/unit/util/output tests/unit/codec/packing tests/unit/util/pages \
+	tests/unit/util/parse tests/unit/policy/plan tests/unit/coll/pull tests/unit/policy/recurrence \
+	tests/unit/policy/recurrence_positions tests/unit/codec/residuals tests/unit/coll/residuals_room tests/unit/topo/room \
+	tests/unit/codec/rotated_bytes tests/unit/codec/rotated_error tests/unit/codec/rotated_feedback \
+	tests/unit/codec/rotated_hostile tests/unit/codec/rotated_reduce tests/unit/codec/rotated_residuals tests/unit/codec/rotated_sets \
+	tests/unit/policy/rules tests/unit/policy/rules_mistakes \
+	tests/unit/codec/sampling tests/unit/util/settings_parse tests/unit/util/settings_values tests/unit/coll/shared_hostile \
+	tests/unit/coll/schedule tests/unit/topo/speed tests/unit/coll/split tests/unit/coll/stages tests/unit/coll/stages_empty \
+	tests/unit/coll/stages_faults tests/unit/coll/stages_rotated tests/unit/coll/stages_sparse tests/unit/coll/staging \
+	tests/unit/comm/tables tests/unit/topo/topo tests/unit/topo/machine tests/unit/util/trace tests/unit/coll/watch tests/unit/coll/watch_limits
+unit_scripts = tests/ptx/kernels.test tests/unit/tools/cgx_info.test tests/unit/tools/cgxrun.test tests/unit/tools/cgxrun_launchers.test \
+	tests/unit/pmpi/exports.test \
+	tests/unit/tree/layers.test tests/unit/pmpi/linkage.test tests/unit/tree/manual.test tests/unit/mpi/ops_objects.test \
+	tests/unit/tree/packages.test tests/unit/bench/plot.test tests/unit/tools/report.test tests/unit/tools/report_output.test tests/unit/tools/report_page.test \
+	tests/unit/bench/results.test tests/unit/bench/scale.test tests/unit/streams/streams.test tests/unit/tree/supervise.test tests/unit/bench/train_table.test
 mpi_programs = tests/mpi/adaptive tests/mpi/adaptive_rules tests/mpi/adaptive_settings \
 	tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \
 	tests/mpi/arguments tests/mpi/bitwise tests/mpi/bound tests/mpi/bytes \
@@ -75,10 +75,10 @@ mpi_scripts = tests/mpi/abis.test tests/mpi/adaptive.test tests/mpi/adaptive_rul
 	tests/mpi/types_classify.test tests/mpi/ulfm.test tests/mpi/versions.test tests/mpi/warmup.test \
 	tests/mpi/wheel.test
 
-check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/libreference.la \
+check_LTLIBRARIES = tests/lib/libtap.la tests/lib/yield.la tests/unit/lib/libreference.la \
 	tests/mpi/lib/libmpitest.la
 # What the lab and scripts/gpu-check run is for their tests too, and what says how many messages there are.
-check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/ops_objects tests/unit/streams/replay $(mpi_programs) \
+check_PROGRAMS = tests/lib/supervise $(unit_programs) tests/unit/mpi/ops_objects tests/unit/streams/replay $(mpi_programs) \
 	$(storm_programs) bench/allreduce bench/exact_call bench/scale
 dist_check_SCRIPTS = $(unit_scripts) $(mpi_scripts) $(storm_scripts)
 TESTS = $(unit_programs) $(dist_check_SCRIPTS)
@@ -88,76 +88,72 @@ tests/mpi/demo.log: $(filter tests/mpi/lab.log tests/mpi/lab_vanish.log,$(TEST_L
 
 include tests/fuzz/Makefile.mk
 
-# What programs link, by their folder; those that say otherwise are below.
-LDADD = $($(subst /,_,$(@D))_libs)
+# What programs link: as their folder says, or as unit tests do; those that say otherwise are below.
+LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
 examples_libs = $(MPI_LIBS) $(LIBM)
-tests_unit_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la tests/unit/libreference.la \
+unit_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la tests/unit/lib/libreference.la \
 	libcgxcore.la $(LIBM)
-tests_unit_streams_libs = $(tests_unit_libs)
-bench_libs = $(tests_unit_libs)
 tests_mpi_libs = tests/mpi/lib/libmpitest.la tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
 # The first sums of communicators: tests/mpi/lib/first.c.
 tests_mpi_ldflags = -Wl,--undefined=MPI_Allreduce,--wrap=MPI_Allreduce,--wrap=MPI_Allreduce_c
 tests_storm_ldflags = $(tests_mpi_ldflags)
 tests_storm_libs = $(tests_mpi_libs)
-tests_softcuda_libs = $(tests_unit_libs)
-tests_ptx_libs = $(tests_unit_libs)
 $(check_PROGRAMS) $(EXTRA_PROGRAMS): \
-		$(filter tests/lib/%.la tests/unit/%.la tests/mpi/%.la,$(check_LTLIBRARIES)) libcgxcore.la
+		$(filter tests/lib/%.la tests/unit/lib/%.la tests/mpi/%.la,$(check_LTLIBRARIES)) libcgxcore.la
 
 tests_lib_libtap_la_SOURCES = tests/lib/tap.c tests/lib/tap.h tests/lib/wrap.h
 tests_lib_yield_la_SOURCES = tests/lib/yield.c
 tests_lib_supervise_SOURCES = tests/lib/supervise.c
 # Without an -rpath libtool would make it a static library.
 tests_lib_yield_la_LDFLAGS = -module -avoid-version -rpath $(abs_top_builddir)/tests/lib
-tests_unit_libreference_la_SOURCES = tests/unit/codec_data.h tests/unit/codec_reference.c \
-	tests/unit/codec_reference_sums.c \
-	tests/unit/codec_reference.h tests/unit/distributions.h tests/unit/rotated_bucket.c tests/unit/rotated_bucket.h \
-	tests/unit/rotated_data.h tests/unit/rotated_reference.c tests/unit/rotated_reference.h
+tests_unit_lib_libreference_la_SOURCES = tests/unit/lib/codec_data.h tests/unit/lib/codec_reference.c \
+	tests/unit/lib/codec_reference_sums.c \
+	tests/unit/lib/codec_reference.h tests/unit/lib/distributions.h tests/unit/lib/rotated_bucket.c tests/unit/lib/rotated_bucket.h \
+	tests/unit/lib/rotated_data.h tests/unit/lib/rotated_reference.c tests/unit/lib/rotated_reference.h
 EXTRA_DIST += tests/lib/run-mpi tests/lib/tap.sh tests/mpi/lib/draw.sh tests/mpi/lib/on-rank tests/mpi/lib/own-shm tests/mpi/lib/runs.sh tests/mpi/lib/together \
 	tests/mpi/abi_constants.c tests/mpi/abi_split.c tests/mpi/client.py tests/mpi/lib/clients.sh \
 	tests/mpi/lib/watch-launcher tests/mpi/pmpi_tool.c tests/mpi/sums.py tests/mpi/ulfm.c
 
-replay_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/replay.c tests/unit/replay.h
-tests_unit_adapt_SOURCES = tests/unit/adapt.c tests/unit/adapt_steps.h
-tests_unit_adapt_budget_SOURCES = tests/unit/adapt_budget.c tests/unit/adapt_steps.h
-tests_unit_adapt_powers_SOURCES = tests/unit/adapt_powers.c $(replay_sources)
-tests_unit_adapt_replay_SOURCES = tests/unit/adapt_replay.c $(replay_sources)
+replay_sources = tests/unit/lib/loopback.c tests/unit/lib/loopback.h tests/unit/lib/replay.c tests/unit/lib/replay.h
+tests_unit_policy_adapt_SOURCES = tests/unit/policy/adapt.c tests/unit/lib/adapt_steps.h
+tests_unit_policy_adapt_budget_SOURCES = tests/unit/policy/adapt_budget.c tests/unit/lib/adapt_steps.h
+tests_unit_policy_adapt_powers_SOURCES = tests/unit/policy/adapt_powers.c $(replay_sources)
+tests_unit_policy_adapt_replay_SOURCES = tests/unit/policy/adapt_replay.c $(replay_sources)
 # What a communicator asks for is counted.
-tests_unit_recurrence_SOURCES = tests/unit/recurrence.c tests/unit/recurrence.h
-tests_unit_recurrence_LDFLAGS = $(AM_LDFLAGS) \
+tests_unit_policy_recurrence_SOURCES = tests/unit/policy/recurrence.c tests/unit/lib/recurrence.h
+tests_unit_policy_recurrence_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=calloc -Wl,--wrap=malloc -Wl,--wrap=realloc -Wl,--wrap=cgx_sparse_map
-tests_unit_recurrence_positions_SOURCES = tests/unit/recurrence_positions.c tests/unit/recurrence.h
-EXTRA_DIST += tests/unit/circles.py tests/unit/streams/held_out.py tests/unit/streams/models.py \
+tests_unit_policy_recurrence_positions_SOURCES = tests/unit/policy/recurrence_positions.c tests/unit/lib/recurrence.h
+EXTRA_DIST += tests/unit/tree/circles.py tests/unit/streams/held_out.py tests/unit/streams/models.py \
 	tests/unit/streams/programs.py tests/unit/streams/zoo.py
-fake_mpi = tests/unit/fake_mpi.c tests/unit/fake_mpi.h
-tests_unit_find_abi_SOURCES = tests/unit/find_abi.c $(fake_mpi)
-tests_unit_ops_objects_SOURCES = tests/unit/ops_objects.c $(fake_mpi)
-tests_unit_ops_probe_SOURCES = tests/unit/ops_probe.c $(fake_mpi)
-tests_unit_ops_records_SOURCES = tests/unit/ops_records.c $(fake_mpi)
-scene_sources = tests/unit/loopback.c tests/unit/loopback.h tests/unit/scene.c tests/unit/scene.h
-tests_unit_settings_parse_SOURCES = tests/unit/settings_parse.c tests/unit/settings_messages.h
-tests_unit_settings_values_SOURCES = tests/unit/settings_values.c tests/unit/settings_messages.h
-tests_unit_pull_SOURCES = tests/unit/pull.c tests/unit/loopback.c tests/unit/loopback.h
-tests_unit_exchange_SOURCES = tests/unit/exchange.c tests/unit/loopback.c tests/unit/loopback.h
-tests_unit_output_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_cookie,--wrap=lstat
-tests_unit_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
-tests_unit_stages_SOURCES = tests/unit/stages.c tests/unit/stages_reference.c \
-	tests/unit/stages_reference.h $(scene_sources)
-tests_unit_stages_empty_SOURCES = tests/unit/stages_empty.c $(scene_sources)
-tests_unit_stages_faults_SOURCES = tests/unit/stages_faults.c $(scene_sources)
-tests_unit_stages_rotated_SOURCES = tests/unit/stages_rotated.c $(scene_sources)
-tests_unit_stages_sparse_SOURCES = tests/unit/stages_sparse.c $(scene_sources)
-tests_unit_stages_sparse_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_packing_pays,--wrap=cgx_slice_send
-tests_unit_trace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
-watch_sources = tests/unit/watch_scene.c tests/unit/watch_scene.h $(scene_sources)
-tests_unit_watch_SOURCES = tests/unit/watch.c $(watch_sources)
-tests_unit_watch_limits_SOURCES = tests/unit/watch_limits.c $(watch_sources)
-tests_unit_allocate_SOURCES = tests/unit/allocate.c tests/unit/allocate_exact.h
-tests_unit_info_link_SOURCES = tests/unit/info_link.c tools/info_link.c tools/info_link.h
-tests_unit_info_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
-tests_unit_info_model_SOURCES = tests/unit/info_model.c tools/info_model.c tools/info_model.h
-tests_unit_info_model_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
+fake_mpi = tests/unit/lib/fake_mpi.c tests/unit/lib/fake_mpi.h
+tests_unit_mpi_find_abi_SOURCES = tests/unit/mpi/find_abi.c $(fake_mpi)
+tests_unit_mpi_ops_objects_SOURCES = tests/unit/mpi/ops_objects.c $(fake_mpi)
+tests_unit_mpi_ops_probe_SOURCES = tests/unit/mpi/ops_probe.c $(fake_mpi)
+tests_unit_mpi_ops_records_SOURCES = tests/unit/mpi/ops_records.c $(fake_mpi)
+scene_sources = tests/unit/lib/loopback.c tests/unit/lib/loopback.h tests/unit/lib/scene.c tests/unit/lib/scene.h
+tests_unit_util_settings_parse_SOURCES = tests/unit/util/settings_parse.c tests/unit/lib/settings_messages.h
+tests_unit_util_settings_values_SOURCES = tests/unit/util/settings_values.c tests/unit/lib/settings_messages.h
+tests_unit_coll_pull_SOURCES = tests/unit/coll/pull.c tests/unit/lib/loopback.c tests/unit/lib/loopback.h
+tests_unit_coll_exchange_SOURCES = tests/unit/coll/exchange.c tests/unit/lib/loopback.c tests/unit/lib/loopback.h
+tests_unit_util_output_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_cookie,--wrap=lstat
+tests_unit_coll_exchange_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep,--wrap=sched_yield
+tests_unit_coll_stages_SOURCES = tests/unit/coll/stages.c tests/unit/lib/stages_reference.c \
+	tests/unit/lib/stages_reference.h $(scene_sources)
+tests_unit_coll_stages_empty_SOURCES = tests/unit/coll/stages_empty.c $(scene_sources)
+tests_unit_coll_stages_faults_SOURCES = tests/unit/coll/stages_faults.c $(scene_sources)
+tests_unit_coll_stages_rotated_SOURCES = tests/unit/coll/stages_rotated.c $(scene_sources)
+tests_unit_coll_stages_sparse_SOURCES = tests/unit/coll/stages_sparse.c $(scene_sources)
+tests_unit_coll_stages_sparse_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_packing_pays,--wrap=cgx_slice_send
+tests_unit_util_trace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
+watch_sources = tests/unit/lib/watch_scene.c tests/unit/lib/watch_scene.h $(scene_sources)
+tests_unit_coll_watch_SOURCES = tests/unit/coll/watch.c $(watch_sources)
+tests_unit_coll_watch_limits_SOURCES = tests/unit/coll/watch_limits.c $(watch_sources)
+tests_unit_policy_allocate_SOURCES = tests/unit/policy/allocate.c tests/unit/lib/allocate_exact.h
+tests_unit_tools_info_link_SOURCES = tests/unit/tools/info_link.c tools/info_link.c tools/info_link.h
+tests_unit_tools_info_link_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
+tests_unit_tools_info_model_SOURCES = tests/unit/tools/info_model.c tools/info_model.c tools/info_model.h
+tests_unit_tools_info_model_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tools
 EXTRA_DIST += tests/data/report/stats.json tests/data/report/summary.txt \
 	tests/data/report/trace.json tests/lib/measure-page.js
 EXTRA_DIST += tests/data/topo/broken.xml tests/data/topo/cluster.xml tests/data/topo/desktop.xml \
@@ -246,14 +242,14 @@ EXTRA_DIST += $(softcuda_sources) tests/softcuda/device.h \
 	tests/softcuda/driver.h tests/softcuda/fibers.h tests/softcuda/gpu_check.test \
 	tests/softcuda/order.h tests/softcuda/planted.cpp \
 	tests/softcuda/softcuda.h tests/softcuda/threads.h tests/softcuda/trust.cpp \
-	tests/softcuda/trust.h tests/mpi/lib/devices.sh tests/unit/cuda_numa.c \
-	tests/unit/cuda_numa.test tests/unit/cuda_pinned_pool.c tests/unit/cuda_events.c \
-	tests/unit/cuda_exported.c tests/unit/cuda_holding.c \
-	tests/unit/softcuda.c tests/unit/softcuda_failures.c tests/unit/softcuda_helpers.h \
-	tests/unit/softcuda_ipc.c tests/unit/softcuda_ipc_ends.c tests/unit/softcuda_peer.c \
-	tests/unit/softcuda_fork.c tests/unit/softcuda_green.c tests/unit/softcuda_mapped.c \
-	tests/unit/softcuda_peer.h \
-	tests/unit/softcuda_streams.c tests/unit/devices.test tests/mpi/exact_aware.c \
+	tests/softcuda/trust.h tests/mpi/lib/devices.sh tests/unit/cuda/numa.c \
+	tests/unit/cuda/numa.test tests/unit/cuda/pinned_pool.c tests/unit/cuda/events.c \
+	tests/unit/cuda/exported.c tests/unit/cuda/holding.c \
+	tests/unit/softcuda/driver.c tests/unit/softcuda/failures.c tests/unit/lib/softcuda_helpers.h \
+	tests/unit/softcuda/ipc.c tests/unit/softcuda/ipc_ends.c tests/unit/lib/softcuda_peer.c \
+	tests/unit/softcuda/fork.c tests/unit/softcuda/green.c tests/unit/softcuda/mapped.c \
+	tests/unit/lib/softcuda_peer.h \
+	tests/unit/softcuda/streams.c tests/unit/cuda/devices.test tests/mpi/exact_aware.c \
 	tests/mpi/exact_device.c tests/mpi/exact_device_errors.c tests/mpi/exact_device.test \
 	tests/mpi/device.c tests/mpi/device.test tests/mpi/device_adaptive.c \
 	tests/mpi/device_adaptive.test tests/mpi/device_contexts.c \
@@ -264,10 +260,10 @@ EXTRA_DIST += $(softcuda_sources) tests/softcuda/device.h \
 	tests/mpi/device_peers.c tests/mpi/device_peers.test tests/mpi/device_places.c \
 	tests/mpi/device_segments.test \
 	tests/mpi/device_input.c tests/mpi/lib/device_sum.c tests/mpi/lib/device_sum.h \
-	tests/softcuda/kernels_direct.cpp tests/unit/kernels_bytes.c tests/unit/kernels_ranges.c \
-	tests/unit/kernels_hostile.c tests/unit/kernels_measure.c tests/unit/kernels_random.c \
-	tests/unit/kernels_requests.c tests/unit/kernels_run.c tests/unit/kernels_run.h \
-	tests/unit/kernels_scene.c tests/unit/kernels_scene.h \
+	tests/softcuda/kernels_direct.cpp tests/unit/cuda/kernels_bytes.c tests/unit/cuda/kernels_ranges.c \
+	tests/unit/cuda/kernels_hostile.c tests/unit/cuda/kernels_measure.c tests/unit/cuda/kernels_random.c \
+	tests/unit/cuda/kernels_requests.c tests/unit/lib/kernels_run.c tests/unit/lib/kernels_run.h \
+	tests/unit/lib/kernels_scene.c tests/unit/lib/kernels_scene.h \
 	tests/ptx/float.h tests/ptx/integer.h tests/ptx/machine.cpp tests/ptx/machine.h \
 	tests/ptx/translate
 # What CUDA has built in comes first; each variable in shared memory is guarded by itself.
@@ -283,10 +279,10 @@ tests_softcuda_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS)
 tests_softcuda_libcuda_la_LDFLAGS = $(SANITIZE_CFLAGS) \
 	$(if $(SANITIZE_CFLAGS),,-Wl,-z,defs) -version-number 1:0:0 \
 	-rpath $(abs_top_builddir)/tests/softcuda
-unit_programs += tests/softcuda/planted tests/softcuda/trust tests/unit/softcuda \
-	tests/unit/softcuda_failures tests/unit/softcuda_ipc tests/unit/softcuda_ipc_ends \
-	tests/unit/softcuda_fork tests/unit/softcuda_green tests/unit/softcuda_mapped \
-	tests/unit/softcuda_streams
+unit_programs += tests/softcuda/planted tests/softcuda/trust tests/unit/softcuda/driver \
+	tests/unit/softcuda/failures tests/unit/softcuda/ipc tests/unit/softcuda/ipc_ends \
+	tests/unit/softcuda/fork tests/unit/softcuda/green tests/unit/softcuda/mapped \
+	tests/unit/softcuda/streams
 softcuda_engine = tests/softcuda/fibers.c tests/softcuda/order.c tests/softcuda/threads.c
 tests_softcuda_planted_SOURCES = tests/softcuda/planted.cpp $(softcuda_engine)
 tests_softcuda_planted_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS)
@@ -307,7 +303,7 @@ tests_softcuda_planted_tsan_LDFLAGS = $(TSAN)
 # show each kernel all sizes of buckets, misalignments, numbers of sources and ends of pieces.
 KERNELS_EVERY = -DKERNELS_EVERY=5
 unit_programs += tests/softcuda/kernels_asan tests/softcuda/kernels_tsan
-kernels_sanitized = tests/unit/kernels_bytes.c tests/unit/kernels_scene.c \
+kernels_sanitized = tests/unit/cuda/kernels_bytes.c tests/unit/lib/kernels_scene.c \
 	tests/softcuda/kernels_direct.cpp $(softcuda_engine)
 tests_softcuda_kernels_asan_SOURCES = $(kernels_sanitized)
 tests_softcuda_kernels_asan_CPPFLAGS = $(AM_CPPFLAGS) $(KERNELS_EVERY)
@@ -328,34 +324,26 @@ unit_programs += tests/ptx/machine
 tests_ptx_machine_SOURCES = tests/ptx/machine.cpp $(softcuda_engine)
 tests_ptx_machine_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests/softcuda
 tests_ptx_machine_CXXFLAGS = $(AM_CXXFLAGS) $(DEVICE_CXXFLAGS) -ffp-contract=off
-softcuda_libs = tests/softcuda/libcuda.la tests/lib/libtap.la
-tests_unit_softcuda_LDADD = $(softcuda_libs)
-tests_unit_softcuda_failures_LDADD = $(softcuda_libs)
-softcuda_peer = tests/unit/softcuda_peer.c tests/unit/softcuda_peer.h
-tests_unit_softcuda_ipc_SOURCES = tests/unit/softcuda_ipc.c $(softcuda_peer)
-tests_unit_softcuda_ipc_LDADD = $(softcuda_libs)
-tests_unit_softcuda_ipc_ends_SOURCES = tests/unit/softcuda_ipc_ends.c $(softcuda_peer)
-tests_unit_softcuda_ipc_ends_LDADD = $(softcuda_libs)
-tests_unit_softcuda_fork_LDADD = $(softcuda_libs)
-tests_unit_softcuda_green_LDADD = $(softcuda_libs)
-tests_unit_softcuda_mapped_LDADD = $(softcuda_libs)
-tests_unit_softcuda_streams_LDADD = $(softcuda_libs)
-device_programs = tests/unit/cuda_events tests/unit/cuda_exported tests/unit/cuda_holding \
-	tests/unit/cuda_pinned_pool \
-	tests/unit/kernels_bytes tests/unit/kernels_history tests/unit/kernels_hostile tests/unit/kernels_measure \
-	tests/unit/kernels_random tests/unit/kernels_ranges tests/unit/kernels_requests
-kernels_test = tests/unit/kernels_run.c tests/unit/kernels_run.h tests/unit/kernels_scene.c \
-	tests/unit/kernels_scene.h
-tests_unit_kernels_bytes_SOURCES = tests/unit/kernels_bytes.c $(kernels_test)
-tests_unit_kernels_ranges_SOURCES = tests/unit/kernels_ranges.c tests/unit/kernels_run.c \
-	tests/unit/kernels_run.h
-tests_unit_kernels_requests_SOURCES = tests/unit/kernels_requests.c
-tests_unit_kernels_history_SOURCES = tests/unit/kernels_history.c
-tests_unit_kernels_hostile_SOURCES = tests/unit/kernels_hostile.c $(kernels_test)
-tests_unit_kernels_measure_SOURCES = tests/unit/kernels_measure.c $(kernels_test)
-tests_unit_kernels_random_SOURCES = tests/unit/kernels_random.c $(kernels_test)
-check_PROGRAMS += $(device_programs) tests/unit/cuda_numa
-unit_scripts += tests/unit/cuda_numa.test tests/unit/devices.test
+tests_unit_softcuda_libs = tests/softcuda/libcuda.la tests/lib/libtap.la
+softcuda_peer = tests/unit/lib/softcuda_peer.c tests/unit/lib/softcuda_peer.h
+tests_unit_softcuda_ipc_SOURCES = tests/unit/softcuda/ipc.c $(softcuda_peer)
+tests_unit_softcuda_ipc_ends_SOURCES = tests/unit/softcuda/ipc_ends.c $(softcuda_peer)
+device_programs = tests/unit/cuda/events tests/unit/cuda/exported tests/unit/cuda/holding \
+	tests/unit/cuda/pinned_pool \
+	tests/unit/cuda/kernels_bytes tests/unit/cuda/kernels_history tests/unit/cuda/kernels_hostile tests/unit/cuda/kernels_measure \
+	tests/unit/cuda/kernels_random tests/unit/cuda/kernels_ranges tests/unit/cuda/kernels_requests
+kernels_test = tests/unit/lib/kernels_run.c tests/unit/lib/kernels_run.h tests/unit/lib/kernels_scene.c \
+	tests/unit/lib/kernels_scene.h
+tests_unit_cuda_kernels_bytes_SOURCES = tests/unit/cuda/kernels_bytes.c $(kernels_test)
+tests_unit_cuda_kernels_ranges_SOURCES = tests/unit/cuda/kernels_ranges.c tests/unit/lib/kernels_run.c \
+	tests/unit/lib/kernels_run.h
+tests_unit_cuda_kernels_requests_SOURCES = tests/unit/cuda/kernels_requests.c
+tests_unit_cuda_kernels_history_SOURCES = tests/unit/cuda/kernels_history.c
+tests_unit_cuda_kernels_hostile_SOURCES = tests/unit/cuda/kernels_hostile.c $(kernels_test)
+tests_unit_cuda_kernels_measure_SOURCES = tests/unit/cuda/kernels_measure.c $(kernels_test)
+tests_unit_cuda_kernels_random_SOURCES = tests/unit/cuda/kernels_random.c $(kernels_test)
+check_PROGRAMS += $(device_programs) tests/unit/cuda/numa
+unit_scripts += tests/unit/cuda/numa.test tests/unit/cuda/devices.test
 tests_unit_cuda_numa_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_topo_bind
 tests_unit_cuda_events_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_cuda
 device_mpi_programs = tests/mpi/device tests/mpi/device_adaptive tests/mpi/device_calls \

@@ -3,7 +3,7 @@
 
 # Programs that are given any bytes (tests/fuzz/fuzz.h). Tests replay their corpora; scripts/check --fuzz
 # has them linked with libFuzzer, whose main program takes the place of FUZZ_MAIN. That of cgx-report is
-# report.py, which tests/unit/report.test replays.
+# report.py, which tests/unit/tools/report.test replays.
 
 fuzz_programs = tests/fuzz/decode tests/fuzz/hints tests/fuzz/message tests/fuzz/packing \
 	tests/fuzz/rules tests/fuzz/settings
