@@ -78,9 +78,7 @@ static bool encodes_to(const void *values, enum cgx_dtype dtype, size_t count, u
     memset(payload, 0xAA, sizeof payload);
     memset(expected + bytes, 0xAA, sizeof expected - bytes);
     memcpy(expected, golden, length);
-    return cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                              .in = values, .out = payload}) ==
-               CGX_OK &&
+    return data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload) == CGX_OK &&
            memcmp(payload, expected, sizeof payload) == 0;
 }
 
@@ -171,8 +169,7 @@ static uint64_t checksum(unsigned bits, enum cgx_rounding rounding)
     for (int i = 0; i < 5512; i++)
         values[i] = (float)(int32_t)(data_random(&state) >> 32) *
                     cgx_bits_float((uint32_t)(90 + i / 256) << 23);
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values, .out = payload});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload);
     return data_checksum(payload, cgx_piece_layout(5000, bits, 512, CGX_FLOAT32).bytes);
 }
 

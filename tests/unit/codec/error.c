@@ -19,11 +19,9 @@ static void code(const struct cgx_coding *coding, const struct cgx_piece *piece)
 {
     const struct cgx_codec *codec = cgx_codec_host();
 
-    cgx_codec_run(codec,
-                  &(struct cgx_work){CGX_ENCODE, coding, piece, 1, .in = values, .out = payload});
+    data_code(codec, CGX_ENCODE, coding, piece, values, payload);
     memset(decoded, 0xFF, sizeof decoded);
-    cgx_codec_run(codec,
-                  &(struct cgx_work){CGX_DECODE, coding, piece, 1, .in = payload, .out = decoded});
+    data_code(codec, CGX_DECODE, coding, piece, payload, decoded);
 }
 
 /* Over all data: whether errors are within C (1 + 2^-8) steps, and zeros remain. */
@@ -119,10 +117,8 @@ static void test_clamp(void)
 
             for (int i = 0; i < 64; i++)
                 halves[i] = cgx_to_float16((float)sign * (65504.0f - 700.0f * (float)i));
-            cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                               .in = halves, .out = payload});
-            cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                               .in = payload, .out = out});
+            data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, halves, payload);
+            data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, out);
             for (int i = 0; i < 64; i++) {
                 double u = reference_step(&coding, &piece, payload, 0);
 

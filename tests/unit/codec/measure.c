@@ -147,9 +147,8 @@ static bool is_measured(const struct cgx_codec *codec, const struct cgx_coding *
     sum_sources(coding, piece, nsources, own);
     memset(samples, GUARD_BYTE, sizeof samples);
     memset(guard, GUARD_BYTE, sizeof guard);
-    if (cgx_codec_run(codec, &(struct cgx_work){CGX_MEASURE, coding, piece, 1, sources, nsources,
-                                                .in = own < nsources ? buffers[own] + 1 : NULL,
-                                                .out = samples}) != CGX_OK)
+    if (data_sum(codec, CGX_MEASURE, coding, piece, sources, nsources,
+                 own < nsources ? buffers[own] + 1 : NULL, samples) != CGX_OK)
         return false;
     for (; cgx_sample_bucket(n, coding->sampling) * bucket_size < piece->count; n++) {
         size_t start = cgx_sample_bucket(n, coding->sampling) * bucket_size;
@@ -213,8 +212,7 @@ static void test_largest(const struct cgx_codec *codec, enum cgx_rounding roundi
         else
             data_fill((enum data_kind)kind, 5, values, 4096);
         expected = expected_sample(rounding, values, 4096);
-        cgx_codec_run(codec, &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
-                                                .in = values, .out = &sample});
+        data_sum(codec, CGX_MEASURE, &coding, &piece, own, 1, values, &sample);
         same = same && memcmp(&sample, &expected, sizeof sample) == 0;
         if (kind == DATA_KINDS)
             same = same && sample.squares[rounding == CGX_ROUNDING_NEAREST ? 0 : 1] > 1u << 29;
@@ -255,17 +253,13 @@ static void test_refused(void)
     bool refused;
 
     data_fill(DATA_GAUSSIAN, 1, values, piece.count);
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values,
-                                                       .out = payloads[0]});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payloads[0]);
     memcpy(payloads[0] + 0, &bad, sizeof bad); /* the first sample's */
-    refused = cgx_codec_run(cgx_codec_host(),
-                            &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, payload, 1,
-                                               .in = NULL, .out = samples}) == CGX_ERR_FORMAT;
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values,
-                                                       .out = payloads[0]});
-    ok(refused && cgx_codec_run(cgx_codec_host(),
-                                &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, payload, 1,
-                                                   .in = NULL, .out = samples}) == CGX_OK,
+    refused = data_sum(cgx_codec_host(), CGX_MEASURE, &coding, &piece, payload, 1, NULL, samples) ==
+              CGX_ERR_FORMAT;
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payloads[0]);
+    ok(refused && data_sum(cgx_codec_host(), CGX_MEASURE, &coding, &piece, payload, 1, NULL,
+                           samples) == CGX_OK,
        "a header that no encoder writes is refused");
 }
 
@@ -281,8 +275,7 @@ static void test_zeros(void)
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 64; j++)
             values[j] = i == 0 || (i == 1 && j == 63) ? -0.0f : 0.0f;
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
-                                                           .in = values, .out = &sample});
+        data_sum(cgx_codec_host(), CGX_MEASURE, &coding, &piece, own, 1, values, &sample);
         same = same && memcmp(&sample, &zeros, sizeof zeros) == 0;
     }
     ok(same, "zeros of either sign are zeros");
@@ -314,15 +307,12 @@ static double error_ratio(enum data_kind kind, enum cgx_rounding rounding, unsig
     double measured = 0, actual = 0;
 
     data_fill(kind, bits, elements, COUNT);
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
-                                                       .in = elements, .out = samples});
+    data_sum(cgx_codec_host(), CGX_MEASURE, &coding, &piece, own, 1, elements, samples);
     for (size_t i = 0; i < SAMPLES; i++)
         measured += weight_of(&samples[i]) * cgx_sample_error(&samples[i], rounding, bits);
     for (; coding.call < times; coding.call++) {
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                           .in = elements, .out = payload});
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                           .in = payload, .out = decoded});
+        data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, payload);
+        data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, decoded);
         for (size_t i = 0; i < SAMPLES; i++)
             for (size_t j = 0; j < 256; j++) {
                 size_t at = cgx_sample_bucket(i, everything) * 256 + j;

@@ -27,8 +27,7 @@ static void test_power(enum data_kind kind)
         double power = 0;
 
         data_fill(kind, seed, values, COUNT);
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_MEASURE, &coding, &piece, 1, own, 1,
-                                                           .in = values, .out = &sample});
+        data_sum(cgx_codec_host(), CGX_MEASURE, &coding, &piece, own, 1, values, &sample);
         for (size_t i = 0; i < COUNT; i++)
             power += (double)values[i] * (double)values[i];
         worst = fmax(worst, fabs(cgx_sample_power(&sample) / power - 1));

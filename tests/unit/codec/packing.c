@@ -91,9 +91,7 @@ static double gain(unsigned encoding, unsigned bucket_size, size_t rows, size_t 
         for (size_t i = 0; i < width; i++)
             elements[row * width + i] = zero ? 0 : (float)data_gaussian(&state);
     }
-    if (cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                           .in = elements, .out = payload}) !=
-        CGX_OK)
+    if (data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, payload) != CGX_OK)
         bail_out("encoding failed");
     if (cgx_packing_pays(&extent, payload)) {
         packed = cgx_pack(&extent, payload, room);
@@ -202,8 +200,7 @@ static void fill_zeros(uint64_t *state, const struct any *any)
         }
         coding.rounding =
             piece.bits == 1 ? CGX_ROUNDING_NEAREST : (enum cgx_rounding)(data_random(state) % 2);
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                           .in = elements, .out = any->payload});
+        data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, any->payload);
     }
     free(elements);
 }
@@ -253,8 +250,7 @@ static void test_dense(void)
         float *elements = need(piece.count * sizeof *elements);
 
         data_fill(DATA_GAUSSIAN, 1, elements, piece.count);
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                           .in = elements, .out = payload});
+        data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, elements, payload);
         plain =
             plain && !cgx_packing_pays(&extent, payload) && cgx_pack(&extent, payload, room) == 0;
         free(payload);

@@ -58,8 +58,7 @@ static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *codi
     memset(results, 0xAA, sizeof results);
     memcpy(before, out, BYTES);
     reference_reduce(coding, piece, sources, nsources, buffer, results[0]);
-    same = cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, coding, piece, 1, sources, nsources,
-                                                   .in = buffer, .out = out}) == CGX_OK &&
+    same = data_sum(codec, CGX_REDUCE, coding, piece, sources, nsources, buffer, out) == CGX_OK &&
            memcmp(out, results[0], bytes) == 0 &&
            memcmp(out + bytes, before + bytes, BYTES - bytes) == 0;
     memcpy(out, before, BYTES);
@@ -153,8 +152,8 @@ static bool is_raw_same(const struct cgx_codec *codec, const struct cgx_coding *
 {
     memset(results, 0xAA, sizeof results);
     reference_reduce(coding, piece, sources, nsources, buffer, results[0]);
-    return cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, coding, piece, 1, sources, nsources,
-                                                   .in = buffer, .out = results[1]}) == CGX_OK &&
+    return data_sum(codec, CGX_REDUCE, coding, piece, sources, nsources, buffer, results[1]) ==
+               CGX_OK &&
            memcmp(results[1], results[0], BYTES) == 0;
 }
 
@@ -173,10 +172,9 @@ static bool is_raw_measured(const struct cgx_codec *codec, const struct cgx_codi
     plain.dtype = CGX_FLOAT32;
     plain.raws = 0;
     memset(samples, 0xAA, sizeof samples);
-    return cgx_codec_run(codec, &(struct cgx_work){CGX_MEASURE, &plain, &alone, 1, own, 1,
-                                                   .in = values, .out = samples[0]}) == CGX_OK &&
-           cgx_codec_run(codec, &(struct cgx_work){CGX_MEASURE, coding, piece, 1, sources, nsources,
-                                                   .in = buffer, .out = samples[1]}) == CGX_OK &&
+    return data_sum(codec, CGX_MEASURE, &plain, &alone, own, 1, values, samples[0]) == CGX_OK &&
+           data_sum(codec, CGX_MEASURE, coding, piece, sources, nsources, buffer, samples[1]) ==
+               CGX_OK &&
            memcmp(samples[0], samples[1], sizeof *samples) == 0;
 }
 
@@ -229,9 +227,8 @@ static uint32_t raw_header(enum cgx_dtype dtype, size_t nsources, float top, flo
         reference_narrow(dtype, i == 63 ? last : top * (float)i / 63, raws[0] + 16, (size_t)i);
     sources[0] = raws[0];
     sources[1] = NULL;
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_REDUCE, &coding, &piece, 1, sources, nsources,
-                                     .in = raws[0] + 16, .out = results[0]});
+    data_sum(cgx_codec_host(), CGX_REDUCE, &coding, &piece, sources, nsources, raws[0] + 16,
+             results[0]);
     memcpy(&header, results[0], sizeof header);
     return header;
 }
@@ -262,12 +259,10 @@ static uint32_t sum_header(const struct cgx_coding *coding, const void *elements
     uint32_t header;
 
     for (size_t p = 0; p < nsources; p++) {
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, coding, &piece, 1,
-                                                           .in = elements, .out = payloads[p]});
+        data_code(cgx_codec_host(), CGX_ENCODE, coding, &piece, elements, payloads[p]);
         sources[p] = payloads[p];
     }
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_REDUCE, coding, &piece, 1, sources,
-                                                       nsources, .in = NULL, .out = results[0]});
+    data_sum(cgx_codec_host(), CGX_REDUCE, coding, &piece, sources, nsources, NULL, results[0]);
     memcpy(&header, results[0], sizeof header);
     return header;
 }
@@ -281,8 +276,7 @@ static void test_ones(void)
     for (int i = 0; i < 64; i++)
         values[i] = 1;
     exact = sum_header(&coding, values, 7, 3) == CGX_BUCKET_CONSTANT;
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                       .in = results[0], .out = values});
+    data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, results[0], values);
     for (int i = 0; i < 64; i++)
         exact = exact && values[i] == 7;
     ok(exact, "seven sources of ones sum to seven exactly");

@@ -11,7 +11,6 @@
 #include "codec/peek.h"
 #include "lib/tap.h"
 #include "unit/lib/rotated_data.h"
-#include "unit/lib/rotated_reference.h"
 
 static void test_layout(void)
 {
@@ -31,7 +30,7 @@ static void test_layout(void)
         for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++)
             alike =
                 alike && cgx_piece_layout(counts[i], CGX_ROTATED + width, 512, CGX_FLOAT32).bytes ==
-                             rotated_reference_bytes(counts[i], CGX_ROTATED + width);
+                             reference_bytes(counts[i], CGX_ROTATED + width, 0, 0);
     ok(alike, "the bytes of a piece are those of the specification");
 }
 
@@ -46,15 +45,13 @@ static void test_spike(void)
     float one = 1;
     bool same;
 
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = &one, .out = bytes});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, &one, bytes);
     memset(expected, 0, 16);
     memcpy(expected, &step, sizeof step);
     memset(expected + 16, bytes[16] & 1 ? 0xFF : 0x00, 128);
     same = memcmp(bytes, expected, sizeof bytes) == 0;
     one = -one;
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = &one, .out = bytes});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, &one, bytes);
     memset(expected + 16, ~expected[16], 128);
     ok(same && memcmp(bytes, expected, sizeof bytes) == 0,
        "a lone element has all codes alike, and the others with the other sign");
@@ -81,9 +78,7 @@ static void test_special(void)
             const struct cgx_piece piece = {.count = 1, .bits = CGX_ROTATED + width};
 
             memset(bytes, 0xAA, sizeof bytes);
-            cgx_codec_run(cgx_codec_host(),
-                          &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = &cases[i].value,
-                                             .out = bytes});
+            data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, &cases[i].value, bytes);
             same = same && memcmp(bytes, expected, 16 + (size_t)128 * width) == 0;
         }
         ok(same, "%s", cases[i].name);
@@ -151,16 +146,14 @@ static void checksum(unsigned width, bool least_squares, uint64_t sums[2])
         .bucket_size = 512, .least_squares = least_squares, .seed = 0x123456789ABCDEF0u, .call = 7};
     const struct cgx_piece piece = {.first = 2048, .count = 5000, .bits = CGX_ROTATED + width};
     const unsigned char *sources[] = {payloads[0], NULL, payloads[0]};
-    size_t bytes = rotated_reference_bytes(5000, piece.bits);
+    size_t bytes = reference_bytes(5000, piece.bits, 0, 0);
     uint64_t state = 5;
 
     for (int i = 0; i < 7048; i++)
         values[i] = (float)(int32_t)(data_random(&state) >> 32) *
                     cgx_bits_float((uint32_t)(90 + i / 256) << 23);
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values,
-                                                       .out = payloads[0]});
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_REDUCE, &coding, &piece, 1, sources, 3,
-                                                       .in = values, .out = payloads[1]});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payloads[0]);
+    data_sum(cgx_codec_host(), CGX_REDUCE, &coding, &piece, sources, 3, values, payloads[1]);
     sums[0] = data_checksum(payloads[0], bytes);
     sums[1] = data_checksum(payloads[1], bytes);
 }

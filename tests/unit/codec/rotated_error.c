@@ -9,7 +9,7 @@
 
 #include "codec/peek.h"
 #include "lib/tap.h"
-#include "unit/lib/distributions.h"
+#include "unit/lib/codec_data.h"
 #include "unit/lib/rotated_data.h"
 
 #define COUNT (1 << 18)
@@ -29,10 +29,8 @@ static void code(const struct cgx_coding *coding, const struct cgx_piece *piece)
 {
     const struct cgx_codec *codec = cgx_codec_host();
 
-    cgx_codec_run(codec,
-                  &(struct cgx_work){CGX_ENCODE, coding, piece, 1, .in = values, .out = payload});
-    cgx_codec_run(codec,
-                  &(struct cgx_work){CGX_DECODE, coding, piece, 1, .in = payload, .out = decoded});
+    data_code(codec, CGX_ENCODE, coding, piece, values, payload);
+    data_code(codec, CGX_DECODE, coding, piece, payload, decoded);
 }
 
 /* The energy of VALUES minus BY times SUMS, over that of values. */

@@ -9,7 +9,6 @@
 
 #include "lib/tap.h"
 #include "unit/lib/rotated_data.h"
-#include "unit/lib/rotated_reference.h"
 
 #define FIRST 2048 /* of the piece in the caller's buffer */
 #define COUNT (11 * 1024 + 700)
@@ -54,7 +53,7 @@ static void make_payloads(const struct cgx_coding *coding, const struct cgx_piec
 {
     for (int p = 0; p < SOURCES; p++) {
         memset(payloads[p], 0xAA, BYTES);
-        rotated_reference_encode(coding, piece, buffers[p] + 1, payloads[p]);
+        reference_encode(coding, piece, buffers[p] + 1, payloads[p]);
     }
 }
 
@@ -72,14 +71,14 @@ static void compare(const struct cgx_coding *of_call, const struct cgx_piece *pi
     static unsigned char before[BYTES];
     struct cgx_coding coding = *of_call;
     size_t own = arrangement->own, n = arrangement->nsources;
-    size_t end = piece->offset + rotated_reference_bytes(COUNT, piece->bits);
+    size_t end = piece->offset + reference_bytes(COUNT, piece->bits, 0, 0);
     const void *buffer = own < n ? buffers[own] + 1 : NULL;
 
     coding.first_raw = arrangement->first_raw;
     coding.raws = arrangement->raws;
     for (size_t p = 0; p < n; p++)
         sources[p] = p == own ? NULL : cgx_is_raw(&coding, p) ? raws[p] : payloads[p];
-    rotated_reference_reduce(&coding, piece, sources, n, buffer, results[0]);
+    reference_reduce(&coding, piece, sources, n, buffer, results[0]);
     for (int way = 0; way < 2 * DATA_SETS; way++) {
         const struct cgx_codec *codec = cgx_codec_host_named(data_sets[way / 2]);
         unsigned char *out = way % 2 ? payloads[n - 1] : results[1];
@@ -89,8 +88,7 @@ static void compare(const struct cgx_coding *of_call, const struct cgx_piece *pi
         memcpy(before, out, BYTES);
         same[way / 2] =
             same[way / 2] &&
-            cgx_codec_run(codec, &(struct cgx_work){CGX_REDUCE, &coding, piece, 1, sources, n,
-                                                    .in = buffer, .out = out}) == CGX_OK &&
+            data_sum(codec, CGX_REDUCE, &coding, piece, sources, n, buffer, out) == CGX_OK &&
             memcmp(out + piece->offset, results[0] + piece->offset, end - piece->offset) == 0 &&
             memcmp(out, before, piece->offset) == 0 &&
             memcmp(out + end, before + end, BYTES - end) == 0;

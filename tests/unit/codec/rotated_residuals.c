@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "lib/tap.h"
+#include "unit/lib/family_reference.h"
 #include "unit/lib/rotated_data.h"
-#include "unit/lib/rotated_reference.h"
 
 #define FIRST 3072 /* of the piece in the caller's buffer */
 #define KEPT 2048  /* the element that residuals begin with */
@@ -83,7 +83,7 @@ static void make_sources(const struct cgx_coding *coding, const struct cgx_piece
 
     for (unsigned p = 0; p < SOURCES; p++) {
         make_elements(coding->dtype, kind + p * 7, piece->count);
-        rotated_reference_encode(coding, piece, elements + 1, payloads[p]);
+        reference_encode(coding, piece, elements + 1, payloads[p]);
     }
     memcpy(raw, elements + 1 + FIRST * size, piece->count * size);
 }

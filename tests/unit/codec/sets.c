@@ -1,23 +1,53 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Every set of kernels gives the bytes of the specification, for every type, width, rounding and
- * bucket size, for incomplete buckets and misaligned buffers. */
+/* Every set of kernels gives the bytes of the specification, for every family, type, width,
+ * rounding or scale and bucket size, for incomplete buckets and misaligned buffers. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/tap.h"
-#include "unit/lib/codec_data.h"
-#include "unit/lib/codec_reference.h"
+#include "unit/lib/rotated_data.h"
 
 #define MOST (4 * 4096)
+#define MOST_ROTATED (30 * 1024)
 #define GUARD 64
 
 static float values[MOST];
-static unsigned char elements[4 * MOST + 1];
-static unsigned char decoded[2][4 * MOST + 2 * GUARD];
+static unsigned char elements[4 * MOST_ROTATED + 1];
+static unsigned char decoded[2][4 * MOST_ROTATED + 2 * GUARD];
 static unsigned char payloads[2][4 * MOST + 2 * GUARD] __attribute__((aligned(64)));
+
+/* Nothing but the DATA of BYTES after the guard has been written. */
+static bool only_within(const unsigned char *guarded, size_t bytes)
+{
+    for (size_t i = 0; i < GUARD; i++)
+        if (guarded[i] != 0xAA || guarded[GUARD + bytes + i] != 0xAA)
+            return false;
+    return true;
+}
+
+static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *coding, size_t count,
+                    unsigned encoding)
+{
+    const struct cgx_piece piece = {.count = count, .bits = encoding, .offset = GUARD};
+    size_t size = cgx_dtype_size(coding->dtype), misalignment = count % 2;
+    size_t bytes = reference_bytes(count, encoding, coding->bucket_size, coding->dtype);
+    unsigned char *out = decoded[0] + misalignment;
+
+    memset(payloads, 0xAA, sizeof payloads);
+    memset(decoded, 0xAA, sizeof decoded);
+    reference_encode(coding, &piece, elements + 1, payloads[1]);
+    reference_decode(coding, &piece, payloads[1], decoded[1] + GUARD);
+    return data_code(codec, CGX_ENCODE, coding, &piece, elements + 1, payloads[0]) == CGX_OK &&
+           memcmp(payloads[0], payloads[1], sizeof payloads[0]) == 0 &&
+           data_code(codec, CGX_DECODE, coding, &piece, payloads[1], out + GUARD) == CGX_OK &&
+           memcmp(out + GUARD, decoded[1] + GUARD, count * size) == 0 &&
+           only_within(payloads[0], bytes) && only_within(out, count * size);
+}
+
+/* ---- max-min quantisation ---- */
 
 /* Buckets of many kinds, some of them constant or poisoned; misaligned. */
 static void make_elements(enum cgx_dtype dtype, unsigned bucket_size, size_t count)
@@ -39,38 +69,8 @@ static void make_elements(enum cgx_dtype dtype, unsigned bucket_size, size_t cou
         reference_narrow(dtype, values[i], elements + 1, i);
 }
 
-/* Nothing but the DATA of BYTES after the guard has been written. */
-static bool only_within(const unsigned char *guarded, size_t bytes)
-{
-    for (size_t i = 0; i < GUARD; i++)
-        if (guarded[i] != 0xAA || guarded[GUARD + bytes + i] != 0xAA)
-            return false;
-    return true;
-}
-
-static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *coding, size_t count,
-                    unsigned bits)
-{
-    const struct cgx_piece piece = {.count = count, .bits = bits, .offset = GUARD};
-    size_t size = cgx_dtype_size(coding->dtype), misalignment = count % 2 ? 1 : 0;
-    size_t bytes = reference_bytes(count, bits, coding->bucket_size, coding->dtype);
-    unsigned char *out = decoded[0] + misalignment;
-
-    memset(payloads, 0xAA, sizeof payloads);
-    memset(decoded, 0xAA, sizeof decoded);
-    reference_encode(coding, &piece, elements + 1, payloads[1]);
-    reference_decode(coding, &piece, payloads[1], decoded[1] + GUARD);
-    return cgx_codec_run(codec, &(struct cgx_work){CGX_ENCODE, coding, &piece, 1,
-                                                   .in = elements + 1, .out = payloads[0]}) ==
-               CGX_OK &&
-           memcmp(payloads[0], payloads[1], sizeof payloads[0]) == 0 &&
-           cgx_codec_run(codec, &(struct cgx_work){CGX_DECODE, coding, &piece, 1, .in = payloads[1],
-                                                   .out = out + GUARD}) == CGX_OK &&
-           memcmp(out + GUARD, decoded[1] + GUARD, count * size) == 0 &&
-           only_within(payloads[0], bytes) && only_within(out, count * size);
-}
-
-static void test_set(const struct cgx_codec *set, enum cgx_dtype dtype, enum cgx_rounding rounding)
+static void test_maxmin(const struct cgx_codec *set, enum cgx_dtype dtype,
+                        enum cgx_rounding rounding)
 {
     bool same = true;
 
@@ -129,20 +129,47 @@ static void test_far_groups(const struct cgx_codec *set)
     ok(same, "%s: random bits of elements far beyond 2^32", set->name);
 }
 
+/* ---- rotated quantisation ---- */
+
+/* Buckets of all kinds, then fewer, the last incomplete; the kinds move on from one to the next. */
+static void test_rotated(const struct cgx_codec *codec, enum cgx_dtype dtype, bool least_squares)
+{
+    static const size_t counts[] = {
+        (ROTATED_KINDS + 1) * 1024, 1, 4, 63, 1023, 1024, 1025, 5 * 1024 + 513};
+    const struct cgx_coding coding = {.dtype = dtype,
+                                      .bucket_size = 64,
+                                      .least_squares = least_squares,
+                                      .seed = 11ull << 40 | 5,
+                                      .call = 17};
+    unsigned kind = 0;
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++, kind++) {
+            rotated_elements(dtype, kind, kind, 1024, counts[i], elements + 1);
+            if (!is_same(codec, &coding, counts[i], CGX_ROTATED + width)) {
+                if (same)
+                    diag("first at %u bits, %zu elements, the first of kind %u", width, counts[i],
+                         kind % ROTATED_KINDS);
+                same = false;
+            }
+        }
+    ok(same, "%s: %s, %s: the bytes of the specification", codec->name, data_dtypes[dtype],
+       rotated_scales[least_squares]);
+}
+
 int main(void)
 {
-    for (int s = 0; s < DATA_SETS; s++) {
-        const struct cgx_codec *set = cgx_codec_host_named(data_sets[s]);
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
 
-        if (set == NULL) {
-            skip(data_sets[s], "not on this processor");
+        if (codec == NULL)
             continue;
+        for (int way = 0; way < 6; way++) {
+            test_maxmin(codec, (enum cgx_dtype)(way / 2), (enum cgx_rounding)(way % 2));
+            test_rotated(codec, (enum cgx_dtype)(way / 2), way % 2);
         }
-        for (int dtype = 0; dtype < 3; dtype++) {
-            test_set(set, (enum cgx_dtype)dtype, CGX_ROUNDING_NEAREST);
-            test_set(set, (enum cgx_dtype)dtype, CGX_ROUNDING_STOCHASTIC);
-        }
-        test_far_groups(set);
+        test_far_groups(codec);
     }
     ok(cgx_codec_host_named("none") == NULL, "there is no set of another name");
     ok(cgx_codec_host() == cgx_codec_host_named(NULL), "the host codec is that of the fastest set");

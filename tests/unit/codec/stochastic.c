@@ -24,8 +24,7 @@ static const struct cgx_coding plain = {.bucket_size = 512,
 static void encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                    unsigned char *out)
 {
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_ENCODE, coding, piece, 1, .in = values, .out = out});
+    data_code(cgx_codec_host(), CGX_ENCODE, coding, piece, values, out);
 }
 
 /* The mean of CALLS quantisations of each of 512 elements: within 6 standard deviations of the
@@ -39,8 +38,7 @@ static void test_bias(unsigned bits)
 
     for (coding.call = 0; coding.call < CALLS; coding.call++) {
         encode(&coding, &piece, payload);
-        cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                           .in = payload, .out = decoded});
+        data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, decoded);
         for (int i = 0; i < 512; i++)
             sums[i] += (double)decoded[i] - values[i];
     }

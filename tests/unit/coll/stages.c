@@ -10,7 +10,6 @@
 
 #include "lib/tap.h"
 #include "unit/lib/scene.h"
-#include "unit/lib/stages_reference.h"
 
 /* The node of each rank. */
 static const char *const topologies[] = {

@@ -15,7 +15,7 @@
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/kernels_scene.h"
+#include "unit/lib/kernels.h"
 
 #ifndef KERNELS_EVERY
 #define KERNELS_EVERY 1

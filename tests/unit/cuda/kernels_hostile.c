@@ -10,7 +10,7 @@
 #include "codec/rotated.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/kernels_scene.h"
+#include "unit/lib/kernels.h"
 
 static const enum cgx_operation readers[] = {CGX_DECODE, CGX_REDUCE};
 

@@ -14,7 +14,7 @@
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/kernels_scene.h"
+#include "unit/lib/kernels.h"
 
 /* Pieces of all widths; samples that are there and that are not: pieces of less than a group, of
  * more than a block's samples, and of all remainders. */

@@ -9,7 +9,7 @@
 #include "codec/rotated.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/kernels_scene.h"
+#include "unit/lib/kernels.h"
 
 #define BUCKET_SIZE 64
 #define BUCKETS 1024 /* at a time */

@@ -10,7 +10,7 @@
 #include "cuda/kernels.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_data.h"
-#include "unit/lib/kernels_run.h"
+#include "unit/lib/kernels.h"
 
 enum { MOST_RANGES = 1200, PAYLOAD_BYTES = 5 << 17, MEMORY_BYTES = 2 * PAYLOAD_BYTES };
 enum { WORD = sizeof(uint32_t), TILE = CGX_KERNEL_RANGE_TILE };
@@ -19,19 +19,19 @@ enum { WORD = sizeof(uint32_t), TILE = CGX_KERNEL_RANGE_TILE };
 static unsigned char expected[MEMORY_BYTES] __attribute__((aligned(256)));
 static unsigned char actual[MEMORY_BYTES] __attribute__((aligned(256)));
 
-struct scene {
+struct range_scene {
     size_t nranges;
     struct cgx_shown ranges[MOST_RANGES];
 };
 
-static void add(struct scene *scene, size_t offset, size_t bytes)
+static void add(struct range_scene *scene, size_t offset, size_t bytes)
 {
     if (scene->nranges == MOST_RANGES || offset + bytes > PAYLOAD_BYTES)
         bail_out("%zu bytes at %zu are beyond the payload", bytes, offset);
     scene->ranges[scene->nranges++] = (struct cgx_shown){offset, bytes};
 }
 
-static bool is_same(const struct scene *scene)
+static bool is_same(const struct range_scene *scene)
 {
     static uint64_t state = 1;
     const struct cgx_coding any = {.bucket_size = CGX_BUCKET_SIZE_MIN};
@@ -67,7 +67,7 @@ static bool is_same(const struct scene *scene)
 
 /* ---- of payloads ---- */
 
-static struct scene scene; /* too large for a stack */
+static struct range_scene scene; /* too large for a stack */
 
 /* The header of bucket INDEX of PIECE, and its part of each slice of codes. */
 static void add_bucket(const struct cgx_piece *piece, unsigned bucket_size, size_t index)

@@ -24,6 +24,25 @@ static inline const struct cgx_codec *data_codec(int set)
     return codec;
 }
 
+/* Encodes or decodes a piece; reduces or measures one of SOURCES. */
+static inline enum cgx_status data_code(const struct cgx_codec *codec, enum cgx_operation operation,
+                                        const struct cgx_coding *coding,
+                                        const struct cgx_piece *piece, const void *in, void *out)
+{
+    return cgx_codec_run(codec,
+                         &(struct cgx_work){operation, coding, piece, 1, .in = in, .out = out});
+}
+
+static inline enum cgx_status data_sum(const struct cgx_codec *codec, enum cgx_operation operation,
+                                       const struct cgx_coding *coding,
+                                       const struct cgx_piece *piece,
+                                       const unsigned char *const *sources, size_t nsources,
+                                       const void *in, void *out)
+{
+    return cgx_codec_run(codec, &(struct cgx_work){operation, coding, piece, 1, sources, nsources,
+                                                   .in = in, .out = out});
+}
+
 static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
 static const char *const data_roundings[] = {
     [CGX_ROUNDING_NEAREST] = "nearest", [CGX_ROUNDING_STOCHASTIC] = "stochastic"};
@@ -165,6 +184,46 @@ data_test_widths(const struct cgx_codec *set, enum cgx_dtype dtype, unsigned lea
             same = false;
         }
     ok(same, "%s: %s: the %s of the specification", set->name, data_dtypes[dtype], what);
+}
+
+/* ---- elements as gradients have them, and worse ---- */
+
+/* Of sparse rows one in twenty is not zero, and these are of unlike scales. */
+#define DISTRIBUTION_ROW 256
+
+enum distribution { GAUSSIAN, LAPLACE, STUDENT, SPARSE_ROWS, LOGNORMAL, DISTRIBUTIONS };
+
+static const char *const distribution_names[DISTRIBUTIONS] = {
+    "Gaussian", "Laplace", "Student's t with 3 degrees", "sparse rows", "lognormal"};
+
+static inline double distribution_student(uint64_t *state)
+{
+    double g = data_gaussian(state), squares = 0;
+
+    for (int i = 0; i < 3; i++) {
+        double x = data_gaussian(state);
+
+        squares += x * x;
+    }
+    return g / sqrt(squares / 3);
+}
+
+static inline void distribution_draw(enum distribution distribution, uint64_t seed, size_t count,
+                                     float *values)
+{
+    uint64_t state = seed;
+    double scale = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        double sign = data_random(&state) % 2 ? 1 : -1;
+
+        if (distribution == SPARSE_ROWS && i % DISTRIBUTION_ROW == 0)
+            scale = data_uniform(&state) < 0.05 ? exp(data_gaussian(&state)) : 0;
+        values[i] = (float)(distribution == GAUSSIAN    ? data_gaussian(&state)
+                            : distribution == LAPLACE   ? sign * log(data_uniform(&state))
+                            : distribution == LOGNORMAL ? sign * exp(1.5 * data_gaussian(&state))
+                                                        : scale * distribution_student(&state));
+    }
 }
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/lib/family_reference.h"
+
 static size_t up(size_t value, size_t multiple)
 {
     return (value + multiple - 1) / multiple * multiple;
@@ -132,7 +134,8 @@ static int slices_of(size_t count, unsigned bits, unsigned bucket_size, struct s
     return n;
 }
 
-size_t reference_bytes(size_t count, unsigned bits, unsigned bucket_size, enum cgx_dtype dtype)
+size_t maxmin_reference_bytes(size_t count, unsigned bits, unsigned bucket_size,
+                              enum cgx_dtype dtype)
 {
     struct slice slices[3];
     size_t bytes;
@@ -272,8 +275,8 @@ static void encode_values(const struct cgx_coding *coding, const struct cgx_piec
     }
 }
 
-void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                      const void *buffer, unsigned char *payload)
+void maxmin_reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                             const void *buffer, unsigned char *payload)
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
     float *values = malloc(piece->count * sizeof *values);
@@ -322,8 +325,8 @@ static float value_at(const struct cgx_coding *coding, const struct cgx_piece *p
            (float)((int)get_code(in, slices, n, index) + (int16_t)(header & 0xFFFF));
 }
 
-void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                      const unsigned char *payload, void *buffer)
+void maxmin_reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                             const unsigned char *payload, void *buffer)
 {
     size_t size = coding->dtype == CGX_FLOAT32 ? 4 : 2;
 
@@ -363,9 +366,9 @@ float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *pie
     return sum;
 }
 
-void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                      const unsigned char *const *sources, size_t nsources, const void *buffer,
-                      unsigned char *payload)
+void maxmin_reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                             const unsigned char *const *sources, size_t nsources,
+                             const void *buffer, unsigned char *payload)
 {
     float *sums = calloc(piece->count, sizeof *sums);
     float slack = coding->rounding == CGX_ROUNDING_NEAREST ? 0x1.02p-1f : 0x1.02p0f;
@@ -381,7 +384,7 @@ void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *p
     }
     if (piece->bits == 32) {
         memset(payload + piece->offset, 0,
-               reference_bytes(piece->count, 32, coding->bucket_size, coding->dtype));
+               maxmin_reference_bytes(piece->count, 32, coding->bucket_size, coding->dtype));
         for (size_t i = 0; i < piece->count; i++)
             reference_narrow(coding->dtype, sums[i], payload + piece->offset, i);
     } else {

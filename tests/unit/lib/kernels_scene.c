@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "unit/lib/kernels_scene.h"
+#include "unit/lib/kernels.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "unit/lib/rotated_bucket.h"
+#include "unit/lib/family_reference.h"
 
 #include <math.h>
 #include <string.h>

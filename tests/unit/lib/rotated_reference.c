@@ -1,13 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "unit/lib/rotated_reference.h"
+#include "unit/lib/family_reference.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "unit/lib/codec_reference.h"
-#include "unit/lib/rotated_bucket.h"
 
 /* ---- pieces ---- */
 
@@ -143,12 +142,6 @@ void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct
     }
 }
 
-void rotated_reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                              const void *buffer, unsigned char *payload)
-{
-    rotated_reference_encode_kept(coding, piece, buffer, NULL, payload);
-}
-
 void rotated_reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
                               const unsigned char *payload, void *buffer)
 {
@@ -233,9 +226,41 @@ void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct
     memcpy(payload + piece->offset, room, bytes);
 }
 
-void rotated_reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                              const unsigned char *const *sources, size_t nsources,
-                              const void *buffer, unsigned char *payload)
+/* ---- of the family that a piece has ---- */
+
+static bool is_rotated(unsigned encoding)
 {
-    rotated_reference_reduce_kept(coding, piece, sources, nsources, buffer, NULL, payload);
+    return encoding > 16 && encoding < 32;
+}
+
+size_t reference_bytes(size_t count, unsigned bits, unsigned bucket_size, enum cgx_dtype dtype)
+{
+    return is_rotated(bits) ? rotated_reference_bytes(count, bits)
+                            : maxmin_reference_bytes(count, bits, bucket_size, dtype);
+}
+
+void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const void *buffer, unsigned char *payload)
+{
+    if (is_rotated(piece->bits))
+        rotated_reference_encode_kept(coding, piece, buffer, NULL, payload);
+    else
+        maxmin_reference_encode(coding, piece, buffer, payload);
+}
+
+void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const unsigned char *payload, void *buffer)
+{
+    (is_rotated(piece->bits) ? rotated_reference_decode : maxmin_reference_decode)(coding, piece,
+                                                                                   payload, buffer);
+}
+
+void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const unsigned char *const *sources, size_t nsources, const void *buffer,
+                      unsigned char *payload)
+{
+    if (is_rotated(piece->bits))
+        rotated_reference_reduce_kept(coding, piece, sources, nsources, buffer, NULL, payload);
+    else
+        maxmin_reference_reduce(coding, piece, sources, nsources, buffer, payload);
 }

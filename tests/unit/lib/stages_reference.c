@@ -1,44 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "unit/lib/stages_reference.h"
+#include "unit/lib/scene.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/encoding.h"
 #include "coll/split.h"
 #include "lib/tap.h"
 #include "unit/lib/codec_reference.h"
-#include "unit/lib/rotated_reference.h"
-
-/* ---- codecs ---- */
-
-/* Those of the family that a piece has. */
-static void encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                   const void *buffer, unsigned char *payload)
-{
-    (cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED
-         ? rotated_reference_encode
-         : reference_encode)(coding, piece, buffer, payload);
-}
-
-static void decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                   const unsigned char *payload, void *buffer)
-{
-    (cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED
-         ? rotated_reference_decode
-         : reference_decode)(coding, piece, payload, buffer);
-}
-
-static void reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                   const unsigned char *const *sources, size_t nsources, const void *buffer,
-                   unsigned char *payload)
-{
-    (cgx_encoding_family(piece->bits) == CGX_FAMILY_ROTATED
-         ? rotated_reference_reduce
-         : reference_reduce)(coding, piece, sources, nsources, buffer, payload);
-}
 
 static struct cgx_coding coding_of(const struct scene *scene)
 {
@@ -84,7 +54,7 @@ static unsigned char *sum(struct chunk *chunk, const unsigned char *const *sourc
     coding.partial = partial;
     coding.first_raw = (unsigned)first_raw;
     coding.raws = scene->schedule.raw ? (unsigned)raws : 0;
-    reduce(&coding, &chunk->piece, sources, nsources, scene->inputs[rank], payload);
+    reference_reduce(&coding, &chunk->piece, sources, nsources, scene->inputs[rank], payload);
     return payload;
 }
 
@@ -109,7 +79,7 @@ static size_t in_node(struct chunk *chunk, unsigned node, const unsigned char **
             memcpy(payload, scene->inputs[rank] + chunk->piece.first * element,
                    chunk->piece.count * element);
         else
-            encode(&coding, &chunk->piece, scene->inputs[rank], payload);
+            reference_encode(&coding, &chunk->piece, scene->inputs[rank], payload);
         sources[count++] = payload;
     }
     return count;
@@ -189,6 +159,6 @@ void stages_reference_sum(const struct scene *scene, unsigned number, void *to)
                          scene->bucket_size, scene->dtype)
             .bytes;
     chunk.memory = calloc(chunk.payloads, chunk.stride);
-    decode(&coding, &chunk.piece, in_all(&chunk), to);
+    reference_decode(&coding, &chunk.piece, in_all(&chunk), to);
     free(chunk.memory);
 }

@@ -23,7 +23,7 @@ static const size_t counts[] = {7 * CGX_SEGMENT_ELEMENTS + 5000, 2 * CGX_SEGMENT
 #define COUNTS (sizeof counts / sizeof counts[0])
 #define MOST_BLOCKS 16
 
-enum kind { GAUSSIAN, HEAVY_TAILED, SPARSE, KINDS };
+enum kind { NORMAL, HEAVY_TAILED, SPARSE, KINDS };
 static const char *const kind_names[KINDS] = {"Gaussian", "heavy-tailed", "sparse"};
 
 /* Agreeing: half of a gradient is common to all ranks, half is their own. */
@@ -61,7 +61,7 @@ static double draw(enum kind kind, uint64_t *state)
 {
     double g = data_gaussian(state), sum = 0;
 
-    if (kind == GAUSSIAN)
+    if (kind == NORMAL)
         return g;
     if (kind == SPARSE)
         return data_uniform(state) < 0.95 ? 0 : g;
@@ -87,7 +87,7 @@ static void fill_pools(void)
 static void add_noise(enum kind kind, double scale, uint64_t seed, const float *mask, float *values,
                       size_t count)
 {
-    const float *pool = pools[mask ? GAUSSIAN : kind];
+    const float *pool = pools[mask ? NORMAL : kind];
     size_t at = data_random(&seed) % POOL;
 
     for (size_t i = 0; i < count; i++) {
