@@ -14,7 +14,7 @@ fuzz_programs = \
 	tests/fuzz/settings
 unit_programs += $(fuzz_programs)
 check_LTLIBRARIES += tests/fuzz/libfuzz.la tests/fuzz/libreplay.la
-tests_fuzz_libfuzz_la_SOURCES = tests/fuzz/encoding.c tests/fuzz/says.c tests/fuzz/turns.c
+tests_fuzz_libfuzz_la_SOURCES = tests/fuzz/fuzz.c
 tests_fuzz_libreplay_la_SOURCES = tests/fuzz/replay.c
 FUZZ_MAIN = tests/fuzz/libreplay.la tests/lib/libtap.la
 tests_fuzz_libs = $(FUZZ_MAIN) tests/fuzz/libfuzz.la libcgxcore.la $(LIBM)

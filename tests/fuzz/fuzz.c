@@ -1,8 +1,43 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What rules and hints say of calls, whatever their text is. */
-#include "fuzz/says.h"
+#include "fuzz/fuzz.h"
+
+#include "codec/encoding.h"
+#include "codec/rotated.h"
+#include "util/hash.h"
+
+unsigned fuzz_encoding(struct fuzz_input *input)
+{
+    unsigned which = fuzz_take(input, CGX_WIDTHS + CGX_ROTATED_WIDTHS);
+
+    return which < CGX_WIDTHS ? 1 + which : CGX_ROTATED + 1 + which - CGX_WIDTHS;
+}
+
+/* ---- whose turn it is ---- */
+
+/* Bytes that say whose turn it is: enough to differ, few enough to take no time. */
+#define TELLING 64
+
+static bool by_turns;
+
+/* libFuzzer calls it before all else, replay.c does not. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    by_turns = true;
+    return 0;
+}
+
+bool fuzz_has_turn(const uint8_t *data, size_t size, unsigned which, unsigned of)
+{
+    if (!by_turns)
+        return true;
+    return cgx_hash(CGX_HASH_START, data, size < TELLING ? size : TELLING) % of == which;
+}
+
+/* ---- rules and hints ---- */
 
 static void check_override(const struct cgx_override *override, uint64_t count)
 {
