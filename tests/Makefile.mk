@@ -34,7 +34,6 @@ unit_programs = \
 	tests/unit/codec/rotated_error \
 	tests/unit/codec/rotated_feedback \
 	tests/unit/codec/rotated_reduce \
-	tests/unit/codec/rotated_residuals \
 	tests/unit/codec/sampling \
 	tests/unit/codec/sets \
 	tests/unit/codec/stochastic \
