@@ -48,7 +48,6 @@ unit_programs = \
 	tests/unit/coll/stages \
 	tests/unit/coll/stages_empty \
 	tests/unit/coll/stages_faults \
-	tests/unit/coll/stages_rotated \
 	tests/unit/coll/stages_sparse \
 	tests/unit/coll/staging \
 	tests/unit/coll/watch \

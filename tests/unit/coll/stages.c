@@ -1,14 +1,17 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* All-reduces on ranks that share nodes in every way. */
+/* All-reduces on ranks that share nodes in every way, with both families. */
 #include "coll/split.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/encoding.h"
+#include "codec/rotated_model.h"
 #include "lib/tap.h"
+#include "unit/lib/codec_data.h"
 #include "unit/lib/scene.h"
 
 /* The node of each rank. */
@@ -44,7 +47,7 @@ static double half_ulp(enum cgx_dtype dtype, double value)
     return ldexp(0.5, exponent - digits[dtype]);
 }
 
-/* The design's bound, for all elements. */
+/* The design's bound, for all elements, of max-min quantisation. */
 static bool is_within_bound(const struct scene *scene)
 {
     double share = scene->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
@@ -63,6 +66,33 @@ static bool is_within_bound(const struct scene *scene)
     return true;
 }
 
+/* The squared error of the sum, relative to its square. */
+static double error_of(const struct scene *scene)
+{
+    double error = 0, power = 0;
+
+    for (size_t i = 0; i < scene->count; i++) {
+        double exact = scene_exact(scene, i), off = (double)scene_output(scene, 0, i) - exact;
+
+        error += off * off;
+        power += exact * exact;
+    }
+    return error / power;
+}
+
+/* What rotated quantisations add up to where the ranks' data is independent: an input of P has 1 /
+ * P of the sum's square, all partial sums of a ring (P - 1) / 2 of it, those of nodes at most all
+ * of it, and those of rows. */
+static double most_error(const struct scene *scene)
+{
+    double stages = scene->inner == CGX_REDUCTION_RING || scene->cross == CGX_REDUCTION_RING
+                        ? 1 + scene->ranks
+                    : scene->grid ? 4
+                                  : 3;
+
+    return 1.2 * stages * cgx_rotated_error(scene->bits) + 1e-4;
+}
+
 /* Runs SCENE, which it fills and frees, and says what was wrong, or nothing. */
 static const char *judge(struct scene *scene)
 {
@@ -77,7 +107,8 @@ static const char *judge(struct scene *scene)
         wrong = "a rank has no result";
     else if (!scene_agrees(scene))
         wrong = "ranks have different results";
-    else if (!is_within_bound(scene))
+    else if (scene->codec == CGX_FAMILY_ROTATED ? !(error_of(scene) < most_error(scene))
+                                                : !is_within_bound(scene))
         wrong = "the error is beyond its bound";
     scene_run(scene);
     if (!wrong && memcmp(first, scene->outputs[0], bytes) != 0)
@@ -119,6 +150,76 @@ static void test_results(bool raw)
         ok(!wrong, "nodes %s%s: %u cases are equal on all ranks, within their bound, and repeat",
            topologies[t], raw ? ", raw" : "", cases);
     }
+}
+
+/* With rotated quantisation, in fewer topologies. */
+static const char *const rotated_topologies[] = {"0011", "00001111", "000112", "21021",
+                                                 "0123", "0000",     "00",     "+01234567"};
+#define ROTATED_TOPOLOGIES (sizeof rotated_topologies / sizeof rotated_topologies[0])
+
+static void test_rotated(bool raw)
+{
+    static const size_t counts[] = {1025, 5003, 20000};
+
+    for (size_t t = 0; t < ROTATED_TOPOLOGIES; t++) {
+        const char *wrong = NULL;
+        unsigned cases = 0;
+
+        for (unsigned way = 0; way < 8 * 3 * 3 && !wrong; way++) {
+            struct scene scene =
+                scene_of(rotated_topologies[t], (enum cgx_dtype)(way / 24), counts[way / 8 % 3]);
+
+            scene.codec = CGX_FAMILY_ROTATED;
+            scene.inner = scene_reduction(way & 1);
+            scene.cross = scene_reduction(way & 2);
+            scene.leaders = (way & 4) != 0;
+            scene.bits = 2 + way % 4;
+            scene.in_place = way % 3 == 0;
+            scene.shm = way % 5 < 2 && scene_has_local_peers(&scene);
+            scene.raw = raw;
+            scene.rounding = way % 7 == 0 ? CGX_ROUNDING_STOCHASTIC : CGX_ROUNDING_NEAREST;
+            scene.staging = way % 2 ? 16384 : 0;
+            wrong = judge(&scene);
+            cases++;
+            if (wrong)
+                diag("%s: dtype %d, count %zu, way %u", wrong, scene.dtype, scene.count, way);
+        }
+        ok(!wrong, "nodes %s%s: %u cases are equal on all ranks, repeat, and have their error",
+           rotated_topologies[t], raw ? ", raw" : "", cases);
+    }
+}
+
+/* An element is quantised in each node by the rank that does not own it, in the sum of one node,
+ * and in the sum of all: 2 / 4 + 2 / 4 + 4 / 4 of the inputs' square, and the errors that sums have
+ * by then. */
+static void test_energies(void)
+{
+    struct scene scene = scene_of("0011", CGX_FLOAT32, (size_t)4 * CGX_SEGMENT_ELEMENTS);
+    double power[4] = {0};
+    bool right = true;
+    uint64_t state = 9;
+
+    scene.codec = CGX_FAMILY_ROTATED;
+    scene.adaptive = true;
+    scene_prepare(&scene);
+    for (size_t i = 0; i < scene.count * scene.ranks; i++) {
+        size_t element = i / scene.ranks, segment = element / CGX_SEGMENT_ELEMENTS;
+        double value = data_gaussian(&state) * exp2((double)segment);
+
+        scene_set_input(&scene, (unsigned)(i % scene.ranks), element, (float)value);
+        power[segment] += value * value;
+    }
+    scene_run(&scene);
+    for (size_t s = 0; s < 4; s++) {
+        const struct cgx_segment *segment = &scene.plan->segments[s];
+        double range = cgx_encoding_range(cgx_segment_encoding(segment), scene.rounding);
+        double found = scene.energies[1][s] * range / power[s] / 2;
+
+        right = right && found > 0.98 && found < 1.02 + 0.5 * cgx_rotated_error(segment->bits);
+    }
+    ok(scene_all_are(&scene, CGX_OUTCOME_DONE) && right,
+       "segments of different widths: energies are the squares of what was quantised");
+    scene_free(&scene);
 }
 
 /* ---- the bytes, by the reference ---- */
@@ -184,6 +285,9 @@ int main(void)
 {
     test_results(false);
     test_results(true);
+    test_rotated(false);
+    test_rotated(true);
+    test_energies();
     test_reference(CGX_FAMILY_MAXMIN);
     test_reference(CGX_FAMILY_ROTATED);
     test_crossing();
