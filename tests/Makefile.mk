@@ -31,7 +31,6 @@ unit_programs = \
 	tests/unit/codec/reduce \
 	tests/unit/codec/residuals \
 	tests/unit/codec/rotated_bytes \
-	tests/unit/codec/rotated_error \
 	tests/unit/codec/rotated_feedback \
 	tests/unit/codec/rotated_reduce \
 	tests/unit/codec/sampling \
