@@ -14,15 +14,11 @@ bench_exact_call_SOURCES = bench/exact_call.c bench/times.h
 bench_exact_call_LDADD = $(MPI_LIBS)
 bench_guard_SOURCES = bench/guard.c bench/times.h
 bench_guard_LDADD = libcgxcore.la $(MPI_LIBS) $(LIBM)
-bench_guard_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cgx_exact
-bench_policy_SOURCES = bench/policy.c bench/policy.h bench/times.h bench/policy_replay.c bench/policy_tape.c \
-	$(replay_sources) tests/unit/allocate_exact.h
-bench_policy_LDADD = libcgxcore.la $(LIBM)
+bench_guard_wraps = cgx_exact
+bench_policy_SOURCES = bench/policy.c bench/policy.h bench/times.h bench/policy_replay.c bench/policy_tape.c
 bench_scale_SOURCES = bench/scale.c bench/scale.h bench/scale_codec.c bench/scale_mpi.c \
 	bench/scale_network.c bench/scale_run.c bench/scale_world.h
 bench_scale_LDADD = libcgxcore.la $(LIBM)
-bench_stages_error_SOURCES = bench/stages_error.c $(scene_sources)
-bench_sums_error_SOURCES = bench/sums_error.c $(scene_sources)
 if CUDA
 check_PROGRAMS += bench/codec_device bench/allreduce_device bench/gpu_hold bench/gpu_probe
 # Without a device they say so and exit with 77.
@@ -52,6 +48,6 @@ bench: all $(bench_programs) bench/exact_call $(device_benches)
 # What each call of scripts/gpu-check runs, so that it builds no more.
 gpu_always = libcgxpmpi.la tools/cgxrun tests/lib/supervise tests/lib/yield.la
 gpu-facts: $(gpu_always) $(device_programs) tests/mpi/device $(device_benches) bench/gpu_probe
-gpu-right: $(gpu_always) $(device_programs) $(device_mpi_programs) $(device_benches) \
+gpu-right: $(gpu_always) $(device_programs) $(device_mpi_tests) $(device_mpi_programs) $(device_benches) \
 		examples/allreduce_gpu examples/train_digits
 gpu-worth: $(gpu_always) $(device_benches) bench/exact_call examples/train_digits

@@ -27,8 +27,8 @@
 #include "policy.h"
 #include "policy/widths/allocate.h"
 #include "times.h"
-#include "unit/allocate_exact.h"
-#include "unit/codec_data.h"
+#include "unit/lib/allocate_exact.h"
+#include "unit/lib/codec_data.h"
 
 #define SEGMENTS 300
 #define MANY 10000
@@ -53,10 +53,8 @@ static double quantise(const float *values, size_t count, unsigned bits, unsigne
     const struct cgx_piece piece = {.count = count, .bits = bits};
     double error = 0;
 
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values, .out = payload});
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                       .in = payload, .out = decoded});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload);
+    data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, decoded);
     for (size_t i = 0; i < count; i++) {
         double difference = (double)decoded[i] - (double)values[i];
 

@@ -18,7 +18,7 @@
 
 #include "policy.h"
 #include "policy/widths/allocate.h"
-#include "unit/replay.h"
+#include "unit/lib/replay.h"
 
 /* Smaller calls are exact by default. */
 #define LEAST_ELEMENTS 16384

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit/codec_data.h"
-#include "unit/scene.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/scene.h"
 
 enum { COUNT = 1 << 16, BUCKET = 512 };
 #define LEAST_GAIN 1.2
@@ -36,10 +36,8 @@ static void quantise(float *values, unsigned bits, size_t shift)
     for (size_t i = 0; i < shift; i++)
         shifted[i] = values[0];
     memcpy(shifted + shift, values, COUNT * sizeof(float));
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1,
-                                                       .in = shifted, .out = payload});
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                       .in = payload, .out = shifted});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, shifted, payload);
+    data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, shifted);
     memcpy(values, shifted + shift, COUNT * sizeof(float));
 }
 

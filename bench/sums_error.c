@@ -12,8 +12,8 @@
 
 #include "codec/encoding.h"
 #include "codec/rotated/rotated_model.h"
-#include "unit/distributions.h"
-#include "unit/scene.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/scene.h"
 
 enum { COUNT = 1 << 16, WIDTHS = 5 };
 
@@ -66,10 +66,8 @@ static double error_of_one(enum distribution distribution, enum cgx_family codec
     double error = 0, power = 0;
 
     distribution_draw(distribution, 1, COUNT, values);
-    cgx_codec_run(cgx_codec_host(),
-                  &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values, .out = payload});
-    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,
-                                                       .in = payload, .out = decoded});
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload);
+    data_code(cgx_codec_host(), CGX_DECODE, &coding, &piece, payload, decoded);
     for (size_t i = 0; i < COUNT; i++) {
         double apart = (double)decoded[i] - (double)values[i];
 

@@ -25,10 +25,10 @@ measure_stores() {
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
 check_bytes() {
-    set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random cuda_pinned_pool
+    set -- kernels_ranges kernels_measure kernels_bytes kernels_hostile kernels_random pinned_pool
     [ "$quick" = no ] || set -- kernels_ranges
     for program in "$@"; do
-        echo "$program|150|$directory/tests/unit/$program"
+        echo "$program|150|$directory/tests/unit/cuda/$program"
     done | together 6
     for program in "$@"; do
         collect_tap "$program"

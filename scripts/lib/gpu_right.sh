@@ -65,7 +65,7 @@ run_sanitizers() {
     list_sanitized >"$scratch/sanitized"
     while read -r tool program; do
         echo "$tool.$program|55|compute-sanitizer --tool $tool --error-exitcode 9" \
-            "$directory/tests/unit/$program"
+            "$directory/tests/unit/cuda/$program"
     done <"$scratch/sanitized" | together "$JOBS"
     while read -r tool program; do
         judge_sanitizer "$tool.$program"

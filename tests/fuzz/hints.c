@@ -4,7 +4,7 @@
 /* Hints of any bytes, a value a line in the order of their keys, "-" for a key that is not there:
  * they are refused with the place of an error, or say of any call what can be said of it, the same
  * if they are set again, and nothing once all are taken back. */
-#include "fuzz/says.h"
+#include "fuzz/fuzz.h"
 
 /* TEXT becomes lines. */
 static void split(char *text, const char *values[CGX_HINTS])

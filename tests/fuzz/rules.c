@@ -3,7 +3,7 @@
 
 /* A file of rules of any bytes is refused with the place of an error, or says of any call what can
  * be said of it. */
-#include "fuzz/says.h"
+#include "fuzz/fuzz.h"
 
 static void hear(void *context, unsigned line, const char *message)
 {

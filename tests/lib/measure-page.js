@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the libcgxpmpi developers
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Put into a page of cgx-report by tests/unit/report_page.test, which shows it in a frame: leaves a
+// Put into a page of cgx-report by tests/unit/tools/report_page.test, which shows it in a frame: leaves a
 // line for all that is wrong with how the page is drawn in <pre id="wrong"> of the page around it,
 // and what was measured in <pre id="measured">.
 "use strict";

@@ -11,7 +11,7 @@
 extern "C" {
 #include "codec/encoding.h"
 #include "lib/tap.h"
-#include "unit/kernels_run.h"
+#include "unit/lib/kernels.h"
 
 // Races are looked for among the threads of kernels: what the test itself does to its memory,
 // before and after them, took most of the time.

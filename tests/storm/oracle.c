@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "mpi/lib/check.h"
-#include "quantisations.h"
 
 enum { UNIT = 4096 }; /* whole buckets of any size */
 

@@ -49,4 +49,11 @@ struct oracle_verdict {
 struct oracle_verdict oracle_judge(const struct oracle *oracle, const struct placed *sum, int rank,
                                    const void *result);
 
+/* In quantisations.c: how far a sum may be off that goes through quantisations inside nodes,
+ * between nodes and at last. Of COUNT elements, a bucket; rank p's begin at INPUTS + p * STRIDE. If
+ * SCHEME's quantisation is rotated it is the root of the sum of the squares, else that of each
+ * element. Rounding comes to it. Not finite where inputs are not. */
+double quantisations_error(const struct oracle *oracle, const struct scheme *scheme,
+                           const double *inputs, size_t stride, size_t count);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#include "quantisations.h"
+#include "oracle.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,206 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The bytes of the format: messages, layouts, small payloads written out by hand from
+ * doc/format.md, and checksums of larger ones, which must never change within a format version. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/codec_reference.h"
+
+static void test_message(void)
+{
+    static const unsigned char golden[16] = {3,    1,    0x34, 0x12, 0xEF, 0xCD, 0xAB, 0x89,
+                                             0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01};
+    const struct cgx_message message = {CGX_MESSAGE_DECLINED, 0x1234, 0x89ABCDEF,
+                                        0x0102030405060708};
+    unsigned char header[16];
+    struct cgx_message read = {0};
+    bool refused = true;
+
+    cgx_message_write(&message, header);
+    ok(memcmp(header, golden, 16) == 0, "a message header has its bytes");
+    ok(cgx_message_read(golden, &read) == CGX_OK && read.flags == message.flags &&
+           read.seq == message.seq && read.plan == message.plan && read.bytes == message.bytes,
+       "a message header is read back");
+    for (unsigned version = 0; version < 256; version++) {
+        header[0] = (unsigned char)version;
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (version == 3);
+    }
+    ok(refused, "a message of another version is refused");
+    header[0] = 3;
+    for (unsigned flags = 0; flags < 256; flags++) {
+        header[1] = (unsigned char)flags;
+        refused = refused && (cgx_message_read(header, &read) == CGX_OK) == (flags <= 16);
+    }
+    ok(refused, "a message with unknown flags is refused");
+}
+
+static void test_layout(void)
+{
+    static const size_t counts[] = {1, 63, 64, 65, 127, 511, 512, 513, 4096, 100001};
+    struct cgx_layout layout = cgx_piece_layout(1000, 7, 512, CGX_FLOAT32);
+    bool alike = true, aligned = true;
+
+    ok(layout.buckets == 2 && layout.elements == 1024 && layout.plane[0] == 16 &&
+           layout.plane[1] == 16 + 512 && layout.plane[2] == 16 + 512 + 256 &&
+           layout.bytes == 16 + 512 + 256 + 128,
+       "1000 elements at 7 bits lie where they should");
+    layout = cgx_piece_layout(64 * 5, 2, 64, CGX_FLOAT16);
+    ok(layout.buckets == 5 && layout.plane[0] == 32 && layout.plane[1] == 32 &&
+           layout.plane[2] == 32 + 80 && layout.bytes == 32 + 80,
+       "a slice that the width lacks has the offset of the next part");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (unsigned bits = 1; bits <= 32; bits = data_next_width(bits))
+            for (int dtype = 0; dtype < 3; dtype++)
+                for (unsigned bucket = 64; bucket <= 4096; bucket *= 2) {
+                    layout = cgx_piece_layout(counts[i], bits, bucket, (enum cgx_dtype)dtype);
+                    alike = alike && layout.bytes == reference_bytes(counts[i], bits, bucket,
+                                                                     (enum cgx_dtype)dtype);
+                    aligned = aligned && layout.plane[0] % 16 == 0 && layout.plane[1] % 16 == 0 &&
+                              layout.plane[2] % 16 == 0 && layout.bytes % 16 == 0;
+                }
+    ok(alike, "the bytes of a piece are those of the specification");
+    ok(aligned, "every part is at a multiple of 16 bytes");
+}
+
+/* Whether one piece of VALUES encodes to GOLDEN, the rest of BYTES being zero. */
+static bool encodes_to(const void *values, enum cgx_dtype dtype, size_t count, unsigned bits,
+                       const unsigned char *golden, size_t length, size_t bytes)
+{
+    const struct cgx_coding coding = {.dtype = dtype, .bucket_size = 64};
+    const struct cgx_piece piece = {.count = count, .bits = bits};
+    unsigned char payload[512] __attribute__((aligned(16))), expected[512] = {0};
+
+    memset(payload, 0xAA, sizeof payload);
+    memset(expected + bytes, 0xAA, sizeof expected - bytes);
+    memcpy(expected, golden, length);
+    return data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload) == CGX_OK &&
+           memcmp(payload, expected, sizeof payload) == 0;
+}
+
+static void test_grids(void)
+{
+    static const unsigned char one[] = {0, 0, 0x80, 0x3F}; /* u = 1, z = 0 */
+    static const unsigned char one_two[] = {0, 0, 0x80, 0x3F, 0, 0, 0, 0x40};
+    float values[128];
+    unsigned char golden[160] = {0xF8, 0xFF, 0x80, 0x3F}; /* u = 1, z = -8 */
+
+    for (int i = 0; i < 64; i++)
+        values[i] = (float)(i % 16 - 8);
+    for (int i = 0; i < 32; i++)
+        golden[16 + i] = (unsigned char)(0x10 + 0x22 * (i % 8));
+    ok(encodes_to(values, CGX_FLOAT32, 64, 4, golden, 48, 48), "a bucket at 4 bits has its bytes");
+
+    memset(golden, 0, sizeof golden);
+    memcpy(golden, one, sizeof one);
+    for (int i = 0; i < 64; i++)
+        values[i] = (float)(i % 8);
+    memset(golden + 16, 0xE4, 16); /* 0, 1, 2, 3 */
+    memset(golden + 32, 0xF0, 8);
+    ok(encodes_to(values, CGX_FLOAT32, 64, 3, golden, 40, 48), "a bucket at 3 bits has its bytes");
+
+    memset(golden, 0, sizeof golden);
+    memcpy(golden, one_two, sizeof one_two);
+    for (int i = 0; i < 66; i++) {
+        values[i] = (float)(i < 64 ? 2 * i : (i - 64) * 254);
+        if (i == 63)
+            values[i] = 127;
+    }
+    for (int i = 0; i < 32; i++) { /* bits 0-3, 4-5 and 6 of 2i, the last of 127 */
+        unsigned low = 4 * (unsigned)i, high = low + 2;
+
+        golden[16 + i] = (unsigned char)((low & 15) | (high & 15) << 4);
+        golden[16 + 64 + i / 2] |=
+            (unsigned char)(((low >> 4 & 3) | (high >> 4 & 3) << 2) << i % 2 * 4);
+        golden[16 + 64 + 32 + i / 4] |= (unsigned char)((low >> 6) * 3 << i % 4 * 2);
+    }
+    golden[16 + 31] |= 0xF0;
+    golden[16 + 32] = 0xF0;        /* 0, 127 */
+    golden[16 + 64 + 16] = 3 << 2; /* of the second bucket, likewise */
+    golden[16 + 64 + 32 + 8] = 1 << 1;
+    ok(encodes_to(values, CGX_FLOAT32, 66, 7, golden, 16 + 64 + 32 + 16, 16 + 64 + 32 + 16),
+       "two buckets at 7 bits, the second incomplete, have their bytes");
+}
+
+static void test_special(void)
+{
+    float values[64];
+    static const unsigned char one_bit[17] = {0, 0, 0x80, 0x40, [16] = 0x06};
+    static const unsigned char constant[20] = {[16] = 0x00, 0x00, 0x20, 0xC0};
+    static const unsigned char poison[4] = {0x00, 0x00, 0xC0, 0x7F};
+    static const uint16_t halves[3] = {0x3C00, 0x8000, 0x7E01};
+    static const unsigned char exact[6] = {0x00, 0x3C, 0x00, 0x80, 0x01, 0x7E};
+
+    values[0] = 0;
+    values[1] = values[2] = 4;
+    ok(encodes_to(values, CGX_FLOAT32, 3, 1, one_bit, 17, 32),
+       "three elements at 1 bit have their bytes");
+    for (int i = 0; i < 64; i++)
+        values[i] = -2.5f;
+    ok(encodes_to(values, CGX_FLOAT32, 64, 2, constant, 20, 32),
+       "a constant bucket has its value in its first slice");
+    for (int i = 0; i < 64; i++)
+        values[i] = i % 2 ? 0.0f : -0.0f;
+    ok(encodes_to(values, CGX_FLOAT32, 64, 5, constant, 0, 64), "zeros of both signs are a +0");
+    values[63] = -INFINITY;
+    ok(encodes_to(values, CGX_FLOAT32, 64, 8, poison, 4, 80), "a poisoned bucket has zero codes");
+    ok(encodes_to(halves, CGX_FLOAT16, 3, 32, exact, 6, 16),
+       "elements at width 32 are as they were, and padded");
+}
+
+/* 5000 elements of integers that depend on no library. */
+static uint64_t checksum(unsigned bits, enum cgx_rounding rounding)
+{
+    const struct cgx_coding coding = {.dtype = CGX_FLOAT32,
+                                      .bucket_size = 512,
+                                      .rounding = rounding,
+                                      .seed = 0x123456789ABCDEF0u,
+                                      .call = 7,
+                                      .stream = 3};
+    const struct cgx_piece piece = {.first = 512, .count = 5000, .bits = bits};
+    static float values[5512];
+    static unsigned char payload[8192] __attribute__((aligned(16)));
+    uint64_t state = 5;
+
+    for (int i = 0; i < 5512; i++)
+        values[i] = (float)(int32_t)(data_random(&state) >> 32) *
+                    cgx_bits_float((uint32_t)(90 + i / 256) << 23);
+    data_code(cgx_codec_host(), CGX_ENCODE, &coding, &piece, values, payload);
+    return data_checksum(payload, cgx_piece_layout(5000, bits, 512, CGX_FLOAT32).bytes);
+}
+
+static void test_checksums(void)
+{
+    static const uint64_t golden[2][8] = {
+        {0x7b70f85146a5d856, 0xd42f0dbee60ac6ac, 0x3adb48753368d261, 0x1232823caaa569c9,
+         0x56217abeca6553e2, 0xec0c9650e59023b2, 0xf52c8aa39acbdf82, 0x6d117fddb34cbe95},
+        {0, 0x513989fc3a466454, 0xcb2c912745309883, 0x74f03b0de09a1ace, 0x15c17071cc6c60c3,
+         0x44603a2358883fcf, 0x6d706fd0330ec046, 0x38526250b546fd9c}};
+
+    for (unsigned bits = 1; bits <= 8; bits++)
+        for (int rounding = 0; rounding < 2; rounding++) {
+            uint64_t sum;
+
+            if (bits == 1 && rounding == CGX_ROUNDING_STOCHASTIC)
+                continue;
+            sum = checksum(bits, (enum cgx_rounding)rounding);
+            ok(sum == golden[rounding][bits - 1], "5000 elements at %u bits, %s, have their bytes",
+               bits, data_roundings[rounding]);
+            if (sum != golden[rounding][bits - 1])
+                diag("checksum 0x%016llx", (unsigned long long)sum);
+        }
+}
+
+int main(void)
+{
+    test_message();
+    test_layout();
+    test_grids();
+    test_special();
+    test_checksums();
+    return done_testing();
+}

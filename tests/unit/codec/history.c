@@ -1,0 +1,325 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Max-min quantisation with history: every set of kernels leaves the payloads, elements, scales and
+ * units that are specified, call after call. */
+
+#include <string.h>
+
+#include "codec/rotated/rotated.h"
+#include "lib/tap.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/codec_reference.h"
+
+#define COUNT (2 * 4096 + 700) /* the last bucket is incomplete */
+#define FIRST 4096             /* where the piece begins */
+#define ALL (FIRST + COUNT)
+#define CALLS 4
+
+/* What is kept of the buffer, twice: as specified, and as the codec leaves it. */
+static struct kept {
+    uint8_t scales[ALL + 64] __attribute__((aligned(64)));
+    float units[ALL / 64 + 2];
+} kept[2];
+
+static unsigned char elements[4 * ALL + 1], raw[4 * COUNT] __attribute__((aligned(16)));
+static unsigned char payload[4 * COUNT] __attribute__((aligned(16)));
+static unsigned char results[2][4 * COUNT] __attribute__((aligned(16)));
+static unsigned char decoded[2][4 * ALL + 1];
+static float divided[ALL], sums[ALL], levels[ALL];
+
+static const struct cgx_history history = {kept[1].scales, kept[1].units};
+
+/* ---- the specification ---- */
+
+static float scale_at(size_t i)
+{
+    unsigned code = kept[0].scales[i];
+
+    return ldexpf(1 + (float)(code % 32) / 32, (int)(code / 32));
+}
+
+/* The greatest code whose scale is not above VALUE, or the next, where RANDOM is more than what is
+ * left to it. */
+static unsigned code_of(float value, uint32_t random)
+{
+    int exponent;
+    double mantissa = 64 * frexp((double)value, &exponent), part = mantissa - floor(mantissa);
+    double code = 32 * (exponent - 1) + floor(mantissa) - 32;
+
+    if (floor(part * 262144) + (random >> 14) >= 262144)
+        code++;
+    return code < 255 ? (unsigned)code : 255;
+}
+
+/* Enters SUM, the COUNT elements of a bucket from element FIRST on. */
+static void enter(const struct cgx_coding *coding, const float *sum, size_t first, size_t count)
+{
+    float means[4096] = {0}, *unit = &kept[0].units[first / coding->bucket_size], total;
+    uint32_t key = cgx_call_key(coding->seed, coding->call);
+
+    for (size_t i = 0; i < count; i++) {
+        float before = (scale_at(first + i) - 1) * *unit;
+
+        means[i] = .99f * (before * before) + .01f * (sum[i] * sum[i]);
+    }
+    total = reference_bucket_sum(means, coding->bucket_size);
+    if (!(total < 0x1p126f))
+        return;
+    *unit = total > 0x1p-100f ? sqrtf(total / (float)count) / 8 : 0;
+    for (size_t i = 0; i < count; i++) {
+        float scale = *unit > 0 ? 1 + sqrtf(means[i]) * (1 / *unit) : 1;
+
+        kept[0].scales[first + i] =
+            (uint8_t)code_of(scale, (uint32_t)(first + i) * 0x9E3779B9u + key);
+    }
+}
+
+/* ---- calls ---- */
+
+static void divide(enum cgx_dtype dtype, const unsigned char *from, size_t at)
+{
+    for (size_t i = FIRST; i < ALL; i++)
+        divided[i] = reference_widen(dtype, from, i - at) * (1 / scale_at(i));
+}
+
+static void make_elements(enum cgx_dtype dtype, enum data_kind kind, uint64_t seed)
+{
+    for (size_t i = 0; i < ALL; i++) {
+        float value = data_value(kind, &seed);
+
+        if (dtype == CGX_FLOAT16)
+            value = fmodf(value, 50); /* times the widest scale still in the type */
+        reference_narrow(dtype, value, elements + 1, i);
+        if (i >= FIRST)
+            reference_narrow(dtype, -value / 4, raw, i - FIRST);
+    }
+}
+
+static bool encodes(const struct cgx_codec *codec, const struct cgx_coding *coding,
+                    const struct cgx_piece *piece)
+{
+    const struct cgx_work work = {.operation = CGX_ENCODE,
+                                  .coding = coding,
+                                  .pieces = piece,
+                                  .npieces = 1,
+                                  .in = elements + 1,
+                                  .out = results[1],
+                                  .history = history};
+    struct cgx_coding wide = *coding;
+
+    wide.dtype = CGX_FLOAT32;
+    divide(coding->dtype, elements + 1, 0);
+    memset(results, 0, sizeof results);
+    reference_encode(&wide, piece, divided, results[0]);
+    memcpy(payload, results[0], sizeof payload);
+    return cgx_codec_run(codec, &work) == CGX_OK &&
+           memcmp(results[0], results[1], sizeof results[0]) == 0;
+}
+
+/* The buffer's elements, then those that are raw, after a payload. */
+static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *of_call,
+                    const struct cgx_piece *piece)
+{
+    const unsigned char *sources[] = {payload, NULL, raw};
+    struct cgx_coding coding = *of_call, wide = *of_call;
+    const struct cgx_work work = {.operation = CGX_REDUCE,
+                                  .coding = &coding,
+                                  .pieces = piece,
+                                  .npieces = 1,
+                                  .sources = sources,
+                                  .nsources = 3,
+                                  .in = elements + 1,
+                                  .out = results[1],
+                                  .history = history};
+    float steps;
+
+    coding.first_raw = 1;
+    coding.raws = 2;
+    wide.dtype = CGX_FLOAT32;
+    divide(coding.dtype, elements + 1, 0);
+    for (size_t i = 0; i < COUNT; i++)
+        sums[FIRST + i] = reference_sum(&wide, piece, sources, 1, NULL, i, &steps);
+    for (size_t i = FIRST; i < ALL; i++)
+        sums[i] += divided[i];
+    divide(coding.dtype, raw, FIRST);
+    for (size_t i = FIRST; i < ALL; i++)
+        sums[i] += divided[i];
+    memset(results, 0, sizeof results);
+    reference_encode(&wide, piece, sums, results[0]);
+    return cgx_codec_run(codec, &work) == CGX_OK &&
+           memcmp(results[0], results[1], sizeof results[0]) == 0;
+}
+
+static bool decodes(const struct cgx_codec *codec, const struct cgx_coding *coding,
+                    const struct cgx_piece *piece)
+{
+    const struct cgx_work work = {.operation = CGX_DECODE,
+                                  .coding = coding,
+                                  .pieces = piece,
+                                  .npieces = 1,
+                                  .in = results[1],
+                                  .out = decoded[1] + 1,
+                                  .history = history};
+    struct cgx_coding wide = *coding;
+
+    wide.dtype = CGX_FLOAT32;
+    reference_decode(&wide, piece, results[0], levels);
+    memset(decoded, 0, sizeof decoded);
+    for (size_t i = FIRST; i < ALL; i++) {
+        levels[i] *= scale_at(i);
+        if (coding->dtype == CGX_FLOAT16)
+            levels[i] = cgx_clamp_float16(levels[i]);
+        reference_narrow(coding->dtype, levels[i], decoded[0] + 1, i);
+    }
+    for (size_t at = FIRST; at < ALL; at += coding->bucket_size)
+        enter(coding, levels + at, at,
+              ALL - at < coding->bucket_size ? ALL - at : coding->bucket_size);
+    return cgx_codec_run(codec, &work) == CGX_OK &&
+           memcmp(decoded[0], decoded[1], sizeof decoded[0]) == 0 &&
+           memcmp(&kept[0], &kept[1], sizeof kept[0]) == 0;
+}
+
+static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigned bucket_size,
+                    unsigned bits, enum data_kind kind)
+{
+    const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = bits};
+    struct cgx_coding coding = {.dtype = dtype, .bucket_size = bucket_size, .seed = bits};
+
+    memset(kept, 0, sizeof kept);
+    for (; coding.call < CALLS; coding.call++) {
+        make_elements(dtype, kind, coding.call + bits);
+        if (!encodes(codec, &coding, &piece) || !reduces(codec, &coding, &piece) ||
+            !decodes(codec, &coding, &piece))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what it is for ---- */
+
+/* One call on the host, of VALUES alone at 4 bits: they are encoded, and decoded where they are. */
+static void call(uint32_t number, float *values)
+{
+    const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = 4};
+    const struct cgx_coding coding = {.bucket_size = 512, .call = number};
+    struct cgx_work work = {.operation = CGX_ENCODE,
+                            .coding = &coding,
+                            .pieces = &piece,
+                            .npieces = 1,
+                            .in = values,
+                            .out = results[1],
+                            .history = history};
+    bool done = cgx_codec_run(cgx_codec_host(), &work) == CGX_OK;
+
+    work.operation = CGX_DECODE;
+    work.in = results[1];
+    work.out = values;
+    ok(done && cgx_codec_run(cgx_codec_host(), &work) == CGX_OK, "call %u", number);
+}
+
+/* Every 16th element is 100 times larger than the others. Returns how far these are from what they
+ * were, relative and squared. */
+static double error_of_small(uint32_t number)
+{
+    static float values[ALL], were[ALL];
+    double error = 0, power = 0;
+
+    data_fill(DATA_GAUSSIAN, number + 1, values, ALL);
+    for (size_t i = 0; i < ALL; i += 16)
+        values[i] *= 100;
+    memcpy(were, values, sizeof were);
+    call(number, values);
+    for (size_t i = FIRST; i < ALL; i++) {
+        error += i % 16 == 0 ? 0 : (values[i] - were[i]) * (values[i] - were[i]);
+        power += i % 16 == 0 ? 0 : were[i] * were[i];
+    }
+    return error / power;
+}
+
+static void test_gain(void)
+{
+    double first, last = 0;
+
+    memset(kept, 0, sizeof kept);
+    first = error_of_small(0);
+    for (uint32_t number = 1; number < 20; number++)
+        last = error_of_small(number);
+    ok(first > .9, "beside large elements small ones are lost: error %.3f", first);
+    ok(last < .2, "... and with their history they are not: %.3f", last);
+}
+
+/* Elements that were always zero are so afterwards, and a NaN leaves the history of its bucket. */
+static void test_zeros_and_nan(void)
+{
+    static float values[ALL];
+    static struct kept before;
+    bool zeros = true;
+
+    memset(kept, 0, sizeof kept);
+    for (uint32_t number = 0; number < 5; number++) {
+        data_fill(DATA_GAUSSIAN, number + 9, values, ALL);
+        for (size_t i = 0; i < ALL; i += 2)
+            values[i] = 0;
+        call(number, values);
+        for (size_t i = FIRST; i < ALL; i += 2)
+            zeros = zeros && values[i] == 0;
+    }
+    ok(zeros, "zeros stay zeros");
+    before = kept[1];
+    data_fill(DATA_GAUSSIAN, 77, values, ALL);
+    values[FIRST + 600] = NAN;
+    call(5, values);
+    ok(isnan(values[FIRST + 512]) && isnan(values[FIRST + 1023]) && !isnan(values[FIRST + 511]),
+       "a NaN is one in its bucket");
+    ok(memcmp(before.scales + FIRST + 512, kept[1].scales + FIRST + 512, 512) == 0 &&
+           before.units[FIRST / 512 + 1] == kept[1].units[FIRST / 512 + 1] &&
+           memcmp(before.scales + FIRST, kept[1].scales + FIRST, 512) != 0,
+       "... whose history stays as it was, and no other's");
+}
+
+/* Of float16: the sum of two that are each within the type, multiplied back, is beyond it. */
+static void test_overflow(float value, bool partial, bool expected)
+{
+    const struct cgx_piece piece = {.count = 512, .bits = 4};
+    const struct cgx_coding coding = {
+        .dtype = CGX_FLOAT16, .bucket_size = 512, .first_raw = 0, .raws = 2, .partial = partial};
+    const unsigned char *sources[] = {NULL, raw};
+    uint32_t header;
+
+    memset(kept, 0, sizeof kept);
+    memset(kept[1].scales, 128, sizeof kept[1].scales); /* 16 */
+    for (size_t i = 0; i < 512; i++) {
+        reference_narrow(CGX_FLOAT16, i == 3 ? value : (float)i, elements, i);
+        reference_narrow(CGX_FLOAT16, i == 3 ? value : 1, raw, i);
+    }
+    cgx_codec_run(cgx_codec_host(), &(struct cgx_work){.operation = CGX_REDUCE,
+                                                       .coding = &coding,
+                                                       .pieces = &piece,
+                                                       .npieces = 1,
+                                                       .sources = sources,
+                                                       .nsources = 2,
+                                                       .in = elements,
+                                                       .out = results[1],
+                                                       .history = history});
+    memcpy(&header, results[1], sizeof header);
+    ok((header == CGX_BUCKET_POISON) == expected, "2 * %g, %s, is %spoisoned", value,
+       partial ? "added to others" : "the last sum", expected ? "" : "not ");
+}
+
+int main(void)
+{
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
+
+        for (int dtype = 0; codec != NULL && dtype < 3; dtype++)
+            data_test_widths(codec, (enum cgx_dtype)dtype, 1, is_same,
+                             "payloads, elements, scales and units");
+    }
+    test_gain();
+    test_zeros_and_nan();
+    test_overflow(32000, false, false);
+    test_overflow(32768, false, true);
+    test_overflow(32768, true, false);
+    return done_testing();
+}

@@ -1,0 +1,177 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Every set of kernels gives the bytes of the specification, for every family, type, width,
+ * rounding or scale and bucket size, for incomplete buckets and misaligned buffers. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/lib/rotated_data.h"
+
+#define MOST (4 * 4096)
+#define MOST_ROTATED (30 * 1024)
+#define GUARD 64
+
+static float values[MOST];
+static unsigned char elements[4 * MOST_ROTATED + 1];
+static unsigned char decoded[2][4 * MOST_ROTATED + 2 * GUARD];
+static unsigned char payloads[2][4 * MOST + 2 * GUARD] __attribute__((aligned(64)));
+
+/* Nothing but the DATA of BYTES after the guard has been written. */
+static bool only_within(const unsigned char *guarded, size_t bytes)
+{
+    for (size_t i = 0; i < GUARD; i++)
+        if (guarded[i] != 0xAA || guarded[GUARD + bytes + i] != 0xAA)
+            return false;
+    return true;
+}
+
+static bool is_same(const struct cgx_codec *codec, const struct cgx_coding *coding, size_t count,
+                    unsigned encoding)
+{
+    const struct cgx_piece piece = {.count = count, .bits = encoding, .offset = GUARD};
+    size_t size = cgx_dtype_size(coding->dtype), misalignment = count % 2;
+    size_t bytes = reference_bytes(count, encoding, coding->bucket_size, coding->dtype);
+    unsigned char *out = decoded[0] + misalignment;
+
+    memset(payloads, 0xAA, sizeof payloads);
+    memset(decoded, 0xAA, sizeof decoded);
+    reference_encode(coding, &piece, elements + 1, payloads[1]);
+    reference_decode(coding, &piece, payloads[1], decoded[1] + GUARD);
+    return data_code(codec, CGX_ENCODE, coding, &piece, elements + 1, payloads[0]) == CGX_OK &&
+           memcmp(payloads[0], payloads[1], sizeof payloads[0]) == 0 &&
+           data_code(codec, CGX_DECODE, coding, &piece, payloads[1], out + GUARD) == CGX_OK &&
+           memcmp(out + GUARD, decoded[1] + GUARD, count * size) == 0 &&
+           only_within(payloads[0], bytes) && only_within(out, count * size);
+}
+
+/* ---- max-min quantisation ---- */
+
+/* Buckets of many kinds, some of them constant or poisoned; misaligned. */
+static void make_elements(enum cgx_dtype dtype, unsigned bucket_size, size_t count)
+{
+    uint64_t state = bucket_size + count;
+
+    for (size_t i = 0; i < count; i += bucket_size / 2) {
+        size_t n = count - i < bucket_size / 2 ? count - i : bucket_size / 2;
+
+        data_fill((enum data_kind)(data_random(&state) % DATA_KINDS), data_random(&state),
+                  values + i, n);
+        if (dtype == CGX_FLOAT16) /* of its range, or most were zero or infinite */
+            for (size_t j = i; j < i + n; j++)
+                values[j] = fmodf(values[j], 50000);
+    }
+    if (count > 3 * bucket_size)
+        values[data_random(&state) % bucket_size + bucket_size] = NAN;
+    for (size_t i = 0; i < count; i++)
+        reference_narrow(dtype, values[i], elements + 1, i);
+}
+
+static void test_maxmin(const struct cgx_codec *set, enum cgx_dtype dtype,
+                        enum cgx_rounding rounding)
+{
+    bool same = true;
+
+    for (unsigned bucket_size = 64; bucket_size <= 4096; bucket_size *= 2) {
+        const struct cgx_coding coding = {.dtype = dtype,
+                                          .bucket_size = bucket_size,
+                                          .rounding = rounding,
+                                          .seed = 11ull << 40 | 5,
+                                          .call = 17,
+                                          .stream = 4};
+        const size_t counts[] = {1,
+                                 bucket_size - 1,
+                                 bucket_size,
+                                 bucket_size + 1,
+                                 bucket_size + 31,
+                                 2 * bucket_size + 65,
+                                 4 * bucket_size - 64};
+
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            if (bucket_size > 512 && i % 3 != 2) /* large ones take their time */
+                continue;
+            make_elements(dtype, bucket_size, counts[i]);
+            for (unsigned bits = data_least_width(rounding); bits <= 32;
+                 bits = data_next_width(bits))
+                if (!is_same(set, &coding, counts[i], bits)) {
+                    if (same)
+                        diag("first at %u bits, %zu elements in buckets of %u", bits, counts[i],
+                             bucket_size);
+                    same = false;
+                }
+        }
+    }
+    ok(same, "%s: %s, %s: the bytes of the specification", set->name, data_dtypes[dtype],
+       data_roundings[rounding]);
+}
+
+/* Groups of random bits are numbered with 64 bits. */
+static void test_far_groups(const struct cgx_codec *set)
+{
+    const struct cgx_coding coding = {.seed = 1, .call = 2, .stream = 3};
+    const struct cgx_grid grid = cgx_grid_over(-3, 3, 8, true);
+    unsigned char *codes[CGX_PLANES] = {payloads[0], NULL, NULL};
+    bool same = true;
+
+    data_fill(DATA_UNIFORM, 1, values, 128);
+    for (int shift = 31; shift < 63; shift++) {
+        uint64_t first = (1ull << shift) - 64; /* half of them below */
+        struct cgx_random random = {coding.seed, coding.call, coding.stream, first / 8};
+
+        set->kernels.encode(values, 128, grid, 8, &random, codes);
+        for (size_t i = 0; i < 128; i++)
+            same =
+                same && payloads[0][i] == cgx_code_stochastic(values[i], grid, 8,
+                                                              reference_random(&coding, first + i));
+    }
+    ok(same, "%s: random bits of elements far beyond 2^32", set->name);
+}
+
+/* ---- rotated quantisation ---- */
+
+/* Buckets of all kinds, then fewer, the last incomplete; the kinds move on from one to the next. */
+static void test_rotated(const struct cgx_codec *codec, enum cgx_dtype dtype, bool least_squares)
+{
+    static const size_t counts[] = {
+        (ROTATED_KINDS + 1) * 1024, 1, 4, 63, 1023, 1024, 1025, 5 * 1024 + 513};
+    const struct cgx_coding coding = {.dtype = dtype,
+                                      .bucket_size = 64,
+                                      .least_squares = least_squares,
+                                      .seed = 11ull << 40 | 5,
+                                      .call = 17};
+    unsigned kind = 0;
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++, kind++) {
+            rotated_elements(dtype, kind, kind, 1024, counts[i], elements + 1);
+            if (!is_same(codec, &coding, counts[i], CGX_ROTATED + width)) {
+                if (same)
+                    diag("first at %u bits, %zu elements, the first of kind %u", width, counts[i],
+                         kind % ROTATED_KINDS);
+                same = false;
+            }
+        }
+    ok(same, "%s: %s, %s: the bytes of the specification", codec->name, data_dtypes[dtype],
+       rotated_scales[least_squares]);
+}
+
+int main(void)
+{
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
+
+        if (codec == NULL)
+            continue;
+        for (int way = 0; way < 6; way++) {
+            test_maxmin(codec, (enum cgx_dtype)(way / 2), (enum cgx_rounding)(way % 2));
+            test_rotated(codec, (enum cgx_dtype)(way / 2), way % 2);
+        }
+        test_far_groups(codec);
+    }
+    ok(cgx_codec_host_named("none") == NULL, "there is no set of another name");
+    ok(cgx_codec_host() == cgx_codec_host_named(NULL), "the host codec is that of the fastest set");
+    return done_testing();
+}

@@ -1,0 +1,369 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Ranks on several nodes of which one cannot go on, and sums beyond their type that several nodes
+ * form together. */
+#include <math.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/scene.h"
+
+static const char *const topologies[] = {"0011", "000112", "01012",   "000",
+                                         "012",  "+0123",  "+0011234"};
+#define TOPOLOGIES (sizeof topologies / sizeof topologies[0])
+
+/* Topology T, with reductions by the bits of WAY. */
+static struct scene scene_for(size_t t, unsigned way)
+{
+    struct scene scene = scene_of(topologies[t], CGX_FLOAT32, 3001);
+
+    scene.intra = scene_reduction(way & 1);
+    scene.inter = scene_reduction(way & 2);
+    scene.leaders = (way & 4) != 0;
+    scene.raw = way % 3 == 1;
+    scene.adaptive = t % 2 == 1;
+    scene.watched = t % 2 == 0;
+    scene.consensus = scene.watched ? 1e-3f : 0;
+    return scene;
+}
+
+/* ---- ranks that cannot serve ---- */
+
+static void test_declined(void)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        bool redone = true, unrecoverable = true;
+
+        for (unsigned way = 0; way < 8; way++) {
+            struct scene scene = scene_for(t, way);
+
+            scene_fill(&scene, 9);
+            for (unsigned r = 0; r < scene.ranks; r++) {
+                scene.declined = (int)r;
+                scene.unrecoverable = -1;
+                scene_run(&scene);
+                redone = redone && scene_all_are(&scene, CGX_OUTCOME_DECLINED) &&
+                         scene_is_untouched(&scene);
+                scene.unrecoverable = (int)(r + 1) % (int)scene.ranks;
+                scene_run(&scene);
+                unrecoverable = unrecoverable && scene_all_are(&scene, CGX_OUTCOME_UNRECOVERABLE);
+            }
+            scene_free(&scene);
+        }
+        ok(redone, "nodes %s: all ranks know of any that cannot serve, before a result is written",
+           topologies[t]);
+        ok(unrecoverable, "nodes %s: and of one that can do nothing at all", topologies[t]);
+    }
+}
+
+/* ---- faults half-way ---- */
+
+/* Whether ranks that have a result have the same, and those without know it. */
+static bool is_consistent(const struct scene *scene)
+{
+    int with = -1;
+
+    if (scene_all_are(scene, CGX_OUTCOME_DECLINED))
+        return scene_is_untouched(scene);
+    if (scene_all_are(scene, CGX_OUTCOME_HALFWAY))
+        return true;
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        /* One that cannot know what others have seen of their data, or of its energies, is broken.
+         */
+        if (scene->outcomes[r] == CGX_OUTCOME_LOST ||
+            ((scene->watched || scene->adaptive) && scene->outcomes[r] == CGX_OUTCOME_BROKEN))
+            continue;
+        if (scene->outcomes[r] != CGX_OUTCOME_DONE)
+            return false;
+        if (with >= 0 &&
+            memcmp(scene->outputs[with], scene->outputs[r], scene->count * sizeof(float)) != 0)
+            return false;
+        with = (int)r;
+    }
+    return true;
+}
+
+/* Whether all ranks that go on have the same energies, by which they choose widths. */
+static bool have_same_energies(const struct scene *scene)
+{
+    const double *known = NULL;
+
+    for (unsigned r = 0; scene->adaptive && r < scene->ranks; r++) {
+        const double *energies = scene->energies[r];
+
+        if (scene->outcomes[r] == CGX_OUTCOME_BROKEN)
+            continue;
+        for (size_t s = 0; known && s < scene->plan->nsegments; s++) {
+            if (isnan(known[s]) ? !isnan(energies[s]) : known[s] != energies[s])
+                return false;
+        }
+        known = energies;
+    }
+    return true;
+}
+
+static void test_faults(int what, const char *name)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        unsigned cases = 0;
+        bool consistent = true;
+
+        for (unsigned way = 0; way < 16; way++) {
+            struct scene scene = scene_for(t, way);
+
+            scene.staging = way & 8 ? 3000 : 0; /* four slices or so */
+            scene.shm = way % 3 == 0 && scene_has_local_peers(&scene);
+            scene_fill(&scene, 9);
+            for (unsigned r = 0; r < scene.ranks; r++) {
+                for (unsigned nth = 0;; nth++) {
+                    scene.fault.what = what;
+                    scene.fault.rank = r;
+                    scene.fault.nth = nth;
+                    scene_run(&scene);
+                    if (!scene.fault_came)
+                        break;
+                    cases++;
+                    /* The first message of a rank comes early enough for all to know. */
+                    if ((what == SCENE_MESSAGE && nth == 0
+                             ? scene_all_are(&scene, CGX_OUTCOME_DECLINED)
+                             : is_consistent(&scene)) &&
+                        have_same_energies(&scene))
+                        continue;
+                    consistent = false;
+                    diag("way %u, rank %u, fault %u: outcomes %d %d %d", way, r, nth,
+                         scene.outcomes[0], scene.outcomes[1], scene.outcomes[2]);
+                }
+            }
+            scene_free(&scene);
+        }
+        ok(consistent && cases > 0, "nodes %s: %s, %u faults: no rank has a wrong result unknowing",
+           topologies[t], name, cases);
+    }
+}
+
+/* ---- sums that are not compressed ---- */
+
+/* Ranks that missed what others have seen must meet them in no other collective. */
+static bool is_held_back(const struct scene *scene)
+{
+    if (scene_all_are(scene, CGX_OUTCOME_CONSENSUS) || scene_all_are(scene, CGX_OUTCOME_DECLINED))
+        return scene_is_untouched(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != CGX_OUTCOME_CONSENSUS && scene->outcomes[r] != CGX_OUTCOME_BROKEN)
+            return false;
+    }
+    return scene->schedule.slices == 1 && scene_is_untouched(scene);
+}
+
+/* What ranks bring is nearly the same. */
+static void fill_alike(struct scene *scene)
+{
+    scene_fill(scene, 9);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count; i++)
+            scene_set_input(scene, r, i,
+                            scene_input(scene, 0, i) + 1e-3f * scene_input(scene, r, i));
+    }
+}
+
+static void test_held_back(int what, const char *name)
+{
+    unsigned cases = 0;
+    bool held = true;
+
+    for (size_t t = 0; t < 2 * TOPOLOGIES; t++) {
+        struct scene scene = scene_for(t / 2, t % 2 ? 4 : 0);
+
+        scene.watched = true;
+        scene.consensus = 0.01f;
+        scene.staging = t % 2 ? 3000 : 0; /* several slices */
+        scene.shm = t % 4 == 0 && scene_has_local_peers(&scene);
+        fill_alike(&scene);
+        for (unsigned r = 0; r < scene.ranks; r++) {
+            scene.fault.what = what;
+            scene.fault.rank = r;
+            scene.fault.nth = 0;
+            do {
+                scene_run(&scene);
+                cases += scene.fault_came;
+                held = held && is_held_back(&scene);
+                scene.fault.nth++;
+            } while (scene.fault_came);
+        }
+        scene_free(&scene);
+    }
+    ok(held && cases > 0, "%s, %u faults: what must not be compressed is held back on all ranks",
+       name, cases);
+}
+
+/* ---- sums beyond their type ---- */
+
+/* Ranks 0 and 1 are a node, and 2 and 3: the first two add up to 60000, the others cancel each
+ * other, with large steps, but for PEAK in one element of each bucket. */
+static void fill_hiding(struct scene *scene, float peak)
+{
+    uint64_t state = 1;
+
+    scene_prepare(scene);
+    for (size_t i = 0; i < scene->count; i++) {
+        float noise = (float)(20000 * (2 * data_uniform(&state) - 1));
+
+        scene_set_input(scene, 0, i, 30000);
+        scene_set_input(scene, 1, i, 30000);
+        scene_set_input(scene, 2, i, noise);
+        scene_set_input(scene, 3, i, i % scene->bucket_size == 9 ? peak - noise : -noise);
+    }
+}
+
+struct overflows {
+    unsigned beyond, laundered; /* exact sums beyond the type; of these, finite results */
+    unsigned far, spoiled;      /* buckets that are far from the limit; of these, not finite */
+};
+
+/* The steps of what was summed in the bucket of INDEX: that of a poisoned sum is no number. */
+static double steps_of_sources(const struct scene *scene, size_t index)
+{
+    double sum = 0;
+
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        float steps = scene->scales[r][index / scene->bucket_size];
+
+        sum += isnan(steps) ? 0 : (double)steps;
+    }
+    return sum;
+}
+
+static struct overflows count_overflows(const struct scene *scene)
+{
+    struct overflows found = {0};
+
+    for (size_t first = 0; first < scene->count; first += scene->bucket_size) {
+        double most = 0, min = INFINITY, max = -INFINITY, step;
+        double steps = steps_of_sources(scene, first);
+        bool is_far;
+
+        for (size_t i = first; i < first + scene->bucket_size && i < scene->count; i++) {
+            double exact = scene_exact(scene, i);
+
+            min = fmin(min, exact);
+            max = fmax(max, exact);
+            most = fmax(most, fabs(exact));
+            if (fabs(exact) >= 65520) {
+                found.beyond++;
+                found.laundered += isfinite(scene_output(scene, 0, i)) != 0;
+            }
+        }
+        /* The sum is off by half of STEPS, its levels by half a step of their own, and these by
+         * half a step and by half of STEPS, rounded up, may the exact sum be off. */
+        step = (max - min + steps) / ((1 << scene->bits) - 1);
+        is_far = most + 1.02 * (steps + step) < 65520;
+        found.far += is_far;
+        found.spoiled += is_far && !isfinite(scene_output(scene, 0, first));
+    }
+    return found;
+}
+
+static void test_hidden_overflow(void)
+{
+    unsigned laundered = 0, beyond = 0, spoiled = 0, far = 0;
+
+    for (unsigned bits = 1; bits <= 8; bits++) {
+        for (int way = 0; way < 4; way++) {
+            for (float peak = -6000; peak < 8000; peak += 500) {
+                struct scene scene = scene_of("0011", CGX_FLOAT16, 4096);
+                struct overflows found;
+
+                scene.intra = scene_reduction(way & 1);
+                scene.inter = scene_reduction(way >> 1);
+                scene.bits = bits;
+                fill_hiding(&scene, peak);
+                scene_run(&scene);
+                found = count_overflows(&scene);
+                laundered += found.laundered;
+                beyond += found.beyond;
+                spoiled += found.spoiled;
+                far += found.far;
+                scene_free(&scene);
+            }
+        }
+    }
+    ok(laundered == 0 && beyond > 1000,
+       "%u sums beyond float16 whose overflow the steps of another node could hide are not finite",
+       beyond);
+    ok(spoiled == 0 && far > 1000, "and in %u buckets that are not near the limit all are finite",
+       far);
+}
+
+static void test_cancelling_nodes(void)
+{
+    static const char *const names[] = {"SRA", "a ring"};
+
+    for (int way = 0; way < 2; way++) {
+        struct scene scene = scene_of("0011", CGX_FLOAT16, 1000);
+        unsigned wrong = 0;
+
+        scene.bits = 8;
+        scene.intra = scene.inter = scene_reduction(way);
+        scene_prepare(&scene);
+        for (size_t i = 0; i < scene.count; i++) {
+            for (unsigned r = 0; r < 4; r++)
+                scene_set_input(&scene, r, i,
+                                (float)((r < 2 ? 60000 : -60000) + (int)(i % 64) * 32));
+        }
+        scene_run(&scene);
+        for (size_t i = 0; i < scene.count; i++)
+            wrong += !isfinite(scene_output(&scene, 0, i));
+        ok(wrong == 0, "%s: sums of nodes beyond float16 that cancel each other are finite",
+           names[way]);
+        scene_free(&scene);
+    }
+}
+
+static void test_not_finite(void)
+{
+    for (size_t t = 0; t < TOPOLOGIES; t++) {
+        bool kept = true;
+
+        for (unsigned way = 0; way < 8; way++) {
+            for (int dtype = 0; dtype < 3; dtype++) {
+                struct scene scene = scene_for(t, way);
+
+                scene.dtype = (enum cgx_dtype)dtype;
+                scene_fill(&scene, 9);
+                for (unsigned r = 0; r < scene.ranks; r++)
+                    scene_set_input(&scene, r, 100 + 500 * r, r % 2 ? INFINITY : NAN);
+                scene_run(&scene);
+                for (size_t i = 0; i < scene.count; i++) {
+                    bool poisoned = false;
+
+                    for (unsigned r = 0; r < scene.ranks; r++)
+                        poisoned = poisoned || i / 64 == (100 + 500 * r) / 64;
+                    kept = kept && !isfinite(scene_output(&scene, 0, i)) == poisoned;
+                }
+                scene_free(&scene);
+            }
+        }
+        ok(kept, "nodes %s: what is not finite stays so, and nothing else becomes so",
+           topologies[t]);
+    }
+}
+
+int main(void)
+{
+    test_declined();
+    test_faults(SCENE_ENCODE, "encoding");
+    test_faults(SCENE_REDUCE, "summing");
+    test_faults(SCENE_WAIT, "waiting");
+    test_faults(SCENE_DECODE, "decoding");
+    test_faults(SCENE_MESSAGE, "a garbled message");
+    test_held_back(SCENE_ENCODE, "encoding");
+    test_held_back(SCENE_REDUCE, "summing");
+    test_held_back(SCENE_WAIT, "waiting");
+    test_held_back(SCENE_MESSAGE, "a garbled message");
+    test_hidden_overflow();
+    test_cancelling_nodes();
+    test_not_finite();
+    return done_testing();
+}

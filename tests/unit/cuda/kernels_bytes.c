@@ -1,0 +1,211 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The kernels give the bytes of the host codec, for pieces of all encodings at once, all bucket
+ * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
+ * overwritten, and some are raw: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
+ * the scenes, KERNELS_EVERY if nothing is said or 1 with CGX_TEST_KERNELS=all, and of all types or
+ * one. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/encoding.h"
+#include "codec/rotated/rotated.h"
+#include "cuda/kernels.h"
+#include "lib/tap.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/kernels.h"
+
+#ifndef KERNELS_EVERY
+#define KERNELS_EVERY 1
+#endif
+
+static unsigned every = KERNELS_EVERY;
+
+static bool is_tried(void)
+{
+    static unsigned scenes;
+
+    return scenes++ % every == 0;
+}
+
+/* Of the last piece, which is incomplete. */
+static size_t last_count(unsigned bucket_size, unsigned i)
+{
+    const size_t counts[] = {1,
+                             bucket_size - 1,
+                             bucket_size + 31,
+                             2 * bucket_size + 65,
+                             bucket_size / 2 + 8,
+                             CGX_KERNEL_TILE + bucket_size + 9};
+
+    return counts[i % (sizeof counts / sizeof *counts)];
+}
+
+/* All widths, the first depending on I; more than a tile of one of them. */
+static struct scene_plan make_plan(enum cgx_dtype dtype, enum cgx_rounding rounding,
+                                   unsigned bucket_size, unsigned i)
+{
+    static const size_t misalignments[] = {0, 4, 2, 1, 8, 3};
+    unsigned least = rounding == CGX_ROUNDING_NEAREST ? 1 : 2, widths = 10 - least;
+    struct scene_plan plan = {.coding = {.dtype = dtype,
+                                         .bucket_size = bucket_size,
+                                         .rounding = rounding,
+                                         .seed = 11ull << 40 | 5,
+                                         .call = 17 + i,
+                                         .stream = 4},
+                              .npieces = widths,
+                              .misalignment = misalignments[i % 6],
+                              .nsources = 1 + i % 5,
+                              .seed = i * 64 + bucket_size};
+
+    scene_all_widths(&plan, least, i);
+    plan.counts[i % (widths - 1)] = CGX_KERNEL_TILE + bucket_size;
+    plan.counts[widths - 1] = last_count(bucket_size, i / 2);
+    plan.buffer_source = i % 7 < plan.nsources ? i % 7 : SCENE_NO_SOURCE;
+    plan.own_source = i % plan.nsources;
+    return plan;
+}
+
+/* Of up to six sources some are raw, the first, the last or all; the buffer is among them, beside
+ * them, or none. */
+static void make_raw(struct scene_plan *plan, unsigned i)
+{
+    plan->nsources = 1 + i % 6;
+    plan->buffer_source = i % 7 < plan->nsources ? i % 7 : SCENE_NO_SOURCE;
+    plan->own_source = i % plan->nsources;
+    plan->coding.first_raw = i * 5 / 3 % (1 + i % 6);
+    plan->coding.raws = 1 + i % (1 + i % 6 - plan->coding.first_raw);
+}
+
+/* Of elements, beside a payload. */
+enum kept { NOTHING, RESIDUALS, HISTORY };
+
+static void test_kernel(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
+                        enum cgx_rounding rounding, bool raw, enum kept kept)
+{
+    static const char *const names[] = {"", "residuals, ", "history, "};
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned bucket_size = CGX_BUCKET_SIZE_MIN; bucket_size <= CGX_BUCKET_SIZE_MAX && same;
+         bucket_size *= raw ? 4 : 2) {
+        for (unsigned i = 0; i < (raw ? 12 : 18) && same; i++) {
+            struct scene_plan plan = make_plan(dtype, rounding, bucket_size, i);
+
+            if (!is_tried())
+                continue;
+            if (raw)
+                make_raw(&plan, i);
+            plan.has_residuals = kept == RESIDUALS;
+            plan.has_history = kept == HISTORY;
+            scene_make(&scene, &plan);
+            same = scene_is_same(&scene, operation);
+        }
+    }
+    ok(same, "%s, %s, %s: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
+       data_roundings[rounding], raw ? "raw sources, " : "", names[kept]);
+}
+
+/* Pieces that are rotated, of all widths, alone or with two others among them. */
+static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
+{
+    static const unsigned others[] = {3, CGX_BITS_EXACT, 8, 1};
+    struct scene_plan plan =
+        make_plan(dtype, CGX_ROUNDING_NEAREST, CGX_BUCKET_SIZE_MIN << i % 7, i);
+
+    plan.coding.least_squares = i % 2 != 0;
+    plan.npieces = i % 3 == 0 ? CGX_ROTATED_WIDTHS : CGX_ROTATED_WIDTHS + 2;
+    for (unsigned p = 0; p < plan.npieces; p++) {
+        unsigned width = (p + i) % (unsigned)plan.npieces;
+
+        plan.bits[p] =
+            width < CGX_ROTATED_WIDTHS ? CGX_ROTATED + 1 + width : others[(p + i / 2) % 4];
+        plan.counts[p] =
+            (size_t)CGX_BUCKET_SIZE_MAX * (cgx_encoding_family(plan.bits[p]) != CGX_FAMILY_ROTATED);
+        plan.counts[p] += (size_t)CGX_ROTATED_BUCKET * (1 + (p + i) % 6);
+    }
+    plan.counts[plan.npieces - 1] = last_count(CGX_ROTATED_BUCKET, i / 2);
+    return plan;
+}
+
+static void test_rotated(enum cgx_operation operation, const char *name, enum cgx_dtype dtype,
+                         bool raw, bool has_residuals)
+{
+    static struct scene scene;
+    bool same = true;
+
+    for (unsigned i = 0; i < 24 && same; i++) {
+        struct scene_plan plan = make_rotated(dtype, i);
+
+        if (!is_tried())
+            continue;
+        if (raw)
+            make_raw(&plan, i);
+        plan.has_residuals = has_residuals;
+        scene_make(&scene, &plan);
+        same = scene_is_same(&scene, operation);
+    }
+    ok(same, "%s, %s, rotated: %s%sthe bytes of the host codec", name, data_dtypes[dtype],
+       raw ? "raw sources, " : "", has_residuals ? "residuals, " : "");
+}
+
+/* A search in steps of 32. */
+static void test_many_pieces(void)
+{
+    static struct scene scene;
+    struct scene_plan plan = make_plan(CGX_FLOAT32, CGX_ROUNDING_NEAREST, 64, 0);
+
+    plan.npieces = SCENE_PIECES;
+    for (int p = 0; p < SCENE_PIECES; p++) {
+        plan.counts[p] = 64;
+        plan.bits[p] = 4;
+    }
+    scene_make(&scene, &plan);
+    ok(scene_is_same(&scene, CGX_ENCODE), "many pieces of one tile each");
+}
+
+int main(int argc, char **argv)
+{
+    const char *wanted = getenv("CGX_TEST_KERNELS");
+
+    if (wanted != NULL && strcmp(wanted, "all") == 0)
+        every = 1;
+    if (argc > 1)
+        every = (unsigned)atoi(argv[1]);
+    if (!kernels_open())
+        return done_testing();
+    for (int dtype = 0; dtype < 3; dtype++) {
+        enum cgx_dtype type = (enum cgx_dtype)dtype;
+
+        if (argc > 2 && strcmp(argv[2], data_dtypes[dtype]) != 0)
+            continue;
+        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, NOTHING);
+        for (int i = 0; i < 2; i++) {
+            enum cgx_rounding rounding = (enum cgx_rounding)i;
+
+            test_kernel(CGX_ENCODE, "encode", type, rounding, false, NOTHING);
+            test_kernel(CGX_REDUCE, "reduce", type, rounding, false, NOTHING);
+            test_kernel(CGX_MEASURE, "measure", type, rounding, false, NOTHING);
+            test_kernel(CGX_REDUCE, "reduce", type, rounding, true, NOTHING);
+            test_kernel(CGX_MEASURE, "measure", type, rounding, true, NOTHING);
+        }
+        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, RESIDUALS);
+        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, RESIDUALS);
+        test_rotated(CGX_ENCODE, "encode", type, false, false);
+        test_rotated(CGX_ENCODE, "encode", type, false, true);
+        test_rotated(CGX_DECODE, "decode", type, false, false);
+        test_rotated(CGX_REDUCE, "reduce", type, false, false);
+        test_rotated(CGX_REDUCE, "reduce", type, false, true);
+        test_rotated(CGX_REDUCE, "reduce", type, true, false);
+        test_rotated(CGX_REDUCE, "reduce", type, true, true);
+        test_rotated(CGX_MEASURE, "measure", type, false, false);
+        test_kernel(CGX_ENCODE, "encode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
+        test_kernel(CGX_DECODE, "decode", type, CGX_ROUNDING_NEAREST, false, HISTORY);
+        test_kernel(CGX_REDUCE, "reduce", type, CGX_ROUNDING_NEAREST, true, HISTORY);
+        test_kernel(CGX_MEASURE, "measure", type, CGX_ROUNDING_NEAREST, true, HISTORY);
+    }
+    test_many_pieces();
+    return done_testing();
+}

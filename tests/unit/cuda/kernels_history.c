@@ -1,0 +1,175 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Requests to the device backend with history, call after call: the payloads, samples, elements and
+ * histories of the host codec. */
+
+#include <string.h>
+
+#include "codec/encoding.h"
+#include "cuda/device_backend.h"
+#include "lib/tap.h"
+#include "mpi/lib/device.h"
+#include "unit/lib/codec_data.h"
+
+enum {
+    COUNT = 20480 - 300,
+    HALF = 8192, /* elements of the first of two pieces */
+    STAGING = 1 << 20,
+    PART = 1 << 17, /* bytes of the staging memory for a payload, a raw source or samples */
+    UNITS = COUNT / 64 + 1,
+    CALLS = 3
+};
+
+/* On the host and, as it was fetched, on the device. */
+struct kept {
+    uint8_t scales[20480];
+    float units[UNITS];
+};
+
+static struct kept kept;
+static unsigned char elements[4 * COUNT], expected[PART];
+static unsigned char staging[STAGING] __attribute__((aligned(4096)));
+static struct cgx_backend *backend;
+static struct cgx_reserved *reserved;
+static unsigned char *buffer; /* the elements, on the device */
+
+static unsigned char *part(size_t number)
+{
+    return staging + number * PART;
+}
+
+static struct cgx_history history_in(void *memory)
+{
+    struct kept *there = memory;
+
+    return (struct cgx_history){there->scales, there->units};
+}
+
+static bool run(const struct cgx_work *work)
+{
+    bool good = backend->ops->begin(backend) == CGX_OK;
+
+    backend->ops->store(backend, 0, staging, 3 * PART);
+    good = good && backend->ops->run(backend, 0, work) == CGX_OK;
+    if (work->operation != CGX_DECODE)
+        good = good && backend->ops->fetch(backend, 0, work->out, PART) == CGX_OK;
+    good = good && backend->ops->wait(backend, 0) == CGX_OK;
+    backend->ops->end(backend);
+    return good;
+}
+
+/* WORK on the host and on the device, into part OUT: the same BYTES. */
+static bool is_same(struct cgx_work work, size_t out, size_t bytes)
+{
+    memset(expected, 0, sizeof expected);
+    memset(part(out), 0, PART);
+    work.in = elements;
+    work.out = expected;
+    work.history = history_in(&kept);
+    if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
+        return false;
+    work.in = buffer;
+    work.out = part(out);
+    work.history = history_in(reserved->at);
+    return run(&work) && memcmp(part(out), expected, bytes) == 0;
+}
+
+/* The payload in part 2, into the buffer. */
+static bool decodes(struct cgx_work work, size_t bytes)
+{
+    static unsigned char decoded[2][4 * COUNT];
+    static struct kept got;
+    bool good;
+
+    work.operation = CGX_DECODE;
+    work.in = part(2);
+    work.out = decoded[0];
+    work.history = history_in(&kept);
+    if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
+        return false;
+    work.out = buffer;
+    work.history = history_in(reserved->at);
+    good = run(&work);
+    device_download(decoded[1], buffer, bytes);
+    device_download(&got, reserved->at, sizeof got);
+    return good && memcmp(decoded[0], decoded[1], bytes) == 0 &&
+           memcmp(&got, &kept, sizeof got) == 0;
+}
+
+/* The elements of a call, and of a raw source in part 1. */
+static void make_elements(const struct cgx_coding *coding, size_t bytes)
+{
+    static float values[COUNT];
+
+    data_fill(coding->call == 1 ? DATA_SPARSE : DATA_HEAVY_TAILED, 7 + coding->call, values, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        values[i] = coding->dtype == CGX_FLOAT16 ? fmodf(values[i], 4000) : values[i];
+    values[700] = coding->call == 2 ? NAN : 1;
+    cgx_codec_host()->kernels.narrow[coding->dtype](values, COUNT, elements);
+    device_upload(buffer, elements, bytes);
+    memset(staging, 0, STAGING);
+    memcpy(part(1), elements, bytes);
+}
+
+static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits)
+{
+    struct cgx_coding coding = {.dtype = dtype,
+                                .bucket_size = bucket_size,
+                                .seed = 3,
+                                .first_raw = 1,
+                                .raws = 2,
+                                .sampling = {.phases = 2, .phase = 1}};
+    struct cgx_piece pieces[] = {
+        {.count = HALF, .bits = bits},
+        {.first = HALF, .count = COUNT - HALF, .bits = bits % 8 + 1, .raw = 0}};
+    const unsigned char *sources[] = {part(0), NULL, part(1)};
+    size_t bytes = COUNT * cgx_dtype_size(dtype), samples = 0;
+    struct cgx_work work = {
+        .coding = &coding, .pieces = pieces, .npieces = 2, .sources = sources, .nsources = 3};
+    bool same;
+
+    pieces[1].offset = cgx_piece_layout(HALF, bits, bucket_size, dtype).bytes;
+    pieces[1].raw = HALF * cgx_dtype_size(dtype);
+    for (int i = 0; i < 2; i++)
+        samples += sizeof(struct cgx_sample) *
+                   cgx_sample_count(cgx_piece_buckets(&pieces[i], bucket_size), coding.sampling);
+    memset(&kept, 0, sizeof kept);
+    same = backend->ops->clear(backend, reserved) == CGX_OK;
+    for (; coding.call < CALLS && same; coding.call++) {
+        make_elements(&coding, bytes);
+        work.operation = CGX_ENCODE;
+        same = is_same(work, 0, PART);
+        work.operation = CGX_MEASURE;
+        same = same && is_same(work, 3, samples);
+        work.operation = CGX_REDUCE;
+        same = same && is_same(work, 2, PART) && decodes(work, bytes);
+    }
+    ok(same, "%s, buckets of %u, %u and %u bits: as on the host", data_dtypes[dtype], bucket_size,
+       bits, pieces[1].bits);
+}
+
+int main(void)
+{
+    const struct cgx_area area = {
+        .staging = {staging}, .bytes = STAGING, .pieces = 2, .sources = 3};
+    struct cgx_cuda_backends *all = NULL;
+    struct cgx_pointer where;
+
+    if (!device_open(0)) {
+        skip("history", "no device");
+        return done_testing();
+    }
+    buffer = device_clone(elements, sizeof elements);
+    where = cgx_cuda_pointer(buffer);
+    if (cgx_cuda_backend(&all, &where, &area, &backend) != CGX_OK ||
+        backend->ops->reserve(backend, sizeof kept, &reserved) != CGX_OK)
+        bail_out("there is no backend, or no memory");
+    for (int dtype = 0; dtype < 3; dtype++)
+        for (unsigned size = 64, bits = 1 + (unsigned)dtype; size <= 4096; size *= 4, bits += 2)
+            test_calls((enum cgx_dtype)dtype, size, bits % 8 + 1);
+    cgx_reserved_drop(reserved);
+    cgx_cuda_backends_free(all);
+    device_free(buffer);
+    return done_testing();
+}

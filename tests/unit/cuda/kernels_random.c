@@ -1,0 +1,66 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* More than a million random buckets, of all types and widths, are encoded and decoded to the bytes
+ * of the host codec; some of them are summed. So are buckets that are rotated, of which each has
+ * sixteen times as many elements. */
+
+#include "codec/encoding.h"
+#include "codec/rotated/rotated.h"
+#include "lib/tap.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/kernels.h"
+
+#define BUCKET_SIZE 64
+#define BUCKETS 1024 /* at a time */
+#define TIMES 43     /* for each type and width */
+
+static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
+{
+    static struct scene scene;
+    struct scene_plan plan = {.coding = {.dtype = dtype,
+                                         .bucket_size = BUCKET_SIZE,
+                                         .rounding = bits > 1 && time % 3 == 2
+                                                         ? CGX_ROUNDING_STOCHASTIC
+                                                         : CGX_ROUNDING_NEAREST,
+                                         .seed = 0x123456789ABCDEFu * (time + 1),
+                                         .call = time,
+                                         .stream = bits},
+                              .npieces = 1,
+                              .counts = {BUCKETS * BUCKET_SIZE},
+                              .bits = {bits},
+                              .nsources = time % 8 == 0 ? 3 : 1,
+                              .buffer_source = time % 16 == 0 ? 1 : SCENE_NO_SOURCE,
+                              .seed = (uint64_t)dtype << 32 | bits << 16 | time};
+
+    if (time % 16 == 8) {
+        plan.coding.first_raw = time / 16;
+        plan.coding.raws = 1 + bits % (3 - plan.coding.first_raw);
+    }
+    plan.coding.least_squares = time / 3 % 2 != 0;
+    scene_make(&scene, &plan);
+    return scene_is_same(&scene, CGX_ENCODE) && scene_is_same(&scene, CGX_DECODE) &&
+           (plan.nsources == 1 || scene_is_same(&scene, CGX_REDUCE));
+}
+
+int main(void)
+{
+    if (!kernels_open())
+        return done_testing();
+    for (int dtype = 0; dtype < 3; dtype++) {
+        bool same = true;
+
+        for (unsigned bits = 1; bits <= 8; bits++)
+            for (unsigned time = 0; time < TIMES && same; time++)
+                same = test_buckets((enum cgx_dtype)dtype, bits, time);
+        ok(same, "%d random buckets of %s: the bytes of the host codec", 8 * TIMES * BUCKETS,
+           data_dtypes[dtype]);
+        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++)
+            for (unsigned time = 0; time < TIMES && same; time++)
+                same = test_buckets((enum cgx_dtype)dtype, CGX_ROTATED + width, time);
+        ok(same, "%d random buckets of %s, rotated: the bytes of the host codec",
+           CGX_ROTATED_WIDTHS * TIMES * BUCKETS * BUCKET_SIZE / CGX_ROTATED_BUCKET,
+           data_dtypes[dtype]);
+    }
+    return done_testing();
+}

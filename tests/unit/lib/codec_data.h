@@ -1,0 +1,229 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Data for tests of the codec. */
+#ifndef CGX_TESTS_CODEC_DATA_H
+#define CGX_TESTS_CODEC_DATA_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "codec/host_kernels.h"
+#include "lib/tap.h"
+
+static const char *const data_sets[] = {"portable", "avx2", "avx512"};
+#define DATA_SETS 3
+
+/* The codec with these kernels; NULL, and a skip, if this processor lacks them. */
+static inline const struct cgx_codec *data_codec(int set)
+{
+    const struct cgx_codec *codec = cgx_codec_host_named(data_sets[set]);
+
+    if (codec == NULL)
+        skip(data_sets[set], "not on this processor");
+    return codec;
+}
+
+/* Encodes or decodes a piece; reduces or measures one of SOURCES. */
+static inline enum cgx_status data_code(const struct cgx_codec *codec, enum cgx_operation operation,
+                                        const struct cgx_coding *coding,
+                                        const struct cgx_piece *piece, const void *in, void *out)
+{
+    return cgx_codec_run(codec,
+                         &(struct cgx_work){operation, coding, piece, 1, .in = in, .out = out});
+}
+
+static inline enum cgx_status data_sum(const struct cgx_codec *codec, enum cgx_operation operation,
+                                       const struct cgx_coding *coding,
+                                       const struct cgx_piece *piece,
+                                       const unsigned char *const *sources, size_t nsources,
+                                       const void *in, void *out)
+{
+    return cgx_codec_run(codec, &(struct cgx_work){operation, coding, piece, 1, sources, nsources,
+                                                   .in = in, .out = out});
+}
+
+static const char *const data_dtypes[] = {"float32", "float16", "bfloat16"};
+static const char *const data_roundings[] = {
+    [CGX_ROUNDING_NEAREST] = "nearest", [CGX_ROUNDING_STOCHASTIC] = "stochastic"};
+
+/* Calls TEST with each set of kernels that this processor has, each type and each rounding. */
+static inline void data_test_all(void (*test)(const struct cgx_codec *codec, enum cgx_dtype dtype,
+                                              enum cgx_rounding rounding))
+{
+    for (int set = 0; set < DATA_SETS; set++) {
+        const struct cgx_codec *codec = data_codec(set);
+
+        for (int way = 0; codec != NULL && way < 6; way++)
+            test(codec, (enum cgx_dtype)(way / 2), (enum cgx_rounding)(way % 2));
+    }
+}
+
+/* The width after BITS: 1 to 8, then 32. */
+static inline unsigned data_next_width(unsigned bits)
+{
+    return bits < 8 ? bits + 1 : bits + 24;
+}
+
+static inline unsigned data_least_width(enum cgx_rounding rounding)
+{
+    return rounding == CGX_ROUNDING_NEAREST ? 1 : 2;
+}
+
+/* splitmix64. */
+static inline uint64_t data_random(uint64_t *state)
+{
+    uint64_t x = *state += 0x9E3779B97F4A7C15u;
+
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* Above 0, at most 1. */
+static inline double data_uniform(uint64_t *state)
+{
+    return (double)((data_random(state) >> 11) + 1) * 0x1p-53;
+}
+
+static inline double data_gaussian(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(data_uniform(state)));
+
+    return radius * cos(6.283185307179586 * data_uniform(state));
+}
+
+enum data_kind {
+    DATA_GAUSSIAN,
+    DATA_UNIFORM,
+    DATA_HEAVY_TAILED,
+    DATA_SPARSE,
+    DATA_ONE_SIDED,
+    DATA_FAR_FROM_ZERO,
+    DATA_TINY,
+    DATA_HUGE,
+    DATA_SUBNORMAL,
+    DATA_INTEGERS,
+    DATA_ZEROS_OF_BOTH_SIGNS,
+    DATA_CONSTANT,
+    DATA_KINDS
+};
+
+static const char *const data_kinds[DATA_KINDS] = {
+    "Gaussian", "uniform", "heavy-tailed", "sparse",   "one-sided",           "far from zero",
+    "tiny",     "huge",    "subnormal",    "integers", "zeros of both signs", "constant"};
+
+static inline float data_value(enum data_kind kind, uint64_t *state)
+{
+    double g = data_gaussian(state);
+
+    switch (kind) {
+    case DATA_UNIFORM:
+        return (float)(2 * data_uniform(state) - 1);
+    case DATA_HEAVY_TAILED:
+        return (float)(g * exp(3 * data_gaussian(state)));
+    case DATA_SPARSE:
+        return data_uniform(state) < 0.9 ? 0.0f : (float)g;
+    case DATA_ONE_SIDED:
+        return (float)(-1 - fabs(g));
+    case DATA_FAR_FROM_ZERO:
+        return (float)(1000 + 1e-3 * g);
+    case DATA_TINY:
+        return (float)(g * 0x1p-120);
+    case DATA_HUGE:
+        return (float)((2 * data_uniform(state) - 1) * 0x1.fffffp124);
+    case DATA_SUBNORMAL:
+        return (float)(g * 0x1p-130);
+    case DATA_INTEGERS: /* ties abound */
+        return (float)((int)(data_random(state) % 61) - 30);
+    case DATA_ZEROS_OF_BOTH_SIGNS:
+        return data_random(state) % 2 ? -0.0f : 0.0f;
+    case DATA_CONSTANT:
+        return -0x1.23456p-3f;
+    default:
+        return (float)g;
+    }
+}
+
+static inline void data_fill(enum data_kind kind, uint64_t seed, float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = data_value(kind, &seed);
+}
+
+/* FNV-1a. */
+static inline uint64_t data_checksum(const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t hash = 0xCBF29CE484222325u;
+
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001B3u;
+    return hash;
+}
+
+/* Tests SET with elements of DTYPE in buckets of all sizes, at widths from LEAST on, of kinds in
+ * turn: all IS_SAME as specified. WHAT is. */
+static inline void
+data_test_widths(const struct cgx_codec *set, enum cgx_dtype dtype, unsigned least,
+                 bool (*is_same)(const struct cgx_codec *set, enum cgx_dtype dtype,
+                                 unsigned bucket_size, unsigned bits, enum data_kind kind),
+                 const char *what)
+{
+    static const enum data_kind kinds[] = {
+        DATA_GAUSSIAN, DATA_HEAVY_TAILED,       DATA_SPARSE, DATA_SUBNORMAL, DATA_CONSTANT,
+        DATA_INTEGERS, DATA_ZEROS_OF_BOTH_SIGNS};
+    bool same = true;
+
+    for (unsigned size = 64, kind = 0; size <= 4096; size *= 2)
+        for (unsigned bits = least; bits <= 8; bits++, kind++) {
+            if (is_same(set, dtype, size, bits, kinds[kind % 7]))
+                continue;
+            if (same)
+                diag("first at %u bits, buckets of %u, kind %u", bits, size, kinds[kind % 7]);
+            same = false;
+        }
+    ok(same, "%s: %s: the %s of the specification", set->name, data_dtypes[dtype], what);
+}
+
+/* ---- elements as gradients have them, and worse ---- */
+
+/* Of sparse rows one in twenty is not zero, and these are of unlike scales. */
+#define DISTRIBUTION_ROW 256
+
+enum distribution { GAUSSIAN, LAPLACE, STUDENT, SPARSE_ROWS, LOGNORMAL, DISTRIBUTIONS };
+
+static const char *const distribution_names[DISTRIBUTIONS] = {
+    "Gaussian", "Laplace", "Student's t with 3 degrees", "sparse rows", "lognormal"};
+
+static inline double distribution_student(uint64_t *state)
+{
+    double g = data_gaussian(state), squares = 0;
+
+    for (int i = 0; i < 3; i++) {
+        double x = data_gaussian(state);
+
+        squares += x * x;
+    }
+    return g / sqrt(squares / 3);
+}
+
+static inline void distribution_draw(enum distribution distribution, uint64_t seed, size_t count,
+                                     float *values)
+{
+    uint64_t state = seed;
+    double scale = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        double sign = data_random(&state) % 2 ? 1 : -1;
+
+        if (distribution == SPARSE_ROWS && i % DISTRIBUTION_ROW == 0)
+            scale = data_uniform(&state) < 0.05 ? exp(data_gaussian(&state)) : 0;
+        values[i] = (float)(distribution == GAUSSIAN    ? data_gaussian(&state)
+                            : distribution == LAPLACE   ? sign * log(data_uniform(&state))
+                            : distribution == LOGNORMAL ? sign * exp(1.5 * data_gaussian(&state))
+                                                        : scale * distribution_student(&state));
+    }
+}
+
+#endif

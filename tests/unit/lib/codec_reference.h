@@ -1,0 +1,50 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The codec once more, slowly and straight from doc/format.md: bit by bit, in double, sharing no
+ * arithmetic and no layout with src/codec. The family is that of the piece or the width. */
+#ifndef CGX_TESTS_CODEC_REFERENCE_H
+#define CGX_TESTS_CODEC_REFERENCE_H
+
+#include <stdint.h>
+
+#include "codec/codec.h"
+
+/* The bytes of a piece of COUNT elements. */
+size_t reference_bytes(size_t count, unsigned bits, unsigned bucket_size, enum cgx_dtype dtype);
+
+/* The element as a float32, and the float32 as an element: IEEE conversions, canonical NaN. */
+float reference_widen(enum cgx_dtype dtype, const void *elements, size_t index);
+void reference_narrow(enum cgx_dtype dtype, float value, void *elements, size_t index);
+
+void reference_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* The 16 random bits of an element of the caller's buffer. */
+unsigned reference_random(const struct cgx_coding *coding, uint64_t element);
+
+/* As the operations of struct cgx_codec, of one piece, for payloads that an encoder wrote. */
+void reference_encode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const void *buffer, unsigned char *payload);
+void reference_decode(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const unsigned char *payload, void *buffer);
+void reference_reduce(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                      const unsigned char *const *sources, size_t nsources, const void *buffer,
+                      unsigned char *payload);
+
+/* Element INDEX of the sum of SOURCES of a piece, neither rounded nor quantised, and *STEPS, the
+ * sum of the steps of its buckets. */
+float reference_sum(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                    const unsigned char *const *sources, size_t nsources, const void *buffer,
+                    size_t index, float *steps);
+
+/* The step of the bucket that holds element INDEX of the piece; 0 if it is constant. */
+float reference_step(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                     const unsigned char *payload, size_t index);
+
+/* The sum of the squares of a bucket of SIZE elements, in the order of sums over a bucket. */
+float reference_square_sum(const float *x, size_t size);
+
+/* And that of its elements. */
+float reference_bucket_sum(const float *x, size_t size);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Launches the kernels for tests, on the device that the loaded driver has. */
+#ifndef CGX_TESTS_KERNELS_H
+#define CGX_TESTS_KERNELS_H
+
+#include "codec/backend.h"
+#include "cuda/module.h"
+
+/* One of the device's operations. */
+struct kernels_job {
+    enum cgx_operation operation;
+    const struct cgx_coding *coding;
+    const struct cgx_piece *pieces;
+    size_t npieces;
+    const struct cgx_shown *ranges; /* of SHOW, in the place of pieces */
+    size_t nranges;
+    const unsigned char *const *sources;
+    size_t nsources;
+    struct cgx_residuals residuals; /* of ENCODE and REDUCE */
+    struct cgx_history history;     /* in place of residuals */
+    unsigned char *buffer;
+    unsigned char *payload; /* of MEASURE: the samples */
+};
+
+/* False: there is no device, which is a skip. */
+bool kernels_open(void);
+
+/* Copies the BYTES at MEMORY, aligned to 256, to the device, launches, and copies all of them back.
+ * The addresses in JOB are within MEMORY and are moved to where that is on the device. CGX_OK or
+ * CGX_ERR_FORMAT; what the driver refuses ends the program. */
+enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes);
+
+/* ---- kernels_scene.c ---- */
+
+/* Operations that a kernel and the host codec carry out on equal memory, which must then be equal,
+ * down to the last byte that neither should touch. */
+
+#define SCENE_PIECES 16
+#define SCENE_SOURCES 9
+#define SCENE_NO_SOURCE SCENE_SOURCES
+
+/* To be filled in before scene_make. */
+struct scene_plan {
+    struct cgx_coding coding;
+    size_t npieces;
+    size_t counts[SCENE_PIECES]; /* elements */
+    unsigned bits[SCENE_PIECES];
+    size_t misalignment; /* of the buffer */
+    size_t nsources;
+    size_t buffer_source; /* which of the sources is the buffer, or SCENE_NO_SOURCE */
+    size_t own_source;    /* which of them is overwritten with the sum, if it is not raw */
+    bool has_residuals;   /* for encode and reduce */
+    bool has_history;     /* in place of residuals */
+    uint64_t seed;        /* of the data */
+};
+
+struct scene {
+    struct scene_plan plan;
+    struct cgx_piece pieces[SCENE_PIECES];
+    size_t elements;      /* of the buffer */
+    size_t payload_bytes; /* of each payload */
+    size_t raw_bytes;     /* of each raw source */
+};
+
+/* Makes PLAN's pieces be of all widths from LEAST on, of one to three buckets each; I says which
+ * comes first. */
+void scene_all_widths(struct scene_plan *plan, unsigned least, unsigned i);
+
+/* Data of many kinds, which change within buckets; some not finite. The payloads, one for each
+ * source, are what the host codec encodes; those that the plan's coding says are raw hold the
+ * elements. */
+void scene_make(struct scene *scene, const struct scene_plan *plan);
+
+/* Payload SOURCE of the scene, to be changed by hand. */
+unsigned char *scene_payload(const struct scene *scene, size_t source);
+
+/* Carries out OPERATION with its kernel and by the host codec, on the scene as it is. True if
+ * status and all memory are equal; if both found a bad header, all memory but the destination. The
+ * difference is told by diag. */
+bool scene_is_same(const struct scene *scene, enum cgx_operation operation);
+
+/* What the last comparison's status was. */
+enum cgx_status scene_status(void);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit/lib/kernels.h"
+
+#include <string.h>
+
+#include "codec/encoding.h"
+#include "cuda/kernels.h"
+#include "lib/tap.h"
+#include "mpi/lib/device.h"
+
+enum { MOST_PIECES = 64, MOST_RANGES = 1200, MOST_SOURCES = 16 };
+
+/* What a launch needs beside the memory, as it is on the device. */
+struct tables {
+    struct cgx_kernel_piece pieces[MOST_PIECES];
+    struct cgx_kernel_range ranges[MOST_RANGES];
+    int64_t sources[MOST_SOURCES];
+    uint32_t status;
+};
+
+static struct cgx_cuda_module module;
+static unsigned char *device_memory;
+static size_t device_bytes;
+static struct tables *device_tables;
+
+bool kernels_open(void)
+{
+    if (!device_open(0)) {
+        skip("the kernels", "no device");
+        return false;
+    }
+    if (cgx_cuda_module_load(&module) != CGX_OK)
+        bail_out("the kernels are not to be loaded");
+    device_tables = device_alloc(sizeof *device_tables);
+    return true;
+}
+
+/* What one kernel takes: pieces of the tables, or ranges. */
+struct part {
+    uint32_t first, entries, tiles;
+};
+
+static uint32_t tiles_of(const struct kernels_job *job, const struct cgx_piece *piece)
+{
+    if (job->operation == CGX_MEASURE)
+        return (uint32_t)cgx_kernel_measured_tiles(piece, job->coding->sampling);
+    return (uint32_t)cgx_kernel_tiles(piece);
+}
+
+static struct part fill_ranges(const struct kernels_job *job, struct tables *tables)
+{
+    struct part part = {.entries = (uint32_t)job->nranges};
+
+    if (job->nranges > MOST_RANGES)
+        bail_out("%zu ranges are too many", job->nranges);
+    for (size_t i = 0; i < job->nranges; i++) {
+        uint32_t words = (uint32_t)(job->ranges[i].bytes / sizeof(uint32_t));
+
+        tables->ranges[i] = (struct cgx_kernel_range){
+            .offset = job->ranges[i].offset, .words = words, .tile = part.tiles};
+        part.tiles += (uint32_t)cgx_kernel_range_tiles(words);
+    }
+    return part;
+}
+
+/* The pieces of FAMILY, behind the FIRST of the tables. */
+static struct part fill_pieces(const struct kernels_job *job, int family, uint32_t first,
+                               struct tables *tables)
+{
+    struct part part = {.first = first};
+
+    for (size_t i = 0; i < job->npieces; i++) {
+        const struct cgx_piece *piece = &job->pieces[i];
+
+        if ((int)cgx_encoding_family(piece->bits) != family)
+            continue;
+        tables->pieces[first + part.entries++] = (struct cgx_kernel_piece){.first = piece->first,
+                                                                           .count = piece->count,
+                                                                           .offset = piece->offset,
+                                                                           .raw = piece->raw,
+                                                                           .bits = piece->bits,
+                                                                           .tile = part.tiles};
+        part.tiles += tiles_of(job, piece);
+    }
+    return part;
+}
+
+static void fill_tables(const struct kernels_job *job, const unsigned char *memory,
+                        struct tables *tables, struct part parts[CGX_FAMILIES])
+{
+    uint32_t first = 0;
+
+    if (job->npieces > MOST_PIECES || job->nsources > MOST_SOURCES)
+        bail_out("%zu pieces and %zu sources are too many", job->npieces, job->nsources);
+    for (int i = 0; i < CGX_FAMILIES; i++) {
+        parts[i] = fill_pieces(job, i, first, tables);
+        first += parts[i].entries;
+    }
+    for (size_t i = 0; i < job->nsources; i++) {
+        const unsigned char *source =
+            job->sources[i] == NULL ? NULL : device_memory + (job->sources[i] - memory);
+
+        tables->sources[i] = cgx_kernel_source((uintptr_t)source, cgx_is_raw(job->coding, i));
+    }
+}
+
+static CUfunction kernel_of(const struct kernels_job *job, int family)
+{
+    const struct cgx_work work = {.operation = job->operation,
+                                  .coding = job->coding,
+                                  .residuals = job->residuals,
+                                  .history = job->history};
+
+    return cgx_cuda_module_kernel(&module, (enum cgx_family)family, &work);
+}
+
+static void launch(const struct kernels_job *job, int family, const struct part *part,
+                   struct cgx_kernel_args args)
+{
+    void *parameters[] = {&args};
+    CUresult code;
+
+    if (part->tiles == 0)
+        return;
+    if (job->operation == CGX_SHOW)
+        args.ranges = device_tables->ranges;
+    else
+        args.pieces = device_tables->pieces + part->first;
+    args.npieces = part->entries;
+    code = cgx_cuda()->cuLaunchKernel(kernel_of(job, family), part->tiles, 1, 1, CGX_KERNEL_THREADS,
+                                      1, 1, 0, NULL, parameters, NULL);
+    if (code == CUDA_SUCCESS)
+        code = cgx_cuda()->cuCtxSynchronize();
+    if (code != CUDA_SUCCESS)
+        bail_out("a kernel failed: CUDA error %d", code);
+}
+
+enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory, size_t bytes)
+{
+    static struct tables tables;
+    struct cgx_kernel_args args = {.sources = device_tables->sources,
+                                   .status = &device_tables->status,
+                                   .seed = job->coding->seed,
+                                   .call = job->coding->call,
+                                   .stream = job->coding->stream,
+                                   .nsources = (uint32_t)job->nsources,
+                                   .bucket_size = job->coding->bucket_size,
+                                   .key = cgx_call_key(job->coding->seed, job->coding->call),
+                                   .least_squares = job->coding->least_squares,
+                                   .sampling = job->coding->sampling};
+    struct part parts[CGX_FAMILIES] = {{0}};
+
+    if (bytes != device_bytes) { /* all of it, so that no access beyond it goes unnoticed */
+        if (device_bytes > 0)
+            device_free(device_memory);
+        device_memory = device_alloc(bytes);
+        device_bytes = bytes;
+    }
+    tables = (struct tables){0};
+    if (job->operation == CGX_SHOW)
+        parts[0] = fill_ranges(job, &tables);
+    else
+        fill_tables(job, memory, &tables, parts);
+    args.buffer = device_memory + (job->buffer - memory);
+    args.payload = device_memory + (job->payload - memory);
+    if (job->residuals.at != NULL)
+        args.residuals = device_memory + ((unsigned char *)job->residuals.at - memory) -
+                         sizeof(uint16_t) * job->residuals.first;
+    if (job->history.scales != NULL) {
+        args.scales = device_memory + (job->history.scales - memory);
+        args.units =
+            (float *)(void *)(device_memory + ((unsigned char *)job->history.units - memory));
+    }
+    device_upload(device_tables, &tables, sizeof tables);
+    device_upload(device_memory, memory, bytes);
+    for (int i = 0; i < CGX_FAMILIES; i++)
+        launch(job, i, &parts[i], args);
+    device_download(memory, device_memory, bytes);
+    device_download(&tables, device_tables, sizeof tables);
+    return tables.status == CGX_KERNEL_BAD_HEADER ? CGX_ERR_FORMAT : CGX_OK;
+}

@@ -1,0 +1,357 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "unit/lib/scene.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/scratch.h"
+#include "lib/tap.h"
+#include "unit/lib/codec_data.h"
+#include "unit/lib/codec_reference.h"
+#include "unit/lib/loopback.h"
+
+static void *need(void *memory)
+{
+    if (!memory)
+        bail_out("memory is short");
+    return memory;
+}
+
+struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count)
+{
+    bool grid = nodes[0] == '+', ring = nodes[0] == 'o';
+    const char *keys = nodes + (grid || ring);
+    struct scene scene = {.ranks = (unsigned)strlen(keys),
+                          .grid = grid,
+                          .inter = scene_reduction(ring),
+                          .dtype = dtype,
+                          .bits = 4,
+                          .bucket_size = 64,
+                          .count = count,
+                          .fragment = 16384,
+                          .declined = -1,
+                          .unrecoverable = -1};
+
+    for (unsigned r = 0; r < scene.ranks; r++)
+        scene.keys[r] = keys[r];
+    return scene;
+}
+
+bool scene_has_local_peers(const struct scene *scene)
+{
+    for (unsigned a = 0; a < scene->ranks; a++) {
+        for (unsigned b = 0; b < a; b++) {
+            if (scene->keys[a] == scene->keys[b])
+                return true;
+        }
+    }
+    return false;
+}
+
+static size_t buckets(const struct scene *scene)
+{
+    return (scene->count + scene->bucket_size - 1) / scene->bucket_size;
+}
+
+/* Of an adaptive plan: one more bit with each segment, and 1 after 8. */
+static void vary_widths(struct scene *scene)
+{
+    uint8_t *widths = need(calloc(scene->plan->nsegments, 1));
+
+    for (size_t i = 0; i < scene->plan->nsegments; i++) {
+        const struct cgx_segment *segment = &scene->plan->segments[i];
+
+        widths[i] = segment->least == segment->most
+                        ? segment->bits
+                        : (uint8_t)(1 + (scene->bits - 1 + i) % segment->most);
+    }
+    cgx_plan_set(scene->plan, widths);
+    free(widths);
+}
+
+void scene_prepare(struct scene *scene)
+{
+    const struct cgx_settings settings = {.bits = (int)scene->bits,
+                                          .codec = scene->codec,
+                                          .bucket_size = scene->bucket_size,
+                                          .rounding = scene->rounding,
+                                          .skip_incomplete_buckets = scene->skip_incomplete,
+                                          .adaptive = scene->adaptive,
+                                          .adaptive_bits = 1u << 16 | 8};
+    struct cgx_scheme scheme = {.leaders = scene->leaders,
+                                .raw = scene->raw,
+                                .watched = scene->watched,
+                                .intra = scene->intra,
+                                .inter = scene->grid ? CGX_REDUCTION_GRID : scene->inter,
+                                .network = {.message_ns = 1}};
+    struct cgx_plan *widest;
+
+    scheme.nodes = scene->nodes = need(cgx_nodes_create(scene->keys, scene->ranks));
+    scheme.flat = scene->flat = need(cgx_nodes_create(NULL, scene->ranks));
+    scene->plan = need(cgx_plan_create(&settings, NULL, scene->dtype, scene->count));
+    vary_widths(scene);
+    widest = need(cgx_plan_widest(scene->plan));
+    scene->schedule =
+        cgx_coll_schedule(scene->plan, widest, &scheme, scene->staging ? scene->staging : SIZE_MAX);
+    cgx_plan_free(widest);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        scene->inputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
+        scene->outputs[r] = need(calloc(scene->count, cgx_dtype_size(scene->dtype)));
+        scene->scales[r] = need(calloc(buckets(scene), sizeof(float)));
+        scene->energies[r] = need(calloc(scene->plan->nsegments, sizeof(double)));
+    }
+}
+
+void scene_fill(struct scene *scene, uint64_t seed)
+{
+    scene_prepare(scene);
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; i < scene->count; i++)
+            scene_set_input(scene, r, i,
+                            (float)(data_gaussian(&seed) * (double)(1 + (i / 64) % 7)));
+    }
+}
+
+void scene_free(struct scene *scene)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        free(scene->inputs[r]);
+        free(scene->outputs[r]);
+        free(scene->scales[r]);
+        free(scene->energies[r]);
+    }
+    cgx_plan_free(scene->plan);
+    cgx_nodes_free(scene->nodes);
+    cgx_nodes_free(scene->flat);
+}
+
+float scene_input(const struct scene *scene, unsigned rank, size_t index)
+{
+    return reference_widen(scene->dtype, scene->inputs[rank], index);
+}
+
+void scene_set_input(struct scene *scene, unsigned rank, size_t index, float value)
+{
+    reference_narrow(scene->dtype, value, scene->inputs[rank], index);
+}
+
+float scene_output(const struct scene *scene, unsigned rank, size_t index)
+{
+    return reference_widen(scene->dtype, scene->outputs[rank], index);
+}
+
+/* ---- faults, and what goes where ---- */
+
+static struct scene *scene_now;
+static pthread_barrier_t barrier;
+static struct cgx_shared_handle handles[SCENE_MOST_RANKS];
+static _Thread_local unsigned rank_now, operations, messages;
+static atomic_size_t sent_by_node[SCENE_MOST_RANKS];
+static atomic_bool fault_came;
+
+/* Whether the operation of kind WHAT that is about to be done fails. */
+static bool fails(int what)
+{
+    const struct scene_fault *fault = &scene_now->fault;
+
+    if ((int)fault->what != what || fault->rank != rank_now || operations++ != fault->nth)
+        return false;
+    atomic_store(&fault_came, true);
+    return true;
+}
+
+static enum cgx_status faulty_run(struct cgx_backend *backend, unsigned slot,
+                                  const struct cgx_work *work)
+{
+    static const int faults[CGX_OPERATIONS] = {[CGX_ENCODE] = SCENE_ENCODE,
+                                               [CGX_REDUCE] = SCENE_REDUCE,
+                                               [CGX_DECODE] = SCENE_DECODE,
+                                               [CGX_MEASURE] = -1,
+                                               [CGX_SHOW] = -1};
+
+    return fails(faults[work->operation]) ? CGX_ERR_DEVICE
+                                          : cgx_backend_host()->ops->run(backend, slot, work);
+}
+
+static enum cgx_status faulty_wait(struct cgx_backend *backend, unsigned slot)
+{
+    return fails(SCENE_WAIT) ? CGX_ERR_DEVICE : cgx_backend_host()->ops->wait(backend, slot);
+}
+
+/* Whether what is about to be sent arrives with *BYTE of it garbled. */
+static bool is_garbled(const unsigned char *message, size_t bytes, size_t *byte)
+{
+    const struct scene_fault *fault = &scene_now->fault;
+    struct cgx_message header;
+    bool packed = bytes > CGX_MESSAGE_HEADER_BYTES &&
+                  cgx_message_read(message, &header) == CGX_OK &&
+                  header.plan == scene_now->schedule.hash && header.flags == CGX_MESSAGE_PACKED;
+
+    *byte = fault->what == SCENE_MAP ? CGX_MESSAGE_HEADER_BYTES : 4 /* the hash of the plan */;
+    return (fault->what == SCENE_MESSAGE || (fault->what == SCENE_MAP && packed)) &&
+           fault->rank == rank_now && messages++ == fault->nth;
+}
+
+static int counted_send(const void *buffer, int count, cgx_mpi_datatype type, int to, int tag,
+                        cgx_mpi_comm comm, void *request)
+{
+    const unsigned *node = scene_now->nodes->node;
+    size_t byte;
+
+    if (node[rank_now] != node[to])
+        atomic_fetch_add(&sent_by_node[node[rank_now]], (size_t)count);
+    if (is_garbled(buffer, (size_t)count, &byte)) {
+        unsigned char *garbled = need(malloc((size_t)count + 1));
+        int code;
+
+        memcpy(garbled, buffer, (size_t)count);
+        garbled[byte] ^= 0xFF;
+        code = loopback_mpi.Isend(garbled, count, type, to, tag, comm, request);
+        free(garbled); /* it has been copied */
+        atomic_store(&fault_came, true);
+        return code;
+    }
+    return loopback_mpi.Isend(buffer, count, type, to, tag, comm, request);
+}
+
+/* ---- the call ---- */
+
+/* Shares memory with all local peers. */
+static struct cgx_shm *connect(const struct scene *scene, unsigned rank,
+                               const struct cgx_scratch *scratch)
+{
+    struct cgx_shm *shm = need(cgx_shm_create(scene->nodes, rank));
+
+    handles[rank] = cgx_shared_handle(&scratch->shared);
+    pthread_barrier_wait(&barrier);
+    if (cgx_shm_attach(shm, &scratch->shared, handles) != CGX_OK)
+        abort();
+    pthread_barrier_wait(&barrier);
+    return shm;
+}
+
+static void run_rank(void *context, unsigned rank)
+{
+    struct scene *scene = context;
+    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+    struct cgx_backend_ops ops = *cgx_backend_host()->ops;
+    struct cgx_backend backend = {.ops = &ops};
+    struct cgx_scratch scratch = {0};
+    struct cgx_mpi mpi = loopback_mpi;
+    struct cgx_feedback feedback = {.energies = scene->energies[rank]};
+    struct cgx_coll coll = {.mpi = &mpi,
+                            .rank = rank,
+                            .pace = {.fragment = scene->fragment},
+                            .schedule = &scene->schedule,
+                            .encoder = &backend,
+                            .decoder = &backend,
+                            .scratch = &scratch,
+                            .seed = SCENE_SEED,
+                            .call = SCENE_CALL,
+                            .input = scene->in_place ? scene->outputs[rank] : scene->inputs[rank],
+                            .output = scene->outputs[rank],
+                            .vote = (int)rank == scene->unrecoverable ? CGX_UNRECOVERABLE
+                                    : (int)rank == scene->declined    ? CGX_DECLINED
+                                                                      : CGX_ABLE,
+                            .feedback = scene->adaptive ? &feedback : NULL,
+                            .watching = {.threshold = scene->consensus,
+                                         .ignored = scene->ignored,
+                                         .recent = scene->recent[rank]},
+                            .scales = scene->scales[rank]};
+
+    rank_now = rank;
+    operations = messages = 0;
+    mpi.Isend = counted_send;
+    ops.run = faulty_run;
+    ops.wait = faulty_wait;
+    if (scene->in_place)
+        memcpy(scene->outputs[rank], scene->inputs[rank], bytes);
+    else
+        memset(scene->outputs[rank], 0xA5, bytes);
+    scratch.local_peers = scene->shm ? scene->nodes->most : 0;
+    if (cgx_scratch_reserve(&scratch, &scene->schedule.needs) != CGX_OK)
+        abort();
+    if (scene->shm)
+        coll.shm = connect(scene, rank, &scratch);
+    scene->outcomes[rank] = cgx_coll_run(&coll);
+    scene->seen[rank] = coll.seen;
+    cgx_scratch_release(&scratch);
+    cgx_shm_free(coll.shm);
+}
+
+void scene_run(struct scene *scene)
+{
+    scene_now = scene;
+    atomic_store(&fault_came, false);
+    for (unsigned n = 0; n < scene->nodes->nodes; n++)
+        atomic_store(&sent_by_node[n], 0);
+    pthread_barrier_init(&barrier, NULL, scene->ranks);
+    loopback_run(scene->ranks, run_rank, scene);
+    pthread_barrier_destroy(&barrier);
+    scene->fault_came = atomic_load(&fault_came);
+    scene->crossing = scene->busiest = 0;
+    for (unsigned n = 0; n < scene->nodes->nodes; n++) {
+        size_t sent = atomic_load(&sent_by_node[n]);
+
+        scene->crossing += sent;
+        scene->busiest = sent > scene->busiest ? sent : scene->busiest;
+    }
+}
+
+/* ---- what came of it ---- */
+
+bool scene_all_are(const struct scene *scene, enum cgx_outcome outcome)
+{
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        if (scene->outcomes[r] != outcome)
+            return false;
+    }
+    return true;
+}
+
+bool scene_is_untouched(const struct scene *scene)
+{
+    size_t bytes = scene->count * cgx_dtype_size(scene->dtype);
+
+    for (unsigned r = 0; r < scene->ranks; r++) {
+        for (size_t i = 0; !scene->in_place && i < bytes; i++) {
+            if (scene->outputs[r][i] != 0xA5)
+                return false;
+        }
+        if (scene->in_place && memcmp(scene->outputs[r], scene->inputs[r], bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool scene_agrees(const struct scene *scene)
+{
+    for (unsigned r = 1; r < scene->ranks; r++) {
+        if (memcmp(scene->outputs[0], scene->outputs[r],
+                   scene->count * cgx_dtype_size(scene->dtype)) != 0)
+            return false;
+    }
+    return true;
+}
+
+double scene_exact(const struct scene *scene, size_t index)
+{
+    double sum = 0;
+
+    for (unsigned r = 0; r < scene->ranks; r++)
+        sum += (double)scene_input(scene, r, index);
+    return sum;
+}
+
+double scene_scales(const struct scene *scene, size_t index)
+{
+    double sum = 0;
+
+    for (unsigned r = 0; r < scene->ranks; r++)
+        sum += (double)scene->scales[r][index / scene->bucket_size];
+    return sum;
+}

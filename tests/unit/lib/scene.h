@@ -1,0 +1,117 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* One all-reduce by cgx_coll_run on ranks that are threads (loopback.h), on any nodes, with faults
+ * on demand. */
+#ifndef CGX_TESTS_SCENE_H
+#define CGX_TESTS_SCENE_H
+
+#include "coll/coll.h"
+
+#define SCENE_MOST_RANKS 16
+
+/* Of its calls. */
+#define SCENE_SEED 7
+#define SCENE_CALL 3
+
+/* Which operation of which rank's backend fails, or which of its messages, of packed ones which
+ * map, arrives garbled: the NTHth, from 0. */
+struct scene_fault {
+    enum {
+        SCENE_NONE,
+        SCENE_ENCODE,
+        SCENE_REDUCE,
+        SCENE_WAIT,
+        SCENE_DECODE,
+        SCENE_MESSAGE,
+        SCENE_MAP
+    } what;
+    unsigned rank;
+    unsigned nth;
+};
+
+struct scene {
+    /* What is set. */
+    unsigned ranks;
+    int keys[SCENE_MOST_RANKS]; /* ranks with equal ones share a node */
+    bool leaders;
+    bool raw; /* nothing is compressed inside nodes */
+    bool shm; /* ranks of a node share memory */
+    enum cgx_reduction intra, inter;
+    bool grid; /* nodes stand in one, and INTER does not count */
+    enum cgx_dtype dtype;
+    unsigned bits, bucket_size;
+    enum cgx_family codec;
+    enum cgx_rounding rounding;
+    size_t count;
+    bool skip_incomplete, in_place;
+    bool adaptive;   /* segments of different widths, beginning with BITS */
+    bool watched;    /* owners say how far ranks are apart */
+    float consensus; /* the distance below which the call is not compressed */
+    struct cgx_recent *recent[SCENE_MOST_RANKS]; /* the last sums; NULL: not kept */
+    uint32_t ignored;                            /* of what is looked for */
+    size_t staging;                              /* bytes; 0: all in one slice */
+    size_t fragment;                             /* bytes */
+    int declined, unrecoverable;                 /* the rank that is; -1: none */
+    struct scene_fault fault;
+
+    /* What comes of it. */
+    struct cgx_nodes *nodes, *flat;
+    struct cgx_plan *plan;
+    struct cgx_schedule schedule;
+    unsigned char *inputs[SCENE_MOST_RANKS], *outputs[SCENE_MOST_RANKS];
+    float *scales[SCENE_MOST_RANKS];
+    double *energies[SCENE_MOST_RANKS]; /* by segment, if ADAPTIVE */
+    enum cgx_outcome outcomes[SCENE_MOST_RANKS];
+    struct cgx_verdict seen[SCENE_MOST_RANKS];
+    size_t crossing; /* bytes of messages between ranks of different nodes */
+    size_t busiest;  /* bytes of them that one node has sent */
+    bool fault_came; /* there was an operation or a message to which the fault applied */
+};
+
+/* A ring if a bit of a number is set. */
+static inline enum cgx_reduction scene_reduction(unsigned bit)
+{
+    return bit ? CGX_REDUCTION_RING : CGX_REDUCTION_SRA;
+}
+
+/* A scene of ranks whose keys are the digits of NODES, at 4 bits in buckets of 64. With + before
+ * these the nodes stand in a grid, with o in a ring. */
+struct scene scene_of(const char *nodes, enum cgx_dtype dtype, size_t count);
+
+/* Whether some node has two ranks. */
+bool scene_has_local_peers(const struct scene *scene);
+
+/* Gets memory for what was set, with zeros as inputs. */
+void scene_prepare(struct scene *scene);
+void scene_free(struct scene *scene);
+
+/* That, and Gaussian inputs of seven scales. */
+void scene_fill(struct scene *scene, uint64_t seed);
+
+float scene_input(const struct scene *scene, unsigned rank, size_t index);
+void scene_set_input(struct scene *scene, unsigned rank, size_t index, float value);
+float scene_output(const struct scene *scene, unsigned rank, size_t index);
+
+/* Runs it; outputs are inputs if it is in place, and 0xA5 before. */
+void scene_run(struct scene *scene);
+
+/* All ranks have this outcome. */
+bool scene_all_are(const struct scene *scene, enum cgx_outcome outcome);
+
+/* No output was written. */
+bool scene_is_untouched(const struct scene *scene);
+
+/* All ranks have the same bytes. */
+bool scene_agrees(const struct scene *scene);
+
+double scene_exact(const struct scene *scene, size_t index);
+
+/* the sum of the scales of all quantisations of the bucket that holds INDEX. */
+double scene_scales(const struct scene *scene, size_t index);
+
+/* In stages_reference.c, as the design has it: writes CHUNK of the sum of SCENE's inputs, with SRA
+ * in all stages and in one slice, into SUM, which has the elements of all. */
+void stages_reference_sum(const struct scene *scene, unsigned chunk, void *sum);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What values each variable takes, and what they come to. */
+
+#include "unit/lib/settings_messages.h"
+
+static const struct cgx_setting *row(const char *name)
+{
+    const struct cgx_setting *setting;
+
+    for (size_t i = 0; (setting = cgx_settings_row(i)) != NULL; i++)
+        if (strcmp(setting->name, name) == 0)
+            return setting;
+    bail_out("%s has no row", name);
+}
+
+/* Whether the two differ for ranks in no word but that of SLOT. */
+static bool differ_in(const struct cgx_settings *a, const struct cgx_settings *b, size_t slot)
+{
+    uint32_t words[2][CGX_SETTINGS_WORDS];
+    bool alone = true;
+
+    cgx_settings_words(a, words[0]);
+    cgx_settings_words(b, words[1]);
+    for (size_t i = 0; i < CGX_SETTINGS_WORDS; i++)
+        alone = alone && (words[0][i] != words[1][i]) == (i == slot);
+    return alone;
+}
+
+static const struct variable {
+    const char *name;
+    const char
+        *good[10]; /* none of them means the default; files and profiles are tested elsewhere */
+    const char *bad[20];
+} variables[] = {
+    {"CGX_ENABLE", {"0", "no", "FALSE", "off", "check"}, {"2", "y", "01", "-0", " 1", "1 "}},
+    {"CGX_COMPRESSION_QUANTIZATION_BITS",
+     {"1", "2", "3", "5", "6", "7", "8"},
+     {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
+    {"CGX_CODEC", {"rotated", "ROTATED", "maxmin"}, {"rotate", "maxmin,rotated", "max-min"}},
+    {"CGX_COMPRESSION_BUCKET_SIZE",
+     {"64", "128", "256", "1024", "2048", "4096"},
+     {"32", "500", "8192", "0", "-512", "512k", "4097"}},
+    {"CGX_COMPRESSION_MINIMAL_SIZE",
+     {"0", "1024", "1025", "4294967296", "18446744073709551615"},
+     {"18446744073709551616", "99999999999999999999", "-1", "16k", "1e6", "automatic"}},
+    {"CGX_COMPRESSION_SKIP_INCOMPLETE_BUCKETS", {"1", "true"}, {"2", "check"}},
+    {"CGX_BUFFERS", {"host", "all", "HOST", "All"}, {"gpu", "hos", "hosts", "host,all", "device,"}},
+    {"CGX_WARMUP", {"0", "1", "3", "1000000"}, {"1000001", "-1", "two"}},
+    {"CGX_ROUNDING",
+     {"stochastic", "STOCHASTIC", "stochastic:1", "stochastic:4294967296",
+      "stochastic:9223372036854775807"},
+     {"random", "0", "stochasti", "nearest:1", "stochastic:", "stochastic:9223372036854775808",
+      "stochastic:-1", "stochastic:0x10", "stochastic:1 2"}},
+    {"CGX_ADAPTIVE",
+     {"0", "off"},
+     {"2",        "bits",           "bits=",      "bits=0:8",     "bits=3:9",
+      "bits=8:3", "bits=3",         "bits=3-8",   "bits=3:8:1",   "bits=3: 8",
+      "budget=0", "budget=-1",      "budget=inf", "budget=1e999", "budget=error:1",
+      "period=0", "period=1000001", "bits=3:8,",  ",period=1",    "1,period=1"}},
+    {"CGX_CONSENSUS",
+     {"0", "0.0", "1", "1.0", "1e-3", ".5"},
+     {"1.001", "2", "-0.1", "-0", "5%", "0,05", "inf", "nan", "1e", ".", "0.05 "}},
+    {"CGX_RULES", {NULL}, {"/nonexistent/rules", "/dev/null", "/"}},
+    {"CGX_FUSION_BUFFER_SIZE_MB", {"1", "1048576"}, {"0", "1048577", "64M", "64.0"}},
+    {"CGX_FRAGMENT_BYTES",
+     {"1024", "5000", "16384", "67108864"},
+     {"0", "1023", "67108865", "16K", "-1", "1e4", "automatic"}},
+    {"CGX_INNER_COMMUNICATOR_TYPE", {"SHM", "P2P", "MPI", "shm"}, {"NCCL", "AUT", "SHM, P2P"}},
+    {"CGX_INNER_REDUCTION_TYPE", {"RING", "ring", "RAW"}, {"TREE", "1", "GRID"}},
+    {"CGX_CROSS_REDUCTION_TYPE",
+     {"SRA", "RING", "ring", "GRID", "LEADERS"},
+     {"TREE", "SRARING", "RAW"}},
+    {"CGX_TOPOLOGY",
+     {"flat", "4x2", "1x1", "2147483647x1"},
+     {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
+    {"CGX_PROFILE", {NULL}, {"fast", "cgx,bytegrad"}}, /* it has other defaults */
+    {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}},       /* it has other defaults, as profiles do */
+    {"CGX_HISTORY", {NULL}, {"2", "auto"}},            /* likewise */
+    {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
+    {"CGX_STATS", {"-", "stats.json"}, {NULL}},
+    {"CGX_TRACE", {"trace.json"}, {NULL}},
+};
+
+#define NVARIABLES (sizeof variables / sizeof variables[0])
+#define LIST(member) (sizeof variables[0].member / sizeof variables[0].member[0])
+
+static bool takes(const struct variable *variable, const char *value)
+{
+    char entry[256];
+    struct cgx_settings settings, plain = parse("");
+    unsigned slot = row(variable->name)->slot;
+
+    snprintf(entry, sizeof entry, "%s=%s", variable->name, value);
+    settings = parse(entry);
+    if (messages.errors == 0 && settings.valid &&
+        differ_in(&settings, &plain, slot == 0 ? CGX_SETTINGS_WORDS : slot))
+        return true;
+    diag("%s: %s", entry, messages.text);
+    return false;
+}
+
+/* The message has variable, value, what is allowed, and what happens now. */
+static bool refuses(const struct variable *variable, const char *value)
+{
+    const struct cgx_setting *setting = row(variable->name);
+    char entry[256], expected[512];
+    struct cgx_settings settings, plain = parse("");
+
+    snprintf(entry, sizeof entry, "%s=%s", variable->name, value);
+    snprintf(expected, sizeof expected, "%s=\"%s\" refused: allowed: %s; every call is exact\n",
+             variable->name, value, setting->values);
+    settings = parse(entry);
+    if (!settings.valid && messages.errors == 1 && messages.warnings == 0 &&
+        strcmp(messages.text, expected) == 0 && differ_in(&settings, &plain, 0))
+        return true;
+    diag("%s: %s", entry, messages.text);
+    return false;
+}
+
+static void test_variable(const struct variable *variable)
+{
+    bool taken = true, refused = true;
+
+    for (size_t i = 0; i < LIST(good) && variable->good[i] != NULL; i++)
+        taken = takes(variable, variable->good[i]) && taken;
+    for (size_t i = 0; i < LIST(bad) && variable->bad[i] != NULL; i++)
+        refused = refuses(variable, variable->bad[i]) && refused;
+    if (variable->good[0] != NULL)
+        ok(taken, "%s takes what is allowed, and ranks see it", variable->name);
+    ok(refused, "%s refuses anything else by name, and ranks see it", variable->name);
+}
+
+static void test_defaults(void)
+{
+    struct cgx_settings s = parse("");
+
+    ok(silent() && s.valid, "nothing is said of an empty environment");
+    ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_AUTO &&
+           s.bucket_size == 512 && s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
+           !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
+           s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
+           s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
+           s.log_level == CGX_LOG_WARN && s.profile == CGX_PROFILE_CGX && *s.stats_path == '\0',
+       "the settings in effect have their defaults");
+    ok(s.adaptive && cgx_settings_least(&s) == 3 && cgx_settings_most(&s) == 8 &&
+           s.adaptive_budget == 1.0 && s.consensus == 0.05 && s.adaptive_period == 100 &&
+           s.rules == 0 && *s.rules_path == '\0',
+       "widths are chosen within the budget, from 3 to 8, and there are no rules");
+    ok(s.inner_transport == CGX_TRANSPORT_AUTO && s.inner_reduction == CGX_REDUCTION_SRA &&
+           !s.raw && !s.leaders && s.topology == CGX_TOPOLOGY_AUTO &&
+           s.fragment_bytes == CGX_FRAGMENT_AUTO,
+       "the settings not in effect have their defaults");
+}
+
+/* The row's default under the profile is what the words are without the variable. */
+static void test_profiles(void)
+{
+    struct cgx_settings s = parse("CGX_PROFILE=bytegrad");
+    struct cgx_settings told = parse("CGX_PROFILE=bytegrad\nCGX_ADAPTIVE=0");
+    struct cgx_settings plain = parse("");
+
+    ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
+           s.codec == CGX_FAMILY_MAXMIN && s.leaders && s.minimal_size == 1024,
+       "bytegrad: 8 bits, max-min quantised, not adaptive, leaders, from 1024 elements on");
+    ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
+    s.profile = plain.profile;
+    s.bits = plain.bits;
+    s.codec = plain.codec;
+    s.adaptive = plain.adaptive;
+    s.leaders = plain.leaders;
+    s.minimal_size = plain.minimal_size;
+    s.minimal_kind = plain.minimal_kind;
+    ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
+    s = parse("CGX_PROFILE=bytegrad");
+    ok(silent(), "nothing is said of a profile's defaults");
+    s = parse("CGX_COMPRESSION_QUANTIZATION_BITS=4\nCGX_PROFILE=bytegrad");
+    ok(s.bits == 4 && s.minimal_size == 1024,
+       "a variable that is set counts, whatever the profile");
+    s = parse("CGX_ADAPTIVE=1\nCGX_PROFILE=ByteGrad");
+    ok(s.adaptive && s.bits == 8, "even where it is set to the usual default");
+    s = parse("CGX_PROFILE=bytegrad\nCGX_COMPRESSION_QUANTIZATION_BITS=9");
+    ok(!s.valid && s.bits == 8, "a refused value leaves the profile's default");
+    s = parse("CGX_PROFILE=torch_cgx");
+    ok(s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN && !s.adaptive && s.minimal_size == 1024,
+       "torch_cgx: max-min quantised, one width, from 1024 elements on");
+    s = parse("CGX_ERROR_FEEDBACK=1");
+    ok(s.error_feedback && s.bits == 2 && s.codec == CGX_FAMILY_AUTO && s.adaptive,
+       "error feedback has 2 bits and rotates");
+    s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
+    ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
+    s = parse("CGX_HISTORY=1");
+    ok(s.history && s.bits == 4 && s.bucket_size == 128, "CGX_HISTORY=1 has other defaults too");
+    s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
+    ok(s.error_feedback && s.bits == 8, "a profile comes first");
+    s = parse("CGX_PROFILE=bytegrads");
+    ok(!s.valid && s.bits == 4, "a refused profile leaves the usual defaults");
+}
+
+int main(void)
+{
+    size_t rows = 0;
+
+    test_defaults();
+    test_profiles();
+    for (size_t i = 0; i < NVARIABLES; i++)
+        test_variable(&variables[i]);
+    while (cgx_settings_row(rows) != NULL)
+        rows++;
+    ok(rows == NVARIABLES, "every row of the table is tested");
+    return done_testing();
+}
