@@ -14,6 +14,7 @@
 #define FIRST_UNWATCHED 1
 #define MOST_UNWATCHED 64
 #define CLEAR_ENOUGH 4 /* two of them can be compared with sums before the last */
+#define CLEAR_SLOW 16  /* where the sum changes little, as averages do while training begins */
 #define STRIKES_ENOUGH 2
 
 /* What is sampled next does not follow what was sampled last. */
@@ -61,7 +62,8 @@ static void judge(struct cgx_callsite *site, const struct cgx_site_note *note)
         forget_sums(sample);
         cgx_backoff_fail(&site->unknown, FIRST_UNKNOWN, MOST_UNKNOWN);
     } else if (!cgx_verdict_forbids(&note->verdict) && (note->far || !was_blocked)) {
-        if (++sample->clear >= CLEAR_ENOUGH)
+        if (++sample->clear >=
+            (note->verdict.change < CGX_CONSENSUS_CHANGE_FAR ? CLEAR_SLOW : CLEAR_ENOUGH))
             agree(site);
     } else {
         sample->clear = 0;

@@ -78,7 +78,7 @@ void cgx_tables_pause(struct cgx_comm *state)
     state->stream.left = wanted ? cgx_trace_clock() : 0;
 }
 
-int cgx_tables_compare(struct cgx_comm *state)
+int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)
 {
     struct cgx_burst burst;
     bool same;
@@ -91,7 +91,7 @@ int cgx_tables_compare(struct cgx_comm *state)
     if (code != CGX_MPI_SUCCESS)
         cgx_private_break(state, code);
     else if (same)
-        cgx_recurrence_take_burst(state->stream.recurrence, burst.length);
+        cgx_recurrence_take_burst(state->stream.recurrence, burst.length, occurrence);
     return code;
 }
 

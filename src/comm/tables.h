@@ -30,8 +30,9 @@ void cgx_tables_wait(struct cgx_comm *state, int64_t begun, bool taken);
 void cgx_tables_pause(struct cgx_comm *state);
 
 /* After a large sum has been taken: ranks compare what their pauses tell of the step, if it is time
- * for that, and follow it where all say the same. The code of the communicator's error handler. */
-int cgx_tables_compare(struct cgx_comm *state);
+ * for that, and follow it where all say the same: *OCCURRENCE, that sum's, is then anew. The code
+ * of the communicator's error handler. */
+int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence);
 
 /* Takes one of the first sums, of COUNT elements of a TYPE. False: it is none of them any more. */
 bool cgx_tables_take_first(struct cgx_comm *state, uint64_t count, unsigned type);

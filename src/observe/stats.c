@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "mpi/config.h"
-#include "util/float_state.h"
 #include "util/trace.h"
 
 /* Of a change's widths as text. */
@@ -298,7 +297,6 @@ void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t 
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step)
 {
-    union cgx_float_state caller;
     bool begins, due;
 
     if (!stats)
@@ -310,9 +308,6 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     due = begins && stats->steps > 0 && stats->steps % (stats->steps < 100 ? 10 : 100) == 0;
     stats->steps += begins;
     pthread_mutex_unlock(&stats->lock);
-    if (!due)
-        return;
-    cgx_float_enter(&caller);
-    cgx_stats_write(CGX_STATS_RUNS);
-    cgx_float_leave(&caller);
+    if (due)
+        cgx_stats_write(CGX_STATS_RUNS);
 }

@@ -14,6 +14,7 @@
 
 #include "mpi/config.h"
 #include "observe/stats.h"
+#include "util/float_state.h"
 #include "util/log.h"
 #include "util/output.h"
 #include "util/pages.h"
@@ -24,7 +25,7 @@ static struct cgx_stats_world world;
 static size_t ended;
 static _Atomic pid_t process; /* whose statistics they are; 0: none has begun */
 static bool written;          /* for the last time */
-static bool refused;          /* the file could not be written while the process ran */
+static bool refused;          /* the file could not be written, which was said */
 
 /* ---- communicators ---- */
 
@@ -123,6 +124,8 @@ void cgx_stats_begin(int rank, int size)
     world.size = size;
     atomic_store(&process, getpid());
     pthread_mutex_unlock(&lock);
+    /* So that a file that cannot be written is found before the program has run. */
+    cgx_stats_write(CGX_STATS_RUNS);
 }
 
 /* Unlocks the communicators before END. */
@@ -192,11 +195,16 @@ static bool put(const char *path)
 
 static void write_to(const char *path, enum cgx_stats_when when)
 {
+    union cgx_float_state caller;
+
     world.when = when;
+    cgx_float_enter(&caller);
     if (!put(path)) {
-        cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
+        if (!refused)
+            cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
         refused = true;
     }
+    cgx_float_leave(&caller);
 }
 
 /* Whoever exits may have stopped threads, and itself, anywhere: it waits for none of them. */

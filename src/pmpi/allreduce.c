@@ -366,17 +366,17 @@ static int reduce(const struct cgx_call *call, struct cgx_comm **state)
     if (!comm->stream.recurrence)
         return exact(call, comm, CGX_REASON_SMALL, NULL);
     cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
-    if (occurrence.recurs && !comm->established)
-        log_established(comm);
     if (occurrence.begins_step)
         code = cgx_positions_step(comm);
     if (code != CGX_MPI_SUCCESS)
         return cgx_errors_raise_code(call->comm, code, "MPI could not exchange widths");
     if ((uint64_t)call->count < cgx_config()->minimal_size)
         return exact(call, comm, CGX_REASON_SMALL, NULL);
-    code = cgx_tables_compare(comm);
+    code = cgx_tables_compare(comm, &occurrence);
     if (code != CGX_MPI_SUCCESS)
         return code;
+    if (occurrence.recurs && !comm->established)
+        log_established(comm);
     site = find(comm, call, &occurrence);
     recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
     reason = refuse(comm, site, recurs);

@@ -35,6 +35,9 @@
 /* The change (recent.h) below which a sum is still. */
 #define CGX_CONSENSUS_CHANGE 0.15
 
+/* The change from which on a few samples are enough to tell that it is not. */
+#define CGX_CONSENSUS_CHANGE_FAR 0.5
+
 /* What a rank has seen of one sum. All zero: nothing. */
 struct cgx_closeness {
     double deviation; /* |x_r - s/P|^2 */

@@ -321,12 +321,19 @@ struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence)
     return cgx_bursts_judge(&recurrence->log);
 }
 
-void cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length)
+bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length,
+                               struct cgx_occurrence *latest)
 {
+    const struct cgx_pattern *pattern = &recurrence->pattern;
+
     if (length <= recurrence->paced || length > CGX_STEP_LONGEST)
-        return;
+        return false;
     recurrence->paced = (uint32_t)length;
-    search(recurrence);
+    if (!follow_pauses(recurrence, is_established(recurrence) ? 0 : recurrence->rule.warmup))
+        return false;
+    *latest = (struct cgx_occurrence){.recurs = true,
+                                      .position = (pattern->candidates[0] + length - 1) % length};
+    return true;
 }
 
 /* ---- what is known ---- */

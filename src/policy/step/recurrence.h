@@ -61,10 +61,6 @@ bool cgx_recurrence_asks(const struct cgx_recurrence *recurrence);
 /* The step as this rank's pauses tell it. */
 struct cgx_burst cgx_recurrence_burst(const struct cgx_recurrence *recurrence);
 
-/* All ranks' pauses tell a step of LENGTH large sums: where these have repeated themselves it is
- * followed, with positions, until a longer one is known. */
-void cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length);
-
 struct cgx_occurrence {
     bool recurs;      /* the sum may be compressed, as far as the sequence tells */
     bool begins_step; /* the step that the last positions were in is over; once in each step that
@@ -77,6 +73,12 @@ struct cgx_occurrence {
  * of op apart. */
 struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uint64_t count,
                                           unsigned type);
+
+/* All ranks' pauses tell a step of LENGTH large sums: where these have repeated themselves it is
+ * followed, with positions, until a longer one is known. True, and *LATEST is what the latest sum
+ * is then, if it is followed from now on. */
+bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length,
+                               struct cgx_occurrence *latest);
 
 /* What calls of one call site have in common. */
 struct cgx_callsite_key {
