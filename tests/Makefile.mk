@@ -65,6 +65,7 @@ unit_programs = \
 	tests/unit/policy/adapt_powers \
 	tests/unit/policy/adapt_replay \
 	tests/unit/policy/allocate \
+	tests/unit/policy/bursts \
 	tests/unit/policy/consensus \
 	tests/unit/policy/cost \
 	tests/unit/policy/families \

@@ -1,0 +1,205 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Where pauses between sums cut them into steps, and what follows where all ranks say the same. */
+#include "policy/step/bursts.h"
+
+#include <string.h>
+
+#include "lib/tap.h"
+#include "policy/step/recurrence.h"
+
+#define US INT64_C(1000)
+#define MS (1000 * US)
+
+static struct cgx_sum_log sums; /* the sums so far */
+static uint32_t state;          /* of what is drawn */
+
+static void begin(void)
+{
+    memset(&sums, 0, sizeof sums);
+    state = 1;
+}
+
+/* A number from LEAST to MOST. */
+static int64_t draw(int64_t least, int64_t most)
+{
+    state = state * 1664525 + 1013904223;
+    return least + (int64_t)(state >> 8) % (most - least + 1);
+}
+
+static void sum(uint16_t which, int64_t pause)
+{
+    sums.calls[sums.length].sum = which;
+    sums.calls[sums.length++].pause = cgx_pause(pause);
+}
+
+/* A step of the sums in LETTERS, after a PAUSE. */
+static void step(const char *letters, int64_t pause)
+{
+    for (const char *letter = letters; *letter; letter++)
+        sum((uint16_t)*letter, letter == letters ? pause : draw(3 * US, 200 * US));
+}
+
+static uint32_t judged(void)
+{
+    return cgx_bursts_judge(&sums).length;
+}
+
+/* What is judged after steps of LETTERS, so many, with a pause before each. */
+static uint32_t after(const char *letters, int steps, int64_t pause)
+{
+    begin();
+    for (int i = 0; i < steps; i++)
+        step(letters, draw(pause, 2 * pause));
+    return judged();
+}
+
+static void test_pauses(void)
+{
+    bool rise = true;
+
+    for (int64_t ns = 8; ns < INT64_C(1) << 42; ns += ns / 16 + 1)
+        rise = rise && cgx_pause(ns) <= cgx_pause(ns + ns / 16 + 1);
+    ok(rise && cgx_pause(-5) == 0 && cgx_pause(INT64_MAX) == CGX_PAUSES - 1,
+       "pauses keep their order, and have ends");
+    ok(cgx_pause(64 * US) - cgx_pause(16 * US) == 2 * CGX_PAUSE_OCTAVE, "eight are an octave");
+}
+
+static void test_steps(void)
+{
+    begin();
+    ok(judged() == 0, "without a sum there is no burst");
+    ok(after("ABC", 3, 20 * MS) == 0 && after("ABC", 4, 20 * MS) == 3,
+       "three bursts are a step, once the fourth has begun");
+    ok(after("A", 4, 20 * MS) == 1, "so they are of one sum");
+    ok(after("AAAA", 4, 20 * MS) == 4, "and of sums that are alike");
+    ok(after("A", 40, 100 * US) == 0, "sums that come one after the other are none");
+    begin();
+    for (int i = 0; i < 10; i++)
+        step(i % 2 ? "ABC" : "DE", 20 * MS);
+    ok(judged() == 0, "two that take turns are none");
+}
+
+static void test_disturbed(void)
+{
+    begin();
+    for (int i = 0; i < 3; i++)
+        step("ABCD", 20 * MS);
+    step("XY", 30 * MS);
+    step("ABCD", 25 * MS);
+    step("ABCD", 25 * MS);
+    ok(judged() == 4, "an evaluation is passed over");
+
+    begin();
+    for (int i = 0; i < 12; i++)
+        for (uint16_t k = 0; k < 6; k++)
+            sum(k, k == 0                 ? draw(20 * MS, 60 * MS)
+                   : i % 4 == 1 && k == 3 ? 8 * MS
+                                          : draw(3 * US, MS));
+    ok(judged() == 6, "so is a rank that had to wait for a processor");
+
+    begin();
+    step("ABCD", 0);
+    for (int i = 0; i < 6; i++)
+        step("ABCD", i == 0 ? 5000 * MS : draw(20 * MS, 30 * MS));
+    ok(judged() == 4, "a long pause at the beginning is no end of a step");
+    for (int i = 0; i < 3; i++)
+        step("ABCD", i == 0 ? 900 * MS : draw(20 * MS, 30 * MS));
+    ok(judged() == 4, "neither is one at the end of an epoch");
+}
+
+/* Within a step layers are alike, with pauses between them. */
+static void test_layers(void)
+{
+    begin();
+    for (int i = 0; i < 3; i++)
+        for (int layer = 0; layer < 4; layer++)
+            step("AB", layer == 0 ? 100 * MS : MS);
+    step("AB", 100 * MS);
+    ok(judged() == 8, "layers are parts of a step");
+}
+
+static const struct cgx_recurrence_rule rule = {.warmup = 2, .minimal_size = 1024};
+
+/* A sum of COUNT elements, and a small one before it: tensors, of which the sequence tells late. */
+static struct cgx_occurrence next(struct cgx_recurrence *recurrence, uint64_t count)
+{
+    cgx_recurrence_next(recurrence, 500, 1);
+    return cgx_recurrence_next(recurrence, count, 1);
+}
+
+/* Steps of so many sums, each of which is another; whether the last one RECURS. */
+static bool take(struct cgx_recurrence *recurrence, int steps, int length, int64_t pause)
+{
+    struct cgx_occurrence occurrence = {.recurs = false};
+    struct cgx_burst burst;
+
+    for (int i = 0; i < steps; i++) {
+        for (int k = 0; k < length; k++) {
+            cgx_recurrence_wait(recurrence, k == 0 ? pause : 10 * US);
+            occurrence = next(recurrence, 2000 + (uint64_t)k);
+            if (!cgx_recurrence_asks(recurrence))
+                continue;
+            burst = cgx_recurrence_burst(recurrence);
+            if (burst.length > 0)
+                cgx_recurrence_take_burst(recurrence, burst.length, &occurrence);
+        }
+    }
+    return occurrence.recurs && occurrence.position == (size_t)length - 1;
+}
+
+static void test_recurrence(void)
+{
+    struct cgx_recurrence *recurrence = cgx_recurrence_create(&rule);
+    uint64_t established;
+
+    ok(!take(recurrence, 3, 4, 10 * MS), "three steps are not known before they are over");
+    ok(take(recurrence, 1, 4, 10 * MS), "the fourth is, with positions");
+    ok(cgx_recurrence_evidence(recurrence, &established) == CGX_EVIDENCE_PAUSES &&
+           established == 16 && cgx_recurrence_period(recurrence) == 4,
+       "by pauses, when ranks compared them after sixteen sums");
+    ok(take(recurrence, 20, 4, 10 * US) && cgx_recurrence_period(recurrence) == 4,
+       "they are not needed any more");
+    cgx_recurrence_free(recurrence);
+
+    recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){0, 1024, 0});
+    take(recurrence, 4, 4, 10 * MS);
+    ok(!cgx_recurrence_listens(recurrence), "CGX_WARMUP=0 does without");
+    cgx_recurrence_free(recurrence);
+    recurrence = cgx_recurrence_create(&(struct cgx_recurrence_rule){2, 1024, 5});
+    take(recurrence, 4, 4, 10 * MS);
+    ok(!cgx_recurrence_listens(recurrence), "so does a step that is said");
+    cgx_recurrence_free(recurrence);
+}
+
+/* What all ranks agree on counts where the sums have repeated themselves, and the longer step does.
+ */
+static void test_agreed(void)
+{
+    struct cgx_recurrence *recurrence = cgx_recurrence_create(&rule);
+    struct cgx_occurrence latest = {.recurs = false};
+
+    for (uint64_t i = 0; i < 24; i++)
+        next(recurrence, i % 6 == 5 ? 3000 : 2000 + i % 6 % 2);
+    ok(!cgx_recurrence_take_burst(recurrence, 5, &latest) && !latest.recurs,
+       "five sums have not come twice");
+    ok(cgx_recurrence_take_burst(recurrence, 6, &latest) && latest.recurs && latest.position == 5,
+       "six have, and the latest has its position");
+    ok(!cgx_recurrence_take_burst(recurrence, 2, &latest) && cgx_recurrence_period(recurrence) == 6,
+       "a shorter one does not take its place");
+    ok(!cgx_recurrence_take_burst(recurrence, CGX_STEP_LONGEST + 1, &latest),
+       "nor does one that is too long");
+    cgx_recurrence_free(recurrence);
+}
+
+int main(void)
+{
+    test_pauses();
+    test_steps();
+    test_disturbed();
+    test_layers();
+    test_recurrence();
+    test_agreed();
+    return done_testing();
+}
