@@ -130,6 +130,7 @@ mpi_tests = \
 	tests/mpi/families \
 	tests/mpi/feedback \
 	tests/mpi/first \
+	tests/mpi/first_steps \
 	tests/mpi/half_sum \
 	tests/mpi/history \
 	tests/mpi/lab_vanish \

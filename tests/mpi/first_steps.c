@@ -1,0 +1,112 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The sums of programs whose tensors are summed one by one, with the pauses that these have:
+ * "first_steps MODEL STEPS EVERY". Each of STEPS steps works for a while and then sums the
+ * gradients of MODEL, the last tensor first; after each EVERY steps (0: never) a loss is summed.
+ * Rank 0 says on stderr which step begins. */
+
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The elements that tensors are taken from, at another place in each step and on each rank. */
+enum { POOL = 1 << 22, MOST = 32, WORK_MS = 30 };
+
+static const struct model {
+    const char *name;
+    int tensors[MOST]; /* elements; 0: no more */
+} models[] = {
+    {"buffer", {1100000}},
+    {"buckets", {600000, 500000}},
+    {"cnn", {288, 32, 18432, 64, 36864, 64, 262144, 256, 2560, 10}},
+    {"vgg", {1728, 64,     36864, 64,     73728, 128,   147456, 128,   294912, 256, 294912,
+             256,  294912, 256,   294912, 256,   65536, 256,    65536, 256,    640, 10}},
+    {"layer", {65536, 256, 65536, 256}},
+    {"mlp", {401408, 512, 131072, 256, 2560, 10}},
+    {"torch_mlp", {150528, 192, 36864, 192, 36864, 192, 36864, 192, 1920, 10}},
+    {"torch_mlp_deep",
+     {150528, 192, 36864, 192, 36864, 192, 36864, 192, 36864, 192, 36864, 192, 36864, 192, 36864,
+      192, 1920, 10}},
+    {"gpt", {32768, 128,   128, 49152, 384, 16384, 128, 128,   128, 65536, 512, 65536, 128, 128,
+             128,   49152, 384, 16384, 128, 128,   128, 65536, 512, 65536, 128, 128,   128, 32768}},
+};
+
+static float *pool, *result;
+
+static void work(long ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* Nearly normal noise. */
+static void fill(void)
+{
+    uint64_t state = 88172645463325252u;
+
+    for (size_t i = 0; i < POOL; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        pool[i] =
+            (float)((state & 0xFFFF) + (state >> 16 & 0xFFFF) + (state >> 32 & 0xFFFF)) / 0xFFFF -
+            1.5f;
+    }
+}
+
+static void take_step(const struct model *model, int rank, int step)
+{
+    size_t apart = strcmp(model->name, "layer") == 0 ? 0 : 1299709;
+    int last = 0;
+
+    while (last < MOST && model->tensors[last] > 0)
+        last++;
+    for (int i = last - 1; i >= 0; i--) {
+        size_t first = ((size_t)step * 7919 + (size_t)rank * apart + (size_t)i * 104729) %
+                       (POOL - (size_t)model->tensors[i]);
+
+        MPI_Allreduce(pool + first, result, model->tensors[i], MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+static const struct model *find_model(const char *name)
+{
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
+        if (strcmp(models[i].name, name) == 0)
+            return &models[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const struct model *model = argc > 3 ? find_model(argv[1]) : NULL;
+    int steps = model ? atoi(argv[2]) : 0, every = model ? atoi(argv[3]) : 0, rank;
+    float loss = 1;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pool = malloc(POOL * sizeof *pool);
+    result = malloc(POOL * sizeof *result);
+    if (!model || !pool || !result)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    fill();
+    for (int step = 1; step <= steps; step++) {
+        if (rank == 0)
+            fprintf(stderr, "step %d\n", step);
+        work(WORK_MS);
+        take_step(model, rank, step);
+        if (every > 0 && step % every == 0) {
+            work(WORK_MS / 3);
+            MPI_Allreduce(MPI_IN_PLACE, &loss, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        }
+    }
+    free(pool);
+    free(result);
+    MPI_Finalize();
+    return 0;
+}
