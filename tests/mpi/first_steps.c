@@ -4,7 +4,8 @@
 /* The sums of programs whose tensors are summed one by one, with the pauses that these have:
  * "first_steps MODEL STEPS EVERY". Each of STEPS steps works for a while and then sums the
  * gradients of MODEL, the last tensor first; after each EVERY steps (0: never) a loss is summed.
- * Rank 0 says on stderr which step begins. */
+ * Rank 0 says on stderr which step begins. Of the model "layer" a step is a layer, of weights that
+ * ranks have in common: one pass over them, with a pause before each. */
 
 #include <mpi.h>
 #include <stdint.h>
