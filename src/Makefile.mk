@@ -145,6 +145,7 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/allreduce.c src/pmpi/allreduce.h \
 	src/pmpi/bounce.c src/pmpi/bounce.h \
 	src/pmpi/call.c src/pmpi/call.h \
+	src/pmpi/compress.c src/pmpi/compress.h \
 	src/pmpi/eligible.c src/pmpi/eligible.h \
 	src/pmpi/exact.c src/pmpi/exact.h \
 	src/pmpi/exports.c \

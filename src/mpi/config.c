@@ -92,15 +92,20 @@ static bool is_secure(void)
 
 static void read_settings(void)
 {
+    static const char *const buffers[] = {"device", "host", "all"};
+
     cgx_world_exists();
     cgx_settings_parse(is_secure() ? NULL : environ, report, NULL, &settings);
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
     if (is_secure() && cgx_world_rank() <= 0)
         cgx_log(CGX_LOG_INFO, "the program has other rights than who started it: settings are not "
                               "read from the environment");
-    if (cgx_world_rank() <= 0)
+    if (cgx_world_rank() <= 0) {
+        cgx_log(CGX_LOG_INFO, "libcgxpmpi %s, %s, %d ranks, %s buffers, %u bits", PACKAGE_VERSION,
+                cgx_mpi()->name, cgx_world_size(), buffers[settings.buffers], settings.bits);
         cgx_log(CGX_LOG_DEBUG, "the program's MPI is %s, its ABI that of %s", cgx_mpi()->name,
                 cgx_mpi()->abi_name);
+    }
     if (settings.valid && settings.rules_path[0] != '\0')
         read_rules();
 }

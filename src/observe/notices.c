@@ -43,6 +43,17 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
             text, 8 * (double)bytes / (double)sum->count);
 }
 
+void cgx_notice_memory(enum cgx_reason reason)
+{
+    bool host = reason == CGX_REASON_HOST_MEMORY;
+
+    cgx_log(CGX_LOG_WARN,
+            "large sums of floats are in %s memory and stay exact, since CGX_BUFFERS is %s: "
+            "'cgxrun --buffers %s', or CGX_BUFFERS=%s, compresses them",
+            host ? "host" : "device", host ? "device" : "host", host ? "host" : "device",
+            host ? "host" : "device");
+}
+
 /* ---- what is held ---- */
 
 static void log_why(const struct cgx_verdict *verdict, char *why, size_t size)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "observe/reason.h"
 #include "policy/consensus.h"
 
 /* A sum, for a line about it; the most bytes of its communicator's name, and of what is said of
@@ -29,6 +30,9 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes);
 
 /* Whether that has been said. */
 bool cgx_notice_was_compressed(void);
+
+/* The process's first large sums are all in memory that CGX_BUFFERS leaves out, for REASON. */
+void cgx_notice_memory(enum cgx_reason reason);
 
 /* A sum stays exact from now on, for VERDICT. At the level debug each time. */
 void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);

@@ -12,7 +12,8 @@
 const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_NONE] = {"compressed", "it is compressed", NULL},
     [CGX_REASON_OP] = {"op", "its op is not MPI_SUM", NULL},
-    [CGX_REASON_TYPE] = {"type", "its elements are not float32, float16 or bfloat16", NULL},
+    [CGX_REASON_TYPE] = {"type", "its elements are not float32, float16 or bfloat16",
+                         "sum gradients in one of these"},
     [CGX_REASON_SMALL] = {"small", "it has too few elements (CGX_COMPRESSION_MINIMAL_SIZE)", NULL},
     [CGX_REASON_LARGE] = {"large", "it has more than 2^48 elements", NULL},
     [CGX_REASON_NO_COMMUNICATOR] = {"no_communicator", "it has no communicator", NULL},
@@ -33,8 +34,9 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_FIRST] = {"first", "it is one of the first 3 of its communicator",
                           "sum on communicators that live longer"},
     [CGX_REASON_NOT_RECURRING] = {"not_recurring", "it does not recur, or not yet",
-                                  "tell the length of the step (step= in CGX_RULES), or set "
-                                  "CGX_WARMUP=0 if all large sums are gradients"},
+                                  "if all large sums are gradients, say so: a file with the line "
+                                  "'-> recurs=always', named by CGX_RULES or cgxrun --rules; or "
+                                  "'-> step=N', N large sums in a step"},
     [CGX_REASON_STRAY] = {"stray", "it is no part of the program's step",
                           "if it is a gradient, say recurs=always in CGX_RULES"},
     [CGX_REASON_RULE] = {"rule", "a rule of CGX_RULES", NULL},

@@ -4,29 +4,77 @@
 #include "observe/totals.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
+#include "mpi/world.h"
 #include "util/log.h"
 
 static struct count {
-    atomic_ullong calls, bytes;
-} compressed, exact[CGX_REASONS], large[CGX_REASONS];
+    atomic_ullong calls, bytes, ns;
+} compressed, exact[CGX_REASONS], large[CGX_REASONS], all_large;
+static atomic_ullong buffers;   /* bytes of the compressed calls' buffers, ... */
+static atomic_ullong plain;     /* ... and what would have been sent for them */
+static atomic_ullong first_one; /* the number of the first of them among large sums */
 
-static void count_call(struct count *count, size_t bytes)
+static void add(atomic_ullong *count, unsigned long long value)
 {
-    atomic_fetch_add_explicit(&count->calls, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&count->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(count, value, memory_order_relaxed);
 }
 
-void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large)
+static void count_call(struct count *count, size_t bytes, int64_t ns)
 {
-    count_call(&exact[reason], bytes);
-    if (is_large)
-        count_call(&large[reason], bytes);
+    add(&count->calls, 1);
+    add(&count->bytes, bytes);
+    add(&count->ns, (unsigned long long)ns);
 }
 
-void cgx_totals_compressed(size_t sent)
+/* ---- many large sums, none of them compressed ---- */
+
+static enum cgx_reason most_frequent(void)
 {
-    count_call(&compressed, sent);
+    enum cgx_reason most = CGX_REASON_NONE;
+
+    for (unsigned i = 0; i < CGX_REASONS; i++)
+        if (atomic_load(&large[i].calls) > atomic_load(&large[most].calls))
+            most = (enum cgx_reason)i;
+    return most;
+}
+
+static void warn_of_nothing(void)
+{
+    unsigned long long calls = atomic_load(&all_large.calls), bytes = atomic_load(&all_large.bytes);
+    enum cgx_reason most = most_frequent();
+    static atomic_bool warned;
+
+    if (cgx_world_rank() != 0 || !cgx_reasons[most].advice || atomic_exchange(&warned, true))
+        return;
+    cgx_log(CGX_LOG_WARN,
+            "no large sum of floats has been compressed (%llu calls, %.1f GiB); most frequent "
+            "reason: %s: %s",
+            calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
+}
+
+void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large, int64_t nanoseconds)
+{
+    count_call(&exact[reason], bytes, 0);
+    if (!is_large)
+        return;
+    count_call(&large[reason], bytes, 0);
+    count_call(&all_large, bytes, nanoseconds);
+    if (atomic_load(&compressed.calls) == 0 &&
+        (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
+         atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))
+        warn_of_nothing();
+}
+
+void cgx_totals_compressed(size_t bytes, unsigned ranks, size_t sent, int64_t nanoseconds)
+{
+    unsigned long long none = 0;
+
+    count_call(&compressed, sent, nanoseconds);
+    add(&buffers, bytes);
+    add(&plain, 2 * (unsigned long long)bytes * (ranks - 1) / ranks);
+    atomic_compare_exchange_strong(&first_one, &none, atomic_load(&all_large.calls) + 1);
 }
 
 struct cgx_totals cgx_totals(void)
@@ -45,29 +93,49 @@ struct cgx_totals cgx_totals(void)
 
 /* ---- the end ---- */
 
-static void warn_of_nothing(void)
+/* "0.75 GiB" */
+static const char *in_units(double bytes, char text[24])
 {
-    unsigned long long calls = 0, bytes = 0;
-    enum cgx_reason most = CGX_REASON_NONE;
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    unsigned unit = 0;
 
-    for (unsigned i = 0; i < CGX_REASONS; i++) {
-        calls += atomic_load(&large[i].calls);
-        bytes += atomic_load(&large[i].bytes);
-        if (atomic_load(&large[i].calls) > atomic_load(&large[most].calls))
-            most = (enum cgx_reason)i;
-    }
-    if (atomic_load(&compressed.calls) == 0 && cgx_reasons[most].advice &&
-        (calls >= CGX_TOTALS_MANY_CALLS || bytes >= CGX_TOTALS_MANY_BYTES))
-        cgx_log(CGX_LOG_WARN,
-                "no large sum of floats was compressed (%llu calls, %.1f GiB); most frequent "
-                "reason: %s: %s",
-                calls, (double)bytes / 0x1p30, cgx_reasons[most].text, cgx_reasons[most].advice);
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    snprintf(text, 24, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
+    return text;
 }
 
-void cgx_totals_log(int rank)
+/* What large sums took: compressed ones, and what exact ones of their size would have, as those
+ * that there were took for each byte. */
+static void log_large(void)
+{
+    unsigned long long calls = atomic_load(&compressed.calls), rest = atomic_load(&all_large.calls);
+    unsigned long long rest_bytes = atomic_load(&all_large.bytes);
+    double saved = (double)atomic_load(&plain), ms = (double)atomic_load(&compressed.ns) * 1e-6;
+    char sent[24], instead[24], times[96] = "";
+
+    if (calls == 0)
+        return;
+    if (rest_bytes > 0) {
+        double before = (double)atomic_load(&all_large.ns) * 1e-6 / (double)rest_bytes *
+                        (double)atomic_load(&buffers);
+
+        snprintf(times, sizeof times, "; a sum took %.3g ms instead of %.3g%s", ms / (double)calls,
+                 before / (double)calls,
+                 ms > before ? ": exact ones were faster (CGX_ENABLE=0)" : "");
+    }
+    cgx_log(CGX_LOG_INFO,
+            "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s",
+            calls, calls + rest, (unsigned long long)atomic_load(&first_one),
+            in_units((double)atomic_load(&compressed.bytes), sent), in_units(saved, instead),
+            times);
+}
+
+void cgx_totals_log(void)
 {
     const struct cgx_totals totals = cgx_totals();
 
+    log_large();
     cgx_log(CGX_LOG_INFO,
             "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
             (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,
@@ -81,6 +149,4 @@ void cgx_totals_log(int rank)
                     (unsigned long long)totals.exact[i].bytes,
                     totals.exact[i].calls == 1 ? "was" : "were", cgx_reasons[i].text);
     }
-    if (rank == 0)
-        warn_of_nothing();
 }

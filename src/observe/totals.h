@@ -11,11 +11,14 @@
 
 #include "observe/reason.h"
 
-/* An exact call, of BYTES. LARGE: a sum of floats that is not too small to be compressed. */
-void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool large);
+/* An exact call, of BYTES. LARGE: a sum of floats that is not too small to be compressed, which
+ * took NANOSECONDS. Where many of them were made and none was compressed, though the user has not
+ * said so, rank 0 warns, once, with the most frequent reason and what to do about it. */
+void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool large, int64_t nanoseconds);
 
-/* SENT: bytes of the messages that this rank sent for the call. */
-void cgx_totals_compressed(size_t sent);
+/* A compressed call of a buffer of BYTES on RANKS ranks; SENT: bytes of the messages that this rank
+ * sent for it. */
+void cgx_totals_compressed(size_t bytes, unsigned ranks, size_t sent, int64_t nanoseconds);
 
 struct cgx_totals {
     uint64_t compressed_calls, bytes_sent;
@@ -25,10 +28,9 @@ struct cgx_totals {
 };
 struct cgx_totals cgx_totals(void);
 
-/* In MPI_Finalize: at level info what was done, in a line and one for each reason. Where many large
- * sums were made and none was compressed, though the user has not said so, RANK 0 warns, with the
- * most frequent reason and what to do about it. */
-void cgx_totals_log(int rank);
+/* In MPI_Finalize: at level info what rank 0 did, in lines for all sums, for large ones and for
+ * each reason. */
+void cgx_totals_log(void);
 
 /* Large sums from which on rank 0 does, or bytes of them. */
 #define CGX_TOTALS_MANY_CALLS 1000

@@ -3,227 +3,67 @@
 
 #include "pmpi/allreduce.h"
 
+#include <stdatomic.h>
+
 #include "comm/callsites.h"
 #include "comm/comm.h"
-#include "comm/connect.h"
 #include "comm/decide.h"
 #include "comm/placement.h"
 #include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "comm/tables.h"
-#include "cuda/peers.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
-#include "observe/check.h"
+#include "mpi/world.h"
+#include "observe/notices.h"
 #include "observe/stats.h"
-#include "observe/timeline.h"
-#include "observe/totals.h"
 #include "pmpi/call.h"
+#include "pmpi/compress.h"
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
 #include "pmpi/finalize.h"
-#include "pmpi/guard.h"
-#include "util/float_state.h"
 #include "util/log.h"
 #include "util/trace.h"
 
-/* ---- exact ---- */
-
-/* An exact call, for REASON, on a communicator whose calls may be compressed. This rank
- * votes on it for the ranks' next decision about SAMPLED; NULL: none. */
-static int exact(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
-                 struct cgx_callsite *sampled)
-{
-    int64_t begun = cgx_trace_now();
-    int code;
-
-    if (sampled) {
-        const struct cgx_guard guard = {
-            (unsigned)state->rank, (unsigned)state->size, sampled->sample.places,
-            /* The sums before one that is done again were compressed. */
-            sampled->state == CGX_SITE_COMPRESSED ? NULL
-                                                  : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
-
-        code = cgx_guard_exact(call, reason, &guard, sampled->sample.data_vote);
-        cgx_callsite_note(sampled, &(struct cgx_site_note){.event = CGX_EVENT_SAMPLED});
-    } else {
-        code = cgx_exact(call, reason);
-    }
-    cgx_timeline_exact(begun, (uint64_t)call->count, call->type);
-    cgx_stats_reason(state->stats, reason, (uint64_t)call->count);
-    return code;
-}
-
-/* ---- compressed ---- */
-
-/* What the caller gets of a call that was run as COLL, with OUTCOME, and what SITE learns of it.
- * REFUSAL: why this rank could not serve it, if it could not. A rank that has no result must hold
- * the same as others, which have one. */
-static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
-                    enum cgx_reason refusal, enum cgx_outcome outcome, const struct cgx_coll *coll)
-{
-    struct cgx_site_note note = {.event = CGX_EVENT_RAN, .reason = refusal, .verdict = coll->seen};
-
-    if (outcome == CGX_OUTCOME_CONSENSUS)
-        note.event = CGX_EVENT_ALARMED;
-    else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY)
-        note.event = CGX_EVENT_DECLINED;
-    cgx_callsite_note(site, &note);
-    switch (outcome) {
-    case CGX_OUTCOME_DONE:
-        return CGX_MPI_SUCCESS;
-    case CGX_OUTCOME_CONSENSUS:
-        return exact(call, state, CGX_REASON_HELD, site);
-    case CGX_OUTCOME_DECLINED:
-        return exact(call, state, site->reason, NULL);
-    case CGX_OUTCOME_HALFWAY:
-        return cgx_errors_raise(call->comm, "a rank could not go on half-way");
-    case CGX_OUTCOME_UNRECOVERABLE:
-        return cgx_decide_raise(call->comm, refusal);
-    case CGX_OUTCOME_LOST:
-        return cgx_errors_raise(call->comm, "this rank has no result");
-    case CGX_OUTCOME_BROKEN:
-        return cgx_failure(call, state, coll->code, "MPI could not move the data");
-    }
-    return cgx_mpi()->ERR_INTERN;
-}
-
-/* Runs COLL, compares what came of it if that is wanted, and counts. */
-static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
-                            struct cgx_callsite_key key)
-{
-    struct cgx_check *check;
-    struct cgx_checked checked;
-    union cgx_float_state caller;
-    enum cgx_outcome outcome;
-    int64_t begun, time;
-    double seconds;
-    int code;
-
-    coll->code = cgx_check_begin(coll, &check);
-    if (coll->code != CGX_MPI_SUCCESS)
-        return CGX_OUTCOME_BROKEN;
-    begun = cgx_stats_clock(state->stats);
-    time = cgx_trace_now();
-    outcome = cgx_coll_run(coll);
-    cgx_timeline_compressed(time, coll, outcome);
-    /* Exact sums and their bounds may overflow, or be no numbers: the program may trap these. */
-    cgx_float_enter(&caller);
-    seconds = cgx_stats_seconds(state->stats, begun);
-    code = cgx_check_end(check, outcome, &checked);
-    if (code != CGX_MPI_SUCCESS) {
-        coll->code = code;
-        outcome = CGX_OUTCOME_BROKEN;
-    }
-    cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
-    cgx_float_leave(&caller);
-    if (outcome == CGX_OUTCOME_DONE)
-        cgx_totals_compressed(coll->sent);
-    return outcome;
-}
-
-/* What is looked for within the call: the same on all ranks. */
-static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_callsite *site)
-{
-    struct cgx_watching watching = {0};
-    union cgx_float_state caller;
-
-    if (site->override.consensus == CGX_SWITCH_OFF || !(cgx_config()->consensus > 0))
-        return watching;
-    cgx_float_enter(&caller);
-    watching.threshold =
-        (float)cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
-    cgx_float_leave(&caller);
-    watching.number = site->sample.watched;
-    watching.ignored = site->sample.ignored;
-    watching.recent = cgx_callsite_recent(site, CGX_RECENT_COMPRESSED);
-    cgx_callsite_watch(site);
-    return watching;
-}
-
-/* Of a rank in a call whose elements ranks take for DTYPE. */
-static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_dtype dtype)
-{
-    if (cgx_reason_is_unrecoverable(capability->refusal))
-        return CGX_UNRECOVERABLE;
-    return capability->refusal || capability->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
-}
-
-/* In the first call of this process that is compressed. */
-static void notice_first(const struct cgx_comm *state, const struct cgx_callsite *site,
-                         const struct cgx_plan *plan)
-{
-    char name[CGX_MPI_OBJECT_NAME_BYTES];
-    const struct cgx_noticed noticed = cgx_decide_noticed(state, site, name);
-
-    cgx_notice_compressed(&noticed, plan->bytes);
-}
-
-static int compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
-{
-    const struct cgx_schedule *schedule = cgx_callsites_agreed(state, site);
-    struct cgx_kind *kind = cgx_comm_kind(state, site);
-    /* Elements may have turned out to be of another type since the layer was made. */
-    const struct cgx_adapt_layer *layer =
-        site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
-    struct cgx_capability capability = cgx_eligible_capability(call);
-    enum cgx_outcome outcome;
-    struct cgx_feedback feedback;
-    struct cgx_error_feedback error_feedback;
-    int code;
-    struct cgx_coll coll = {.mpi = cgx_mpi(),
-                            .comm = state->private.comm,
-                            .caller = state->comm,
-                            .rank = (unsigned)state->rank,
-                            .scratch = &state->work->scratch,
-                            .pace = state->places.pace,
-                            .shm = state->work->shm,
-                            .seed = cgx_config()->seed,
-                            .call = state->calls++,
-                            .watching = watching(state, site),
-                            .input = cgx_call_input(call),
-                            .output = call->recvbuf};
-
-    if (!schedule)
-        return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
-    coll.schedule = schedule;
-    if (layer) {
-        cgx_positions_sample(state, site, &call->send, coll.input);
-        coll.schedule = &site->layered;
-        feedback = cgx_positions_feedback(state, site);
-        coll.feedback = layer->plan->adaptive ? &feedback : NULL;
-    }
-    cgx_capability_get_backends(state, &capability);
-    /* Sums that are formed flat have no local peers. */
-    if (schedule->nodes->most > 1)
-        coll.pull = cgx_connect_pull(kind, cgx_capability_backend(&capability));
-    if (coll.pull == CGX_PULL_DEVICE && !capability.refusal &&
-        !(cgx_capability_backend(&capability) &&
-          cgx_cuda_connection(capability.encoder) == coll.pull))
-        capability.refusal = CGX_REASON_PEERS;
-    cgx_capability_ask_op(&capability, (unsigned)state->size);
-    coll.encoder = capability.encoder;
-    coll.decoder = capability.decoder;
-    coll.vote = vote_of(&capability, schedule->plan->dtype);
-    code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
-    if (code != CGX_MPI_SUCCESS)
-        return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
-    cgx_backoff_due(&kind->p2p_suspended);
-    if (state->rank == 0 && !cgx_notice_was_compressed())
-        notice_first(state, site, schedule->plan);
-    outcome = run(state, &coll, site->key);
-    cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
-    return conclude(call, state, site, capability.refusal, outcome, &coll);
-}
-
 /* ---- a call ---- */
+
+/* Why the memory of CALL's buffers speaks against it, if it does. */
+static enum cgx_reason refuse_memory(const struct cgx_call *call)
+{
+    enum cgx_reason reason = cgx_eligible_capability(call).refusal;
+
+    return reason == CGX_REASON_HOST_MEMORY || reason == CGX_REASON_DEVICE_MEMORY ? reason
+                                                                                  : CGX_REASON_NONE;
+}
+
+/* Says so if it does of the process's first three large sums. */
+static void look_at_memory(const struct cgx_call *call)
+{
+    enum { FIRST = 3 };
+    static atomic_uint sums, refused;
+    enum cgx_reason reason;
+
+    if (atomic_load_explicit(&sums, memory_order_relaxed) >= FIRST ||
+        (uint64_t)call->count < cgx_config()->minimal_size)
+        return;
+    reason = refuse_memory(call);
+    atomic_fetch_add(&refused, reason != CGX_REASON_NONE);
+    if (atomic_fetch_add(&sums, 1) == FIRST - 1 && atomic_load(&refused) == FIRST &&
+        cgx_world_rank() == 0)
+        cgx_notice_memory(reason);
+}
 
 /* Why a call of SITE is exact, whatever ranks know of it; it RECURS in the sequence of calls. */
 static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_callsite *site,
-                              bool recurs)
+                              const struct cgx_call *call, bool recurs)
 {
+    enum cgx_reason memory = !site->refusal && !recurs ? refuse_memory(call) : CGX_REASON_NONE;
+
     if (site->refusal)
         return site->refusal;
+    /* What will not change comes before what may. */
+    if (memory)
+        return memory;
     if (!recurs)
         return state->established ? CGX_REASON_STRAY : CGX_REASON_NOT_RECURRING;
     return cgx_placement_make_small(state, &site->key) ? CGX_REASON_SMALL : CGX_REASON_NONE;
@@ -247,7 +87,7 @@ static int leave_exact(const struct cgx_call *call, struct cgx_comm *state,
                        struct cgx_callsite *site, bool sampled)
 {
     cgx_stats_exact(state->stats, site->key);
-    return exact(call, state, reason_of(site), sampled ? site : NULL);
+    return cgx_exact_noted(call, state, reason_of(site), sampled ? site : NULL);
 }
 
 /* Whether ranks may ask each other about a call that they have not agreed to compress; counts it
@@ -294,7 +134,7 @@ static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx
             return code;
     }
     if (site->state == CGX_SITE_COMPRESSED)
-        return compress(call, state, site);
+        return cgx_compress(call, state, site);
     /* Where ranks have not decided, they go on with this call. */
     return leave_exact(call, state, site,
                        site->state != CGX_SITE_DECLINED && !cgx_callsite_waits(site) &&
@@ -360,18 +200,19 @@ static int reduce(const struct cgx_call *call, struct cgx_comm **state)
     if (comm->terms.refusal)
         return cgx_exact(call, comm->terms.refusal);
     cgx_tables_wait(comm, begun, first != CGX_REASON_NONE);
+    look_at_memory(call);
     if (first)
-        return exact(call, comm, first, NULL);
+        return cgx_exact_noted(call, comm, first, NULL);
     occurrence = cgx_tables_next(comm, (uint64_t)call->count, call->type);
     if (!comm->stream.recurrence)
-        return exact(call, comm, CGX_REASON_SMALL, NULL);
+        return cgx_exact_noted(call, comm, CGX_REASON_SMALL, NULL);
     cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
     if (occurrence.begins_step)
         code = cgx_positions_step(comm);
     if (code != CGX_MPI_SUCCESS)
         return cgx_errors_raise_code(call->comm, code, "MPI could not exchange widths");
     if ((uint64_t)call->count < cgx_config()->minimal_size)
-        return exact(call, comm, CGX_REASON_SMALL, NULL);
+        return cgx_exact_noted(call, comm, CGX_REASON_SMALL, NULL);
     code = cgx_tables_compare(comm, &occurrence);
     if (code != CGX_MPI_SUCCESS)
         return code;
@@ -379,12 +220,12 @@ static int reduce(const struct cgx_call *call, struct cgx_comm **state)
         log_established(comm);
     site = find(comm, call, &occurrence);
     recurs = occurrence.recurs || site->override.recurs == CGX_RECURS_ALWAYS;
-    reason = refuse(comm, site, recurs);
+    reason = refuse(comm, site, call, recurs);
     if (!reason)
         return serve(call, comm, site);
     if (recurs)
         cgx_stats_exact(comm->stats, site->key);
-    return exact(call, comm, reason, NULL);
+    return cgx_exact_noted(call, comm, reason, NULL);
 }
 
 int cgx_allreduce(struct cgx_call *call)

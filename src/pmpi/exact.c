@@ -16,6 +16,7 @@
 #include "pmpi/bounce.h"
 #include "pmpi/eligible.h"
 #include "util/log.h"
+#include "util/trace.h"
 
 static size_t element_bytes(const struct cgx_call *call)
 {
@@ -29,14 +30,23 @@ static size_t element_bytes(const struct cgx_call *call)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* A call that MPI has served: its arguments are right. */
-static void note(const struct cgx_call *call, enum cgx_reason reason)
+/* Whether CALL would be worth compressing by its size, as sums of doubles would, too. */
+static bool is_large(const struct cgx_call *call)
 {
-    bool large = call->type != CGX_TYPE_OTHER && call->count >= CGX_ELIGIBLE_LEAST &&
-                 (uint64_t)call->count >= cgx_config()->minimal_size;
+    bool floats = call->type != CGX_TYPE_OTHER ||
+                  (call->datatype == cgx_mpi()->DOUBLE && call->op == cgx_mpi()->SUM);
+
+    return floats && call->count >= CGX_ELIGIBLE_LEAST &&
+           (uint64_t)call->count >= cgx_config()->minimal_size;
+}
+
+/* A call that MPI has served: its arguments are right. */
+static void note(const struct cgx_call *call, enum cgx_reason reason, bool large, int64_t begun)
+{
     int ranks = 0;
 
-    cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large);
+    cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large,
+                     large ? cgx_trace_clock() - begun : 0);
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
     cgx_mpi()->Comm_size(call->comm, &ranks);
@@ -132,9 +142,11 @@ static int serve(const struct cgx_call *call)
 
 int cgx_exact(const struct cgx_call *call, enum cgx_reason reason)
 {
+    bool large = is_large(call);
+    int64_t begun = large ? cgx_trace_clock() : 0;
     int code = serve(call);
 
     if (code == CGX_MPI_SUCCESS)
-        note(call, reason);
+        note(call, reason, large, begun);
     return code;
 }

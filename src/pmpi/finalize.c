@@ -1,9 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+
 #include "pmpi/finalize.h"
 
+#include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cuda/peers.h"
 #include "mpi/config.h"
@@ -12,20 +17,22 @@
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
+#include "util/log.h"
 
 static void finish(int rank, int size)
 {
-    cgx_totals_log(rank);
+    if (rank == 0)
+        cgx_totals_log();
     cgx_notice_count();
     cgx_stats_write(CGX_STATS_FINALIZES);
     cgx_timeline_write(rank, size);
     cgx_cuda_finalize();
 }
 
+static atomic_bool prepared;
+
 void cgx_finalize_prepare(void)
 {
-    static atomic_bool prepared;
-
     if (atomic_load_explicit(&prepared, memory_order_acquire) || !cgx_world_exists())
         return;
     cgx_config();
@@ -39,7 +46,41 @@ void cgx_finalize_abort(void)
     cgx_stats_write(CGX_STATS_ABORTS);
 }
 
+/* The first rank, as far as the launcher says. */
+static bool is_first_rank(void)
+{
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *rank = getenv(names[i]);
+
+        if (rank && strcmp(rank, "0") != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A program of MPI that has never called MPI_Allreduce is told so, if it wants to know: MPI may be
+ * none that this library knows, and is asked by name. */
+static void log_nothing(void)
+{
+    int (*is_initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
+    const char *level = getenv("CGX_LOG");
+    int initialized = 0;
+
+    if (atomic_load(&prepared) || !level || !is_initialized || !is_first_rank() ||
+        (strcmp(level, "info") != 0 && strcmp(level, "debug") != 0))
+        return;
+    is_initialized(&initialized);
+    if (!initialized)
+        return;
+    cgx_log_set_level(CGX_LOG_INFO);
+    cgx_log(CGX_LOG_INFO, "the program never called MPI_Allreduce: what goes through NCCL, gloo, "
+                          "MPI_Iallreduce or other functions is not compressed");
+}
+
 __attribute__((destructor)) static void leave(void)
 {
+    log_nothing();
     cgx_stats_write(CGX_STATS_EXITS);
 }

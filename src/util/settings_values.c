@@ -189,6 +189,24 @@ bool cgx_value_path(const struct cgx_key *row, const char *text, uint64_t *value
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the first bytes of a value are its field, be it bool or of 32 or 64 bits");
 
+/* Sets the field of ROW, without its words. */
+static bool read_value(const struct cgx_key *row, const char *text, void *fields)
+{
+    unsigned char *bytes = fields;
+    uint64_t value = 0;
+    uint32_t kind;
+
+    if (*text == '\0' || !row->parse(row, text, &value))
+        return false;
+    if (row->kind != 0) {
+        kind = (value & CGX_SETTINGS_SIGN) != 0;
+        memcpy(bytes + row->kind, &kind, sizeof kind);
+        value &= ~CGX_SETTINGS_SIGN;
+    }
+    memcpy(bytes + row->offset, &value, row->size);
+    return true;
+}
+
 /* One "KEY=VALUE". */
 static bool read_word(const struct cgx_key *words, char *word, void *fields)
 {
@@ -200,7 +218,7 @@ static bool read_word(const struct cgx_key *words, char *word, void *fields)
     *value++ = '\0';
     while (words->about.name && !cgx_parse_choice(word, words->about.name, &index))
         words++;
-    return words->about.name && cgx_key_read(words, value, fields);
+    return words->about.name && read_value(words, value, fields);
 }
 
 static bool read_words(const struct cgx_key *words, const char *text, void *fields)
@@ -219,21 +237,11 @@ static bool read_words(const struct cgx_key *words, const char *text, void *fiel
 
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
 {
-    unsigned char *bytes = fields;
-    uint64_t value = 0;
-    uint32_t kind;
+    bool has_words = row->words && strchr(text, '=');
 
-    if (row->words && strchr(text, '='))
-        return cgx_key_read(row, "1", fields) && read_words(row->words, text, fields);
-    if (*text == '\0' || !row->parse(row, text, &value))
+    if (!read_value(row, has_words ? "1" : text, fields))
         return false;
     for (const struct cgx_key *word = row->words; word && word->about.name; word++)
-        cgx_key_read(word, word->about.initial, fields);
-    if (row->kind != 0) {
-        kind = (value & CGX_SETTINGS_SIGN) != 0;
-        memcpy(bytes + row->kind, &kind, sizeof kind);
-        value &= ~CGX_SETTINGS_SIGN;
-    }
-    memcpy(bytes + row->offset, &value, row->size);
-    return true;
+        read_value(word, word->about.initial, fields);
+    return !has_words || read_words(row->words, text, fields);
 }
