@@ -106,6 +106,7 @@ struct cgx_places {
 struct cgx_stream {
     struct cgx_first first;
     struct cgx_recurrence *recurrence; /* NULL: no large sum has come */
+    bool contradicted;                 /* that the step that was set is another one has been said */
     int64_t left;    /* when the latest sum was done, of cgx_trace_clock; 0: that is not wanted */
     size_t step_set; /* calls of the step, as rules and hints say */
 };

@@ -10,6 +10,7 @@
 #include "comm/positions.h"
 #include "comm/private_comm.h"
 #include "mpi/config.h"
+#include "util/log.h"
 #include "util/trace.h"
 
 /* Small sums in a row that are remembered: as many as may lie between two large ones. */
@@ -78,12 +79,27 @@ void cgx_tables_pause(struct cgx_comm *state)
     state->stream.left = wanted ? cgx_trace_clock() : 0;
 }
 
+/* Rank 0 does, once, where sums have another step than was set. */
+static void warn_of_step(struct cgx_comm *state)
+{
+    size_t length = cgx_recurrence_contradicts(state->stream.recurrence);
+
+    if (length == 0 || state->rank != 0 || state->stream.contradicted)
+        return;
+    state->stream.contradicted = true;
+    cgx_log(
+        CGX_LOG_WARN,
+        "step=%zu was set, but large sums repeat themselves after %zu: say step=%zu, or nothing",
+        state->stream.step_set, length, length);
+}
+
 int cgx_tables_compare(struct cgx_comm *state, struct cgx_occurrence *occurrence)
 {
     struct cgx_burst burst;
     bool same;
     int code;
 
+    warn_of_step(state);
     if (!cgx_recurrence_asks(state->stream.recurrence))
         return CGX_MPI_SUCCESS;
     burst = cgx_recurrence_burst(state->stream.recurrence);

@@ -115,6 +115,11 @@ const struct cgx_rules *cgx_config_rules(void)
     return rules;
 }
 
+void cgx_config_log_unused_rules(void)
+{
+    cgx_rules_unused(rules, warn_rule, NULL);
+}
+
 const struct cgx_settings *cgx_config(void)
 {
     pthread_once(&once, read_settings);

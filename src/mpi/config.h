@@ -16,6 +16,9 @@ const struct cgx_settings *cgx_config(void);
 /* The rules of CGX_RULES, once settings have been read; NULL: there are none. */
 const struct cgx_rules *cgx_config_rules(void);
 
+/* At the end: rank 0 warns of rules that have said nothing of any sum. */
+void cgx_config_log_unused_rules(void);
+
 /* The name of a file that is written at the end by RANK of MPI_COMM_WORLD: FROM, cut where it is
  * too long, with the rank for "%r". False: it is written by another rank. */
 #define CGX_CONFIG_PATH_BYTES (CGX_SETTINGS_PATH_BYTES + 16)

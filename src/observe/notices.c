@@ -10,6 +10,7 @@
 #include "util/log.h"
 
 static atomic_bool compressed;
+static _Atomic enum cgx_reason of_memory;
 static atomic_ullong blocked[CGX_CONSENSUS_DISJOINT + 1]; /* by verdict */
 
 /* "call 3 of the step (4096 elements on MPI_COMM_WORLD, 8 ranks)" */
@@ -43,10 +44,16 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
             text, 8 * (double)bytes / (double)sum->count);
 }
 
+bool cgx_notice_was_of_memory(enum cgx_reason reason)
+{
+    return reason != CGX_REASON_NONE && atomic_load(&of_memory) == reason;
+}
+
 void cgx_notice_memory(enum cgx_reason reason)
 {
     bool host = reason == CGX_REASON_HOST_MEMORY;
 
+    atomic_store(&of_memory, reason);
     cgx_log(CGX_LOG_WARN,
             "large sums of floats are in %s memory and stay exact, since CGX_BUFFERS is %s: "
             "'cgxrun --buffers %s', or CGX_BUFFERS=%s, compresses them",

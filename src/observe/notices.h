@@ -34,6 +34,9 @@ bool cgx_notice_was_compressed(void);
 /* The process's first large sums are all in memory that CGX_BUFFERS leaves out, for REASON. */
 void cgx_notice_memory(enum cgx_reason reason);
 
+/* Whether that has been said. */
+bool cgx_notice_was_of_memory(enum cgx_reason reason);
+
 /* A sum stays exact from now on, for VERDICT. At the level debug each time. */
 void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "mpi/world.h"
+#include "observe/notices.h"
 #include "util/log.h"
 
 static struct count {
@@ -46,7 +47,8 @@ static void warn_of_nothing(void)
     enum cgx_reason most = most_frequent();
     static atomic_bool warned;
 
-    if (cgx_world_rank() != 0 || !cgx_reasons[most].advice || atomic_exchange(&warned, true))
+    if (cgx_world_rank() != 0 || !cgx_reasons[most].advice || cgx_notice_was_of_memory(most) ||
+        atomic_exchange(&warned, true))
         return;
     cgx_log(CGX_LOG_WARN,
             "no large sum of floats has been compressed (%llu calls, %.1f GiB); most frequent "

@@ -43,7 +43,7 @@ static void look_at_memory(const struct cgx_call *call)
     static atomic_uint sums, refused;
     enum cgx_reason reason;
 
-    if (atomic_load_explicit(&sums, memory_order_relaxed) >= FIRST ||
+    if (atomic_load_explicit(&sums, memory_order_relaxed) >= FIRST || !cgx_config()->enable ||
         (uint64_t)call->count < cgx_config()->minimal_size)
         return;
     reason = refuse_memory(call);

@@ -60,6 +60,15 @@ static void sum_halves(void *input, void *sum)
     MPI_Type_free(&pair);
 }
 
+static void sum_doubles(void)
+{
+    double *sum = check_memory((size_t)count * sizeof *sum);
+
+    memset(sum, 0, (size_t)count * sizeof *sum);
+    reduce(MPI_IN_PLACE, sum, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    free(sum);
+}
+
 /* In device memory; of rank 1, if MIXED, in host memory. */
 static void sum_on_device(void *input, void *sum, bool mixed)
 {
@@ -82,6 +91,8 @@ static void make_calls(const char *way, void *input, void *sum)
         reduce(input, sum, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD);
     else if (strcmp(way, "type") == 0)
         reduce(input, sum, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    else if (strcmp(way, "doubles") == 0)
+        sum_doubles();
     else if (strcmp(way, "self") == 0)
         reduce(input, sum, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
     else if (strcmp(way, "inter") == 0)

@@ -4,6 +4,7 @@
 #include "policy/rules/rules.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct rule {
 
 struct cgx_rules {
     size_t nrules;
+    atomic_bool *used; /* of each rule, whether it has said anything yet */
     struct rule rules[];
 };
 
@@ -286,9 +288,14 @@ static struct cgx_rules *make_rules(const char *text, size_t length)
     for (size_t i = 0; i < length; i++)
         lines += text[i] == '\n';
     rules = malloc(sizeof *rules + lines * sizeof rules->rules[0]);
-    if (rules)
-        rules->nrules = 0;
-    return rules;
+    if (!rules)
+        return NULL;
+    rules->nrules = 0;
+    rules->used = calloc(lines, sizeof rules->used[0]);
+    if (rules->used)
+        return rules;
+    free(rules);
+    return NULL;
 }
 
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
@@ -329,6 +336,7 @@ void cgx_rules_free(struct cgx_rules *rules)
         free(rules->rules[i].communicator);
         cgx_actions_clear(&rules->rules[i].says);
     }
+    free(rules->used);
     free(rules);
 }
 
@@ -356,6 +364,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
             continue;
         override = cgx_actions_override(&rule->says, call->count);
         override.rule = (unsigned)i + 1;
+        atomic_store(&rules->used[i], true);
         break;
     }
     return override;
@@ -364,7 +373,16 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 {
     for (size_t i = 0; rules && i < rules->nrules; i++)
-        if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator))
+        if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator)) {
+            atomic_store(&rules->used[i], true);
             return rules->rules[i].says.step;
+        }
     return 0;
+}
+
+void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn, void *context)
+{
+    for (size_t i = 0; rules && i < rules->nrules; i++)
+        if (!atomic_load(&rules->used[i]))
+            warn(context, rules->rules[i].line, "the rule matched no large sum");
 }

@@ -92,6 +92,8 @@ static void take(struct disorder *disorder, uint64_t key, bool known)
 
 /* Of the large sums after which ranks compare what pauses say. */
 #define FIRST_ASKED 4
+#define FIRST_CONTRADICTED 32
+#define STEPS_CONTRADICTED 4
 
 /* A search costs time in proportion to the log: beyond a short one it is made once in this part
  * of its length, which keeps the cost of a call constant. */
@@ -334,6 +336,19 @@ bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length,
     *latest = (struct cgx_occurrence){.recurs = true,
                                       .position = (pattern->candidates[0] + length - 1) % length};
     return true;
+}
+
+size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence)
+{
+    uint64_t calls = recurrence->calls;
+    struct cgx_period period;
+
+    if (recurrence->rule.step == 0 || recurrence->pattern.length > 0 ||
+        calls < FIRST_CONTRADICTED || calls < STEPS_CONTRADICTED * recurrence->rule.step ||
+        (calls & (calls - 1)) != 0)
+        return 0;
+    period = cgx_period_find(&recurrence->log, &recurrence->sums, 0);
+    return period.length;
 }
 
 /* ---- what is known ---- */

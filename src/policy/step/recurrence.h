@@ -80,6 +80,10 @@ struct cgx_occurrence cgx_recurrence_next(struct cgx_recurrence *recurrence, uin
 bool cgx_recurrence_take_burst(struct cgx_recurrence *recurrence, size_t length,
                                struct cgx_occurrence *latest);
 
+/* The length that the large sums repeat themselves with, where the user has set another one that
+ * they do not have; else 0. Looked for after the 32nd, 64th, 128th ... large sum. */
+size_t cgx_recurrence_contradicts(struct cgx_recurrence *recurrence);
+
 /* What calls of one call site have in common. */
 struct cgx_callsite_key {
     uint64_t count;    /* elements */
