@@ -20,6 +20,7 @@
 
 #include "codec/codec.h"
 #include "cuda/memory.h"
+#include "policy/rules/rules.h"
 #include "topo/machine.h"
 #include "util/log.h"
 #include "util/parse.h"
@@ -38,15 +39,19 @@ extern char **environ;
 
 #define INTERFACES "/sys/class/net"
 #define EXIT_USAGE 2
-#define LATENCY_US 50 /* of a round of messages, as over Ethernet and TCP */
+#define EXIT_REFUSED 2 /* of --check: a sanitizer that ends the program has 1 */
+#define LATENCY_US 50  /* of a round of messages, as over Ethernet and TCP */
 #define MODEL_WORDS 3
 
 static const char usage[] =
-    "usage: cgx-info [--settings | --topology | --help | --version]\n"
+    "usage: cgx-info [--settings [--all] | --check | --topology | --help | --version]\n"
     "       cgx-info --measure [LINK] [--latency US]\n"
     "       cgx-info --model P L LINK [--latency US]\n"
     "without an option: how the library was built and what it finds here\n"
-    "  --settings  the CGX_ variables: values, defaults, and what is set\n"
+    "  --settings  the CGX_ variables that are set, and their defaults\n"
+    "  --all       with --settings: all CGX_ variables, and their values now\n"
+    "  --check     nothing, or what the library will say of these variables;\n"
+    "              exit status 2: every call would be exact\n"
     "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
     "              which stages calls are summed\n"
     "  --measure   how fast this machine compresses, what that makes of a\n"
@@ -83,6 +88,53 @@ static void print_build(void)
     print_machine();
 }
 
+static void refuse_rules(const struct cgx_settings *settings, const struct cgx_rules_error *error,
+                         cgx_settings_report *report, void *context)
+{
+    char path[CGX_PRINTABLE_BYTES], message[512];
+
+    snprintf(message, sizeof message,
+             "CGX_RULES=\"%s\" refused: line %u, column %u: %s; every call is exact",
+             cgx_printable(settings->rules_path, path), error->line, error->column, error->message);
+    report(context, CGX_LOG_ERROR, message);
+}
+
+/* Whether the library takes the rules that are set, if any. */
+static bool check_rules(const struct cgx_settings *settings, cgx_settings_report *report,
+                        void *context)
+{
+    FILE *file;
+    struct cgx_rules_error error = {0, 0, "the file cannot be read"};
+    struct cgx_rules *rules = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+
+    if (settings->rules_path[0] == '\0')
+        return true;
+    file = fopen(settings->rules_path, "re");
+    if (file) {
+        length = getdelim(&text, &size, '\0', file); /* rules have no such byte: that is refused */
+        if (!ferror(file))
+            rules = cgx_rules_parse(text, length > 0 ? (size_t)length : 0, NULL, NULL, &error);
+        fclose(file);
+    }
+    free(text);
+    if (!rules)
+        refuse_rules(settings, &error, report, context);
+    cgx_rules_free(rules);
+    return rules != NULL;
+}
+
+/* Whether the library takes what is set; it would say what REPORT gets. */
+static bool check_settings(cgx_settings_report *report, void *context)
+{
+    struct cgx_settings settings;
+
+    cgx_settings_parse(environ, report, context, &settings);
+    return settings.valid && check_rules(&settings, report, context);
+}
+
 static void print_problem(void *problems, int level, const char *message)
 {
     unsigned *count = problems;
@@ -93,14 +145,18 @@ static void print_problem(void *problems, int level, const char *message)
 }
 
 /* The exit status: a job with these settings would not compress. */
-static int print_settings(void)
+static int print_settings(bool all)
 {
-    struct cgx_settings settings;
     unsigned problems = 0;
 
-    cgx_settings_print(stdout, environ);
-    cgx_settings_parse(environ, print_problem, &problems, &settings);
-    return settings.valid ? EXIT_SUCCESS : EXIT_FAILURE;
+    cgx_settings_print(stdout, environ, all);
+    return check_settings(print_problem, &problems) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void log_problem(void *context, int level, const char *message)
+{
+    (void)context;
+    cgx_log((enum cgx_log_level)level, "%s", message);
 }
 
 /* --settings says what the problem is. */
@@ -172,28 +228,41 @@ static int print_model(char *const words[3], double latency)
     return EXIT_SUCCESS;
 }
 
-/* What the command line asks for: a letter, 0 for the build, or '?' for what is none of it. */
+/* What the command line asks for: a letter, 0 for the build, '?' for what is none of it, or
+ * '!' where it has been said what is wrong. */
 struct request {
     int option;
+    bool all; /* settings */
     const char *link;
     char **job;     /* of the model: three words */
     double latency; /* in us; 0: not said */
 };
 
+/* Says what is wrong with WORD; returns the option of a request that has been answered. */
+static int refuse(const char *word, const char *why)
+{
+    fprintf(stderr, "cgx-info: %s: %s (see cgx-info --help)\n", word, why);
+    return '!';
+}
+
 static struct request read_arguments(int argc, char *argv[])
 {
     static const struct option options[] = {
-        {"settings", no_argument, NULL, 's'},      {"topology", no_argument, NULL, 't'},
+        {"settings", no_argument, NULL, 's'},      {"all", no_argument, NULL, 'a'},
+        {"check", no_argument, NULL, 'c'},         {"topology", no_argument, NULL, 't'},
         {"measure", no_argument, NULL, 'm'},       {"model", no_argument, NULL, 'p'},
         {"latency", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0}};
     struct request request = {.latency = 0};
+    const char *latency = NULL;
     int option;
     bool sound = true;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == 'l' && request.latency == 0) {
-            sound = cgx_parse_positive(optarg, &request.latency) && sound;
+        if (option == 'l' && latency == NULL) {
+            latency = optarg;
+        } else if (option == 'a') {
+            request.all = true;
         } else {
             sound = option != 'l' && option != '?' && request.option == 0 && sound;
             request.option = option;
@@ -204,9 +273,16 @@ static struct request read_arguments(int argc, char *argv[])
     request.job = argv + optind;
     if (request.option == 'p')
         optind += MODEL_WORDS;
-    if (!sound || optind != argc ||
-        (request.latency != 0 && request.option != 'm' && request.option != 'p'))
+    if (!sound || (request.all && request.option != 's') ||
+        (latency != NULL && request.option != 'm' && request.option != 'p'))
         request.option = '?';
+    else if (latency != NULL && !cgx_parse_positive(latency, &request.latency))
+        request.option = refuse(latency, "--latency is a number of microseconds, as 2.5");
+    else if (optind > argc)
+        request.option =
+            refuse("--model", "P, L and LINK follow, as in cgx-info --model 512 8 100");
+    else if (optind < argc)
+        request.option = refuse(argv[optind], "one word too many; LINK is one word, as 25gbit");
     return request;
 }
 
@@ -216,7 +292,9 @@ int main(int argc, char *argv[])
 
     switch (request.option) {
     case 's':
-        return print_settings();
+        return print_settings(request.all);
+    case 'c':
+        return check_settings(log_problem, NULL) ? EXIT_SUCCESS : EXIT_REFUSED;
     case 't':
         return print_topology();
     case 'm':
@@ -229,6 +307,8 @@ int main(int argc, char *argv[])
     case 'v':
         printf("cgx-info (libcgxpmpi) " PACKAGE_VERSION "\n");
         return EXIT_SUCCESS;
+    case '!':
+        return EXIT_USAGE;
     case 0:
         print_build();
         return EXIT_SUCCESS;

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: the libcgxpmpi developers
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What cgxrun, whose part this becomes, knows of launchers: where in their arguments the program is.
+# What cgxrun, whose part this becomes, knows of launchers: where in their arguments the program is, and
+# that torchrun is none.
 
 # The family of the launcher $1: hydra (MPICH's and those of its ABI), openmpi or slurm; empty: it is
 # none.
@@ -87,4 +88,40 @@ moves_program() {
     -wdir* | --wdir* | -wd | --wd | -path | --path | -D* | --chdir*) return 0 ;;
     esac
     return 1
+}
+
+# check_torchrun COMMAND...: not one that starts processes which no MPI launcher knows of.
+check_torchrun() {
+    case ${1##*/} in
+    torchrun) torchrun=torchrun ;;
+    python*) torchrun=$(module_of "$@") ;;
+    *) return 0 ;;
+    esac
+    case $torchrun in
+    torchrun | torch.distributed.run | torch.distributed.launch)
+        ! first_of_host || echo "cgxrun: under '$torchrun' each process would be an MPI job of one" \
+            "rank: nothing is started. Type: mpiexec -n N cgxrun python train.py" >&2
+        exit 1
+        ;;
+    esac
+}
+
+# module_of python ARGUMENT...: what -m names.
+module_of() {
+    shift
+    while [ $# -gt 1 ]; do
+        case $1 in
+        -c | [!-]*) return ;;
+        -W | -X) shift ;;
+        -*m) echo "$2" && return ;;
+        esac
+        shift
+    done
+}
+
+# A worker of torchrun that no MPI launcher has started, which may be on purpose.
+suspect_torchrun() {
+    [ -z "${TORCHELASTIC_RUN_ID:-}" ] || [ -n "$(launcher_of_rank)" ] || [ "${RANK:-0}" != 0 ] ||
+        echo "cgxrun: torchrun seems to have started this process: if no MPI launcher did, it is an MPI" \
+            "job of one rank. Type: mpiexec -n N cgxrun python train.py" >&2
 }

@@ -298,34 +298,60 @@ static const char *shown(const char *initial)
     return *initial == '\0' ? "unset" : initial;
 }
 
-static void print_row(FILE *out, size_t index, char *const environment[],
-                      enum cgx_defaults defaults)
+/* In full: the allowed values, and every default. */
+static void print_row(FILE *out, const struct cgx_key *row, const char *text, const char *initial,
+                      const char *source)
 {
-    const struct cgx_setting *row = &rows[index].about;
-    const char *text = environment ? find_text(&rows[index], environment) : NULL;
     char copy[CGX_PRINTABLE_BYTES];
     struct cgx_settings tried;
 
-    fprintf(out, "%s\n    %s\n", row->name, row->meaning);
-    fprintf(out, "    values: %s; default: %s", row->values, shown(row->initial));
+    fprintf(out, "%s\n    %s\n", row->about.name, row->about.meaning);
+    fprintf(out, "    values: %s; default: %s", row->about.values, shown(row->about.initial));
     for (unsigned d = CGX_DEFAULTS_USUAL + 1; d < CGX_DEFAULTS; d++)
-        if (rows[index].others[d])
+        if (row->others[d])
             fprintf(out, "; with %s: %s", cgx_defaults_name((enum cgx_defaults)d),
-                    shown(rows[index].others[d]));
-    fputc('\n', out);
+                    shown(row->others[d]));
     if (text)
-        fprintf(out, "    now: \"%s\"%s\n", cgx_printable(text, copy),
-                cgx_key_read(&rows[index], text, &tried) ? "" : " (refused)");
-    else if (environment)
-        fprintf(out, "    now: the default%s%s\n", rows[index].others[defaults] ? " with " : "",
-                rows[index].others[defaults] ? cgx_defaults_name(defaults) : "");
+        fprintf(out, "\n    now: \"%s\"%s\n", cgx_printable(text, copy),
+                cgx_key_read(row, text, &tried) ? "" : " (refused)");
+    else
+        fprintf(out, "\n    now: %s (the default%s%s)\n", shown(initial), source ? " with " : "",
+                source ? source : "");
 }
 
-void cgx_settings_print(FILE *out, char *const environment[])
+/* Whether TEXT is set to something else than the default. */
+static bool print_change(FILE *out, const struct cgx_key *row, const char *text,
+                         const char *initial, const char *source)
+{
+    char copy[CGX_PRINTABLE_BYTES];
+    struct cgx_settings tried;
+
+    if (!text || strcmp(text, initial) == 0)
+        return false;
+    fprintf(out, "%s=\"%s\" (%sdefault%s%s: %s)\n    %s\n", row->about.name,
+            cgx_printable(text, copy), cgx_key_read(row, text, &tried) ? "" : "refused; ",
+            source ? " with " : "", source ? source : "", shown(initial), row->about.meaning);
+    return true;
+}
+
+void cgx_settings_print(FILE *out, char *const environment[], bool all)
 {
     struct cgx_settings settings;
+    enum cgx_defaults defaults;
+    bool changed = false;
 
     cgx_settings_parse(environment, ignore, NULL, &settings);
-    for (size_t i = 0; i < NROWS; i++)
-        print_row(out, i, environment, defaults_of(&settings));
+    defaults = defaults_of(&settings);
+    for (size_t i = 0; i < NROWS; i++) {
+        const char *text = find_text(&rows[i], environment);
+        const char *initial = cgx_settings_initial(i, defaults);
+        const char *source = rows[i].others[defaults] ? cgx_defaults_name(defaults) : NULL;
+
+        if (all)
+            print_row(out, &rows[i], text, initial, source);
+        else
+            changed = print_change(out, &rows[i], text, initial, source) || changed;
+    }
+    if (!all && !changed)
+        fprintf(out, "all settings have their defaults: cgx-info --settings --all prints them\n");
 }

@@ -154,8 +154,8 @@ void cgx_settings_words(const struct cgx_settings *settings, uint32_t words[CGX_
 /* The variable compared in SLOT, or NULL; for slot 0 a phrase that says what it is. */
 const char *cgx_settings_slot_name(size_t slot);
 
-/* Writes the table: name, values, default, documentation and, where ENVIRONMENT is not NULL, the
- * value now. */
-void cgx_settings_print(FILE *out, char *const environment[]);
+/* Writes what ENVIRONMENT sets to other values than the defaults, each with its default and
+ * documentation; or ALL of the table: name, values, defaults, documentation and value now. */
+void cgx_settings_print(FILE *out, char *const environment[], bool all);
 
 #endif

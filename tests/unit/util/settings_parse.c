@@ -283,34 +283,49 @@ static void test_surroundings(void)
            "a decimal comma in the program's locale plays no part");
 }
 
-static void test_print(void)
+/* The caller frees it. */
+static char *printed(char *environment[], bool all)
 {
-    char *environment[] = {"CGX_WARMUP=4", "CGX_ADAPTIVE=x", NULL};
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
+
+    cgx_settings_print(out, environment, all);
+    fclose(out);
+    return text;
+}
+
+static void test_print(void)
+{
+    char *environment[] = {"CGX_WARMUP=4", "CGX_ADAPTIVE=x", NULL};
+    char *text = printed(environment, true);
     const struct cgx_setting *row;
     bool complete = true;
 
-    cgx_settings_print(out, environment);
-    fclose(out);
     for (size_t i = 0; (row = cgx_settings_row(i)) != NULL; i++)
         complete = complete && strstr(text, row->name) != NULL &&
                    strstr(text, row->values) != NULL && strstr(text, row->meaning) != NULL;
     ok(complete, "the table is printed whole");
     ok(strstr(text, "now: \"4\"\n") != NULL && strstr(text, "now: \"x\" (refused)\n") != NULL &&
-           strstr(text, "now: the default\n") != NULL,
+           strstr(text, "now: device (the default)\n") != NULL,
        "the table shows what is set, and what is refused");
     free(text);
+    text = printed(environment, false);
+    ok(strstr(text, "CGX_WARMUP=\"4\" (default: 2)\n") == text &&
+           strstr(text, "CGX_ADAPTIVE=\"x\" (refused; default: 1)\n") != NULL,
+       "what is set is printed alone");
+    free(text);
     environment[0] = "CGX_PROFILE=bytegrad";
-    out = open_memstream(&text, &size);
-    cgx_settings_print(out, environment);
-    fclose(out);
+    text = printed(environment, true);
     ok(strstr(text, "default: auto; with CGX_PROFILE=bytegrad: 1024; "
                     "with CGX_PROFILE=torch_cgx: 1024\n"
-                    "    now: the default with CGX_PROFILE=bytegrad\n") != NULL &&
-           strstr(text, "now: the default\n") != NULL,
+                    "    now: 1024 (the default with CGX_PROFILE=bytegrad)\n") != NULL,
        "the table shows the profile's defaults");
+    free(text);
+    environment[0] = "CGX_BUFFERS=device";
+    environment[1] = NULL;
+    text = printed(environment, false);
+    ok(strstr(text, "all settings have their defaults: ") == text, "what is as the default is not");
     free(text);
 }
 
