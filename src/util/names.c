@@ -47,6 +47,11 @@ static const struct {
     {"CGX_PROFILE", "exact", "CGX_ENABLE=0"},
 };
 
+const char *cgx_names_alias(const char *name)
+{
+    return strcmp(name, "CGX_COMPRESSION_QUANTIZATION_BITS") == 0 ? "CGX_BITS" : NULL;
+}
+
 /* Edit distance (Levenshtein): insertions, deletions and replacements, upper and lower case alike.
  * A has LENGTH characters, both are shorter than NAME_BYTES. */
 static size_t distance(const char *a, size_t length, const char *b)
@@ -115,7 +120,9 @@ bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message,
     if (strncmp(entry, PREFIX, sizeof PREFIX - 1) != 0 || entry[length] != '=')
         return false;
     for (size_t i = 0; (setting = known(i)) != NULL; i++)
-        if (equal(entry, length, setting->name))
+        if (equal(entry, length, setting->name) ||
+            (cgx_names_alias(setting->name) &&
+             equal(entry, length, cgx_names_alias(setting->name))))
             return false;
     for (size_t i = 0; i < sizeof retired / sizeof retired[0]; i++) {
         if (equal(entry, length, retired[i].name)) {

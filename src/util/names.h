@@ -10,6 +10,9 @@
 /* As cgx_settings_row. */
 typedef const struct cgx_setting *cgx_names_known(size_t index);
 
+/* Another name of the variable NAME, or NULL. */
+const char *cgx_names_alias(const char *name);
+
 /* ENTRY is "NAME=value". If its name begins with CGX_ and is not KNOWN, returns true with a MESSAGE
  * (at most SIZE bytes) that says why it is retired or which known name is the nearest. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);

@@ -52,7 +52,7 @@ static const struct cgx_key rows[] = {
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
-     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits), .alias = "CGX_BITS"},
+     cgx_value_integer, 1, 8, BYTEGRAD("8"), FEEDBACK("2"), FIELD(bits)},
     {{"CGX_CODEC", CGX_CODECS, "auto",
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "what has less error", 26},
@@ -172,9 +172,10 @@ static uint64_t load(const struct cgx_key *row, const struct cgx_settings *setti
 static const char *find_text(const struct cgx_key *row, char *const environment[])
 {
     const char *text = cgx_environment_find(environment, row->about.name);
+    const char *alias = cgx_names_alias(row->about.name);
 
-    if (row->alias && (!text || *text == '\0'))
-        text = cgx_environment_find(environment, row->alias);
+    if (alias && (!text || *text == '\0'))
+        text = cgx_environment_find(environment, alias);
     return text && *text != '\0' ? text : NULL;
 }
 

@@ -45,7 +45,6 @@ struct cgx_key {
     size_t offset, size; /* of the field, in a struct of the table's; size 0: there is none */
     size_t path;         /* of the field for the text itself; 0: there is none */
     size_t kind;         /* of the field for CGX_SETTINGS_SIGN of the value; 0: there is none */
-    const char *alias;   /* another name, or NULL */
     const struct cgx_key *words; /* "KEY=VALUE,KEY=VALUE" is a value too, and means 1 beside them:
                                     keys up to one without a name; NULL: it is not */
 };

@@ -118,7 +118,8 @@ static void test_words(void)
            !same_words("CGX_ROUNDING=stochastic", "CGX_ROUNDING=nearest"),
        "large numbers are not cut to their word");
     ok(same_words("CGX_BITS=8\nCGX_HISTORY=yes",
-                  "CGX_COMPRESSION_QUANTIZATION_BITS=8\nCGX_HISTORY=1"),
+                  "CGX_COMPRESSION_QUANTIZATION_BITS=8\nCGX_HISTORY=1") &&
+           silent(),
        "so have two names of a variable, and two words for a boolean");
     ok(same_words("CGX_LOG=debug\nCGX_STATS=-\nCGX_TRACE=t", "A=B"),
        "settings that change no results have no word");
