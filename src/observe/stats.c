@@ -4,6 +4,7 @@
 #include "observe/stats.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,7 +298,9 @@ void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t 
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step)
 {
-    bool begins, due;
+    static atomic_ullong all_steps; /* of all communicators */
+    unsigned long long before;
+    bool begins;
 
     if (!stats)
         return;
@@ -305,9 +308,9 @@ void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurr
     stats->evidence = cgx_recurrence_evidence(recurrence, &stats->established);
     stats->step = cgx_recurrence_period(recurrence);
     begins = begins_step || stats->step == 0;
-    due = begins && stats->steps > 0 && stats->steps % (stats->steps < 100 ? 10 : 100) == 0;
     stats->steps += begins;
     pthread_mutex_unlock(&stats->lock);
-    if (due)
+    before = begins ? atomic_fetch_add(&all_steps, 1) : 0;
+    if (before > 0 && before % (before < 100 ? 10 : 100) == 0)
         cgx_stats_write(CGX_STATS_RUNS);
 }
