@@ -12,9 +12,10 @@
 #include "lib/check.h"
 #include "lib/data.h"
 
-/* What may come on top, in KiB: allocators do not return all. In a million calls and ten thousand
- * communicators a leak of a byte a call, or of 64 bytes a communicator, is more. */
-#define TOLERATED 1024 /* statistics keep up to 64 changes of each layer */
+/* What may come on top, in KiB: allocators do not return all, and statistics keep up to 64 changes of
+ * each layer. In a million calls and ten thousand communicators a leak of two bytes a call, or of 128
+ * bytes a communicator, is more. */
+#define TOLERATED 1024
 
 #define MOST 5000 /* elements of a sum */
 #define LOOK 97   /* one sum in so many is compared with the exact one */
