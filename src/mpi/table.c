@@ -167,9 +167,7 @@ static void identify(void *library)
         table.version[0] = table.version[1] = 0;
 }
 
-/* Whether this process is the one to speak of what all ranks of a job meet with, as far as
- * launchers say: MPI cannot be asked. */
-static bool speaks(void)
+bool cgx_mpi_speaks(void)
 {
     static const char *const ranks[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK",
                                         "SLURM_PROCID"};
@@ -217,12 +215,12 @@ static void fill(const void *caller)
     abi = find_abi(library);
     missing = abi ? abi(&table, library) : NULL;
     table.abi = abi && !missing ? CGX_MPI_ABI_KNOWN : CGX_MPI_ABI_FOREIGN;
-    if (!abi && speaks())
+    if (!abi && cgx_mpi_speaks())
         cgx_log(CGX_LOG_ERROR,
                 "this library knows the ABIs of MPICH, Open MPI and the MPI standard; the "
                 "program uses %s: every call is passed on untouched",
                 table.name);
-    else if (missing && speaks())
+    else if (missing && cgx_mpi_speaks())
         cgx_log(CGX_LOG_ERROR, "%s has no %s: every call is passed on untouched", table.name,
                 missing);
     /* The MPI library stays, whatever the program closes; the object that called it may go. */

@@ -207,6 +207,10 @@ struct cgx_mpi {
  * where no MPI is found, or one of another ABI. May be called before MPI_Init. */
 const struct cgx_mpi *cgx_mpi_find(const void *caller);
 
+/* Whether this process is the one to speak of what all ranks of a job meet with, as far as
+ * launchers say, where MPI cannot be asked. */
+bool cgx_mpi_speaks(void);
+
 /* The address of SYMBOL in the object that CALLER lies in or in its dependencies or, where they
  * have none, in any other that is loaded; NULL: none has it. */
 void *cgx_mpi_symbol(const void *caller, const char *symbol);

@@ -1,11 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-
 #include "pmpi/finalize.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,32 +44,20 @@ void cgx_finalize_abort(void)
     cgx_stats_write(CGX_STATS_ABORTS);
 }
 
-/* The first rank, as far as the launcher says. */
-static bool is_first_rank(void)
-{
-    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *rank = getenv(names[i]);
-
-        if (rank && strcmp(rank, "0") != 0)
-            return false;
-    }
-    return true;
-}
-
-/* A program of MPI that has never called MPI_Allreduce is told so, if it wants to know: MPI may be
- * none that this library knows, and is asked by name. */
+/* A program of MPI that has called none of the functions that are intercepted is told so, if it
+ * wants to know: no MPI has been looked for yet then. */
 static void log_nothing(void)
 {
-    int (*is_initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
     const char *level = getenv("CGX_LOG");
+    int (*is_initialized)(int *);
     int initialized = 0;
 
-    if (atomic_load(&prepared) || !level || !is_initialized || !is_first_rank() ||
+    if (atomic_load(&prepared) || cgx_mpi() || !level || !cgx_mpi_speaks() ||
         (strcmp(level, "info") != 0 && strcmp(level, "debug") != 0))
         return;
-    is_initialized(&initialized);
+    is_initialized = (int (*)(int *))cgx_mpi_symbol(NULL, "PMPI_Initialized");
+    if (is_initialized)
+        is_initialized(&initialized);
     if (!initialized)
         return;
     cgx_log_set_level(CGX_LOG_INFO);

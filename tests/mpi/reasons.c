@@ -87,6 +87,8 @@ static void make_calls(const char *way, void *input, void *sum)
 {
     MPI_Comm comm = MPI_COMM_NULL;
 
+    if (strcmp(way, "nothing") == 0)
+        return;
     if (strcmp(way, "op") == 0)
         reduce(input, sum, MPI_FLOAT, MPI_MAX, MPI_COMM_WORLD);
     else if (strcmp(way, "type") == 0)
