@@ -156,8 +156,8 @@ void cgx_stats_blocked(struct cgx_stats *stats);
 void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t elements);
 
 /* What is known of the step when a call comes, which may be its first. Writes the statistics
- * each 10 steps of all communicators up to the 100th and then each 100; where none are followed, each
- * call that could be compressed is one. */
+ * each 10 steps of all communicators up to the 100th and then each 100; where none are followed,
+ * each call that could be compressed is one. */
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step);
 

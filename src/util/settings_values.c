@@ -237,11 +237,12 @@ static bool read_words(const struct cgx_key *words, const char *text, void *fiel
 
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields)
 {
-    bool has_words = row->words && strchr(text, '=');
+    const struct cgx_key *words = row->words;
+    bool has_words = words && strchr(text, '=');
 
     if (!read_value(row, has_words ? "1" : text, fields))
         return false;
-    for (const struct cgx_key *word = row->words; word && word->about.name; word++)
+    for (const struct cgx_key *word = words; word && word->about.name; word++)
         read_value(word, word->about.initial, fields);
-    return !has_words || read_words(row->words, text, fields);
+    return !has_words || read_words(words, text, fields);
 }

@@ -12,9 +12,9 @@
 #include "lib/check.h"
 #include "lib/data.h"
 
-/* What may come on top, in KiB: allocators do not return all, and statistics keep up to 64 changes of
- * each layer. In a million calls and ten thousand communicators a leak of two bytes a call, or of 128
- * bytes a communicator, is more. */
+/* What may come on top, in KiB: allocators do not return all, and statistics keep up to 64 changes
+ * of each layer. In a million calls and ten thousand communicators a leak of two bytes a call, or
+ * of 128 bytes a communicator, is more. */
 #define TOLERATED 1024
 
 #define MOST 5000 /* elements of a sum */
