@@ -66,6 +66,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/rules/hints.c \
 	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
 	src/policy/rules/rules.c src/policy/rules/rules.h \
+	src/policy/rules/rules_file.c \
 	src/policy/step/bursts.c src/policy/step/bursts.h \
 	src/policy/step/pattern.c src/policy/step/pattern.h \
 	src/policy/step/periods.c src/policy/step/periods.h \

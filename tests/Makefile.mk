@@ -104,6 +104,7 @@ unit_scripts = \
 	tests/unit/pmpi/linkage.test \
 	tests/unit/streams/streams.test \
 	tests/unit/tools/cgx_info.test \
+	tests/unit/tools/cgx_info_model.test \
 	tests/unit/tools/cgxrun.test \
 	tests/unit/tools/cgxrun_launchers.test \
 	tests/unit/tools/report.test \

@@ -103,23 +103,13 @@ static void refuse_rules(const struct cgx_settings *settings, const struct cgx_r
 static bool check_rules(const struct cgx_settings *settings, cgx_settings_report *report,
                         void *context)
 {
-    FILE *file;
-    struct cgx_rules_error error = {0, 0, "the file cannot be read"};
-    struct cgx_rules *rules = NULL;
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t length;
+    struct cgx_rules_error error;
+    struct cgx_rules *rules;
+    uint32_t hash;
 
     if (settings->rules_path[0] == '\0')
         return true;
-    file = fopen(settings->rules_path, "re");
-    if (file) {
-        length = getdelim(&text, &size, '\0', file); /* rules have no such byte: that is refused */
-        if (!ferror(file))
-            rules = cgx_rules_parse(text, length > 0 ? (size_t)length : 0, NULL, NULL, &error);
-        fclose(file);
-    }
-    free(text);
+    rules = cgx_rules_read(settings->rules_path, &hash, NULL, NULL, &error);
     if (!rules)
         refuse_rules(settings, &error, report, context);
     cgx_rules_free(rules);

@@ -11,7 +11,6 @@
 
 #include "mpi/table.h"
 #include "mpi/world.h"
-#include "util/hash.h"
 #include "util/log.h"
 #include "util/parse.h"
 
@@ -30,31 +29,6 @@ static void report(void *context, int level, const char *message)
         cgx_log((enum cgx_log_level)level, "%s", message);
 }
 
-/* The content of the file at PATH and its *LENGTH, or NULL. */
-static char *read_file(const char *path, size_t *length)
-{
-    enum { STEP = 1 << 16 };
-    FILE *file = fopen(path, "re");
-    char *text = NULL, *larger;
-    size_t got = 0;
-
-    *length = 0;
-    while (file && (larger = realloc(text, *length + STEP)) != NULL) {
-        text = larger;
-        got = fread(text + *length, 1, STEP, file);
-        *length += got;
-        if (got < STEP)
-            break;
-    }
-    if (file && (ferror(file) || got == STEP)) {
-        free(text);
-        text = NULL;
-    }
-    if (file)
-        fclose(file);
-    return text;
-}
-
 static void warn_rule(void *context, unsigned line, const char *message)
 {
     (void)context;
@@ -64,16 +38,10 @@ static void warn_rule(void *context, unsigned line, const char *message)
 
 static void read_rules(void)
 {
-    struct cgx_rules_error error = {0, 0, "the file cannot be read"};
+    struct cgx_rules_error error;
     char path[CGX_PRINTABLE_BYTES];
-    size_t length;
-    char *text = read_file(settings.rules_path, &length);
 
-    if (text) {
-        settings.rules = cgx_hash(CGX_HASH_START, text, length);
-        rules = cgx_rules_parse(text, length, warn_rule, NULL, &error);
-    }
-    free(text);
+    rules = cgx_rules_read(settings.rules_path, &settings.rules, warn_rule, NULL, &error);
     if (rules)
         return;
     settings.valid = false;

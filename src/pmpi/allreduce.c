@@ -27,16 +27,7 @@
 
 /* ---- a call ---- */
 
-/* Why the memory of CALL's buffers speaks against it, if it does. */
-static enum cgx_reason refuse_memory(const struct cgx_call *call)
-{
-    enum cgx_reason reason = cgx_eligible_capability(call).refusal;
-
-    return reason == CGX_REASON_HOST_MEMORY || reason == CGX_REASON_DEVICE_MEMORY ? reason
-                                                                                  : CGX_REASON_NONE;
-}
-
-/* Says so if it does of the process's first three large sums. */
+/* Says so if the process's first three large sums all lie in memory that CGX_BUFFERS leaves out. */
 static void look_at_memory(const struct cgx_call *call)
 {
     enum { FIRST = 3 };
@@ -46,7 +37,7 @@ static void look_at_memory(const struct cgx_call *call)
     if (atomic_load_explicit(&sums, memory_order_relaxed) >= FIRST || !cgx_config()->enable ||
         (uint64_t)call->count < cgx_config()->minimal_size)
         return;
-    reason = refuse_memory(call);
+    reason = cgx_eligible_memory(call);
     atomic_fetch_add(&refused, reason != CGX_REASON_NONE);
     if (atomic_fetch_add(&sums, 1) == FIRST - 1 && atomic_load(&refused) == FIRST &&
         cgx_world_rank() == 0)
@@ -57,7 +48,8 @@ static void look_at_memory(const struct cgx_call *call)
 static enum cgx_reason refuse(const struct cgx_comm *state, const struct cgx_callsite *site,
                               const struct cgx_call *call, bool recurs)
 {
-    enum cgx_reason memory = !site->refusal && !recurs ? refuse_memory(call) : CGX_REASON_NONE;
+    enum cgx_reason memory =
+        !site->refusal && !recurs ? cgx_eligible_memory(call) : CGX_REASON_NONE;
 
     if (site->refusal)
         return site->refusal;

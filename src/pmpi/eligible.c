@@ -49,13 +49,20 @@ static enum cgx_reason refuse_kind(const struct cgx_pointer *buffer, enum cgx_bu
     return CGX_REASON_NONE;
 }
 
+enum cgx_reason cgx_eligible_memory(const struct cgx_call *call)
+{
+    enum cgx_buffers buffers = cgx_config()->buffers;
+    enum cgx_reason reason = refuse_kind(&call->receive, buffers);
+
+    return reason || call->sendbuf == cgx_mpi()->IN_PLACE ? reason
+                                                          : refuse_kind(&call->send, buffers);
+}
+
 /* Why this rank cannot compress the call's buffers. */
 static enum cgx_reason refuse_buffers(const struct cgx_call *call)
 {
     size_t bytes = (size_t)call->count * cgx_dtype_size(cgx_type_dtype(call->type));
-    enum cgx_buffers buffers = cgx_config()->buffers;
     bool in_place = call->sendbuf == cgx_mpi()->IN_PLACE;
-    enum cgx_reason reason;
 
     /* Wrong arguments are the MPI library's to complain about. */
     if (!call->recvbuf || call->recvbuf == cgx_mpi()->IN_PLACE || !call->sendbuf)
@@ -65,8 +72,7 @@ static enum cgx_reason refuse_buffers(const struct cgx_call *call)
     if (!cgx_cuda_reaches(&call->receive, call->recvbuf, bytes) ||
         (!in_place && !cgx_cuda_reaches(&call->send, call->sendbuf, bytes)))
         return CGX_REASON_UNREACHABLE;
-    reason = refuse_kind(&call->receive, buffers);
-    return reason || in_place ? reason : refuse_kind(&call->send, buffers);
+    return cgx_eligible_memory(call);
 }
 
 /* What the op of two-byte elements is known to do goes into CAPABILITY, and that it is to be asked.

@@ -20,6 +20,10 @@
  * set. */
 enum cgx_reason cgx_eligible(struct cgx_call *call);
 
+/* CGX_REASON_HOST_MEMORY or _DEVICE_MEMORY where CGX_BUFFERS leaves out memory that a buffer of the
+ * call lies in, else CGX_REASON_NONE. The driver is not asked. */
+enum cgx_reason cgx_eligible_memory(const struct cgx_call *call);
+
 /* How this rank would serve the call, as far as its buffers and type say; the program's op may be
  * left to be asked (cgx_capability_ask_op). */
 struct cgx_capability cgx_eligible_capability(const struct cgx_call *call);

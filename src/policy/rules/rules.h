@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What users say about single calls: the file of CGX_RULES, and the hints that a program attaches
- * to a communicator. Pure text and logic: no MPI, nothing global.
+ * to a communicator. Text and logic: no MPI, nothing global.
  *
  * A rule is a line of conditions, "->" and actions; blank lines and what follows a # are ignored.
  * The first rule whose conditions all hold counts; a rule without conditions always does. A rule
@@ -80,6 +80,10 @@ typedef void cgx_rules_warn(void *context, unsigned line, const char *message);
 struct cgx_rules *cgx_rules_parse(const char *text, size_t length, cgx_rules_warn *warn,
                                   void *context, struct cgx_rules_error *error);
 void cgx_rules_free(struct cgx_rules *rules);
+
+/* The same of the file at PATH; *HASH is of its content, if it can be read. */
+struct cgx_rules *cgx_rules_read(const char *path, uint32_t *hash, cgx_rules_warn *warn,
+                                 void *context, struct cgx_rules_error *error);
 
 /* Whether any rule asks for a communicator's name: ranks must then agree about it. */
 bool cgx_rules_name_communicators(const struct cgx_rules *rules);

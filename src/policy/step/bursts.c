@@ -4,6 +4,7 @@
 #include "policy/step/bursts.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "util/hash.h"
 
@@ -16,32 +17,28 @@
 #define APART (2 * CGX_PAUSE_OCTAVE)
 #define SHORT_NS 65536
 
-/* How many pauses of each length there are, but for that before the first sum. */
-struct pauses {
-    uint32_t counts[CGX_PAUSES];
-};
-
 /* The bursts that pauses of a length and longer make. */
 struct bursts {
     size_t complete, longest, last; /* how many, their longest, and the sums since the last */
     struct cgx_burst latest[LATEST];
 };
 
-static void count_pauses(const struct cgx_sum_log *log, struct pauses *pauses)
+/* How many pauses of each length there are, but for that before the first sum. */
+static void count_pauses(const struct cgx_sum_log *log, uint32_t pauses[CGX_PAUSES])
 {
-    *pauses = (struct pauses){{0}};
+    memset(pauses, 0, CGX_PAUSES * sizeof pauses[0]);
     for (size_t i = 1; i < log->length; i++)
-        pauses->counts[log->calls[i].pause]++;
+        pauses[log->calls[i].pause]++;
 }
 
 /* How far the LONGER pauses, those from CUT on, are from the others, but for a quarter as many. */
-static int separate(const struct pauses *pauses, unsigned cut, uint32_t longer)
+static int separate(const uint32_t pauses[CGX_PAUSES], unsigned cut, uint32_t longer)
 {
     uint32_t between = 0;
     unsigned pause = cut;
 
     while (pause-- > 0) {
-        between += pauses->counts[pause];
+        between += pauses[pause];
         if (between > longer / 4)
             return (int)cut - (int)pause;
     }
@@ -92,17 +89,17 @@ static struct cgx_burst find_frequent(const struct bursts *bursts)
 struct cgx_burst cgx_bursts_judge(const struct cgx_sum_log *log)
 {
     struct cgx_burst found = {0};
-    struct pauses pauses;
+    uint32_t pauses[CGX_PAUSES];
     struct bursts bursts;
     uint32_t longer = 0;
     int apart, most = APART - 1;
 
-    count_pauses(log, &pauses);
+    count_pauses(log, pauses);
     for (unsigned cut = CGX_PAUSES; cut-- > 0;) {
-        if (pauses.counts[cut] == 0)
+        if (pauses[cut] == 0)
             continue;
-        longer += pauses.counts[cut];
-        apart = separate(&pauses, cut, longer);
+        longer += pauses[cut];
+        apart = separate(pauses, cut, longer);
         if (apart <= most)
             continue;
         find_bursts(log, cut, &bursts);

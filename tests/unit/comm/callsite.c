@@ -10,6 +10,7 @@
 
 static const struct cgx_verdict unknown = {CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
 static const struct cgx_verdict nothing = {CGX_CONSENSUS_NONE, 1, 2};
+static const struct cgx_verdict slow = {CGX_CONSENSUS_NONE, 1, 0.3};
 static const struct cgx_verdict weights = {CGX_CONSENSUS_CLOSE, 1e-3, 2};
 
 static void note(struct cgx_callsite *site, enum cgx_site_event event)
@@ -256,6 +257,24 @@ static void test_turns(void)
     cgx_callsite_drop(&site);
 }
 
+/* Averages change, too, while training begins. */
+static void test_slow(void)
+{
+    struct cgx_callsite site = {0};
+
+    for (int i = 0; i < 15; i++)
+        judge(&site, &slow, true);
+    ok(site.state == CGX_SITE_SAMPLED, "what changes by three tenths is sampled fifteen times");
+    judge(&site, &slow, true);
+    ok(site.state == CGX_SITE_COMPRESSED, "and compressed after the sixteenth");
+    cgx_callsite_drop(&site);
+    for (int i = 0; i < 5; i++)
+        judge(&site, &slow, true);
+    clear(&site);
+    ok(site.state == CGX_SITE_COMPRESSED, "or where it changes more, after four in all");
+    cgx_callsite_drop(&site);
+}
+
 static void alarm_of(struct cgx_callsite *site, const struct cgx_verdict *verdict)
 {
     cgx_callsite_note(site,
@@ -326,6 +345,7 @@ int main(void)
     test_ranks();
     test_waits();
     test_turns();
+    test_slow();
     test_alarms();
     test_sums();
     return done_testing();
