@@ -21,8 +21,7 @@ static void finish(int rank, int size)
     if (rank == 0)
         cgx_totals_log();
     cgx_notice_count();
-    if (cgx_totals().compressed_calls > 0)
-        cgx_config_log_unused_rules();
+    cgx_config_log_unused_rules();
     cgx_stats_write(CGX_STATS_FINALIZES);
     cgx_timeline_write(rank, size);
     cgx_cuda_finalize();

@@ -30,7 +30,8 @@ struct rule {
 
 struct cgx_rules {
     size_t nrules;
-    atomic_bool *used; /* of each rule, whether it has said anything yet */
+    atomic_bool *used; /* by number of the rule, from 1: whether it has said anything yet; 0:
+                          whether any has been looked at for a call */
     struct rule rules[];
 };
 
@@ -291,7 +292,7 @@ static struct cgx_rules *make_rules(const char *text, size_t length)
     if (!rules)
         return NULL;
     rules->nrules = 0;
-    rules->used = calloc(lines, sizeof rules->used[0]);
+    rules->used = calloc(lines + 1, sizeof rules->used[0]);
     if (rules->used)
         return rules;
     free(rules);
@@ -357,6 +358,8 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
                                  .communicator = (char *)call->communicator};
     struct cgx_override override = {.exact = false};
 
+    if (rules)
+        atomic_store(&rules->used[0], true);
     for (size_t i = 0; rules && i < rules->nrules; i++) {
         const struct rule *rule = &rules->rules[i];
 
@@ -364,7 +367,7 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
             continue;
         override = cgx_actions_override(&rule->says, call->count);
         override.rule = (unsigned)i + 1;
-        atomic_store(&rules->used[i], true);
+        atomic_store(&rules->used[i + 1], true);
         break;
     }
     return override;
@@ -374,7 +377,7 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 {
     for (size_t i = 0; rules && i < rules->nrules; i++)
         if (rules->rules[i].says.step > 0 && is_of(&rules->rules[i], communicator)) {
-            atomic_store(&rules->used[i], true);
+            atomic_store(&rules->used[i + 1], true);
             return rules->rules[i].says.step;
         }
     return 0;
@@ -382,7 +385,9 @@ size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator)
 
 void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn, void *context)
 {
-    for (size_t i = 0; rules && i < rules->nrules; i++)
-        if (!atomic_load(&rules->used[i]))
+    if (!rules || !atomic_load(&rules->used[0]))
+        return;
+    for (size_t i = 0; i < rules->nrules; i++)
+        if (!atomic_load(&rules->used[i + 1]))
             warn(context, rules->rules[i].line, "the rule matched no large sum");
 }

@@ -105,7 +105,8 @@ struct cgx_override cgx_rules_override(const struct cgx_rules *rules,
  * does. */
 size_t cgx_rules_step(const struct cgx_rules *rules, const char *communicator);
 
-/* Calls WARN for each rule that has said nothing of any call, and of no communicator's step. */
+/* Calls WARN for each rule that has said nothing of any call, and of no communicator's step, if
+ * they have been looked at for any call. */
 void cgx_rules_unused(const struct cgx_rules *rules, cgx_rules_warn *warn, void *context);
 
 /* ---- hints: MPI_Comm_set_info ---- */

@@ -282,6 +282,23 @@ static void test_many_rules(void)
        "ten thousand rules are read, and the last is found");
 }
 
+static void test_unused(void)
+{
+    parse("comm=a -> step=4\ncount=10 -> exact\n\ncount=20 -> exact");
+    cgx_rules_unused(rules, collect, NULL);
+    ok(warnings.count == 0, "rules that have not been looked at for a call are not warned of");
+    say_of(10);
+    cgx_rules_unused(rules, collect, NULL);
+    ok(warnings.count == 2 && warnings.line == 4, "of a call, those that said nothing are");
+    cgx_rules_step(rules, "a");
+    say_of(20);
+    warnings.count = 0;
+    cgx_rules_unused(rules, collect, NULL);
+    ok(warnings.count == 0, "and none once all have, of a step or of a call");
+    cgx_rules_unused(NULL, collect, NULL);
+    ok(warnings.count == 0, "nor where there are no rules");
+}
+
 int main(void)
 {
     test_conditions();
@@ -292,6 +309,7 @@ int main(void)
     test_text();
     test_warnings();
     test_many_rules();
+    test_unused();
     cgx_rules_free(rules);
     return done_testing();
 }
