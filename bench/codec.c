@@ -8,7 +8,7 @@
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
  * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated, as in --bits 4,r4. --history: and
- * max-min quantisation with the history of sums, in rows of their own.
+ * with the history of sums, in rows of their own.
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
@@ -88,10 +88,10 @@ static const char *encoding_name(unsigned encoding)
 
 static const char *rounding_name(const struct bench *bench)
 {
-    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED)
-        return "rotated";
     if (bench->history.scales)
         return "history";
+    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED)
+        return "rotated";
     return bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
 }
 
@@ -167,6 +167,8 @@ static double limit_of(const struct bench *bench, enum operation operation)
     bool float32 = bench->coding.dtype == CGX_FLOAT32;
     bool headline = bench->piece.bits == 4 && float32;
 
+    if (bench->history.scales)
+        return 0;
     if (operation == PACKING_PAYS)
         return 50;
     if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED) {
@@ -174,8 +176,7 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
         return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
     }
-    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST ||
-        bench->history.scales)
+    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST)
         return 0;
     if (operation == ENCODE)
         return headline ? 1.0 : 0.6;
@@ -286,7 +287,7 @@ static void run(struct bench *bench, const struct codec_options *options)
                     codec_options_list(options->bits, encoding_name(bits)) &&
                     (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST))
                     measure_all(bench);
-                if (options->history && bits <= CGX_WIDTHS &&
+                if (options->history && (bits <= CGX_WIDTHS || bits > CGX_ROTATED) &&
                     codec_options_list(options->bits, encoding_name(bits)))
                     measure_history(bench);
             }

@@ -30,7 +30,9 @@ libcgxcore_la_SOURCES = \
 	src/codec/codec.h \
 	src/codec/encoding.h \
 	src/codec/format.c src/codec/format.h \
+	src/codec/history.h \
 	src/codec/host_backend.c \
+	src/codec/host_history.c src/codec/host_history.h \
 	src/codec/host_kernels.h \
 	src/codec/host_kernels_body.h \
 	src/codec/host_operations.c \
@@ -41,8 +43,6 @@ libcgxcore_la_SOURCES = \
 	src/codec/quant.h \
 	src/codec/quantiser.c src/codec/quantiser.h \
 	src/codec/squares.c src/codec/squares.h \
-	src/codec/maxmin/history.h \
-	src/codec/maxmin/host_history.c \
 	src/codec/maxmin/host_maxmin.c src/codec/maxmin/host_maxmin.h \
 	src/codec/rotated/host_rotated.c \
 	src/codec/rotated/rotated.h \
@@ -185,7 +185,7 @@ endif
 # The arithmetic is that of the host: no contraction, no flush to zero, IEEE division.
 NVCC_FLAGS = -O3 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
 src/cuda/kernels.fatbin: $(kernel_sources) src/cuda/kernels.h \
-		src/codec/format.h src/codec/maxmin/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
+		src/codec/format.h src/codec/history.h src/codec/measure.h src/codec/quant.h src/codec/rotated/rotated.h \
 		src/util/settings.h Makefile
 	$(AM_V_GEN)$(MKDIR_P) src/cuda && $(NVCC) $(NVCC_ARCHITECTURES) $(NVCC_FLAGS) \
 		-I$(srcdir)/src --fatbin -o $@ $(srcdir)/src/cuda/kernels.cu

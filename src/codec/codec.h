@@ -52,24 +52,32 @@ struct cgx_residuals {
 /* History scaling (history.h), of all elements of the buffer, in memory where these are. The caller
  * begins with zeros, and has the same on all ranks.
  *
- * Pieces of families that have it (quantiser.h), which then begin at a multiple of bucket_size, are
- * those of elements divided by their scales: encode, reduce and measure divide the elements that
- * they read, and decode multiplies, and then enters what it writes. Others have none, nor have
- * those that are rounded by chance. After an error some have been changed. */
+ * Pieces then begin at a multiple of their bucket and of a block, and are those of elements divided
+ * by their scales: encode, reduce and measure divide the elements that they read, and decode
+ * multiplies, and then enters what it writes. Pieces that are rounded by chance have none. After an
+ * error some have been changed. */
 struct cgx_history {
     uint8_t *scales; /* by element, aligned to 16 bytes; NULL: there is none */
-    float *units;    /* by bucket */
+    float *units;    /* by block */
 };
+
+/* Elements of a block: a bucket of each family has one or several. */
+#define CGX_HISTORY_BLOCK_MAX 1024
+static inline unsigned cgx_history_block(unsigned bucket_size)
+{
+    return bucket_size < CGX_HISTORY_BLOCK_MAX ? bucket_size : CGX_HISTORY_BLOCK_MAX;
+}
 
 static inline size_t cgx_history_scales_bytes(size_t count)
 {
     return (count + 63) / 64 * 64;
 }
 
-/* Bytes of memory for a buffer of COUNT elements: one each, and four for each bucket. */
+/* Bytes of memory for a buffer of COUNT elements: one each, and four for each block. */
 static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
 {
-    return cgx_history_scales_bytes(count) + cgx_bucket_count(count, bucket_size) * sizeof(float);
+    return cgx_history_scales_bytes(count) +
+           cgx_bucket_count(count, cgx_history_block(bucket_size)) * sizeof(float);
 }
 
 /* It lies in MEMORY like this. */

@@ -57,10 +57,10 @@ struct cgx_host_kernels {
     void (*divide)(const uint8_t *scales, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
-    /* MEANS becomes what is known of the squares of RESULTS with these. Returns their sum, in the
-     * order of sums over a bucket of SIZE. */
-    float (*learn)(const uint8_t *scales, float unit, const cgx_float32 *results, size_t count,
-                   size_t size, float *means);
+    /* MEANS becomes what is known of the squares of RESULTS with these; UNITS are those of blocks
+     * of BLOCK. Returns their sum, in the order of sums over a bucket of SIZE. */
+    float (*learn)(const uint8_t *scales, const float *units, size_t block,
+                   const cgx_float32 *results, size_t count, size_t size, float *means);
 
     /* Stores MEANS; INDEX is that of the first element in the buffer. */
     void (*store)(const float *means, float inverse, uint32_t key, size_t index, size_t count,

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
+#include "codec/history.h"
 #include "codec/host_kernels.h"
-#include "codec/maxmin/history.h"
 #include "codec/measure.h"
 
 /* Codes pass through the first-level cache as bytes, so many at a time. */
@@ -115,21 +115,23 @@ static void multiply(const uint8_t *restrict scales, size_t count, cgx_float32 *
         values[i] *= cgx_history_scale(scales[i]);
 }
 
-static float learn(const uint8_t *restrict scales, float unit, const cgx_float32 *restrict results,
-                   size_t count, size_t size, float *restrict means)
+static float learn(const uint8_t *restrict scales, const float *restrict units, size_t block,
+                   const cgx_float32 *restrict results, size_t count, size_t size,
+                   float *restrict means)
 {
     float columns[CGX_BUCKET_SIZE_MAX / 4];
-    size_t quarter = size / 4;
+    size_t quarter = size / 4, run = quarter < block ? quarter : block;
 
     memset(columns, 0, quarter * sizeof *columns);
-    for (size_t first = 0; first < count; first += quarter) {
-        size_t n = count - first < quarter ? count - first : quarter;
+    for (size_t first = 0; first < count; first += run) {
+        size_t n = count - first < run ? count - first : run;
+        float unit = units[first / block], *sums = columns + first % quarter;
 
         for (size_t i = 0; i < n; i++) {
             float mean = cgx_history_mean(scales[first + i], unit, results[first + i]);
 
             means[first + i] = mean;
-            columns[i] += mean;
+            sums[i] += mean;
         }
     }
     return sum_columns(columns, size);

@@ -22,7 +22,6 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                            .keeps_zeros = true,
                            .rounds_by_chance = true,
                            .residual_bits = CGX_RESIDUAL_BITS,
-                           .has_history = true,
                            .range = maxmin_range,
                            .is_measured = true},
     [CGX_FAMILY_ROTATED] = {.mark = "r",

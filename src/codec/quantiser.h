@@ -30,9 +30,9 @@ struct cgx_quantiser {
 
     bool rounds_by_chance; /* where that is set; else rounding is to the nearest */
 
-    /* Memory that may be kept from call to call (codec.h), if rounding is to the nearest. */
-    unsigned residual_bits; /* the least width that has residuals; above WIDTHS: none */
-    bool has_history;
+    /* The least width that has residuals (codec.h), if rounding is to the nearest; above WIDTHS:
+     * none. */
+    unsigned residual_bits;
 
     /* A piece's energy (bucket.h) times this is the same at all widths. */
     double (*range)(unsigned width, enum cgx_rounding rounding);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory that a call site keeps from call to call, on all ranks or on none: residuals
- * (codec/codec.h) or history (codec/maxmin/history.h), as their plan says. Ranks have the same
+ * (codec/codec.h) or history (codec/history.h), as their plan says. Ranks have the same
  * history: where a call went otherwise than all of them hoped they begin anew together. */
 #ifndef CGX_COMM_KEPT_H
 #define CGX_COMM_KEPT_H

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling of a bucket that is max-min quantised (codec/maxmin/history.h), by the threads
+/* History scaling of a bucket that is max-min quantised (codec/history.h), by the threads
  * that have its values. A group's scales are two words. */
 #ifndef CGX_CUDA_HISTORY_CUH
 #define CGX_CUDA_HISTORY_CUH
 
-#include "codec/maxmin/history.h"
+#include "codec/history.h"
 #include "cuda/residuals.cuh"
 
 typedef uint32_t cgx_scales[CGX_GROUPS][2];

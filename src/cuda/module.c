@@ -38,8 +38,6 @@ static bool has_variant(const struct cgx_quantiser *quantiser, enum cgx_operatio
         return quantiser->rounds_by_chance && operation != CGX_DECODE;
     case CGX_VARIANT_RESIDUALS:
         return quantiser->residual_bits <= quantiser->widths && operation <= CGX_REDUCE;
-    case CGX_VARIANT_HISTORY:
-        return quantiser->has_history;
     default:
         return true;
     }
@@ -129,7 +127,7 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
         variant = work->operation == CGX_DECODE ? variant : CGX_VARIANT_STOCHASTIC;
     else if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
         variant = CGX_VARIANT_RESIDUALS;
-    else if (quantiser->has_history && work->history.scales)
+    else if (work->history.scales)
         variant = CGX_VARIANT_HISTORY;
     return module->kernels[family][work->operation][variant][work->coding->dtype];
 }

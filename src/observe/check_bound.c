@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "codec/maxmin/history.h"
+#include "codec/history.h"
 
 struct comparison {
     const struct cgx_plan *plan;

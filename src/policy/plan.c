@@ -111,15 +111,12 @@ static struct cgx_segment fixed(enum cgx_family family, unsigned bits)
     return widths_of(family, bits, bits, bits);
 }
 
-/* With history there is nothing to choose: max-min quantisation gains more by it. */
 static enum cgx_family family_of(const struct cgx_settings *settings,
                                  const struct cgx_override *override)
 {
-    enum cgx_family family = settings->codec;
-
-    if (override && override->codec != CGX_CODEC_AS_SET)
-        family = (enum cgx_family)(override->codec - CGX_CODEC(0));
-    return family == CGX_FAMILY_AUTO && settings->history ? CGX_FAMILY_MAXMIN : family;
+    return override && override->codec != CGX_CODEC_AS_SET
+               ? (enum cgx_family)(override->codec - CGX_CODEC(0))
+               : settings->codec;
 }
 
 /* The widths of what nothing more is said about. */
@@ -280,8 +277,7 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
         const struct cgx_segment *segment = &plan->segments[i];
 
         plan->has_residuals |= settings->error_feedback && may_have_residuals(plan, segment);
-        plan->has_history |= settings->history && segment->bits != CGX_BITS_EXACT &&
-                             cgx_quantisers[segment->family].has_history;
+        plan->has_history |= cgx_settings_history(settings) && segment->bits != CGX_BITS_EXACT;
     }
     return plan;
 }

@@ -20,7 +20,6 @@
 #define KIND(member) .kind = offsetof(struct cgx_settings, member)
 #define BYTEGRAD(initial) .others[CGX_DEFAULTS_BYTEGRAD] = (initial)
 #define TORCH_CGX(initial) .others[CGX_DEFAULTS_TORCH_CGX] = (initial)
-#define HISTORY(initial) .others[CGX_DEFAULTS_HISTORY] = (initial)
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
@@ -43,10 +42,10 @@ static const struct cgx_key rows[] = {
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: what quantising loses is added to the next sum in the same place of the step", 27},
      cgx_value_choice, FIELD(error_feedback)},
-    {{"CGX_HISTORY", "0, 1", "0",
+    {{"CGX_HISTORY", "0, 1, auto", "auto",
       "1: elements are quantised relative to what has been summed before in the same place of the "
-      "step", 28},
-     cgx_value_choice, FIELD(history)},
+      "step; auto: in host memory, and on devices where it takes little of what is free", 28},
+     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(history)},
     {{"CGX_ENABLE", "0, 1, check", "1",
       "0: every call is exact; check: compressed ones are also done exactly and compared", 1},
      cgx_value_choice, FIELD(enable)},
@@ -59,7 +58,7 @@ static const struct cgx_key rows[] = {
      cgx_value_choice, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), FIELD(codec)},
     {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
       "elements that share a scale", 3},
-     cgx_value_power, 64, 4096, HISTORY("128"), FIELD(bucket_size)},
+     cgx_value_power, 64, 4096, FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more between nodes "
       "where exact ones take less time", 4},
@@ -138,8 +137,7 @@ const char *cgx_defaults_name(enum cgx_defaults defaults)
     static const char *const names[CGX_DEFAULTS] = {
         [CGX_DEFAULTS_BYTEGRAD] = "CGX_PROFILE=bytegrad",
         [CGX_DEFAULTS_TORCH_CGX] = "CGX_PROFILE=torch_cgx",
-        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1",
-        [CGX_DEFAULTS_HISTORY] = "CGX_HISTORY=1"};
+        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1"};
 
     return names[defaults];
 }
@@ -151,9 +149,7 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
         return CGX_DEFAULTS_BYTEGRAD;
     if (settings->profile == CGX_PROFILE_TORCH_CGX)
         return CGX_DEFAULTS_TORCH_CGX;
-    if (settings->error_feedback)
-        return CGX_DEFAULTS_FEEDBACK;
-    return settings->history ? CGX_DEFAULTS_HISTORY : CGX_DEFAULTS_USUAL;
+    return settings->error_feedback ? CGX_DEFAULTS_FEEDBACK : CGX_DEFAULTS_USUAL;
 }
 
 static uint64_t load(const struct cgx_key *row, const struct cgx_settings *settings)

@@ -28,6 +28,12 @@ enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as t
 #define CGX_CODECS "maxmin, rotated, auto" /* their names */
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
 
+enum cgx_history_kept {
+    CGX_HISTORY_NEVER,
+    CGX_HISTORY_ALWAYS,
+    CGX_HISTORY_AUTO /* where it takes little of the memory that is free */
+};
+
 /* Width of a call or segment that is sent as it is. */
 #define CGX_BITS_EXACT 32
 
@@ -65,7 +71,7 @@ struct cgx_settings {
     double adaptive_budget;   /* squared error allowed, relative to that of bits for all */
     unsigned adaptive_period; /* steps */
     bool error_feedback;
-    bool history;
+    enum cgx_history_kept history;
     uint32_t rules;           /* cgx_hash_file of rules_path; 0: no file */
     enum cgx_profile profile; /* its defaults are those of the other fields already */
     int log_level;            /* enum cgx_log_level */
@@ -92,6 +98,14 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
     return settings->adaptive_bits != 0 ? settings->adaptive_bits & 0xFFFF : 8;
 }
 
+/* Whether calls have history (codec/history.h). What is left of elements that are relative to one is
+ * no error that feedback could use, and where rounding is by chance there is none. */
+static inline bool cgx_settings_history(const struct cgx_settings *settings)
+{
+    return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
+           settings->rounding == CGX_ROUNDING_NEAREST;
+}
+
 /* What the table says about a variable. */
 struct cgx_setting {
     const char *name;
@@ -113,7 +127,7 @@ struct cgx_settings_pair {
 };
 
 /* All pairs, NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 5
+#define CGX_SETTINGS_PAIRS 4
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* What other settings make of the defaults. */
@@ -122,7 +136,6 @@ enum cgx_defaults {
     CGX_DEFAULTS_BYTEGRAD,
     CGX_DEFAULTS_TORCH_CGX,
     CGX_DEFAULTS_FEEDBACK,
-    CGX_DEFAULTS_HISTORY,
     CGX_DEFAULTS
 };
 

@@ -23,26 +23,19 @@ static void round_to_nearest(struct cgx_settings *settings)
     settings->rounding = CGX_ROUNDING_NEAREST;
 }
 
-/* What is left of elements that are relative to a history is no error that feedback could use. */
 static bool feeds_history(const struct cgx_settings *settings)
 {
-    return settings->history && settings->error_feedback;
+    return settings->history == CGX_HISTORY_ALWAYS && settings->error_feedback;
 }
 
 static bool rounds_history(const struct cgx_settings *settings)
 {
-    return settings->history && settings->rounding != CGX_ROUNDING_NEAREST;
-}
-
-static bool lacks_history(const struct cgx_settings *settings)
-{
-    return settings->history && settings->codec != CGX_FAMILY_MAXMIN &&
-           settings->codec != CGX_FAMILY_AUTO;
+    return settings->history == CGX_HISTORY_ALWAYS && settings->rounding != CGX_ROUNDING_NEAREST;
 }
 
 static void forget_history(struct cgx_settings *settings)
 {
-    settings->history = false;
+    settings->history = CGX_HISTORY_NEVER;
 }
 
 static const struct row {
@@ -58,7 +51,6 @@ static const struct row {
      round_to_nearest},
     {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, feeds_history, forget_history},
     {{"CGX_HISTORY", "1", "CGX_ROUNDING", "nearest"}, rounds_history, forget_history},
-    {{"CGX_HISTORY", "1", "CGX_CODEC", "maxmin, auto"}, lacks_history, forget_history},
 };
 
 const struct cgx_settings_pair *cgx_settings_pair(size_t index)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/host_history.h"
 
 /* ---- headers and levels ---- */
 
@@ -178,7 +179,7 @@ static void decode_float32(const struct cgx_walk *walk, const struct cgx_work *w
     if (!cgx_has_history(walk, work))
         return;
     cgx_history_multiply(walk, work, bucket, elements);
-    cgx_history_enter(walk, work, bucket, elements, walk->addend);
+    cgx_history_enter(walk, work, bucket, elements);
 }
 
 static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
@@ -205,7 +206,7 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
             walk->values[i] = cgx_clamp_float16(walk->values[i]);
     walk->kernels->narrow[dtype](walk->values, bucket->count, elements);
     if (has_history)
-        cgx_history_enter(walk, work, bucket, walk->values, walk->addend);
+        cgx_history_enter(walk, work, bucket, walk->values);
     return CGX_OK;
 }
 
@@ -252,6 +253,23 @@ static enum cgx_status sum_bucket(const struct cgx_walk *walk, const struct cgx_
 
 /* ---- reduce ---- */
 
+/* Whether a last sum, the values of the walk, the steps of whose sources add up to STEPS, may be
+ * beyond the type when it is multiplied. Without history it is not. */
+static bool overflows_with_history(const struct cgx_walk *walk, const struct cgx_work *work,
+                                   const struct cgx_bucket *bucket, float steps)
+{
+    struct cgx_host_range range;
+
+    if (!cgx_has_history(walk, work) || walk->coding->partial)
+        return false;
+    for (size_t i = 0; i < bucket->count; i++)
+        walk->addend[i] = fabsf(walk->values[i]) + steps * 0x1.02p-1f;
+    cgx_history_multiply(walk, work, bucket, walk->addend);
+    range = walk->kernels->range(walk->addend, bucket->count);
+    return range.poison ||
+           cgx_may_overflow(range.min, range.max, 0, false, walk->coding->dtype == CGX_FLOAT16);
+}
+
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
@@ -272,7 +290,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
         range.poison ||
         cgx_may_overflow(range.min, range.max, scales, coding->rounding == CGX_ROUNDING_STOCHASTIC,
                          coding->dtype == CGX_FLOAT16 && !coding->partial) ||
-        cgx_history_overflows(walk, work, bucket, walk->values, scales, walk->addend);
+        overflows_with_history(walk, work, bucket, scales);
     write_bucket(walk, bucket, range, walk->values, work->out);
     if (residuals)
         leave_residuals(walk, work, bucket, residuals);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/host_history.h"
 #include "codec/rotated/rotated_kernels.h"
 #include "codec/rotated/rotated_model.h"
 
@@ -39,17 +40,21 @@ static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsign
 
 /* ---- quantising ---- */
 
-/* All elements of a bucket as float32, zeros behind those that are there: where they are, or in
- * ROOM. */
-static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                                  const unsigned char *elements, float *room)
+/* All elements of a bucket as float32, divided by their scales if they have some, zeros behind
+ * those that are there: where they are, or in ROOM. */
+static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_work *work,
+                                  const struct cgx_bucket *bucket, const unsigned char *elements,
+                                  float *room)
 {
     enum cgx_dtype dtype = walk->coding->dtype;
+    bool has_history = cgx_has_history(walk, work);
 
-    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET)
+    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET && !has_history)
         return (const cgx_float32 *)elements;
     walk->kernels->widen[dtype](elements, bucket->count, room);
     memset(room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *room);
+    if (has_history)
+        cgx_history_divide(walk, work, bucket, room);
     return room;
 }
 
@@ -157,7 +162,7 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     float step;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    values = widened(walk, bucket, elements, room);
+    values = widened(walk, work, bucket, elements, room);
     if (residuals) {
         add_to_elements(walk, bucket, residuals, values, room);
         values = room;
@@ -195,12 +200,13 @@ static void add_waiting(const struct cgx_walk *walk, struct sum *sum)
 }
 
 /* Unquantised ELEMENTS come to a sum in the unit that its levels have. */
-static void add_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
-                         const unsigned char *elements, struct sum *sum)
+static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const struct cgx_bucket *bucket, const unsigned char *elements,
+                         struct sum *sum)
 {
     if (sum->elements || sum->nwaiting == SOURCES_AT_ONCE)
         add_waiting(walk, sum);
-    kernels_of(walk)->rotate(widened(walk, bucket, elements, sum->room), 0x1p-10f, walk->key,
+    kernels_of(walk)->rotate(widened(walk, work, bucket, elements, sum->room), 0x1p-10f, walk->key,
                              number_of(bucket), sum->rotated);
     sum->waiting[sum->nwaiting++] =
         (struct cgx_rotated_source){.step = 1, .elements = sum->rotated};
@@ -251,7 +257,7 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
         const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
 
         if (elements)
-            add_elements(walk, bucket, elements, &sum);
+            add_elements(walk, work, bucket, elements, &sum);
         else if (add_codes(walk, bucket, work->sources[p], &sum) != CGX_OK)
             return CGX_ERR_FORMAT;
     }
@@ -299,18 +305,21 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
     enum cgx_dtype dtype = walk->coding->dtype;
     size_t size = cgx_dtype_size(dtype);
     unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
+    bool in_place = dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET;
     cgx_rotated_values room;
+    cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
     uint32_t header;
 
     cgx_walk_prefetch(elements, bucket->count * size);
     if (read_header(bucket, work->in, &header) != CGX_OK)
         return CGX_ERR_FORMAT;
-    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET) {
-        restore(walk, bucket, header, work->in, (cgx_float32 *)elements);
-    } else {
-        restore(walk, bucket, header, work->in, room);
-        walk->kernels->narrow[dtype](room, bucket->count, elements);
+    restore(walk, bucket, header, work->in, values);
+    if (cgx_has_history(walk, work)) {
+        cgx_history_multiply(walk, work, bucket, values);
+        cgx_history_enter(walk, work, bucket, values);
     }
+    if (!in_place)
+        walk->kernels->narrow[dtype](room, bucket->count, elements);
     return CGX_OK;
 }
 

@@ -11,7 +11,7 @@
 
 #include "codec/bucket.h"
 #include "codec/encoding.h"
-#include "codec/maxmin/history.h"
+#include "codec/history.h"
 #include "coll/slice.h"
 
 /* ---- where it is needed ---- */

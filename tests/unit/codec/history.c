@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Max-min quantisation with history: every set of kernels leaves the payloads, elements, scales and
- * units that are specified, call after call. */
+/* Quantisation with history: every set of kernels leaves the payloads, elements, scales and units
+ * that are specified, call after call, whatever families these are of. */
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define COUNT (2 * 4096 + 700) /* the last bucket is incomplete */
 #define FIRST 4096             /* where the piece begins */
 #define ALL (FIRST + COUNT)
-#define CALLS 4
+#define CALLS 6
 
 /* What is kept of the buffer, twice: as specified, and as the codec leaves it. */
 static struct kept {
@@ -23,10 +23,11 @@ static struct kept {
 } kept[2];
 
 static unsigned char elements[4 * ALL + 1], raw[4 * COUNT] __attribute__((aligned(16)));
+static float divided_raw[COUNT] __attribute__((aligned(16)));
 static unsigned char payload[4 * COUNT] __attribute__((aligned(16)));
 static unsigned char results[2][4 * COUNT] __attribute__((aligned(16)));
 static unsigned char decoded[2][4 * ALL + 1];
-static float divided[ALL], sums[ALL], levels[ALL];
+static float divided[ALL], levels[ALL];
 
 static const struct cgx_history history = {kept[1].scales, kept[1].units};
 
@@ -52,35 +53,42 @@ static unsigned code_of(float value, uint32_t random)
     return code < 255 ? (unsigned)code : 255;
 }
 
-/* Enters SUM, the COUNT elements of a bucket from element FIRST on. */
-static void enter(const struct cgx_coding *coding, const float *sum, size_t first, size_t count)
+/* Enters SUM, the COUNT elements of a bucket of SIZE from element FIRST on. */
+static void enter(const struct cgx_coding *coding, const float *sum, size_t size, size_t first,
+                  size_t count)
 {
-    float means[4096] = {0}, *unit = &kept[0].units[first / coding->bucket_size], total;
+    size_t block = coding->bucket_size < 1024 ? coding->bucket_size : 1024;
+    float means[4096] = {0}, *units = &kept[0].units[first / block], total, unit;
     uint32_t key = cgx_call_key(coding->seed, coding->call);
 
+    if (units[0] > 0 && cgx_mix(~key - (uint32_t)first) >= (uint32_t)1 << 30)
+        return;
     for (size_t i = 0; i < count; i++) {
-        float before = (scale_at(first + i) - 1) * *unit;
+        float before = (scale_at(first + i) - 1) * units[i / block];
 
-        means[i] = .99f * (before * before) + .01f * (sum[i] * sum[i]);
+        means[i] = .96f * (before * before) + .04f * (sum[i] * sum[i]);
     }
-    total = reference_bucket_sum(means, coding->bucket_size);
+    total = reference_bucket_sum(means, size);
     if (!(total < 0x1p126f))
         return;
-    *unit = total > 0x1p-100f ? sqrtf(total / (float)count) / 8 : 0;
+    unit = total > 0x1p-100f ? sqrtf(total / (float)count) / 8 : 0;
     for (size_t i = 0; i < count; i++) {
-        float scale = *unit > 0 ? 1 + sqrtf(means[i]) * (1 / *unit) : 1;
+        float scale = unit > 0 ? 1 + sqrtf(means[i]) * (1 / unit) : 1;
 
         kept[0].scales[first + i] =
             (uint8_t)code_of(scale, (uint32_t)(first + i) * 0x9E3779B9u + key);
+        units[i / block] = unit;
     }
 }
 
 /* ---- calls ---- */
 
-static void divide(enum cgx_dtype dtype, const unsigned char *from, size_t at)
+static void divide(enum cgx_dtype dtype)
 {
-    for (size_t i = FIRST; i < ALL; i++)
-        divided[i] = reference_widen(dtype, from, i - at) * (1 / scale_at(i));
+    for (size_t i = FIRST; i < ALL; i++) {
+        divided[i] = reference_widen(dtype, elements + 1, i) * (1 / scale_at(i));
+        divided_raw[i - FIRST] = reference_widen(dtype, raw, i - FIRST) * (1 / scale_at(i));
+    }
 }
 
 static void make_elements(enum cgx_dtype dtype, enum data_kind kind, uint64_t seed)
@@ -109,7 +117,7 @@ static bool encodes(const struct cgx_codec *codec, const struct cgx_coding *codi
     struct cgx_coding wide = *coding;
 
     wide.dtype = CGX_FLOAT32;
-    divide(coding->dtype, elements + 1, 0);
+    divide(coding->dtype);
     memset(results, 0, sizeof results);
     reference_encode(&wide, piece, divided, results[0]);
     memcpy(payload, results[0], sizeof payload);
@@ -122,7 +130,8 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *of_c
                     const struct cgx_piece *piece)
 {
     const unsigned char *sources[] = {payload, NULL, raw};
-    struct cgx_coding coding = *of_call, wide = *of_call;
+    const unsigned char *wide_sources[] = {payload, NULL, (const unsigned char *)divided_raw};
+    struct cgx_coding coding = *of_call, wide;
     const struct cgx_work work = {.operation = CGX_REDUCE,
                                   .coding = &coding,
                                   .pieces = piece,
@@ -132,21 +141,13 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *of_c
                                   .in = elements + 1,
                                   .out = results[1],
                                   .history = history};
-    float steps;
 
     coding.first_raw = 1;
     coding.raws = 2;
+    wide = coding;
     wide.dtype = CGX_FLOAT32;
-    divide(coding.dtype, elements + 1, 0);
-    for (size_t i = 0; i < COUNT; i++)
-        sums[FIRST + i] = reference_sum(&wide, piece, sources, 1, NULL, i, &steps);
-    for (size_t i = FIRST; i < ALL; i++)
-        sums[i] += divided[i];
-    divide(coding.dtype, raw, FIRST);
-    for (size_t i = FIRST; i < ALL; i++)
-        sums[i] += divided[i];
     memset(results, 0, sizeof results);
-    reference_encode(&wide, piece, sums, results[0]);
+    reference_reduce(&wide, piece, wide_sources, 3, divided, results[0]);
     return cgx_codec_run(codec, &work) == CGX_OK &&
            memcmp(results[0], results[1], sizeof results[0]) == 0;
 }
@@ -161,6 +162,7 @@ static bool decodes(const struct cgx_codec *codec, const struct cgx_coding *codi
                                   .in = results[1],
                                   .out = decoded[1] + 1,
                                   .history = history};
+    size_t size = piece->bits <= 8 ? coding->bucket_size : 1024;
     struct cgx_coding wide = *coding;
 
     wide.dtype = CGX_FLOAT32;
@@ -168,26 +170,27 @@ static bool decodes(const struct cgx_codec *codec, const struct cgx_coding *codi
     memset(decoded, 0, sizeof decoded);
     for (size_t i = FIRST; i < ALL; i++) {
         levels[i] *= scale_at(i);
-        if (coding->dtype == CGX_FLOAT16)
+        if (coding->dtype == CGX_FLOAT16 && piece->bits <= 8)
             levels[i] = cgx_clamp_float16(levels[i]);
         reference_narrow(coding->dtype, levels[i], decoded[0] + 1, i);
     }
-    for (size_t at = FIRST; at < ALL; at += coding->bucket_size)
-        enter(coding, levels + at, at,
-              ALL - at < coding->bucket_size ? ALL - at : coding->bucket_size);
+    for (size_t at = FIRST; at < ALL; at += size)
+        enter(coding, levels + at, size, at, ALL - at < size ? ALL - at : size);
     return cgx_codec_run(codec, &work) == CGX_OK &&
            memcmp(decoded[0], decoded[1], sizeof decoded[0]) == 0 &&
            memcmp(&kept[0], &kept[1], sizeof kept[0]) == 0;
 }
 
+/* Every other call is rotated. */
 static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigned bucket_size,
                     unsigned bits, enum data_kind kind)
 {
-    const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = bits};
+    struct cgx_piece piece = {.first = FIRST, .count = COUNT};
     struct cgx_coding coding = {.dtype = dtype, .bucket_size = bucket_size, .seed = bits};
 
     memset(kept, 0, sizeof kept);
     for (; coding.call < CALLS; coding.call++) {
+        piece.bits = (coding.call + bits) % 2 == 0 ? bits : CGX_ROTATED + (bits < 5 ? bits : 5);
         make_elements(dtype, kind, coding.call + bits);
         if (!encodes(codec, &coding, &piece) || !reduces(codec, &coding, &piece) ||
             !decodes(codec, &coding, &piece))
@@ -199,9 +202,9 @@ static bool is_same(const struct cgx_codec *codec, enum cgx_dtype dtype, unsigne
 /* ---- what it is for ---- */
 
 /* One call on the host, of VALUES alone at 4 bits: they are encoded, and decoded where they are. */
-static void call(uint32_t number, float *values)
+static void call(unsigned encoding, uint32_t number, float *values)
 {
-    const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = 4};
+    const struct cgx_piece piece = {.first = FIRST, .count = COUNT, .bits = encoding};
     const struct cgx_coding coding = {.bucket_size = 512, .call = number};
     struct cgx_work work = {.operation = CGX_ENCODE,
                             .coding = &coding,
@@ -220,7 +223,7 @@ static void call(uint32_t number, float *values)
 
 /* Every 16th element is 100 times larger than the others. Returns how far these are from what they
  * were, relative and squared. */
-static double error_of_small(uint32_t number)
+static double error_of_small(unsigned encoding, uint32_t number)
 {
     static float values[ALL], were[ALL];
     double error = 0, power = 0;
@@ -229,7 +232,7 @@ static double error_of_small(uint32_t number)
     for (size_t i = 0; i < ALL; i += 16)
         values[i] *= 100;
     memcpy(were, values, sizeof were);
-    call(number, values);
+    call(encoding, number, values);
     for (size_t i = FIRST; i < ALL; i++) {
         error += i % 16 == 0 ? 0 : (values[i] - were[i]) * (values[i] - were[i]);
         power += i % 16 == 0 ? 0 : were[i] * were[i];
@@ -237,15 +240,15 @@ static double error_of_small(uint32_t number)
     return error / power;
 }
 
-static void test_gain(void)
+static void test_gain(unsigned encoding)
 {
     double first, last = 0;
 
     memset(kept, 0, sizeof kept);
-    first = error_of_small(0);
-    for (uint32_t number = 1; number < 20; number++)
-        last = error_of_small(number);
-    ok(first > .9, "beside large elements small ones are lost: error %.3f", first);
+    first = error_of_small(encoding, 0);
+    for (uint32_t number = 1; number < 60; number++)
+        last = error_of_small(encoding, number);
+    ok(first > .9, "%u: beside large elements small ones are lost: error %.3f", encoding, first);
     ok(last < .2, "... and with their history they are not: %.3f", last);
 }
 
@@ -261,7 +264,7 @@ static void test_zeros_and_nan(void)
         data_fill(DATA_GAUSSIAN, number + 9, values, ALL);
         for (size_t i = 0; i < ALL; i += 2)
             values[i] = 0;
-        call(number, values);
+        call(4, number, values);
         for (size_t i = FIRST; i < ALL; i += 2)
             zeros = zeros && values[i] == 0;
     }
@@ -269,13 +272,13 @@ static void test_zeros_and_nan(void)
     before = kept[1];
     data_fill(DATA_GAUSSIAN, 77, values, ALL);
     values[FIRST + 600] = NAN;
-    call(5, values);
+    call(4, 5, values);
     ok(isnan(values[FIRST + 512]) && isnan(values[FIRST + 1023]) && !isnan(values[FIRST + 511]),
        "a NaN is one in its bucket");
     ok(memcmp(before.scales + FIRST + 512, kept[1].scales + FIRST + 512, 512) == 0 &&
            before.units[FIRST / 512 + 1] == kept[1].units[FIRST / 512 + 1] &&
-           memcmp(before.scales + FIRST, kept[1].scales + FIRST, 512) != 0,
-       "... whose history stays as it was, and no other's");
+           memcmp(before.scales + FIRST + 1024, kept[1].scales + FIRST + 1024, COUNT - 1024) != 0,
+       "... whose history stays as it was, while others learn");
 }
 
 /* Of float16: the sum of two that are each within the type, multiplied back, is beyond it. */
@@ -316,7 +319,8 @@ int main(void)
             data_test_widths(codec, (enum cgx_dtype)dtype, 1, is_same,
                              "payloads, elements, scales and units");
     }
-    test_gain();
+    test_gain(4);
+    test_gain(CGX_ROTATED + 4);
     test_zeros_and_nan();
     test_overflow(32000, false, false);
     test_overflow(32768, false, true);

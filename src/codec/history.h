@@ -3,15 +3,16 @@
 
 /* The arithmetic of history scaling, one definition for every backend: of each element of a buffer
  * that recurs all ranks know how large its sums have been, by the sums that they all had, and
- * max-min quantisation is of elements divided by that (doc/format.md). Adam and its kin divide a
- * gradient by its own past in the same way: what is lost is then in proportion to what they use.
+ * quantisation is of elements divided by that (doc/format.md). Adam and its kin divide a gradient
+ * by its own past in the same way: what is lost is then in proportion to what they use.
  *
  * A scale is 1 + 8 r / m, r being the root of a decaying mean of the element's squared sums, and m
  * the root of the mean of r^2 over the bucket. Scales are stored as 8 bits, 3 of exponent and 5 of
  * mantissa, from 1 to 252; what lies between two of them becomes one of both by chance, the same on
- * all ranks. Of a bucket the unit m / 8 is stored. All zeros: there is no history yet. */
-#ifndef CGX_CODEC_MAXMIN_HISTORY_H
-#define CGX_CODEC_MAXMIN_HISTORY_H
+ * all ranks. The unit m / 8 is stored for each block of elements, of which a bucket has one or
+ * more. All zeros: there is no history yet. A bucket with history learns from one sum in four. */
+#ifndef CGX_CODEC_HISTORY_H
+#define CGX_CODEC_HISTORY_H
 
 #include "codec/quant.h"
 
@@ -28,12 +29,19 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
+/* Whether a bucket, whose first block has UNIT, learns from the call: by chance, the same on all
+ * ranks. FIRST: its first element in the buffer, modulo 2^32; KEY is cgx_call_key's. */
+CGX_QUANT int cgx_history_is_due(uint32_t key, uint32_t first, float unit)
+{
+    return unit == 0.0f || cgx_mix(~key - first) >> 30 == 0;
+}
+
 /* The decaying mean of the squares, after RESULT. */
 CGX_QUANT float cgx_history_mean(uint32_t code, float unit, float result)
 {
     float before = (cgx_history_scale(code) - 1.0f) * unit;
 
-    return 0.99f * (before * before) + 0.01f * (result * result);
+    return 0.96f * (before * before) + 0.04f * (result * result);
 }
 
 /* Whether means, of which SUM is that over the bucket, may be stored. Not where a result was not
@@ -49,7 +57,7 @@ CGX_QUANT float cgx_history_unit(float sum, float count)
     return sum > 0x1p-100f ? sqrtf(sum / count) * 0.125f : 0.0f;
 }
 
-/* Random bits of element INDEX of the buffer, modulo 2^32; KEY is cgx_call_key's. */
+/* Random bits of element INDEX of the buffer, modulo 2^32. */
 CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
 {
     return index * 0x9E3779B9u + key;

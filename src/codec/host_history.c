@@ -1,0 +1,45 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/host_history.h"
+
+#include "codec/history.h"
+
+static uint8_t *scales_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
+{
+    return work->history.scales + bucket->first;
+}
+
+void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work,
+                        const struct cgx_bucket *bucket, float *values)
+{
+    walk->kernels->divide(scales_of(work, bucket), bucket->count, values);
+}
+
+void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *work,
+                          const struct cgx_bucket *bucket, cgx_float32 *values)
+{
+    walk->kernels->multiply(scales_of(work, bucket), bucket->count, values);
+}
+
+void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
+                       const struct cgx_bucket *bucket, const cgx_float32 *results)
+{
+    const struct cgx_host_kernels *kernels = walk->kernels;
+    size_t block = cgx_history_block(walk->coding->bucket_size);
+    float *units = work->history.units + bucket->first / block;
+    uint8_t *scales = scales_of(work, bucket);
+    cgx_bucket_values means;
+    float sum, unit;
+
+    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, units[0]))
+        return;
+    sum = kernels->learn(scales, units, block, results, bucket->count, walk->size, means);
+    if (!cgx_history_is_known(sum))
+        return;
+    unit = cgx_history_unit(sum, (float)bucket->count);
+    for (size_t i = 0; i * block < bucket->count; i++)
+        units[i] = unit;
+    kernels->store(means, unit > 0 ? 1.0f / unit : 0.0f, walk->key, bucket->first, bucket->count,
+                   scales);
+}
