@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "codec/encoding.h"
+#include "codec/history.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
 #include "codec/rotated/rotated.h"
@@ -227,7 +228,7 @@ static void measure_history(struct bench *bench)
 
     if (memory == NULL)
         return;
-    bench->history = cgx_history_in(memory, bench->piece.count);
+    bench->history = cgx_history_in(memory, bench->piece.count, CGX_HISTORY_YOUNG);
     for (int call = 0; call < 4; call++) {
         operate(bench, ENCODE);
         operate(bench, DECODE);

@@ -59,6 +59,7 @@ struct cgx_residuals {
 struct cgx_history {
     uint8_t *scales; /* by element, aligned to 16 bytes; NULL: there is none */
     float *units;    /* by block */
+    uint32_t age;    /* sums that it is of */
 };
 
 /* Elements of a block: a bucket of each family has one or several. */
@@ -80,13 +81,13 @@ static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
            cgx_bucket_count(count, cgx_history_block(bucket_size)) * sizeof(float);
 }
 
-/* It lies in MEMORY like this. */
-static inline struct cgx_history cgx_history_in(void *memory, size_t count)
+/* It lies in MEMORY like this, and is of AGE sums. */
+static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint32_t age)
 {
     unsigned char *scales = (unsigned char *)memory;
 
-    return (struct cgx_history){scales,
-                                (float *)(void *)(scales + cgx_history_scales_bytes(count))};
+    return (struct cgx_history){scales, (float *)(void *)(scales + cgx_history_scales_bytes(count)),
+                                age};
 }
 
 enum cgx_operation {

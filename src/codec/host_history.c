@@ -29,17 +29,20 @@ void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
     size_t block = cgx_history_block(walk->coding->bucket_size);
     float *units = work->history.units + bucket->first / block;
     uint8_t *scales = scales_of(work, bucket);
+    float count = (float)bucket->count, before = units[0], sum, alike, unit;
+    uint32_t age = work->history.age;
     cgx_bucket_values means;
-    float sum, unit;
 
-    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, units[0]))
+    if (!cgx_history_is_due(walk->key, (uint32_t)bucket->first, before, age))
         return;
-    sum = kernels->learn(scales, units, block, results, bucket->count, walk->size, means);
+    sum = kernels->learn(scales, units, block, cgx_history_weight(before, age), results,
+                         bucket->count, walk->size, means);
     if (!cgx_history_is_known(sum))
         return;
-    unit = cgx_history_unit(sum, (float)bucket->count);
+    alike = cgx_history_alike(before, sum, count);
+    unit = cgx_history_unit(sum, count, alike);
     for (size_t i = 0; i * block < bucket->count; i++)
         units[i] = unit;
-    kernels->store(means, unit > 0 ? 1.0f / unit : 0.0f, walk->key, bucket->first, bucket->count,
-                   scales);
+    kernels->store(means, alike, unit > 0 ? 1.0f / unit : 0.0f, walk->key, bucket->first,
+                   bucket->count, scales);
 }

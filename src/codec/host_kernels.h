@@ -57,14 +57,15 @@ struct cgx_host_kernels {
     void (*divide)(const uint8_t *scales, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
-    /* MEANS becomes what is known of the squares of RESULTS with these; UNITS are those of blocks
-     * of BLOCK. Returns their sum, in the order of sums over a bucket of SIZE. */
-    float (*learn)(const uint8_t *scales, const float *units, size_t block,
+    /* MEANS becomes what is known of the squares of RESULTS with these, which have WEIGHT; UNITS
+     * are those of blocks of BLOCK. Returns their sum, in the order of sums over a bucket of SIZE.
+     */
+    float (*learn)(const uint8_t *scales, const float *units, size_t block, float weight,
                    const cgx_float32 *results, size_t count, size_t size, float *means);
 
-    /* Stores MEANS; INDEX is that of the first element in the buffer. */
-    void (*store)(const float *means, float inverse, uint32_t key, size_t index, size_t count,
-                  uint8_t *scales);
+    /* Stores MEANS plus ALIKE; INDEX is that of the first element in the buffer. */
+    void (*store)(const float *means, float alike, float inverse, uint32_t key, size_t index,
+                  size_t count, uint8_t *scales);
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 

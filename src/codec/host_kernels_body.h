@@ -116,7 +116,7 @@ static void multiply(const uint8_t *restrict scales, size_t count, cgx_float32 *
 }
 
 static float learn(const uint8_t *restrict scales, const float *restrict units, size_t block,
-                   const cgx_float32 *restrict results, size_t count, size_t size,
+                   float weight, const cgx_float32 *restrict results, size_t count, size_t size,
                    float *restrict means)
 {
     float columns[CGX_BUCKET_SIZE_MAX / 4];
@@ -128,7 +128,7 @@ static float learn(const uint8_t *restrict scales, const float *restrict units, 
         float unit = units[first / block], *sums = columns + first % quarter;
 
         for (size_t i = 0; i < n; i++) {
-            float mean = cgx_history_mean(scales[first + i], unit, results[first + i]);
+            float mean = cgx_history_mean(scales[first + i], unit, weight, results[first + i]);
 
             means[first + i] = mean;
             sums[i] += mean;
@@ -137,14 +137,14 @@ static float learn(const uint8_t *restrict scales, const float *restrict units, 
     return sum_columns(columns, size);
 }
 
-static void store(const float *restrict means, float inverse, uint32_t key, size_t index,
-                  size_t count, uint8_t *restrict scales)
+static void store(const float *restrict means, float alike, float inverse, uint32_t key,
+                  size_t index, size_t count, uint8_t *restrict scales)
 {
     uint32_t first = (uint32_t)index, n = (uint32_t)count;
 
     for (uint32_t i = 0; i < n; i++)
-        scales[i] =
-            (uint8_t)cgx_history_code(means[i], inverse, cgx_history_random(key, first + i));
+        scales[i] = (uint8_t)cgx_history_code(means[i] + alike, inverse,
+                                              cgx_history_random(key, first + i));
 }
 
 /* ---- range ---- */

@@ -113,7 +113,7 @@ static int lend_history(struct cgx_kept_memory *kept, struct cgx_coll *coll)
     coll->has_history = true;
     coll->age = kept->age;
     if (backend && kept->reserved && backend->ops->has_reserved(backend, kept->reserved))
-        coll->history = cgx_history_in(kept->reserved->at, plan->count);
+        coll->history = cgx_history_in(kept->reserved->at, plan->count, kept->age);
     else if (coll->vote == CGX_ABLE)
         coll->vote = CGX_DECLINED;
     return code;

@@ -90,6 +90,11 @@ static double fed(const struct comparison *with, const struct cgx_check_block *b
     return 2 * sqrt(with->ranks * squares);
 }
 
+static double scale_of(const struct cgx_check_block *block, size_t i)
+{
+    return block->history ? (double)cgx_history_scale(block->history[i]) : 1;
+}
+
 static void compare_bucket(const struct comparison *with, const struct cgx_check_block *block,
                            size_t first, size_t end, double scales)
 {
@@ -98,8 +103,8 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i];
         double error = fabs(result - exact);
-        double scale = block->history ? (double)cgx_history_scale(block->history[i]) : 1;
-        double bound = bound_of(with, exact, block->magnitude[i], scales * scale) + added;
+        double bound =
+            bound_of(with, exact, block->magnitude[i], scales * scale_of(block, i)) + added;
         bool overflows = !(fabs(exact) < overflow_of(with->plan->dtype));
         bool may = !(block->magnitude[i] < limit_of(with->plan->dtype)) && !isfinite(result);
 
@@ -131,7 +136,7 @@ static double reach_of(const struct comparison *with, unsigned encoding, double 
 }
 
 /* Elements of a bucket without bounds of their own have one, REACH, for the root of the sum of
- * their squared errors, beside what rounding adds to each. */
+ * their squared errors, beside what rounding adds to each; of elements over their scales. */
 static void compare_together(const struct comparison *with, const struct cgx_check_block *block,
                              size_t first, size_t end, double reach)
 {
@@ -140,18 +145,20 @@ static void compare_together(const struct comparison *with, const struct cgx_che
 
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i], error = fabs(result - exact);
-        double least = bound_of(with, exact, block->magnitude[i], 0);
+        double scale = scale_of(block, i);
+        double least = bound_of(with, exact, block->magnitude[i], 0) / scale;
 
         if (!isfinite(error)) {
-            if (fabs(exact) + reach < overflow_of(with->plan->dtype))
+            if (fabs(exact) + reach * scale < overflow_of(with->plan->dtype))
                 note(with, (struct cgx_excess){INFINITY, (double)(block->first + i), result, exact,
                                                reach});
             continue;
         }
-        squares += error * error;
-        slack += least * least;
         with->found->error += error * error;
         with->found->exact += exact * exact;
+        error /= scale;
+        squares += error * error;
+        slack += least * least;
         if (error > most) {
             most = error;
             worst = (struct cgx_excess){0, (double)(block->first + i), result, exact, 0};

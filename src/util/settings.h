@@ -98,8 +98,8 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
     return settings->adaptive_bits != 0 ? settings->adaptive_bits & 0xFFFF : 8;
 }
 
-/* Whether calls have history (codec/history.h). What is left of elements that are relative to one is
- * no error that feedback could use, and where rounding is by chance there is none. */
+/* Whether calls have history (codec/history.h). What is left of elements that are relative to one
+ * is no error that feedback could use, and where rounding is by chance there is none. */
 static inline bool cgx_settings_history(const struct cgx_settings *settings)
 {
     return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&

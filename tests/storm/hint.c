@@ -39,9 +39,8 @@ unsigned said_draw_bits(struct draw *draw, char text[SAID_WIDTHS])
 const char *said_draw_codec(struct draw *draw)
 {
     static const char *const codecs[] = {"maxmin", "rotated", "auto"};
-    const char *codec = codecs[draw_below(draw, 3)];
 
-    return said_is_set("CGX_HISTORY", "1") ? "maxmin" : codec;
+    return codecs[draw_below(draw, 3)];
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct hint *hint, const char *format, ...)

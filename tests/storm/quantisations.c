@@ -32,10 +32,10 @@ static double norm_of(const double *values, size_t count)
 static double rotated_loss(const struct bucket *bucket, struct operand operand)
 {
     double norm = norm_of(operand.values, bucket->count) + operand.error;
-    double added = bucket->oracle->feedback ? norm : 0;
+    double added = bucket->oracle->feedback ? norm : 0, widest = bucket->oracle->history ? 252 : 1;
 
     norm += added;
-    return added + 4 * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
+    return added + 4 * widest * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
 }
 
 static double maxmin_loss(const struct bucket *bucket, struct operand operand)
@@ -52,7 +52,7 @@ static double maxmin_loss(const struct bucket *bucket, struct operand operand)
         added = norm_of(operand.values, bucket->count) + error * sqrt((double)bucket->count);
     /* Elements are divided by up to as much as they are multiplied by again. */
     if (oracle->history) {
-        widest = fmin(252, 1.05 * (1 + 8 * sqrt((double)bucket->scheme->bucket)));
+        widest = 252;
         min = fmin(min, 0);
         max = fmax(max, 0);
     }

@@ -17,11 +17,12 @@ struct scheme scheme_from_environment(enum element type)
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
     const char *rounding = getenv("CGX_ROUNDING");
-    bool history = check_set("CGX_HISTORY", "1");
+    bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1") &&
+                   !(rounding && strncmp(rounding, "stochastic", 10) == 0);
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
-        .bucket = bucket ? (size_t)atoi(bucket) : (history ? 128 : 512),
+        .bucket = bucket ? (size_t)atoi(bucket) : 512,
         .stochastic = rounding && strncmp(rounding, "stochastic", 10) == 0,
         .ring = check_set("CGX_INNER_REDUCTION_TYPE", "RING"),
         .grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),

@@ -17,7 +17,7 @@ struct scene {
     size_t count;
     int per_node;
     enum cgx_dtype dtype;
-    bool history;
+    enum cgx_history_kept history;
     enum cgx_reduction intra, inter;
     struct cgx_network network;
 };
@@ -77,7 +77,7 @@ static void test_history(void)
 
     ok(!schedule.raw && schedule.trailers[CGX_TRAILER_BOUNDS],
        "ranks of a node get codes, and an overflow is looked for where these are summed twice");
-    scene.history = true;
+    scene.history = CGX_HISTORY_ALWAYS;
     schedule = schedule_of(&scene);
     ok(schedule.raw && !schedule.trailers[CGX_TRAILER_BOUNDS],
        "float16 with a history: they get elements, and no overflow can be hidden");

@@ -77,7 +77,7 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {NULL}, {"fast", "cgx,bytegrad"}}, /* it has other defaults */
     {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}},       /* it has other defaults, as profiles do */
-    {"CGX_HISTORY", {NULL}, {"2", "auto"}},            /* likewise */
+    {"CGX_HISTORY", {"0", "1", "no"}, {"2", "never"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
@@ -162,8 +162,10 @@ static void test_profiles(void)
     struct cgx_settings plain = parse("");
 
     ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
-           s.codec == CGX_FAMILY_MAXMIN && s.leaders && s.minimal_size == 1024,
-       "bytegrad: 8 bits, max-min quantised, not adaptive, leaders, from 1024 elements on");
+           s.codec == CGX_FAMILY_MAXMIN && s.leaders && s.minimal_size == 1024 &&
+           !cgx_settings_history(&s),
+       "bytegrad: 8 bits, max-min quantised, no choice, no history, leaders, from 1024 elements "
+       "on");
     ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
     s.profile = plain.profile;
     s.bits = plain.bits;
@@ -172,6 +174,7 @@ static void test_profiles(void)
     s.leaders = plain.leaders;
     s.minimal_size = plain.minimal_size;
     s.minimal_kind = plain.minimal_kind;
+    s.history = plain.history;
     ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
     s = parse("CGX_PROFILE=bytegrad");
     ok(silent(), "nothing is said of a profile's defaults");
@@ -190,8 +193,9 @@ static void test_profiles(void)
        "error feedback has 2 bits and rotates");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
-    s = parse("CGX_HISTORY=1");
-    ok(s.history && s.bits == 4 && s.bucket_size == 128, "CGX_HISTORY=1 has other defaults too");
+    ok(!cgx_settings_history(&s), "what is fed back has no history");
+    s = parse("CGX_ROUNDING=stochastic");
+    ok(s.valid && !cgx_settings_history(&s), "nor has what is rounded by chance");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
     ok(s.error_feedback && s.bits == 8, "a profile comes first");
     s = parse("CGX_PROFILE=bytegrads");
