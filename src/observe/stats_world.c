@@ -26,6 +26,7 @@ static size_t ended;
 static _Atomic pid_t process; /* whose statistics they are; 0: none has begun */
 static bool written;          /* for the last time */
 static bool refused;          /* the file could not be written, which was said */
+static bool begun;            /* the first call is over */
 
 /* ---- communicators ---- */
 
@@ -126,6 +127,9 @@ void cgx_stats_begin(int rank, int size)
     pthread_mutex_unlock(&lock);
     /* So that a file that cannot be written is found before the program has run. */
     cgx_stats_write(CGX_STATS_RUNS);
+    begun = true;
+    if (refused)
+        cgx_config_end_strict();
 }
 
 /* Unlocks the communicators before END. */
@@ -195,13 +199,15 @@ static bool put(const char *path)
 
 static void write_to(const char *path, enum cgx_stats_when when)
 {
+    const char *then = begun ? "" : cgx_settings_consequence(cgx_config(), "");
     union cgx_float_state caller;
 
     world.when = when;
     cgx_float_enter(&caller);
     if (!put(path)) {
         if (!refused)
-            cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
+            cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s%s%s", path, strerror(errno),
+                    then[0] == '\0' ? "" : "; ", then);
         refused = true;
     }
     cgx_float_leave(&caller);
