@@ -125,6 +125,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
+	src/observe/termination.c src/observe/termination.h \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/timeline_gather.c \
 	src/observe/timeline_write.c \

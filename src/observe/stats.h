@@ -172,13 +172,19 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 void cgx_stats_begin(int rank, int size);
 
 /* What the process is doing when its statistics are written. */
-enum cgx_stats_when { CGX_STATS_RUNS, CGX_STATS_FINALIZES, CGX_STATS_ABORTS, CGX_STATS_EXITS };
+enum cgx_stats_when {
+    CGX_STATS_RUNS,
+    CGX_STATS_FINALIZES,
+    CGX_STATS_ABORTS,
+    CGX_STATS_EXITS,
+    CGX_STATS_TERMINATES /* SIGTERM has come */
+};
 
 /* On every rank of MPI_COMM_WORLD: those whose affair it is write where CGX_STATS says, but a table
  * only when the process ends. No MPI is called. What cannot be written is an error line. Once it
- * ends nothing more is written; where it aborts or exits, nothing is either if a thread has been
- * stopped in the middle of counting. */
-void cgx_stats_write(enum cgx_stats_when when);
+ * ends nothing more is written; where it aborts, exits or terminates, nothing is either if a thread
+ * is in the middle of counting: then the result is false. */
+bool cgx_stats_write(enum cgx_stats_when when);
 
 struct cgx_stats_world {
     int rank, size;

@@ -320,7 +320,8 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
 {
     static const char *const ends[] = {[CGX_STATS_FINALIZES] = "MPI_Finalize",
                                        [CGX_STATS_ABORTS] = "MPI_Abort",
-                                       [CGX_STATS_EXITS] = "exit"};
+                                       [CGX_STATS_EXITS] = "exit",
+                                       [CGX_STATS_TERMINATES] = "SIGTERM"};
     struct json json = {.out = out};
 
     open_list(&json, NULL, '{');

@@ -14,6 +14,7 @@
 
 #include "mpi/config.h"
 #include "observe/stats.h"
+#include "observe/termination.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/output.h"
@@ -118,20 +119,6 @@ void cgx_stats_end(struct cgx_stats *stats)
 
 /* ---- writing ---- */
 
-void cgx_stats_begin(int rank, int size)
-{
-    pthread_mutex_lock(&lock);
-    world.rank = rank;
-    world.size = size;
-    atomic_store(&process, getpid());
-    pthread_mutex_unlock(&lock);
-    /* So that a file that cannot be written is found before the program has run. */
-    cgx_stats_write(CGX_STATS_RUNS);
-    begun = true;
-    if (refused)
-        cgx_config_end_strict();
-}
-
 /* Unlocks the communicators before END. */
 static void unlock_before(const struct cgx_stats *end)
 {
@@ -213,24 +200,56 @@ static void write_to(const char *path, enum cgx_stats_when when)
     cgx_float_leave(&caller);
 }
 
+/* Whether this process writes; PATH is its file. */
+static bool is_writer(char path[CGX_CONFIG_PATH_BYTES])
+{
+    return atomic_load(&process) == getpid() && cgx_config()->stats_path[0] != '\0' &&
+           cgx_config_name_file(cgx_config()->stats_path, world.rank, path);
+}
+
 /* Whoever exits may have stopped threads, and itself, anywhere: it waits for none of them. */
-void cgx_stats_write(enum cgx_stats_when when)
+bool cgx_stats_write(enum cgx_stats_when when)
 {
     bool runs = when == CGX_STATS_RUNS, waits = runs || when == CGX_STATS_FINALIZES;
     char path[CGX_CONFIG_PATH_BYTES];
+    bool done;
 
-    if (atomic_load(&process) != getpid() || cgx_config()->stats_path[0] == '\0' ||
-        !cgx_config_name_file(cgx_config()->stats_path, world.rank, path) ||
-        (runs && strcmp(path, "-") == 0))
-        return;
+    if (!is_writer(path) || (runs && strcmp(path, "-") == 0))
+        return true;
     if (waits)
         pthread_mutex_lock(&lock);
     else if (pthread_mutex_trylock(&lock) != 0)
-        return;
-    if (!written && !(runs && refused) && lock_all(waits)) {
+        return false;
+    done = written || (runs && refused);
+    if (!done && lock_all(waits)) {
         write_to(path, when);
         written = !runs;
         unlock_before(NULL);
+        done = true;
     }
     pthread_mutex_unlock(&lock);
+    return done;
+}
+
+static bool terminate(void)
+{
+    return cgx_stats_write(CGX_STATS_TERMINATES);
+}
+
+void cgx_stats_begin(int rank, int size)
+{
+    char path[CGX_CONFIG_PATH_BYTES];
+
+    pthread_mutex_lock(&lock);
+    world.rank = rank;
+    world.size = size;
+    atomic_store(&process, getpid());
+    pthread_mutex_unlock(&lock);
+    /* So that a file that cannot be written is found before the program has run. */
+    cgx_stats_write(CGX_STATS_RUNS);
+    begun = true;
+    if (refused)
+        cgx_config_end_strict();
+    if (is_writer(path))
+        cgx_termination_begin(terminate);
 }
