@@ -135,16 +135,10 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* Nanoseconds of some clock, for durations; 0 where STATS is NULL. */
-int64_t cgx_stats_clock(const struct cgx_stats *stats);
-
-/* Seconds since it was BEGUN, at least 0; 0 where STATS is NULL. */
-double cgx_stats_seconds(const struct cgx_stats *stats, int64_t begun);
-
-/* A call of the site KEY that was run as COLL, in SECONDS. */
+/* A call of the site KEY that was run as COLL and took so many NANOSECONDS. */
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
-                          const struct cgx_checked *checked);
+                          const struct cgx_coll *coll, enum cgx_outcome outcome,
+                          int64_t nanoseconds, const struct cgx_checked *checked);
 
 /* A call that recurs and was exact, not done again. */
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);
@@ -188,6 +182,7 @@ bool cgx_stats_write(enum cgx_stats_when when);
 
 struct cgx_stats_world {
     int rank, size;
+    int64_t begun; /* cgx_trace_clock in the first call */
     enum cgx_stats_when when;
     struct cgx_stats *communicators;
     size_t merged; /* communicators, and their calls */

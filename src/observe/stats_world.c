@@ -19,6 +19,7 @@
 #include "util/log.h"
 #include "util/output.h"
 #include "util/pages.h"
+#include "util/trace.h"
 
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -243,6 +244,7 @@ void cgx_stats_begin(int rank, int size)
     pthread_mutex_lock(&lock);
     world.rank = rank;
     world.size = size;
+    world.begun = cgx_trace_clock();
     atomic_store(&process, getpid());
     pthread_mutex_unlock(&lock);
     /* So that a file that cannot be written is found before the program has run. */
