@@ -121,7 +121,7 @@ static const char *in_units(double bytes, char text[24])
 static double seconds_per_byte(const struct cgx_large_sums *all)
 {
     const struct count *first = &large[CGX_REASON_FIRST];
-    double bytes = (double)(all->bytes - atomic_load(&first->bytes));
+    double bytes = (double)all->bytes - (double)atomic_load(&first->bytes);
 
     return bytes > 0 ? (all->seconds - 1e-9 * (double)atomic_load(&first->ns)) / bytes : 0;
 }
@@ -142,7 +142,7 @@ static void log_large(const struct cgx_totals *totals)
                  quick->seconds > before ? ": exact ones were faster (CGX_ENABLE=0)" : "");
     cgx_log(CGX_LOG_INFO,
             "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s",
-            (unsigned long long)quick->calls, (unsigned long long)(quick->calls + rest->calls),
+            (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
             (unsigned long long)atomic_load(&first_one), in_units((double)totals->bytes_sent, sent),
             in_units((double)atomic_load(&plain), instead), times);
 }
