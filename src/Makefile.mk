@@ -119,12 +119,14 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
+	src/observe/exact_sums.c src/observe/exact_sums.h \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
 	src/observe/stats_json.c \
 	src/observe/stats_table.c \
 	src/observe/stats_world.c \
+	src/observe/termination.c src/observe/termination.h \
 	src/observe/timeline.c src/observe/timeline.h \
 	src/observe/timeline_gather.c \
 	src/observe/timeline_write.c \

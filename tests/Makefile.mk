@@ -181,6 +181,7 @@ mpi_scripts = \
 	tests/mpi/pass_through.test \
 	tests/mpi/preload_order.test \
 	tests/mpi/recipes.test \
+	tests/mpi/strict.test \
 	tests/mpi/report.test \
 	tests/mpi/training.test \
 	tests/mpi/ulfm.test \

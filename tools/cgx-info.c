@@ -93,9 +93,9 @@ static void refuse_rules(const struct cgx_settings *settings, const struct cgx_r
 {
     char path[CGX_PRINTABLE_BYTES], message[512];
 
-    snprintf(message, sizeof message,
-             "CGX_RULES=\"%s\" refused: line %u, column %u: %s; every call is exact",
-             cgx_printable(settings->rules_path, path), error->line, error->column, error->message);
+    snprintf(message, sizeof message, "CGX_RULES=\"%s\" refused: line %u, column %u: %s; %s",
+             cgx_printable(settings->rules_path, path), error->line, error->column, error->message,
+             cgx_settings_consequence(settings, "every call is exact"));
     report(context, CGX_LOG_ERROR, message);
 }
 

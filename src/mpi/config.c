@@ -4,10 +4,12 @@
 #include "mpi/config.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "mpi/table.h"
 #include "mpi/world.h"
@@ -20,13 +22,37 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct cgx_settings settings;
 static struct cgx_rules *rules;
 
-/* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. */
+/* Errors in settings are the same on all ranks or found by the agreement: rank 0 speaks. Where they
+ * end the job each rank does, but others leave rank 0 the time to do both before them. */
+static bool speaks(int level)
+{
+    static bool has_waited;
+
+    if (cgx_world_rank() <= 0)
+        return true;
+    if (level != CGX_LOG_ERROR || settings.enable != CGX_ENABLE_STRICT)
+        return false;
+    if (!has_waited)
+        sleep(3);
+    has_waited = true;
+    return true;
+}
+
 static void report(void *context, int level, const char *message)
 {
     (void)context;
     cgx_log_set_level((enum cgx_log_level)settings.log_level);
-    if (cgx_world_rank() <= 0)
+    if (speaks(level))
         cgx_log((enum cgx_log_level)level, "%s", message);
+}
+
+void cgx_config_end_strict(void)
+{
+    if (settings.enable != CGX_ENABLE_STRICT || !cgx_world_exists())
+        return;
+    /* Launchers may drop lines that a rank has written just before it ends the job. */
+    sleep(1);
+    cgx_mpi()->raw.Abort((uintptr_t)cgx_mpi()->COMM_WORLD, 1);
 }
 
 static void warn_rule(void *context, unsigned line, const char *message)
@@ -45,10 +71,10 @@ static void read_rules(void)
     if (rules)
         return;
     settings.valid = false;
-    if (cgx_world_rank() <= 0)
-        cgx_log(CGX_LOG_ERROR,
-                "CGX_RULES=\"%s\" refused: line %u, column %u: %s; every call is exact",
-                cgx_printable(settings.rules_path, path), error.line, error.column, error.message);
+    if (speaks(CGX_LOG_ERROR))
+        cgx_log(CGX_LOG_ERROR, "CGX_RULES=\"%s\" refused: line %u, column %u: %s; %s",
+                cgx_printable(settings.rules_path, path), error.line, error.column, error.message,
+                cgx_settings_consequence(&settings, "every call is exact"));
 }
 
 /* Whether the program has rights that who started it has not, as one that is set-uid: then the
@@ -76,6 +102,8 @@ static void read_settings(void)
     }
     if (settings.valid && settings.rules_path[0] != '\0')
         read_rules();
+    if (!settings.valid)
+        cgx_config_end_strict();
 }
 
 const struct cgx_rules *cgx_config_rules(void)

@@ -13,6 +13,10 @@
 /* The settings. The first call reads them, and logs their mistakes; MPI must be initialised. */
 const struct cgx_settings *cgx_config(void);
 
+/* A mistake of the user's has been said, at the level error: with CGX_ENABLE=strict this ends the
+ * job, and does not return. */
+void cgx_config_end_strict(void);
+
 /* The rules of CGX_RULES, once settings have been read; NULL: there are none. */
 const struct cgx_rules *cgx_config_rules(void);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "mpi/config.h"
-#include "util/trace.h"
 
 /* Of a change's widths as text. */
 #define WIDTHS_BYTES 1024
@@ -170,16 +169,6 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 
 /* ---- calls ---- */
 
-int64_t cgx_stats_clock(const struct cgx_stats *stats)
-{
-    return stats ? cgx_trace_clock() : 0;
-}
-
-double cgx_stats_seconds(const struct cgx_stats *stats, int64_t begun)
-{
-    return stats ? 1e-9 * (double)(cgx_trace_clock_since(begun) - begun) : 0;
-}
-
 /* Of all elements at BITS; max-min quantisation stands for both families. */
 static size_t encoded_bytes(const struct cgx_plan *plan, unsigned bits)
 {
@@ -209,8 +198,8 @@ static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checke
 }
 
 static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                             const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
-                             const struct cgx_checked *checked)
+                             const struct cgx_coll *coll, enum cgx_outcome outcome,
+                             int64_t nanoseconds, const struct cgx_checked *checked)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
@@ -224,7 +213,7 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     layer = layer_of(stats, key);
     layer->type = cgx_type_of(plan->dtype);
     layer->segments = plan->nsegments;
-    layer->seconds += seconds;
+    layer->seconds += 1e-9 * (double)nanoseconds;
     layer->sent += (double)coll->sent;
     if (coll->error_feedback)
         layer->residuals = (double)coll->error_feedback->bytes;
@@ -247,13 +236,13 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
 }
 
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
-                          const struct cgx_checked *checked)
+                          const struct cgx_coll *coll, enum cgx_outcome outcome,
+                          int64_t nanoseconds, const struct cgx_checked *checked)
 {
     if (!stats)
         return;
     pthread_mutex_lock(&stats->lock);
-    count_compressed(stats, key, coll, outcome, seconds, checked);
+    count_compressed(stats, key, coll, outcome, nanoseconds, checked);
     pthread_mutex_unlock(&stats->lock);
 }
 

@@ -135,16 +135,10 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* Nanoseconds of some clock, for durations; 0 where STATS is NULL. */
-int64_t cgx_stats_clock(const struct cgx_stats *stats);
-
-/* Seconds since it was BEGUN, at least 0; 0 where STATS is NULL. */
-double cgx_stats_seconds(const struct cgx_stats *stats, int64_t begun);
-
-/* A call of the site KEY that was run as COLL, in SECONDS. */
+/* A call of the site KEY that was run as COLL and took so many NANOSECONDS. */
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
-                          const struct cgx_coll *coll, enum cgx_outcome outcome, double seconds,
-                          const struct cgx_checked *checked);
+                          const struct cgx_coll *coll, enum cgx_outcome outcome,
+                          int64_t nanoseconds, const struct cgx_checked *checked);
 
 /* A call that recurs and was exact, not done again. */
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);
@@ -172,16 +166,23 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 void cgx_stats_begin(int rank, int size);
 
 /* What the process is doing when its statistics are written. */
-enum cgx_stats_when { CGX_STATS_RUNS, CGX_STATS_FINALIZES, CGX_STATS_ABORTS, CGX_STATS_EXITS };
+enum cgx_stats_when {
+    CGX_STATS_RUNS,
+    CGX_STATS_FINALIZES,
+    CGX_STATS_ABORTS,
+    CGX_STATS_EXITS,
+    CGX_STATS_TERMINATES /* SIGTERM has come */
+};
 
 /* On every rank of MPI_COMM_WORLD: those whose affair it is write where CGX_STATS says, but a table
  * only when the process ends. No MPI is called. What cannot be written is an error line. Once it
- * ends nothing more is written; where it aborts or exits, nothing is either if a thread has been
- * stopped in the middle of counting. */
-void cgx_stats_write(enum cgx_stats_when when);
+ * ends nothing more is written; where it aborts, exits or terminates, nothing is either if a thread
+ * is in the middle of counting: then the result is false. */
+bool cgx_stats_write(enum cgx_stats_when when);
 
 struct cgx_stats_world {
     int rank, size;
+    int64_t begun; /* cgx_trace_clock in the first call */
     enum cgx_stats_when when;
     struct cgx_stats *communicators;
     size_t merged; /* communicators, and their calls */

@@ -6,8 +6,10 @@
 #include <math.h>
 
 #include "mpi/config.h"
+#include "observe/exact_sums.h"
 #include "observe/stats.h"
 #include "observe/totals.h"
+#include "util/trace.h"
 
 /* Another one where a field gets another meaning or is gone. */
 #define FORMAT_VERSION 2
@@ -286,6 +288,53 @@ static void put_communicator(struct json *json, const struct cgx_stats *stats)
     close_list(json, '}');
 }
 
+static void put_large(struct json *json, const char *name, const struct cgx_large_sums *sums)
+{
+    open_list(json, name, '{');
+    put_count(json, "calls", sums->calls);
+    put_count(json, "bytes", sums->bytes);
+    put_number(json, "seconds", sums->seconds);
+    close_list(json, '}');
+}
+
+static void put_exact_sum(struct json *json, const struct cgx_exact_sum *sum)
+{
+    json->line = true;
+    open_list(json, NULL, '{');
+    put_count(json, "elements", sum->elements);
+    put_string(json, "datatype",
+               sum->type == CGX_TYPE_OTHER ? "float64" : cgx_type_name(sum->type));
+    put_string(json, "reason", cgx_reasons[sum->reason].name);
+    if (sum->position == CGX_POSITION_NONE)
+        put_number(json, "position", NAN);
+    else
+        put_count(json, "position", sum->position);
+    put_count(json, "calls", sum->calls);
+    put_number(json, "seconds", 1e-9 * (double)sum->nanoseconds);
+    close_list(json, '}');
+}
+
+static void put_large_sums(struct json *json, const struct cgx_totals *totals)
+{
+    const struct cgx_exact_sum others = cgx_exact_sums_others();
+    struct cgx_exact_sum sum;
+
+    json->line = true;
+    open_list(json, "large_sums", '{');
+    put_large(json, "compressed", &totals->large_compressed);
+    put_large(json, "exact", &totals->large_exact);
+    json->line = true;
+    open_list(json, "exact_kinds", '[');
+    for (size_t i = 0; cgx_exact_sums_get(i, &sum); i++)
+        put_exact_sum(json, &sum);
+    close_list(json, ']');
+    open_list(json, "exact_others", '{');
+    put_count(json, "calls", others.calls);
+    put_number(json, "seconds", 1e-9 * (double)others.nanoseconds);
+    close_list(json, '}');
+    close_list(json, '}');
+}
+
 static void put_process(struct json *json)
 {
     const struct cgx_settings *settings = cgx_config();
@@ -313,6 +362,7 @@ static void put_process(struct json *json)
         put_counts(json, cgx_reasons[i].name, totals.exact[i].calls, "bytes",
                    totals.exact[i].bytes);
     close_list(json, '}');
+    put_large_sums(json, &totals);
     close_list(json, '}');
 }
 
@@ -320,7 +370,8 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
 {
     static const char *const ends[] = {[CGX_STATS_FINALIZES] = "MPI_Finalize",
                                        [CGX_STATS_ABORTS] = "MPI_Abort",
-                                       [CGX_STATS_EXITS] = "exit"};
+                                       [CGX_STATS_EXITS] = "exit",
+                                       [CGX_STATS_TERMINATES] = "SIGTERM"};
     struct json json = {.out = out};
 
     open_list(&json, NULL, '{');
@@ -329,6 +380,8 @@ void cgx_stats_json(FILE *out, const struct cgx_stats_world *world)
     put_count(&json, "rank", (uint64_t)world->rank);
     put_count(&json, "ranks", (uint64_t)world->size);
     put_string(&json, "end", ends[world->when]);
+    put_number(&json, "seconds",
+               1e-9 * (double)(cgx_trace_clock_since(world->begun) - world->begun));
     put_process(&json);
     open_list(&json, "communicators", '[');
     for (const struct cgx_stats *stats = world->communicators; stats; stats = stats->next)

@@ -14,10 +14,12 @@
 
 #include "mpi/config.h"
 #include "observe/stats.h"
+#include "observe/termination.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/output.h"
 #include "util/pages.h"
+#include "util/trace.h"
 
 /* All that are kept; the live ones are written to by their own threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,6 +28,7 @@ static size_t ended;
 static _Atomic pid_t process; /* whose statistics they are; 0: none has begun */
 static bool written;          /* for the last time */
 static bool refused;          /* the file could not be written, which was said */
+static bool begun;            /* the first call is over */
 
 /* ---- communicators ---- */
 
@@ -117,17 +120,6 @@ void cgx_stats_end(struct cgx_stats *stats)
 
 /* ---- writing ---- */
 
-void cgx_stats_begin(int rank, int size)
-{
-    pthread_mutex_lock(&lock);
-    world.rank = rank;
-    world.size = size;
-    atomic_store(&process, getpid());
-    pthread_mutex_unlock(&lock);
-    /* So that a file that cannot be written is found before the program has run. */
-    cgx_stats_write(CGX_STATS_RUNS);
-}
-
 /* Unlocks the communicators before END. */
 static void unlock_before(const struct cgx_stats *end)
 {
@@ -195,36 +187,71 @@ static bool put(const char *path)
 
 static void write_to(const char *path, enum cgx_stats_when when)
 {
+    const char *then = begun ? "" : cgx_settings_consequence(cgx_config(), "");
     union cgx_float_state caller;
 
     world.when = when;
     cgx_float_enter(&caller);
     if (!put(path)) {
         if (!refused)
-            cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s", path, strerror(errno));
+            cgx_log(CGX_LOG_ERROR, "CGX_STATS: %s was not written: %s%s%s", path, strerror(errno),
+                    then[0] == '\0' ? "" : "; ", then);
         refused = true;
     }
     cgx_float_leave(&caller);
 }
 
+/* Whether this process writes; PATH is its file. */
+static bool is_writer(char path[CGX_CONFIG_PATH_BYTES])
+{
+    return atomic_load(&process) == getpid() && cgx_config()->stats_path[0] != '\0' &&
+           cgx_config_name_file(cgx_config()->stats_path, world.rank, path);
+}
+
 /* Whoever exits may have stopped threads, and itself, anywhere: it waits for none of them. */
-void cgx_stats_write(enum cgx_stats_when when)
+bool cgx_stats_write(enum cgx_stats_when when)
 {
     bool runs = when == CGX_STATS_RUNS, waits = runs || when == CGX_STATS_FINALIZES;
     char path[CGX_CONFIG_PATH_BYTES];
+    bool done;
 
-    if (atomic_load(&process) != getpid() || cgx_config()->stats_path[0] == '\0' ||
-        !cgx_config_name_file(cgx_config()->stats_path, world.rank, path) ||
-        (runs && strcmp(path, "-") == 0))
-        return;
+    if (!is_writer(path) || (runs && strcmp(path, "-") == 0))
+        return true;
     if (waits)
         pthread_mutex_lock(&lock);
     else if (pthread_mutex_trylock(&lock) != 0)
-        return;
-    if (!written && !(runs && refused) && lock_all(waits)) {
+        return false;
+    done = written || (runs && refused);
+    if (!done && lock_all(waits)) {
         write_to(path, when);
         written = !runs;
         unlock_before(NULL);
+        done = true;
     }
     pthread_mutex_unlock(&lock);
+    return done;
+}
+
+static bool terminate(void)
+{
+    return cgx_stats_write(CGX_STATS_TERMINATES);
+}
+
+void cgx_stats_begin(int rank, int size)
+{
+    char path[CGX_CONFIG_PATH_BYTES];
+
+    pthread_mutex_lock(&lock);
+    world.rank = rank;
+    world.size = size;
+    world.begun = cgx_trace_clock();
+    atomic_store(&process, getpid());
+    pthread_mutex_unlock(&lock);
+    /* So that a file that cannot be written is found before the program has run. */
+    cgx_stats_write(CGX_STATS_RUNS);
+    begun = true;
+    if (refused)
+        cgx_config_end_strict();
+    if (is_writer(path))
+        cgx_termination_begin(terminate);
 }

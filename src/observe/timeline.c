@@ -87,10 +87,12 @@ static void begin(void)
         file = cgx_output_open(path);
         refused = file < 0;
         if (refused)
-            cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s cannot be written: %s; there will be no timeline",
-                    path, strerror(errno));
+            cgx_log(CGX_LOG_ERROR, "CGX_TRACE: %s cannot be written: %s; %s", path, strerror(errno),
+                    cgx_settings_consequence(cgx_config(), "there will be no timeline"));
         else
             close(file);
+        if (refused)
+            cgx_config_end_strict();
     }
     if (!cgx_trace_begin())
         cgx_log(CGX_LOG_WARN, "CGX_TRACE: out of memory: the timeline has no events of this rank");

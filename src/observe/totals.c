@@ -61,7 +61,7 @@ void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large, int64
     count_call(&exact[reason], bytes, 0);
     if (!is_large)
         return;
-    count_call(&large[reason], bytes, 0);
+    count_call(&large[reason], bytes, nanoseconds);
     count_call(&all_large, bytes, nanoseconds);
     if (atomic_load(&compressed.calls) == 0 &&
         (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
@@ -79,10 +79,19 @@ void cgx_totals_compressed(size_t bytes, unsigned ranks, size_t sent, int64_t na
     atomic_compare_exchange_strong(&first_one, &none, atomic_load(&all_large.calls) + 1);
 }
 
+static struct cgx_large_sums large_sums(const struct count *count, const atomic_ullong *bytes)
+{
+    return (struct cgx_large_sums){.calls = atomic_load(&count->calls),
+                                   .bytes = atomic_load(bytes),
+                                   .seconds = 1e-9 * (double)atomic_load(&count->ns)};
+}
+
 struct cgx_totals cgx_totals(void)
 {
     struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed.calls),
-                                .bytes_sent = atomic_load(&compressed.bytes)};
+                                .bytes_sent = atomic_load(&compressed.bytes),
+                                .large_compressed = large_sums(&compressed, &buffers),
+                                .large_exact = large_sums(&all_large, &all_large.bytes)};
 
     for (size_t i = 0; i < CGX_REASONS; i++) {
         totals.exact[i].calls = atomic_load(&exact[i].calls);
@@ -107,37 +116,42 @@ static const char *in_units(double bytes, char text[24])
     return text;
 }
 
+/* Seconds for each byte that exact large sums took. The first of a communicator wait for ranks that
+ * begin later, and for connections. 0: there were no others. */
+static double seconds_per_byte(const struct cgx_large_sums *all)
+{
+    const struct count *first = &large[CGX_REASON_FIRST];
+    double bytes = (double)all->bytes - (double)atomic_load(&first->bytes);
+
+    return bytes > 0 ? (all->seconds - 1e-9 * (double)atomic_load(&first->ns)) / bytes : 0;
+}
+
 /* What large sums took: compressed ones, and what exact ones of their size would have, as those
  * that there were took for each byte. */
-static void log_large(void)
+static void log_large(const struct cgx_totals *totals)
 {
-    unsigned long long calls = atomic_load(&compressed.calls), rest = atomic_load(&all_large.calls);
-    unsigned long long rest_bytes = atomic_load(&all_large.bytes);
-    double saved = (double)atomic_load(&plain), ms = (double)atomic_load(&compressed.ns) * 1e-6;
+    const struct cgx_large_sums *quick = &totals->large_compressed, *rest = &totals->large_exact;
+    double before = seconds_per_byte(rest) * (double)quick->bytes;
     char sent[24], instead[24], times[96] = "";
 
-    if (calls == 0)
+    if (quick->calls == 0)
         return;
-    if (rest_bytes > 0) {
-        double before = (double)atomic_load(&all_large.ns) * 1e-6 / (double)rest_bytes *
-                        (double)atomic_load(&buffers);
-
-        snprintf(times, sizeof times, "; a sum took %.3g ms instead of %.3g%s", ms / (double)calls,
-                 before / (double)calls,
-                 ms > before ? ": exact ones were faster (CGX_ENABLE=0)" : "");
-    }
+    if (before > 0)
+        snprintf(times, sizeof times, "; a sum took %.3g ms instead of %.3g%s",
+                 1e3 * quick->seconds / (double)quick->calls, 1e3 * before / (double)quick->calls,
+                 quick->seconds > before ? ": exact ones were faster (CGX_ENABLE=0)" : "");
     cgx_log(CGX_LOG_INFO,
             "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s",
-            calls, calls + rest, (unsigned long long)atomic_load(&first_one),
-            in_units((double)atomic_load(&compressed.bytes), sent), in_units(saved, instead),
-            times);
+            (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
+            (unsigned long long)atomic_load(&first_one), in_units((double)totals->bytes_sent, sent),
+            in_units((double)atomic_load(&plain), instead), times);
 }
 
 void cgx_totals_log(void)
 {
     const struct cgx_totals totals = cgx_totals();
 
-    log_large();
+    log_large(&totals);
     cgx_log(CGX_LOG_INFO,
             "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
             (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,

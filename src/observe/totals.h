@@ -20,8 +20,16 @@ void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool large, int64_t 
  * sent for it. */
 void cgx_totals_compressed(size_t bytes, unsigned ranks, size_t sent, int64_t nanoseconds);
 
+/* Sums of floats that are not too small to be compressed: bytes of their buffers, and how long they
+ * took. */
+struct cgx_large_sums {
+    uint64_t calls, bytes;
+    double seconds;
+};
+
 struct cgx_totals {
     uint64_t compressed_calls, bytes_sent;
+    struct cgx_large_sums large_compressed, large_exact;
     struct {
         uint64_t calls, bytes;
     } exact[CGX_REASONS]; /* by reason; of CGX_REASON_NONE: all of them */

@@ -174,7 +174,7 @@ static struct cgx_callsite *find(struct cgx_comm *state, const struct cgx_call *
 }
 
 /* A call that may be compressed as far as its arguments tell; *STATE is its communicator's. */
-static int reduce(const struct cgx_call *call, struct cgx_comm **state)
+static int reduce(struct cgx_call *call, struct cgx_comm **state)
 {
     int64_t begun = cgx_trace_clock();
     struct cgx_occurrence occurrence;
@@ -196,6 +196,7 @@ static int reduce(const struct cgx_call *call, struct cgx_comm **state)
     if (first)
         return cgx_exact_noted(call, comm, first, NULL);
     occurrence = cgx_tables_next(comm, (uint64_t)call->count, call->type);
+    call->position = occurrence.position;
     if (!comm->stream.recurrence)
         return cgx_exact_noted(call, comm, CGX_REASON_SMALL, NULL);
     cgx_stats_step(comm->stats, comm->stream.recurrence, occurrence.begins_step);
@@ -226,6 +227,7 @@ int cgx_allreduce(struct cgx_call *call)
     struct cgx_comm *state = NULL;
     int code;
 
+    call->position = CGX_POSITION_NONE;
     cgx_finalize_prepare();
     if (reason == CGX_REASON_SMALL)
         state = note_small(call);

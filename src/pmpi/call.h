@@ -22,6 +22,7 @@ struct cgx_call {
     bool large;
     struct cgx_pointer send, receive; /* where the buffers lie; in place, both are the same */
     enum cgx_type_class type;         /* of the elements, once cgx_eligible has found it */
+    size_t position;                  /* in the step; CGX_POSITION_NONE: not known */
 };
 
 /* Sets CALL's send and receive: the driver is asked once for each distinct buffer, and not at all

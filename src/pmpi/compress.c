@@ -87,31 +87,30 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
     struct cgx_checked checked;
     union cgx_float_state caller;
     enum cgx_outcome outcome;
-    int64_t begun, time, clock = cgx_trace_clock();
-    double seconds;
+    int64_t begun, time, elapsed;
     int code;
 
     coll->code = cgx_check_begin(coll, &check);
     if (coll->code != CGX_MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
-    begun = cgx_stats_clock(state->stats);
     time = cgx_trace_now();
+    begun = cgx_trace_clock();
     outcome = cgx_coll_run(coll);
+    elapsed = cgx_trace_clock_since(begun) - begun;
     cgx_timeline_compressed(time, coll, outcome);
     /* Exact sums and their bounds may overflow, or be no numbers: the program may trap these. */
     cgx_float_enter(&caller);
-    seconds = cgx_stats_seconds(state->stats, begun);
     code = cgx_check_end(check, outcome, &checked);
     if (code != CGX_MPI_SUCCESS) {
         coll->code = code;
         outcome = CGX_OUTCOME_BROKEN;
     }
-    cgx_stats_compressed(state->stats, key, coll, outcome, seconds, &checked);
+    cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &checked);
     cgx_float_leave(&caller);
     if (outcome == CGX_OUTCOME_DONE)
         cgx_totals_compressed(coll->schedule->plan->count *
                                   cgx_dtype_size(coll->schedule->plan->dtype),
-                              (unsigned)state->size, coll->sent, cgx_trace_clock() - clock);
+                              (unsigned)state->size, coll->sent, elapsed);
     return outcome;
 }
 

@@ -12,6 +12,7 @@
 #include "codec/quant.h"
 #include "mpi/config.h"
 #include "mpi/world.h"
+#include "observe/exact_sums.h"
 #include "observe/totals.h"
 #include "pmpi/bounce.h"
 #include "pmpi/eligible.h"
@@ -43,10 +44,18 @@ static bool is_large(const struct cgx_call *call)
 /* A call that MPI has served: its arguments are right. */
 static void note(const struct cgx_call *call, enum cgx_reason reason, bool large, int64_t begun)
 {
+    const struct cgx_exact_sum sum = {.elements = (uint64_t)call->count,
+                                      .type = call->type,
+                                      .reason = reason,
+                                      .position = call->position,
+                                      .calls = 1,
+                                      .nanoseconds =
+                                          large ? cgx_trace_clock_since(begun) - begun : 0};
     int ranks = 0;
 
-    cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large,
-                     large ? cgx_trace_clock() - begun : 0);
+    cgx_totals_exact(reason, (size_t)call->count * element_bytes(call), large, sum.nanoseconds);
+    if (large && cgx_config()->stats_path[0] != '\0')
+        cgx_exact_sums_add(&sum);
     if (cgx_log_level() < CGX_LOG_DEBUG)
         return;
     cgx_mpi()->Comm_size(call->comm, &ranks);

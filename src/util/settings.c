@@ -46,8 +46,9 @@ static const struct cgx_key rows[] = {
       "1: elements are quantised relative to what has been summed before in the same place of the "
       "step; auto: in host memory, and on devices where it takes little of what is free", 28},
      cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(history)},
-    {{"CGX_ENABLE", "0, 1, check", "1",
-      "0: every call is exact; check: compressed ones are also done exactly and compared", 1},
+    {{"CGX_ENABLE", "0, 1, check, strict", "1",
+      "0: every call is exact; check: compressed ones are also done exactly and compared; strict: a "
+      "value that is refused ends the job", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},
@@ -191,25 +192,30 @@ static bool read_row(const struct cgx_key *row, const char *initial, const char 
     return true;
 }
 
-static void report_refused(const struct cgx_setting *about, const char *text,
+const char *cgx_settings_consequence(const struct cgx_settings *settings, const char *otherwise)
+{
+    return settings->enable == CGX_ENABLE_STRICT ? "the job ends (CGX_ENABLE=strict)" : otherwise;
+}
+
+static void report_refused(const struct cgx_setting *about, const char *text, const char *then,
                            cgx_settings_report *report, void *context)
 {
     char copy[CGX_PRINTABLE_BYTES], message[512];
     const char *instead = cgx_names_instead(about->name, text);
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; every call is exact%s%s",
-             about->name, cgx_printable(text, copy), about->values,
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed: %s; %s%s%s", about->name,
+             cgx_printable(text, copy), about->values, then,
              instead ? "; this value is retired: set " : "", instead ? instead : "");
     report(context, CGX_LOG_ERROR, message);
 }
 
-static void report_excluded(const struct cgx_settings_pair *pair, cgx_settings_report *report,
-                            void *context)
+static void report_excluded(const struct cgx_settings_pair *pair, const char *then,
+                            cgx_settings_report *report, void *context)
 {
     char message[512];
 
-    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed with %s: %s; every call is exact",
-             pair->name, pair->value, pair->with, pair->allowed);
+    snprintf(message, sizeof message, "%s=\"%s\" refused: allowed with %s: %s; %s", pair->name,
+             pair->value, pair->with, pair->allowed, then);
     report(context, CGX_LOG_ERROR, message);
 }
 
@@ -220,6 +226,7 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
     const char *texts[NROWS];
     bool taken[NROWS], excluded[CGX_SETTINGS_PAIRS];
     char message[512];
+    const char *then;
 
     if (!environment) /* what clearenv leaves in environ */
         environment = empty;
@@ -232,12 +239,13 @@ void cgx_settings_parse(char *const environment[], cgx_settings_report *report, 
         settings->valid = settings->valid && taken[i];
     }
     settings->valid = cgx_settings_together(settings, excluded) && settings->valid;
+    then = cgx_settings_consequence(settings, "every call is exact");
     for (size_t i = 0; i < NROWS; i++)
         if (!taken[i])
-            report_refused(&rows[i].about, texts[i], report, context);
+            report_refused(&rows[i].about, texts[i], then, report, context);
     for (size_t i = 0; i < CGX_SETTINGS_PAIRS; i++)
         if (excluded[i])
-            report_excluded(cgx_settings_pair(i), report, context);
+            report_excluded(cgx_settings_pair(i), then, report, context);
     if (settings->valid && cgx_settings_override(settings, message, sizeof message))
         report(context, CGX_LOG_WARN, message);
     for (size_t i = 0; environment[i]; i++)

@@ -12,7 +12,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum cgx_enable { CGX_ENABLE_NO, CGX_ENABLE_YES, CGX_ENABLE_CHECK /* and compare */ };
+enum cgx_enable {
+    CGX_ENABLE_NO,
+    CGX_ENABLE_YES,
+    CGX_ENABLE_CHECK, /* and compare */
+    CGX_ENABLE_STRICT /* a mistake ends the job */
+};
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };
 enum cgx_reduction {
@@ -156,6 +161,10 @@ typedef void cgx_settings_report(void *context, int level, const char *message);
  * state is read or written; the file that CGX_RULES names is read. */
 void cgx_settings_parse(char *const environment[], cgx_settings_report *report, void *context,
                         struct cgx_settings *settings);
+
+/* What comes of a mistake, for the end of a line about it: OTHERWISE, but with CGX_ENABLE=strict.
+ */
+const char *cgx_settings_consequence(const struct cgx_settings *settings, const char *otherwise);
 
 /* Ranks compare settings as an array of words with fixed slots. Slots are never reused, so that
  * different versions of the library can compare theirs; a slot without a setting is 0. Settings

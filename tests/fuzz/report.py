@@ -92,6 +92,11 @@ def check(data):
         page = files.got()
         require(page.endswith("</html>\n") and is_clean(page), "a page is lines of text")
         require(not re.search(r"<script|\b(nan|inf)\b", page), "and has figures that are numbers")
+    for arguments in (["--suggest", source], [source, source]):
+        more, out, lines = run(arguments)
+        require(more == 1 or status == 0, "rules and comparisons are had of what has a summary")
+        require((more == 1) == (not out) == (len(lines) == 1), "or they are refused once")
+        require(is_clean(out) and not re.search(r"\b(nan|inf)\b", out), "they are lines of text")
     return status == 0
 
 

@@ -6,18 +6,24 @@
 import os
 import sys
 
+from .compare import compare
 from .files import File, Unreadable
 from .output import replace
 from .page import page
 from .stats import Stats
+from .suggest import suggest
 from .terminal import summary
 from .trace import Trace
 
 USAGE = """usage: cgx-report [--html PAGE] FILE [FILE]
+       cgx-report STATS STATS
+       cgx-report --suggest STATS
        cgx-report --help | --version
 
 Says what libcgxpmpi did in a run, from the file of CGX_STATS, that of CGX_TRACE, or both: a summary
-on stdout, or with --html a page with plots.
+on stdout, or with --html a page with plots. From two files of CGX_STATS, of a plain and of a
+compressed run, what the runs sent, and how long their large sums took. With --suggest, a file of
+rules (cgx-rules(5)) for sums that stayed exact.
 """
 
 
@@ -26,12 +32,12 @@ class Refused(Exception):
 
 
 def _read_one(path, has):
-    """Sets the statistics or the timeline of HAS to what PATH has."""
+    """Adds what PATH has to the statistics or the timelines of HAS."""
     try:
         file = File(path)
-        if file.kind in has:
-            raise Unreadable(f"is a second file of {file.kind}: give one of each")
-        has[file.kind] = Stats(file) if file.kind == "statistics" else Trace(file)
+        if file.kind == "timeline" and has[file.kind]:
+            raise Unreadable("is a second timeline: give one, or two files of CGX_STATS")
+        has[file.kind].append(Stats(file) if file.kind == "statistics" else Trace(file))
     except Unreadable as error:
         raise Refused(f"{path} {error}") from None
     except MemoryError:
@@ -39,8 +45,8 @@ def _read_one(path, has):
 
 
 def _arguments(arguments):
-    """The page to write, or None, and the files to read."""
-    html, files, only_files = None, [], False
+    """The page to write, or None, whether rules are asked for, and the files to read."""
+    html, rules, files, only_files = None, False, [], False
     arguments = list(arguments)
     while arguments:
         argument = arguments.pop(0)
@@ -54,11 +60,17 @@ def _arguments(arguments):
             html = argument[len("--html=") :]
         elif argument == "--html":
             raise Refused("--html lacks the page that is to be written (see --help)")
+        elif argument == "--suggest":
+            rules = True
         else:
             raise Refused(f"'{argument}' is no option (see --help)")
     if not files:
         raise Refused("which file? (see --help)")
-    return html, files
+    if html is not None and rules:
+        raise Refused("--html and --suggest do not go together: a page has no rules")
+    if len(files) > 2:
+        raise Refused(f"{len(files)} files are too many: one or two are read (see --help)")
+    return html, rules, files
 
 
 def _write(path, text):
@@ -76,16 +88,43 @@ def _is_ascii_only(stream):
     return False
 
 
+def _need_large_sums(runs, files, what):
+    for run, path in zip(runs, files):
+        if not run.large:
+            raise Refused(f"{path} is of an earlier version, whose large sums were not timed: {what}")
+
+
+def _rules(files, has):
+    if len(files) != 1 or not has["statistics"]:
+        raise Refused("--suggest wants one file, of CGX_STATS (see --help)")
+    _need_large_sums(has["statistics"], files, "no rules can be made of it")
+    return suggest(has["statistics"][0], os.path.basename(files[0]).replace("\n", " "))
+
+
+def _comparison(files, has):
+    _need_large_sums(has["statistics"], files, "it cannot be compared")
+    return compare(has["statistics"], files, _is_ascii_only(sys.stdout))
+
+
 def _run(arguments):
-    html, files = _arguments(arguments)
-    has = {}
+    html, rules, files = _arguments(arguments)
+    has = {"statistics": [], "timeline": []}
     for path in files:
         _read_one(path, has)
-    stats, trace = has.get("statistics"), has.get("timeline")
+    several = len(has["statistics"]) > 1
+    if html is not None and several:
+        raise Refused("--html makes a page of one run: give one file of CGX_STATS")
+    stats, trace = (has[kind][0] if has[kind] else None for kind in ("statistics", "timeline"))
     if html is not None:
         _write(html, page(stats, trace))
         return
-    sys.stdout.write(summary(stats, trace, _is_ascii_only(sys.stdout)))
+    if rules:
+        text = _rules(files, has)
+    elif several:
+        text = _comparison(files, has)
+    else:
+        text = summary(stats, trace, _is_ascii_only(sys.stdout))
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 

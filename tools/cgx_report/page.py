@@ -6,6 +6,7 @@
 import html
 
 from . import plots, times, units, words
+from .large import mean
 from .reasons import reason
 from .style import style
 from .trace import STAGES
@@ -119,6 +120,55 @@ def _calls(stats):
     if stats.exact:
         parts.append("</dl>")
     return parts
+
+
+def _exact_sums(stats):
+    if not stats.large or not stats.large.kinds:
+        return []
+    return [
+        _details(
+            "Large sums that were exact: for rules, see cgx-report --suggest",
+            ("elements", "calls", "why, and where", "time of one"),
+            [
+                (
+                    words.size(kind.elements, kind.datatype),
+                    units.count(kind.calls),
+                    words.exact_kind(kind),
+                    units.seconds(mean(kind.seconds, kind.calls) or 0),
+                )
+                for kind in stats.large.kinds
+            ],
+        )
+    ]
+
+
+def _speed(stats):
+    """Exact and compressed sums of each size."""
+    sizes = [one for one in stats.large.settled_sizes if one.compressed] if stats.large else []
+    if not sizes:
+        return []
+
+    def took(seconds, calls):
+        return units.seconds(mean(seconds, calls)) if calls else units.UNKNOWN
+
+    return [
+        "<h2>Time of large sums, exact and compressed</h2>",
+        _p(words.speed(stats.large) or "No large sum was exact, so there is nothing to compare with."),
+        _details(
+            "All sizes in figures",
+            ("elements", "exact calls", "an exact one", "compressed calls", "a compressed one"),
+            [
+                (
+                    words.size(one.elements, one.datatype),
+                    units.count(one.exact),
+                    took(one.exact_seconds, one.exact),
+                    units.count(one.compressed),
+                    took(one.compressed_seconds, one.compressed),
+                )
+                for one in sizes
+            ],
+        ),
+    ]
 
 
 def _bytes(stats):
@@ -269,7 +319,8 @@ def page(stats, trace):
         parts.append(_p(words.source(stats), "source"))
     parts.append(_tiles(stats, trace))
     if stats:
-        parts += [*_calls(stats), *_bytes(stats), *_widths(stats), *_errors(stats)]
+        for put in (_calls, _exact_sums, _bytes, _speed, _widths, _errors):
+            parts += put(stats)
     if trace:
         parts += _times(trace)
     return (

@@ -67,8 +67,8 @@ REASONS = {
         (
             "not_recurring",
             "The sums do not recur, or had not yet shown that they do.",
-            "Nothing to do where these are the first steps of a long run. Else tell the step's "
-            "length (step=N in CGX_RULES), or set CGX_WARMUP=0 if all large sums are gradients.",
+            "Nothing to do where these are the first steps of a long run. Else say recurs=always of "
+            "the gradients in CGX_RULES: cgx-report --suggest prints the rules.",
         ),
         (
             "stray",

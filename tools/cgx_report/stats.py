@@ -7,6 +7,7 @@ import collections
 import re
 
 from .files import Unreadable, items, known, number, read_statistics, text, whole
+from .large import LargeSums
 
 VERSION = 2
 
@@ -159,6 +160,8 @@ class Stats:
         self.ranks = whole(of["ranks"])
         self.end = text(of["end"]) if of.get("end", None) is not None else None
         self.says_end = "end" in of
+        # From the first call to when this was written; earlier versions do not say.
+        self.seconds = known(of.get("seconds"))
         self._fill_settings(items(of["settings"], dict))
         self.communicators = [Communicator(one) for one in items(of["communicators"], list)]
         self.merged = Counts(items(of["merged"], dict))
@@ -191,6 +194,8 @@ class Stats:
             for counts in [*communicator.layers, communicator.other]:
                 self._add(counts, communicator.ranks)
         self._add(self.merged, self.ranks)
+        # None in files of earlier versions.
+        self.large = LargeSums(items(of["large_sums"], dict), self.layers) if "large_sums" in of else None
 
     def _add(self, counts, ranks):
         self.bytes.add(counts.bytes)
@@ -205,6 +210,10 @@ class Stats:
     def exact_sent(self):
         """What an uncompressed reduce-scatter and allgather sends of the exact calls."""
         return self.exact_bytes * 2 * (self.ranks - 1) / max(1, self.ranks)
+
+    @property
+    def sent(self):
+        return self.bytes.sent + self.exact_sent
 
     @property
     def layers(self):

@@ -6,12 +6,14 @@
 import textwrap
 
 from . import units, words
+from .large import mean
 from .reasons import reason
 from .stats import largest
 from .trace import STAGES
 
 BAR = 30
 LAYERS = 20
+SUMS = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -89,6 +91,44 @@ def _put_calls(out, stats):
     for one in stats.exact:
         out.line(f"{one.reason}: {reason(one.reason).meaning}", 2)
         out.line(reason(one.reason).advice, 6)
+
+
+def _put_exact_sums(out, stats):
+    """Which sums, so that a rule can be written; the whole of it is in the file."""
+    kinds = stats.large.kinds if stats.large else []
+    if not kinds:
+        return
+    out.title("Large sums that were exact, each size and reason")
+    for kind in kinds[:SUMS]:
+        size = words.size(kind.elements, kind.datatype)
+        calls = units.counted(kind.calls, "call")
+        out.lines.append(f"  {size:30} {calls:>15}  {words.exact_kind(kind)}")
+    left = sum(kind.calls for kind in kinds[SUMS:]) + stats.large.others
+    if left:
+        out.line(f"... and {units.counted(left, 'call')} of others.", 2)
+    out.line("cgx-report --suggest prints rules for those that recur.", 2)
+
+
+def _put_speed(out, stats):
+    sizes = [one for one in stats.large.settled_sizes if one.compressed] if stats.large else []
+    if not sizes:
+        return
+    out.title("What a large sum took")
+    rows = []
+    for one in sizes[:SUMS]:
+        label = words.size(one.elements, one.datatype)
+        for kind, calls, seconds in (
+            ("exact", one.exact, one.exact_seconds),
+            ("compressed", one.compressed, one.compressed_seconds),
+        ):
+            if calls:
+                rows.append((f"{label}, {kind}", calls, mean(seconds, calls)))
+    for label, calls, seconds in rows:
+        figures = f"{units.counted(calls, 'call'):>15} {units.seconds(seconds):>10}"
+        out.bar(label, figures, seconds, max(row[2] for row in rows))
+    speed = words.speed(stats.large)
+    if speed:
+        out.line(speed, 2)
 
 
 def _put_bytes(out, stats):
@@ -196,7 +236,15 @@ def summary(stats, trace, ascii_only=False):
     """Of what there is: either may be None."""
     out = Terminal(ascii_only)
     if stats:
-        for put in (_put_verdict, _put_calls, _put_bytes, _put_widths, _put_errors):
+        for put in (
+            _put_verdict,
+            _put_calls,
+            _put_exact_sums,
+            _put_bytes,
+            _put_speed,
+            _put_widths,
+            _put_errors,
+        ):
             put(out, stats)
     if trace:
         _put_times(out, trace)

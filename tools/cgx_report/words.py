@@ -4,13 +4,21 @@
 """What is said in the terminal and on the page alike: sentences, and names of things."""
 
 from . import units
+from .large import gains_from
 from .reasons import reason
 
 _ENDS = {
     "MPI_Finalize": "to its end, in MPI_Finalize",
     "MPI_Abort": "until it called MPI_Abort",
     "exit": "until it exited without MPI_Finalize",
+    "SIGTERM": "until SIGTERM ended it",
 }
+
+# What to do about compressed sums that take longer than exact ones.
+WHEN_SLOWER = (
+    "Inside one node, or on a network that is fast for its processors, exact sums may be faster: set "
+    "CGX_ENABLE=0 there. cgx-info --measure says from which size on compression pays."
+)
 
 # Characters of a communicator's name before that of a layer.
 NAME = 20
@@ -81,6 +89,9 @@ def warnings(stats):
         )
     if redone:
         lines.append(f"{units.counted(redone, 'call')} done twice, compressed and then exactly.")
+    slower = _slower(stats.large) if stats.large else None
+    if slower:
+        lines.append(slower)
     for exact in stats.exact:
         if exact.reason not in _AS_MEANT and exact.units > 0.2 * stats.summed_bytes:
             lines.append(
@@ -88,6 +99,47 @@ def warnings(stats):
                 f"{exact.reason}. {reason(exact.reason).advice}"
             )
     return lines
+
+
+def size(elements, datatype):
+    """Of sums, with all digits, as rules want them."""
+    return f"{elements} × {datatype}"
+
+
+def exact_kind(kind):
+    """Where in the step, and why."""
+    place = "" if kind.position is None else f", call {kind.position} of the step"
+    return f"{kind.reason}{place}"
+
+
+def speed(large):
+    """What large sums took, exact and compressed, in a sentence; or None."""
+    instead = large.instead
+    if instead is None:
+        return None
+    took, calls = large.compressed.seconds, large.compressed.calls
+    exact = sum(kind.calls for kind in large.settled)
+    return (
+        f"{units.counted(calls, 'compressed sum')} took {units.seconds(took)}, "
+        f"{units.seconds(took / calls)} each; as exact ones they would have taken "
+        f"{units.seconds(instead)}, {units.seconds(instead / calls)} each, by what "
+        f"{units.counted(exact, 'exact one')} took for each byte. A run with CGX_ENABLE=0 and "
+        "cgx-report PLAIN COMPRESSED tell it better."
+    )
+
+
+def _slower(large):
+    instead = large.instead
+    if instead is None or large.compressed.seconds <= instead:
+        return None
+    least = gains_from(large.settled_sizes)
+    line = (
+        f"Compressed sums took {large.compressed.seconds / instead:.2f} times as long as exact ones. "
+        f"{WHEN_SLOWER}"
+    )
+    if least and any(one.compressed and one.elements < least for one in large.settled_sizes):
+        line += f" Here it pays from {units.count(least)} elements on (CGX_COMPRESSION_MINIMAL_SIZE)."
+    return line
 
 
 def layer(of, with_communicator):

@@ -210,6 +210,12 @@ static void test_retired_values(void)
                strstr(messages.text, values[i].instead),
            "%s is refused: %s", values[i].entry, values[i].instead);
     }
+    parse("CGX_BUFFERS=cpu\nCGX_ENABLE=strict");
+    ok(messages.errors == 1 && strstr(messages.text, "the job ends (CGX_ENABLE=strict)"),
+       "with CGX_ENABLE=strict the line says that the job ends");
+    parse("CGX_BUFFERS=cpu\nCGX_ENABLE=stric");
+    ok(messages.errors == 2 && !strstr(messages.text, "the job ends"),
+       "a value of CGX_ENABLE that is refused is not strict");
     parse("CGX_PROFILE=fast");
     ok(messages.errors == 1 && !strstr(messages.text, "retired"), "others were never allowed");
 }

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: the libcgxpmpi developers
+# SPDX-License-Identifier: BSD-3-Clause
+
+"""The rules that a program wants (cgx-rules(5)), from what its large sums were exact for."""
+
+import collections
+
+from . import units
+from .reasons import reason
+
+# Sums that come as often are of a step; fewer may be those that begin a program.
+OFTEN = 4
+
+_RECURS = ("not_recurring", "stray")
+_MEANT = ("rule", "hint", "enable", "hint_enable")
+_BEGINNING = ("first", "looked_at")
+_TYPES = ("float32", "float16", "bfloat16")
+
+
+def _compressed(stats):
+    calls = collections.Counter()
+    for layer in stats.layers:
+        calls[layer.elements, layer.datatype] += layer.compressed
+    return calls
+
+
+def _exact(stats, reasons):
+    """Calls of exact sums for one of REASONS, by elements and datatype; the largest first."""
+    calls = collections.Counter()
+    for kind in stats.large.kinds:
+        if kind.reason in reasons:
+            calls[kind.elements, kind.datatype] += kind.calls
+    return dict(sorted(calls.items(), reverse=True))
+
+
+def _condition(elements, datatype, all_sums):
+    types = {other for count, other in all_sums if count == elements}
+    return f"count={elements}" + (f" type={datatype}" if len(types) > 1 else "")
+
+
+def _step(stats, often):
+    """How many large sums a step has if the sums OFTEN are all of it, and each comes as often in each
+    step; None where their numbers do not say so."""
+    if len(stats.communicators) != 1 or stats.communicators[0].positions or not often:
+        return None
+    steps = min(often.values())
+    times = [round(calls / steps) for calls in often.values()]
+    if any(abs(calls - n * steps) > n for calls, n in zip(often.values(), times)):
+        return None
+    return sum(times) if sum(times) <= 4096 else None
+
+
+def _recurring(stats, lines):
+    compressed = _compressed(stats)
+    exact = _exact(stats, _RECURS)
+    often = {
+        key: calls
+        for key, calls in exact.items()
+        if calls >= OFTEN and calls > compressed[key] and key[1] in _TYPES
+    }
+    if not often:
+        return False
+    lines.append("# These sums came again and again. Delete those that are no gradients.")
+    for (elements, datatype), calls in often.items():
+        condition = _condition(elements, datatype, exact)
+        lines.append(f"{condition} -> recurs=always  # {units.counted(calls, 'exact sum')}")
+    step = _step(stats, often)
+    if step:
+        lines += [
+            f"# If these are all the large sums of a step, {step} in each, this line in their place",
+            "# gives each sum its place in the step as well, and with it a width of its own:",
+            f"# -> step={step}",
+        ]
+    return True
+
+
+def _held(stats, lines):
+    held = _exact(stats, ("held",))
+    if not held:
+        return
+    lines.append(f"# {reason('held').meaning} If they are gradients:")
+    lines += [f"# {_condition(*key, held)} -> consensus=off" for key in held]
+
+
+def _others(stats, lines):
+    """Reasons that no rule changes, with the calls that have them."""
+    calls = collections.Counter()
+    for kind in stats.large.kinds:
+        if kind.reason not in _RECURS + _MEANT + _BEGINNING + ("held",):
+            calls[kind.reason] += kind.calls
+    for name, count in calls.most_common():
+        lines += [
+            f"# No rule changes this: {units.counted(count, 'large sum')} exact: {reason(name).meaning}",
+            f"#     {reason(name).advice}",
+        ]
+
+
+def suggest(stats, name):
+    """A file of rules; NAME is that of the statistics."""
+    lines = [f"# Rules for libcgxpmpi, from {name}: cgxrun --rules FILE, or CGX_RULES=FILE"]
+    has_rules = _recurring(stats, lines)
+    _held(stats, lines)
+    _others(stats, lines)
+    if not has_rules:
+        lines.append("# No large sum that came again and again was left out: no rule is needed.")
+    return "\n".join(lines) + "\n"
