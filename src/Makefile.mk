@@ -73,6 +73,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
 	src/policy/widths/adapt.c src/policy/widths/adapt.h \
+	src/policy/widths/adapt_account.c src/policy/widths/adapt_account.h \
 	src/policy/widths/adapt_choice.c \
 	src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h \
 	src/policy/widths/allocate.c src/policy/widths/allocate.h \
@@ -174,8 +175,8 @@ cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda
 kernel_sources = src/cuda/kernels.cu src/cuda/codes.cuh src/cuda/elements.cuh \
 	src/cuda/encode.cuh src/cuda/history.cuh src/cuda/measure.cuh \
 	src/cuda/residuals.cuh src/cuda/rotated.cuh src/cuda/rotated_codes.cuh \
-	src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh src/cuda/rotation.cuh src/cuda/sums.cuh \
-	src/cuda/tile.cuh
+	src/cuda/rotated_history.cuh src/cuda/rotated_residuals.cuh src/cuda/rotated_tile.cuh \
+	src/cuda/rotation.cuh src/cuda/scales.cuh src/cuda/sums.cuh src/cuda/tile.cuh
 EXTRA_DIST += $(cuda_headers) $(kernel_sources)
 if CUDA
 libcgxcore_la_SOURCES += $(cuda_sources)

@@ -89,6 +89,10 @@ struct cgx_backend_ops {
      * too that no operation has returned. */
     enum cgx_status (*wait)(struct cgx_backend *backend, unsigned slot);
 
+    /* Whether BYTES more to reserve are little of the memory that is free where the elements are: 2
+     * % at most, with what is reserved there already. Of the host's all are. */
+    bool (*has_room)(struct cgx_backend *backend, size_t bytes);
+
     /* Sets *RESERVED to memory of BYTES, zeros. CGX_ERR_NOMEM, CGX_ERR_DEVICE: there is none. */
     enum cgx_status (*reserve)(struct cgx_backend *backend, size_t bytes,
                                struct cgx_reserved **reserved);

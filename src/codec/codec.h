@@ -6,6 +6,7 @@
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
+#include "codec/history.h"
 #include "codec/measure.h"
 
 /* What all pieces of a call have in common. */
@@ -61,13 +62,6 @@ struct cgx_history {
     float *units;    /* by block */
     uint32_t age;    /* sums that it is of */
 };
-
-/* Elements of a block: a bucket of each family has one or several. */
-#define CGX_HISTORY_BLOCK_MAX 1024
-static inline unsigned cgx_history_block(unsigned bucket_size)
-{
-    return bucket_size < CGX_HISTORY_BLOCK_MAX ? bucket_size : CGX_HISTORY_BLOCK_MAX;
-}
 
 static inline size_t cgx_history_scales_bytes(size_t count)
 {

@@ -24,6 +24,13 @@
 
 #define CGX_HISTORY_YOUNG 24
 
+/* Elements of a block: a bucket of each family has one or several. */
+#define CGX_HISTORY_BLOCK_MAX 1024u
+CGX_QUANT uint32_t cgx_history_block(uint32_t bucket_size)
+{
+    return bucket_size < CGX_HISTORY_BLOCK_MAX ? bucket_size : CGX_HISTORY_BLOCK_MAX;
+}
+
 CGX_QUANT float cgx_history_scale(uint32_t code)
 {
     return cgx_bits_float(0x3F800000u + (code << 18));

@@ -49,6 +49,12 @@ static void drop(struct cgx_reserved *reserved)
     free(reserved);
 }
 
+static bool has_room(struct cgx_backend *backend, size_t bytes)
+{
+    (void)backend, (void)bytes;
+    return true;
+}
+
 static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
                                struct cgx_reserved **reserved)
 {
@@ -94,6 +100,7 @@ struct cgx_backend *cgx_backend_host(void)
                                                .fetch = fetch,
                                                .store = store,
                                                .wait = wait,
+                                               .has_room = has_room,
                                                .reserve = reserve,
                                                .has_reserved = has_reserved,
                                                .clear = clear,

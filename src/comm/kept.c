@@ -3,8 +3,11 @@
 
 #include "comm/kept.h"
 
+#include <stdatomic.h>
+
 #include "codec/backend.h"
 #include "coll/residuals.h"
+#include "mpi/config.h"
 #include "mpi/errors.h"
 #include "util/log.h"
 
@@ -27,6 +30,27 @@ static void get(struct cgx_kept_memory *kept, struct cgx_backend *backend, size_
         kept->reserved = NULL;
 }
 
+/* Of history, once in the process whether ranks have it, and once that one has not. */
+static void tell(const struct cgx_coll *coll, bool all)
+{
+    static atomic_bool told[2];
+    const struct cgx_plan *plan = coll->schedule->plan;
+    size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
+    bool is_auto = cgx_config()->history == CGX_HISTORY_AUTO;
+
+    if (coll->rank != 0 || atomic_exchange(&told[all], true))
+        return;
+    if (all)
+        cgx_log(CGX_LOG_INFO,
+                "sums are quantised relative to those before them, which takes a byte of memory "
+                "for each of their elements; CGX_HISTORY=0 goes without");
+    else
+        cgx_log(CGX_LOG_INFO,
+                "a rank cannot keep a history of %zu elements, %zu bytes of memory beside them: "
+                "sums are quantised without%s",
+                plan->count, bytes, is_auto ? "; CGX_HISTORY=1 takes more of a device's" : "");
+}
+
 /* Asks all ranks whether they have it; where one has not, none keeps any. */
 static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
 {
@@ -37,6 +61,8 @@ static int agree(struct cgx_kept_memory *kept, const struct cgx_coll *coll)
     if (code != CGX_MPI_SUCCESS)
         return code;
     kept->agreed = all;
+    if (plan->has_history)
+        tell(coll, all);
     if (all)
         return code;
     cgx_backoff_fail(&kept->retry, RETRY, RETRY);
@@ -86,16 +112,23 @@ static int lend_residuals(struct cgx_kept_memory *kept, struct cgx_coll *coll,
 
 /* ---- history ---- */
 
+/* Whether a history of BYTES may be had where BACKEND's elements are. */
+static bool has_room(struct cgx_backend *backend, size_t bytes)
+{
+    return cgx_config()->history == CGX_HISTORY_ALWAYS || backend->ops->has_room(backend, bytes);
+}
+
 /* Begins an empty history on all ranks. BACKEND is NULL if this rank cannot have one. */
 static int begin(struct cgx_kept_memory *kept, const struct cgx_coll *coll,
                  struct cgx_backend *backend)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
+    size_t bytes = cgx_history_bytes(plan->count, plan->bucket_size);
 
     kept->age = 0;
     cgx_kept_drop(kept);
-    if (backend)
-        get(kept, backend, cgx_history_bytes(plan->count, plan->bucket_size));
+    if (backend && has_room(backend, bytes))
+        get(kept, backend, bytes);
     return agree(kept, coll);
 }
 

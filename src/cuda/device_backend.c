@@ -5,6 +5,7 @@
  * in its table was used when the next of its kind on that slot comes. */
 #include "cuda/device_backend.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,11 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
 
 /* ---- what is kept from call to call ---- */
 
+/* What may be kept of the memory that is free without it: one part in so many. */
+#define ROOM 50
+
+static atomic_size_t reserved_bytes; /* by this process, on all devices */
+
 struct device_reserved {
     struct cgx_reserved base;
     struct cgx_exported *memory; /* never offered to others */
@@ -237,6 +243,7 @@ static void drop(struct cgx_reserved *reserved)
     cgx_exported_give(memory, entered);
     if (entered)
         cgx_cuda_leave();
+    atomic_fetch_sub(&reserved_bytes, mine->base.bytes);
     free(mine);
 }
 
@@ -262,6 +269,19 @@ static enum cgx_status set_to_zero(const struct cgx_cuda_work *work, CUdeviceptr
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
 }
 
+static bool has_room(struct cgx_backend *backend, size_t bytes)
+{
+    const struct cgx_cuda_work *work = &self(backend)->work;
+    size_t reserved = atomic_load(&reserved_bytes), left = 0, all;
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return false;
+    status = CGX_CUDA_CALL(cuMemGetInfo, &left, &all);
+    cgx_cuda_leave();
+    return status == CGX_OK && bytes + reserved <= (left + reserved) / ROOM;
+}
+
 static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
                                struct cgx_reserved **reserved)
 {
@@ -284,6 +304,7 @@ static enum cgx_status reserve(struct cgx_backend *backend, size_t bytes,
     if (status != CGX_OK)
         goto free_made;
     made->base = (struct cgx_reserved){(void *)(uintptr_t)made->memory->address, bytes, drop};
+    atomic_fetch_add(&reserved_bytes, bytes);
     *reserved = &made->base;
     return CGX_OK;
 free_made:
@@ -314,6 +335,7 @@ const struct cgx_backend_ops cgx_cuda_ops = {.name = cgx_cuda_backend_name,
                                              .pull = pull,
                                              .borrow = borrow,
                                              .wait = wait,
+                                             .has_room = has_room,
                                              .reserve = reserve,
                                              .has_reserved = has_reserved,
                                              .clear = clear,

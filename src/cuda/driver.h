@@ -38,6 +38,7 @@
     X(cuMemAlloc)                 \
     X(cuMemFree)                  \
     X(cuMemFreeHost)              \
+    X(cuMemGetInfo)               \
     X(cuMemHostAlloc)             \
     X(cuMemHostGetDevicePointer)  \
     X(cuMemHostRegister)          \

@@ -1,15 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* History scaling of a bucket that is max-min quantised (codec/history.h), by the threads
- * that have its values. A group's scales are two words. */
+/* History scaling of a bucket that is max-min quantised (codec/history.h), by the threads that have
+ * its values. */
 #ifndef CGX_CUDA_HISTORY_CUH
 #define CGX_CUDA_HISTORY_CUH
 
-#include "codec/history.h"
 #include "cuda/residuals.cuh"
+#include "cuda/scales.cuh"
 
-typedef uint32_t cgx_scales[CGX_GROUPS][2];
+#define CGX_GROUP_WORDS (CGX_GROUP / CGX_SCALES)
+
+/* Of a thread's groups. */
+typedef uint32_t cgx_scales[CGX_GROUPS][CGX_GROUP_WORDS];
 
 /* Those of the thread's group I. */
 CGX_DEVICE uint2 *scales_at(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
@@ -32,17 +35,11 @@ CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx
     }
 }
 
-/* Of element J of a group. */
-CGX_DEVICE uint32_t scale_of(const uint32_t scales[2], int j)
-{
-    return scales[j / 4] >> (8 * (j % 4)) & 0xFFu;
-}
-
-CGX_DEVICE void divide_group(const uint32_t scales[2], float *values)
+CGX_DEVICE void divide_group(const uint32_t *scales, float *values)
 {
 #pragma unroll
-    for (int j = 0; j < CGX_GROUP; j++)
-        values[j] *= cgx_history_inverse(scale_of(scales, j));
+    for (int w = 0; w < CGX_GROUP_WORDS; w++)
+        divide_by(scales[w], values + w * CGX_SCALES);
 }
 
 CGX_DEVICE void divide_by_scales(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
@@ -59,29 +56,43 @@ CGX_DEVICE void divide_by_scales(const struct cgx_kernel_args &args, const struc
 CGX_DEVICE void multiply_by_scales(const cgx_scales scales, cgx_values values)
 {
 #pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
-        values[i / CGX_GROUP][i % CGX_GROUP] *=
-            cgx_history_scale(scale_of(scales[i / CGX_GROUP], i % CGX_GROUP));
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP_WORDS; i++)
+        multiply_by(scales[i / CGX_GROUP_WORDS][i % CGX_GROUP_WORDS],
+                    values[i / CGX_GROUP_WORDS] + i % CGX_GROUP_WORDS * CGX_SCALES);
 }
 
-/* Stores the thread's MEANS; 0 for elements that are not there. */
+/* Makes VALUES, sums of a bucket that is there, of this WEIGHT, means; zeros for elements that are
+ * not. Few buckets learn: scales are loaded once more rather than kept in registers. */
+CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                                  const struct cgx_place *place, float weight, cgx_values values)
+{
+    cgx_scales scales;
+
+    load_scales(args, tile, place, scales);
+#pragma unroll
+    for (int i = 0; i < CGX_GROUPS; i++) {
+        float unit = 0;
+
+        if (place->counts[i] > 0)
+            unit = *unit_of(args, tile->first + place->at + i * place->stride);
+#pragma unroll
+        for (int w = 0; w < CGX_GROUP_WORDS; w++)
+            find_means(scales[i][w], unit, weight, values[i] + w * CGX_SCALES);
+    }
+    clear_missing(place, values);
+}
+
 CGX_DEVICE void store_scales(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                              const struct cgx_place *place, float inverse, const cgx_values means)
 {
 #pragma unroll
     for (int i = 0; i < CGX_GROUPS; i++) {
         const uint32_t first = (uint32_t)tile->first + place->at + i * place->stride;
-        uint32_t words[2] = {0, 0};
 
-#pragma unroll
-        for (int j = 0; j < CGX_GROUP; j++) {
-            uint32_t code =
-                cgx_history_code(means[i][j], inverse, cgx_history_random(args.key, first + j));
-
-            words[j / 4] |= ((uint32_t)j < place->counts[i] ? code : 0) << (8 * (j % 4));
-        }
         if (place->counts[i] > 0)
-            *scales_at(args, tile, place, i) = make_uint2(words[0], words[1]);
+            *scales_at(args, tile, place, i) = make_uint2(
+                pack_scales(means[i], inverse, args.key, first),
+                pack_scales(means[i] + CGX_SCALES, inverse, args.key, first + CGX_SCALES));
     }
 }
 
@@ -97,30 +108,43 @@ CGX_DEVICE float thread_sum(const cgx_values values)
     return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
 }
 
-/* Enters the sums VALUES, which become anything. All threads of the block call it, once. */
-CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
-                              const struct cgx_place *place, const cgx_scales scales,
-                              cgx_values values)
+/* To the means of elements that are there. */
+CGX_DEVICE void add_alike(const struct cgx_place *place, float alike, cgx_values means)
 {
-    float *const unit = args.units + (tile->first / args.bucket_size + place->bucket);
-    const float before = place->count > 0 ? *unit : 0;
-    float sum, after;
-
 #pragma unroll
-    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++) {
-        float *value = &values[i / CGX_GROUP][i % CGX_GROUP];
+    for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
+        means[i / CGX_GROUP][i % CGX_GROUP] += alike;
+    clear_missing(place, means);
+}
 
-        *value = cgx_history_mean(scale_of(scales[i / CGX_GROUP], i % CGX_GROUP), before, *value);
+/* Enters the sums VALUES, which become anything, if the bucket is to learn from the call. All
+ * threads of the block call it, once. */
+CGX_DEVICE void enter_history(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+                              const struct cgx_place *place, cgx_values values)
+{
+    const uint32_t block = cgx_history_block(args.bucket_size);
+    const uint64_t bucket = tile->first + place->bucket * args.bucket_size;
+    const bool due = place->count > 0 && is_due(args, bucket);
+    float before = 0, sum = 0, alike, unit;
+
+    if (due) {
+        before = *unit_of(args, bucket);
+        find_bucket_means(args, tile, place, cgx_history_weight(before, args.age), values);
+        sum = thread_sum(values);
     }
-    clear_missing(place, values);
-    sum = bucket_norms(place, {thread_sum(values), 0}).values;
-    __syncwarp(); /* all have read the unit; shuffles do not order that */
-    if (place->count == 0 || !cgx_history_is_known(sum))
+    sum = bucket_norms(place, {sum, 0}).values;
+    __syncwarp(); /* all have read the units; shuffles do not order that */
+    if (!due || !cgx_history_is_known(sum))
         return;
-    after = cgx_history_unit(sum, (float)place->count);
-    if (place->thread == 0)
-        *unit = after;
-    store_scales(args, tile, place, after > 0 ? 1.0f / after : 0.0f, values);
+    alike = cgx_history_alike(before, sum, (float)place->count);
+    unit = cgx_history_unit(sum, (float)place->count, alike);
+    if (alike > 0) {
+        CGX_BRANCH;
+        add_alike(place, alike, values);
+    }
+    if (place->thread * block < place->count)
+        unit_of(args, bucket)[place->thread] = unit;
+    store_scales(args, tile, place, unit > 0 ? 1.0f / unit : 0.0f, values);
 }
 
 /* Whether a last sum, VALUES, the steps of whose sources add up to STEPS, may be beyond the type

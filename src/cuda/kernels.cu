@@ -153,7 +153,7 @@ template <class Type, enum kept KEPT> CGX_DEVICE void decode(const struct cgx_ke
     }
     store_elements<Type>(&place, elements, alignment, words);
     if (KEPT == HISTORY && !is_exact)
-        enter_history(args, tile, &place, scales, values);
+        enter_history(args, tile, &place, values);
 }
 
 /* ---- reduce ---- */
@@ -240,12 +240,18 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
     CGX_KERNEL(cgx_measure_##type, 4, measure<cgx_type_##type, false, NOTHING>)                    \
     CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true, NOTHING>)        \
     CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, false, HISTORY>)          \
-    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, false>)      \
+    CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)    \
     CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                          \
-               encode_rotated<cgx_type_##type, true>)                                              \
-    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type>)             \
-    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, false>)               \
-    CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4, reduce_rotated<cgx_type_##type, true>)
+               encode_rotated<cgx_type_##type, RESIDUALS>)                                         \
+    CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                            \
+               encode_rotated<cgx_type_##type, HISTORY>)                                           \
+    CGX_KERNEL(cgx_decode_rotated_##type, CGX_BLOCKS, decode_rotated<cgx_type_##type, NOTHING>)    \
+    CGX_KERNEL(cgx_decode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                            \
+               decode_rotated<cgx_type_##type, HISTORY>)                                           \
+    CGX_KERNEL(cgx_reduce_rotated_##type, 4, reduce_rotated<cgx_type_##type, NOTHING>)             \
+    CGX_KERNEL(cgx_reduce_rotated_##type##_residuals, 4,                                           \
+               reduce_rotated<cgx_type_##type, RESIDUALS>)                                         \
+    CGX_KERNEL(cgx_reduce_rotated_##type##_history, 4, reduce_rotated<cgx_type_##type, HISTORY>)
 
 CGX_KERNEL(cgx_ranges, CGX_BLOCKS, ranges)
 CGX_KERNELS_OF(float32)

@@ -183,6 +183,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
                               request->residuals.first * sizeof *request->residuals.at),
         .scales = request->history.scales,
         .units = request->history.units,
+        .age = request->history.age,
         .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,

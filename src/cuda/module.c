@@ -127,7 +127,7 @@ CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx
         variant = work->operation == CGX_DECODE ? variant : CGX_VARIANT_STOCHASTIC;
     else if (quantiser->residual_bits <= quantiser->widths && work->residuals.at)
         variant = CGX_VARIANT_RESIDUALS;
-    else if (work->history.scales)
+    else if (work->history.scales && work->coding->rounding == CGX_ROUNDING_NEAREST)
         variant = CGX_VARIANT_HISTORY;
     return module->kernels[family][work->operation][variant][work->coding->dtype];
 }

@@ -5,6 +5,7 @@
 #ifndef CGX_CUDA_ROTATED_CUH
 #define CGX_CUDA_ROTATED_CUH
 
+#include "cuda/rotated_history.cuh"
 #include "cuda/rotated_residuals.cuh"
 
 template <class Type>
@@ -18,8 +19,8 @@ CGX_DEVICE unsigned char *rotated_elements(const struct cgx_kernel_args &args,
 
 /* ---- encode ---- */
 
-/* KEEPS, here and below: there are residuals. */
-template <class Type, bool KEEPS> CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
+template <class Type, enum kept KEPT>
+CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
 {
     const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
     const struct cgx_rotated_place place = find_rotated_place(tile);
@@ -27,35 +28,41 @@ template <class Type, bool KEEPS> CGX_DEVICE void encode_rotated(const struct cg
     cgx_residual_quads residuals;
     struct cgx_power power;
     float values[CGX_LANE];
-    uint32_t header;
+    uint32_t scales[CGX_QUADS], header;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
         return;
     load_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
-    if (KEEPS)
+    if (KEPT == RESIDUALS)
         load_residuals(args, tile, &place, &residuals);
+    if (KEPT == HISTORY)
+        load_scales(args, tile, &place, scales);
     widen_quads<Type>(&quads, values);
-    if (KEEPS)
+    if (KEPT == HISTORY)
+        divide_by_scales(scales, values);
+    if (KEPT == RESIDUALS)
         add_to_elements(&residuals, values);
     power.squares = sum_in_range<false>(values, &power.factor);
     power.mean = power.squares;
     power.unit = 1.0f / CGX_ROTATED_BUCKET;
     rotate(signs_of(args, tile, &place), values);
-    header = write_bucket<KEEPS>(args, tile, &place, &power, find_level(tile, &place), values);
-    if (KEEPS)
+    header = write_bucket<KEPT == RESIDUALS>(args, tile, &place, &power, find_level(tile, &place),
+                                             values);
+    if (KEPT == RESIDUALS)
         leave_residuals(args, tile, &place, header, power.factor, values);
 }
 
 /* ---- decode ---- */
 
-template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args)
+template <class Type, enum kept KEPT>
+CGX_DEVICE void decode_rotated(const struct cgx_kernel_args &args)
 {
     const struct cgx_rotated_tile *tile = find_rotated_tile<false>(args, 0);
     const struct cgx_rotated_place place = find_rotated_place(tile);
     struct cgx_quads<Type> quads;
     float values[CGX_LANE], step;
-    uint32_t header;
+    uint32_t scales[CGX_QUADS], header;
     bool is_large;
 
     if (place.count == 0)
@@ -71,6 +78,10 @@ template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_arg
         for (int i = 0; i < CGX_LANE; i++)
             values[i] *= 1.0f / CGX_ROTATED_ASIDE;
     }
+    if (KEPT == HISTORY) {
+        load_scales(args, tile, &place, scales);
+        multiply_by_scales(scales, values);
+    }
     narrow_quads<Type>(values, &quads);
     if (header == 0 || header == CGX_BUCKET_POISON) {
         CGX_BRANCH;
@@ -82,6 +93,8 @@ template <class Type> CGX_DEVICE void decode_rotated(const struct cgx_kernel_arg
         *args.status = CGX_KERNEL_BAD_HEADER;
     }
     store_lane<Type>(rotated_elements<Type>(args, tile, &place), &place, &quads);
+    if (KEPT == HISTORY)
+        enter_history(args, tile, &place, values);
 }
 
 /* ---- reduce ---- */
@@ -101,15 +114,20 @@ CGX_DEVICE int64_t unquantised_bucket(const struct cgx_kernel_args &args,
            source;
 }
 
-template <class Type>
+template <class Type, enum kept KEPT>
 CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
                             const struct cgx_rotated_place *place, uint32_t s, float *sums)
 {
     struct cgx_quads<Type> quads;
     float addends[CGX_LANE];
+    uint32_t scales[CGX_QUADS];
 
     load_lane<Type>(global_memory(unquantised_bucket<Type>(args, tile, place, s)), place, &quads);
+    if (KEPT == HISTORY)
+        load_scales(args, tile, place, scales);
     widen_quads<Type>(&quads, addends);
+    if (KEPT == HISTORY)
+        divide_by_scales(scales, addends);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         addends[i] *= 1.0f / CGX_ROTATED_BUCKET;
@@ -120,7 +138,7 @@ CGX_DEVICE void add_rotated(const struct cgx_kernel_args &args, const struct cgx
 }
 
 /* Adds up to 32 sources from FIRST on. */
-template <class Type>
+template <class Type, enum kept KEPT>
 CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
                             const struct cgx_rotated_place *place, uint32_t first, float level,
                             float *sums)
@@ -134,14 +152,15 @@ CGX_DEVICE void add_sources(const struct cgx_kernel_args &args, const struct cgx
         const uint32_t payloads = min((uint32_t)__ffs((int)left) - 1, (uint32_t)CGX_BATCH);
 
         if (payloads == 0)
-            add_rotated<Type>(args, tile, place, first + s++, sums);
+            add_rotated<Type, KEPT>(args, tile, place, first + s++, sums);
         else
             add_payloads(tile, place, &sources, s, payloads, level, sums);
         s += payloads;
     }
 }
 
-template <class Type, bool KEEPS> CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
+template <class Type, enum kept KEPT>
+CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
 {
     const struct cgx_rotated_tile *tile =
         find_rotated_tile<true>(args, sizeof(typename Type::element));
@@ -156,15 +175,15 @@ template <class Type, bool KEEPS> CGX_DEVICE void reduce_rotated(const struct cg
     level = find_level(tile, &place);
 #pragma unroll 1
     for (uint32_t first = 0; first < args.nsources; first += 32)
-        add_sources<Type>(args, tile, &place, first, level, sums);
-    if (KEEPS)
+        add_sources<Type, KEPT>(args, tile, &place, first, level, sums);
+    if (KEPT == RESIDUALS)
         add_to_sums(args, tile, &place, sums);
     __syncwarp(); /* the result may be one of the sources */
     power.squares = sum_in_range<true>(sums, &power.factor);
     power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
     power.unit = 1.0f;
-    header = write_bucket<KEEPS>(args, tile, &place, &power, level, sums);
-    if (KEEPS)
+    header = write_bucket<KEPT == RESIDUALS>(args, tile, &place, &power, level, sums);
+    if (KEPT == RESIDUALS)
         leave_residuals(args, tile, &place, header, power.factor, sums);
 }
 

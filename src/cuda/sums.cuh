@@ -7,9 +7,6 @@
 
 #include "cuda/history.cuh"
 
-/* What a kernel has from call to call (codec/codec.h). */
-enum kept { NOTHING, RESIDUALS, HISTORY };
-
 /* Adds the elements WORDS to VALUES, divided by SCALES where these are not NULL. */
 template <class Type>
 CGX_DEVICE void add_elements(const uint32_t words[CGX_GROUPS][Type::WORDS],

@@ -124,6 +124,20 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
     return softcuda_leave(code);
 }
 
+CUresult cuMemGetInfo(size_t *left, size_t *all)
+{
+    struct softcuda_context *context;
+    CUresult code = softcuda_enter_context(&context);
+
+    if (code == CUDA_SUCCESS && (left == NULL || all == NULL))
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS) {
+        *left = DEVICE_BYTES - softcuda_memory_used(context->device);
+        *all = DEVICE_BYTES;
+    }
+    return softcuda_leave(code);
+}
+
 /* ---- memory of the device's pool, which belongs to no context ---- */
 
 struct release {

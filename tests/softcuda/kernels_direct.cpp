@@ -79,15 +79,16 @@ static softcuda_kernel *kernel_of(const struct kernels_job *job, bool rotated)
             SOFTCUDA_KERNEL(cgx_##operation##_float16_history, cgx_kernel_args), \
             SOFTCUDA_KERNEL(cgx_##operation##_bfloat16_history, cgx_kernel_args) \
     }
-    static softcuda_kernel *const scaled[CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
-        HISTORY(encode), HISTORY(reduce), HISTORY(decode), HISTORY(measure)};
+    static softcuda_kernel *const scaled[2][CGX_MEASURE + 1][CGX_BFLOAT16 + 1] = {
+        {HISTORY(encode), HISTORY(reduce), HISTORY(decode), HISTORY(measure)},
+        {HISTORY(encode_rotated), HISTORY(reduce_rotated), HISTORY(decode_rotated)}};
     static softcuda_kernel *const rotations[CGX_DECODE + 1][CGX_BFLOAT16 + 1] = {
         TYPES(encode_rotated), TYPES(reduce_rotated), TYPES(decode_rotated)};
 
     if (job->residuals.at && (rotated || job->coding->rounding == CGX_ROUNDING_NEAREST))
         return keeping[rotated][job->operation][job->coding->dtype];
-    if (job->history.scales && !rotated && job->coding->rounding == CGX_ROUNDING_NEAREST)
-        return scaled[job->operation][job->coding->dtype];
+    if (job->history.scales && job->coding->rounding == CGX_ROUNDING_NEAREST)
+        return scaled[rotated][job->operation][job->coding->dtype];
     if (rotated)
         return rotations[job->operation][job->coding->dtype];
     return kernels[job->operation][job->coding->rounding][job->coding->dtype];
@@ -133,6 +134,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.residuals = (void *)((uintptr_t)job->residuals.at - 2 * job->residuals.first);
     args.scales = job->history.scales;
     args.units = job->history.units;
+    args.age = job->history.age;
     args.payload = job->payload;
     args.status = &status;
     args.seed = job->coding->seed;

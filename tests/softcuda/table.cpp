@@ -22,10 +22,13 @@
     X(cgx_encode_##type##_residuals)         \
     X(cgx_reduce_##type##_residuals)         \
     X(cgx_encode_rotated_##type)             \
+    X(cgx_encode_rotated_##type##_history)   \
     X(cgx_encode_rotated_##type##_residuals) \
     X(cgx_reduce_rotated_##type)             \
+    X(cgx_reduce_rotated_##type##_history)   \
     X(cgx_reduce_rotated_##type##_residuals) \
-    X(cgx_decode_rotated_##type)
+    X(cgx_decode_rotated_##type)             \
+    X(cgx_decode_rotated_##type##_history)
 
 #define DECLARE(name) extern "C" void name(const struct cgx_kernel_args args);
 FOR_KERNELS(DECLARE, float32)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cuda/device_backend.h"
+#include "cuda/driver.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
 
@@ -60,6 +61,33 @@ static void test_host(void)
        "the host's is zeros, and is cleared");
     cgx_reserved_drop(reserved);
     cgx_reserved_drop(NULL);
+}
+
+/* What is free may change a little meanwhile. */
+static void test_room(void)
+{
+    const size_t little = (size_t)1 << 20;
+    struct cgx_cuda_backends *all;
+    struct cgx_backend *backend = create(&all);
+    struct cgx_reserved *reserved;
+    size_t left, memory, part;
+
+    if (cgx_cuda()->cuMemGetInfo(&left, &memory) != CUDA_SUCCESS)
+        bail_out("cuMemGetInfo");
+    part = left / 50;
+    ok(backend->ops->has_room(backend, part - little) &&
+           !backend->ops->has_room(backend, part + little),
+       "there is room for 2 %% of what is free, and no more");
+    if (backend->ops->reserve(backend, part / 2, &reserved) != CGX_OK)
+        bail_out("nothing is kept");
+    ok(backend->ops->has_room(backend, part - part / 2 - little) &&
+           !backend->ops->has_room(backend, part - part / 2 + little),
+       "... with what is kept already");
+    cgx_reserved_drop(reserved);
+    ok(backend->ops->has_room(backend, part - little), "... and no more is, once it was dropped");
+    ok(cgx_backend_host()->ops->has_room(cgx_backend_host(), memory),
+       "the host's memory has room for all");
+    cgx_cuda_backends_free(all);
 }
 
 static bool is_zero_there(const struct cgx_reserved *reserved)
@@ -139,6 +167,7 @@ int main(void)
     }
     device_leave_nothing();
     test_zeros();
+    test_room();
     test_outlives_backend();
     test_contexts();
     return done_testing();

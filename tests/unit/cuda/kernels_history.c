@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Requests to the device backend with history, call after call: the payloads, samples, elements and
- * histories of the host codec. */
+/* Requests to the device backend with history, call after call, of pieces whose family changes: the
+ * payloads, samples, elements and histories of the host codec. */
 
 #include <string.h>
 
 #include "codec/encoding.h"
+#include "codec/rotated/rotated.h"
 #include "cuda/device_backend.h"
 #include "lib/tap.h"
 #include "mpi/lib/device.h"
@@ -18,7 +19,7 @@ enum {
     STAGING = 1 << 20,
     PART = 1 << 17, /* bytes of the staging memory for a payload, a raw source or samples */
     UNITS = COUNT / 64 + 1,
-    CALLS = 3
+    CALLS = 4
 };
 
 /* On the host and, as it was fetched, on the device. */
@@ -39,11 +40,13 @@ static unsigned char *part(size_t number)
     return staging + number * PART;
 }
 
-static struct cgx_history history_in(void *memory)
+/* In calls from 2 on it is young no more. */
+static struct cgx_history history_in(void *memory, const struct cgx_coding *coding)
 {
     struct kept *there = memory;
 
-    return (struct cgx_history){there->scales, there->units};
+    return (struct cgx_history){there->scales, there->units,
+                                coding->call + CGX_HISTORY_YOUNG - 2};
 }
 
 static bool run(const struct cgx_work *work)
@@ -66,12 +69,12 @@ static bool is_same(struct cgx_work work, size_t out, size_t bytes)
     memset(part(out), 0, PART);
     work.in = elements;
     work.out = expected;
-    work.history = history_in(&kept);
+    work.history = history_in(&kept, work.coding);
     if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
         return false;
     work.in = buffer;
     work.out = part(out);
-    work.history = history_in(reserved->at);
+    work.history = history_in(reserved->at, work.coding);
     return run(&work) && memcmp(part(out), expected, bytes) == 0;
 }
 
@@ -85,11 +88,11 @@ static bool decodes(struct cgx_work work, size_t bytes)
     work.operation = CGX_DECODE;
     work.in = part(2);
     work.out = decoded[0];
-    work.history = history_in(&kept);
+    work.history = history_in(&kept, work.coding);
     if (cgx_codec_run(cgx_codec_host(), &work) != CGX_OK)
         return false;
     work.out = buffer;
-    work.history = history_in(reserved->at);
+    work.history = history_in(reserved->at, work.coding);
     good = run(&work);
     device_download(decoded[1], buffer, bytes);
     device_download(&got, reserved->at, sizeof got);
@@ -112,6 +115,31 @@ static void make_elements(const struct cgx_coding *coding, size_t bytes)
     memcpy(part(1), elements, bytes);
 }
 
+/* Every other piece of a call is rotated, and in every other call the other one. Returns the bytes
+ * of their samples. */
+static size_t make_pieces(const struct cgx_coding *coding, unsigned bits,
+                          struct cgx_piece pieces[2])
+{
+    size_t bytes = 0;
+
+    pieces[0] = (struct cgx_piece){.count = HALF};
+    pieces[1] = (struct cgx_piece){
+        .first = HALF, .count = COUNT - HALF, .raw = HALF * cgx_dtype_size(coding->dtype)};
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned width = (bits + i) % 8 + 1;
+        size_t buckets = cgx_piece_buckets(&pieces[i], coding->bucket_size);
+
+        pieces[i].bits = width;
+        if ((coding->call + i) % 2 == 0)
+            bytes += sizeof(struct cgx_sample) * cgx_sample_count(buckets, coding->sampling);
+        else
+            pieces[i].bits = CGX_ROTATED + 1 + width % CGX_ROTATED_WIDTHS;
+    }
+    pieces[1].offset =
+        cgx_piece_layout(HALF, pieces[0].bits, coding->bucket_size, coding->dtype).bytes;
+    return bytes;
+}
+
 static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits)
 {
     struct cgx_coding coding = {.dtype = dtype,
@@ -120,23 +148,18 @@ static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits
                                 .first_raw = 1,
                                 .raws = 2,
                                 .sampling = {.phases = 2, .phase = 1}};
-    struct cgx_piece pieces[] = {
-        {.count = HALF, .bits = bits},
-        {.first = HALF, .count = COUNT - HALF, .bits = bits % 8 + 1, .raw = 0}};
+    struct cgx_piece pieces[2];
     const unsigned char *sources[] = {part(0), NULL, part(1)};
-    size_t bytes = COUNT * cgx_dtype_size(dtype), samples = 0;
+    size_t bytes = COUNT * cgx_dtype_size(dtype);
     struct cgx_work work = {
         .coding = &coding, .pieces = pieces, .npieces = 2, .sources = sources, .nsources = 3};
     bool same;
 
-    pieces[1].offset = cgx_piece_layout(HALF, bits, bucket_size, dtype).bytes;
-    pieces[1].raw = HALF * cgx_dtype_size(dtype);
-    for (int i = 0; i < 2; i++)
-        samples += sizeof(struct cgx_sample) *
-                   cgx_sample_count(cgx_piece_buckets(&pieces[i], bucket_size), coding.sampling);
     memset(&kept, 0, sizeof kept);
     same = backend->ops->clear(backend, reserved) == CGX_OK;
     for (; coding.call < CALLS && same; coding.call++) {
+        size_t samples = make_pieces(&coding, bits, pieces);
+
         make_elements(&coding, bytes);
         work.operation = CGX_ENCODE;
         same = is_same(work, 0, PART);
@@ -145,8 +168,8 @@ static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits
         work.operation = CGX_REDUCE;
         same = same && is_same(work, 2, PART) && decodes(work, bytes);
     }
-    ok(same, "%s, buckets of %u, %u and %u bits: as on the host", data_dtypes[dtype], bucket_size,
-       bits, pieces[1].bits);
+    ok(same, "%s, buckets of %u, from %u bits on: as on the host", data_dtypes[dtype], bucket_size,
+       bits);
 }
 
 int main(void)

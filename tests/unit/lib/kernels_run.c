@@ -170,6 +170,7 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                          sizeof(uint16_t) * job->residuals.first;
     if (job->history.scales != NULL) {
         args.scales = device_memory + (job->history.scales - memory);
+        args.age = job->history.age;
         args.units =
             (float *)(void *)(device_memory + ((unsigned char *)job->history.units - memory));
     }

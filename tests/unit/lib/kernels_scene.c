@@ -63,7 +63,9 @@ static struct cgx_residuals residuals_in(const struct scene *scene, unsigned cha
 /* In the place of residuals. */
 static struct cgx_history history_in(const struct scene *scene, unsigned char *memory)
 {
-    return cgx_history_in(residuals_in(scene, memory).at, scene->elements);
+    uint32_t age = scene->elements % 3 == 0 ? 2 : 40; /* young, or not */
+
+    return cgx_history_in(residuals_in(scene, memory).at, scene->elements, age);
 }
 
 static size_t used_bytes(const struct scene *scene)
@@ -184,22 +186,22 @@ static void make_residuals(const struct scene *scene, uint64_t *state)
     }
 }
 
-/* Of many sizes; some buckets have none yet. What lies behind the elements of a piece is zero, and
+/* Of many sizes; some blocks have none yet. What lies behind the elements of a piece is zero, and
  * becomes that. */
 static void make_history(const struct scene *scene, uint64_t *state)
 {
     struct cgx_history history = history_in(scene, made);
-    size_t bucket_size = scene->plan.coding.bucket_size;
+    unsigned bucket_size = scene->plan.coding.bucket_size, block = cgx_history_block(bucket_size);
 
-    memset(history.scales, 0, cgx_history_bytes(scene->elements, (unsigned)bucket_size));
+    memset(history.scales, 0, cgx_history_bytes(scene->elements, bucket_size));
     for (size_t i = 0; i < scene->plan.npieces; i++) {
         const struct cgx_piece *piece = &scene->pieces[i];
 
         for (size_t j = piece->first; j < piece->first + piece->count; j++) {
-            float *unit = &history.units[j / bucket_size];
+            float *unit = &history.units[j / block];
             uint64_t r = data_random(state);
 
-            if (j % bucket_size == 0 && r % 4 > 0)
+            if (j % block == 0 && r % 4 > 0)
                 *unit = cgx_bits_float(((uint32_t)(r >> 8) % 60 + 100) << 23);
             history.scales[j] = *unit > 0 ? (uint8_t)(r >> 32) : 0;
         }

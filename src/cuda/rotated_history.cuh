@@ -1,0 +1,150 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* History scaling of a bucket that is rotated (codec/history.h), by the warp that has its
+ * elements: those of a lane's quad have one word of scales. */
+#ifndef CGX_CUDA_ROTATED_HISTORY_CUH
+#define CGX_CUDA_ROTATED_HISTORY_CUH
+
+#include "cuda/rotation.cuh"
+#include "cuda/scales.cuh"
+
+/* The first element of the lane's quad K. */
+CGX_DEVICE uint32_t quad_at(const struct cgx_rotated_place *place, int k)
+{
+    return k * CGX_ROW + place->lane * CGX_QUAD;
+}
+
+CGX_DEVICE uint64_t bucket_at(const struct cgx_rotated_tile *tile,
+                              const struct cgx_rotated_place *place)
+{
+    return tile->first + place->bucket * CGX_ROTATED_BUCKET;
+}
+
+CGX_DEVICE uint32_t *scales_at(const struct cgx_kernel_args &args,
+                               const struct cgx_rotated_tile *tile,
+                               const struct cgx_rotated_place *place, int k)
+{
+    return (uint32_t *)(args.scales + bucket_at(tile, place) + quad_at(place, k));
+}
+
+CGX_DEVICE void load_scales(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+                            const struct cgx_rotated_place *place, uint32_t *scales)
+{
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++) {
+        scales[k] = 0;
+        if (quad_at(place, k) < place->count)
+            scales[k] = *scales_at(args, tile, place, k);
+    }
+}
+
+CGX_DEVICE void divide_by_scales(const uint32_t *scales, float *values)
+{
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++)
+        divide_by(scales[k], values + k * CGX_QUAD);
+}
+
+CGX_DEVICE void multiply_by_scales(const uint32_t *scales, float *values)
+{
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++)
+        multiply_by(scales[k], values + k * CGX_QUAD);
+}
+
+/* Zeros for elements that are not there. */
+CGX_DEVICE void clear_missing(const struct cgx_rotated_place *place, float *values)
+{
+    if (place->count == CGX_ROTATED_BUCKET)
+        return;
+    CGX_BRANCH;
+#pragma unroll
+    for (int i = 0; i < CGX_LANE; i++)
+        if (quad_at(place, i / CGX_QUAD) + i % CGX_QUAD >= place->count)
+            values[i] = 0;
+}
+
+/* Makes VALUES, which are sums of this WEIGHT, means. As in history.cuh, scales are loaded once
+ * more. */
+CGX_DEVICE void find_bucket_means(const struct cgx_kernel_args &args,
+                                  const struct cgx_rotated_tile *tile,
+                                  const struct cgx_rotated_place *place, float weight,
+                                  float *values)
+{
+    uint32_t scales[CGX_QUADS];
+
+    load_scales(args, tile, place, scales);
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++) {
+        const uint32_t at = quad_at(place, k);
+        float unit = 0;
+
+        if (at < place->count)
+            unit = *unit_of(args, bucket_at(tile, place) + at);
+        find_means(scales[k], unit, weight, values + k * CGX_QUAD);
+    }
+    clear_missing(place, values);
+}
+
+/* Of means, in the order of sums over a max-min quantised bucket of this size: columns of elements
+ * a quarter of it apart, which every other quad of a lane has. */
+CGX_DEVICE float sum_means(const float *values)
+{
+    float halves[2];
+
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        float a[CGX_QUAD];
+
+#pragma unroll
+        for (int i = 0; i < CGX_LANE / 2; i++) {
+            const int k = i / CGX_QUAD, j = i % CGX_QUAD;
+            const float value = values[(2 * k + h) * CGX_QUAD + j];
+
+            a[j] = k == 0 ? value : a[j] + value;
+        }
+        halves[h] = (a[0] + a[1]) + (a[2] + a[3]);
+#pragma unroll
+        for (int distance = 1; distance < 32; distance *= 2)
+            halves[h] = add_lane(halves[h], distance);
+    }
+    return halves[0] + halves[1];
+}
+
+/* Enters the sums VALUES, which become anything, if the bucket is to learn from the call. */
+CGX_DEVICE void enter_history(const struct cgx_kernel_args &args,
+                              const struct cgx_rotated_tile *tile,
+                              const struct cgx_rotated_place *place, float *values)
+{
+    const uint64_t first = bucket_at(tile, place);
+    float before, sum, alike, unit, inverse;
+
+    if (!is_due(args, first))
+        return;
+    before = *unit_of(args, first);
+    find_bucket_means(args, tile, place, cgx_history_weight(before, args.age), values);
+    sum = sum_means(values);
+    __syncwarp(); /* all have read the units; shuffles do not order that */
+    if (!cgx_history_is_known(sum))
+        return;
+    alike = cgx_history_alike(before, sum, (float)place->count);
+    unit = cgx_history_unit(sum, (float)place->count, alike);
+    if (alike > 0) {
+        CGX_BRANCH;
+#pragma unroll
+        for (int i = 0; i < CGX_LANE; i++)
+            values[i] += alike;
+        clear_missing(place, values);
+    }
+    inverse = unit > 0 ? 1.0f / unit : 0.0f;
+    if (place->lane * cgx_history_block(args.bucket_size) < place->count)
+        unit_of(args, first)[place->lane] = unit;
+#pragma unroll
+    for (int k = 0; k < CGX_QUADS; k++)
+        if (quad_at(place, k) < place->count)
+            *scales_at(args, tile, place, k) = pack_scales(values + k * CGX_QUAD, inverse, args.key,
+                                                           (uint32_t)first + quad_at(place, k));
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* History scaling (codec/history.h) of four elements, whose scales are one word. */
+#ifndef CGX_CUDA_SCALES_CUH
+#define CGX_CUDA_SCALES_CUH
+
+#include "codec/history.h"
+#include "cuda/tile.cuh"
+
+#define CGX_SCALES 4
+
+/* Of element J. */
+CGX_DEVICE uint32_t scale_of(uint32_t word, int j)
+{
+    return word >> 8 * j & 0xFFu;
+}
+
+CGX_DEVICE void divide_by(uint32_t word, float *values)
+{
+#pragma unroll
+    for (int j = 0; j < CGX_SCALES; j++)
+        values[j] *= cgx_history_inverse(scale_of(word, j));
+}
+
+CGX_DEVICE void multiply_by(uint32_t word, float *values)
+{
+#pragma unroll
+    for (int j = 0; j < CGX_SCALES; j++)
+        values[j] *= cgx_history_scale(scale_of(word, j));
+}
+
+/* Makes VALUES, which are sums of this WEIGHT, the means of their squares. */
+CGX_DEVICE void find_means(uint32_t word, float unit, float weight, float *values)
+{
+#pragma unroll
+    for (int j = 0; j < CGX_SCALES; j++)
+        values[j] = cgx_history_mean(scale_of(word, j), unit, weight, values[j]);
+}
+
+/* The word of MEANS, of elements from FIRST of the buffer on. It is 0 where a mean is. */
+CGX_DEVICE uint32_t pack_scales(const float *means, float inverse, uint32_t key, uint32_t first)
+{
+    uint32_t word = 0;
+
+#pragma unroll
+    for (int j = 0; j < CGX_SCALES; j++)
+        word |= cgx_history_code(means[j], inverse, cgx_history_random(key, first + j)) << 8 * j;
+    return word;
+}
+
+/* The unit of the block that element INDEX of the buffer is in. */
+CGX_DEVICE float *unit_of(const struct cgx_kernel_args &args, uint64_t index)
+{
+    return args.units + (index >> (__ffs((int)cgx_history_block(args.bucket_size)) - 1));
+}
+
+/* Whether a bucket from element FIRST of the buffer on, which is there, learns from the call. */
+CGX_DEVICE bool is_due(const struct cgx_kernel_args &args, uint64_t first)
+{
+    return cgx_history_is_due(args.key, (uint32_t)first, *unit_of(args, first), args.age);
+}
+
+#endif
