@@ -260,7 +260,7 @@ static bool is_chosen(const struct cgx_comm *state)
     const struct cgx_settings *settings = cgx_config();
 
     return settings->adaptive || settings->codec == CGX_FAMILY_AUTO || settings->error_feedback ||
-           cgx_settings_history(settings) || state->terms.hints || cgx_config_rules();
+           cgx_settings_history(settings, false) || state->terms.hints || cgx_config_rules();
 }
 
 int cgx_positions_step(struct cgx_comm *state)

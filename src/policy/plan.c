@@ -255,18 +255,6 @@ static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
     return unit;
 }
 
-/* Whether calls have history. Unless it is asked for, not those whose overflows it would hide: sums
- * of float16 that are quantised in turn, on the way that is set. */
-static bool keeps_history(const struct cgx_settings *settings, enum cgx_dtype dtype)
-{
-    bool in_turn = settings->inner_reduction == CGX_REDUCTION_RING ||
-                   settings->cross_reduction == CGX_REDUCTION_RING ||
-                   settings->cross_reduction == CGX_REDUCTION_GRID;
-
-    return cgx_settings_history(settings) &&
-           (settings->history == CGX_HISTORY_ALWAYS || dtype != CGX_FLOAT16 || !in_turn);
-}
-
 struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *settings,
                                     const struct cgx_override *override, enum cgx_dtype dtype,
                                     size_t count)
@@ -289,7 +277,8 @@ struct cgx_plan *cgx_plan_create_in(void *memory, const struct cgx_settings *set
         const struct cgx_segment *segment = &plan->segments[i];
 
         plan->has_residuals |= settings->error_feedback && may_have_residuals(plan, segment);
-        plan->has_history |= keeps_history(settings, dtype) && segment->bits != CGX_BITS_EXACT;
+        plan->has_history |=
+            cgx_settings_history(settings, dtype == CGX_FLOAT16) && segment->bits != CGX_BITS_EXACT;
     }
     return plan;
 }

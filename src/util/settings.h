@@ -104,11 +104,18 @@ static inline unsigned cgx_settings_most(const struct cgx_settings *settings)
 }
 
 /* Whether calls have history (codec/history.h). What is left of elements that are relative to one
- * is no error that feedback could use, and where rounding is by chance there is none. */
-static inline bool cgx_settings_history(const struct cgx_settings *settings)
+ * is no error that feedback could use, and where rounding is by chance there is none. Unless it is
+ * asked for, it is not had by those whose overflows it would hide: sums of FLOAT16 that are
+ * quantised in turn, on the way that is set. */
+static inline bool cgx_settings_history(const struct cgx_settings *settings, bool float16)
 {
+    bool in_turn = settings->inner_reduction == CGX_REDUCTION_RING ||
+                   settings->cross_reduction == CGX_REDUCTION_RING ||
+                   settings->cross_reduction == CGX_REDUCTION_GRID;
+
     return settings->history != CGX_HISTORY_NEVER && !settings->error_feedback &&
-           settings->rounding == CGX_ROUNDING_NEAREST;
+           settings->rounding == CGX_ROUNDING_NEAREST &&
+           (settings->history == CGX_HISTORY_ALWAYS || !float16 || !in_turn);
 }
 
 /* What the table says about a variable. */

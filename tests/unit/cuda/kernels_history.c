@@ -45,8 +45,7 @@ static struct cgx_history history_in(void *memory, const struct cgx_coding *codi
 {
     struct kept *there = memory;
 
-    return (struct cgx_history){there->scales, there->units,
-                                coding->call + CGX_HISTORY_YOUNG - 2};
+    return (struct cgx_history){there->scales, there->units, coding->call + CGX_HISTORY_YOUNG - 2};
 }
 
 static bool run(const struct cgx_work *work)

@@ -165,7 +165,7 @@ static void test_profiles(void)
 
     ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
            s.codec == CGX_FAMILY_MAXMIN && s.leaders && s.minimal_size == 1024 &&
-           !cgx_settings_history(&s),
+           !cgx_settings_history(&s, false),
        "bytegrad: 8 bits, max-min quantised, no choice, no history, leaders, from 1024 elements "
        "on");
     ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
@@ -195,9 +195,14 @@ static void test_profiles(void)
        "error feedback has 2 bits and rotates");
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
-    ok(!cgx_settings_history(&s), "what is fed back has no history");
+    ok(!cgx_settings_history(&s, false), "what is fed back has no history");
     s = parse("CGX_ROUNDING=stochastic");
-    ok(s.valid && !cgx_settings_history(&s), "nor has what is rounded by chance");
+    ok(s.valid && !cgx_settings_history(&s, false), "nor has what is rounded by chance");
+    s = parse("CGX_CROSS_REDUCTION_TYPE=RING");
+    ok(cgx_settings_history(&s, false) && !cgx_settings_history(&s, true),
+       "in a ring float16 has none ...");
+    s = parse("CGX_CROSS_REDUCTION_TYPE=RING\nCGX_HISTORY=1");
+    ok(cgx_settings_history(&s, true), "... unless it is asked for");
     s = parse("CGX_PROFILE=bytegrad\nCGX_ERROR_FEEDBACK=1");
     ok(s.error_feedback && s.bits == 8, "a profile comes first");
     s = parse("CGX_PROFILE=bytegrads");
