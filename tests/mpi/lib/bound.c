@@ -17,8 +17,7 @@ struct scheme scheme_from_environment(enum element type)
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
     const char *rounding = getenv("CGX_ROUNDING");
-    bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1") &&
-                   !(rounding && strncmp(rounding, "stochastic", 10) == 0);
+    bool history = check_set("CGX_HISTORY", "1");
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
