@@ -33,7 +33,7 @@ train_both() {
     echo 1 >"$results/status"
     rm -f "$results/stats.json"
     set -- "$top_builddir/examples/train_digits" --data "$data" --seed "$seed" \
-        --report-every "$report_every"
+        --optimiser "$optimiser" --report-every "$report_every"
     # shellcheck disable=SC2086 # words
     set -- "$@" $training
     if [ -n "$here" ]; then
@@ -92,7 +92,7 @@ follow() {
 # results_of RUN BYTES: a line of figures, of a run whose rank sent so many bytes.
 results_of() {
     logs=$results/$1
-    echo "$1 $(field accuracy) $2 $(times_of "$1")"
+    echo "$1 $(field accuracy) $(field loss) $2 $(times_of "$1")"
 }
 
 # times_of RUN: seconds, those in sums, and milliseconds of a sum once these are settled.
@@ -126,20 +126,21 @@ print_table() {
     awk -v rate="${here:-$rate}" -v settled=$settled '
         function times(x, y) { return y > 0 ? sprintf("%.1f x", x / y) : "-" }
         BEGIN {
-            printf "\n%-12s %9s %12s %10s %10s %10s %10s\n%-12s %9s %12s %10s %10s %10s %10s\n", "", "test",
-                   "sent by a", "", "of which", "over the", "a sum,", "", "accuracy", "rank, MiB",
-                   "seconds", "in sums", "wire limit", "ms"
+            format = "%-12s %9s %10s %12s %10s %10s %10s %10s\n"
+            printf "\n" format format, "", "test", "training", "sent by a", "", "of which", "over the", "a sum,",
+                   "", "accuracy", "loss", "rank, MiB", "seconds", "in sums", "wire limit", "ms"
         }
         {
-            limit = rate + 0 > 0 ? times($5 * rate, 8 * $3) : "-"
-            printf "%-12s %7.2f %% %12.1f %10.1f %10.1f %10s %10.1f\n", $1, $2, $3 / 1048576, $4, $5, limit, $6
-            for (i = 3; i <= 6; i++)
+            limit = rate + 0 > 0 ? times($6 * rate, 8 * $4) : "-"
+            printf "%-12s %7.2f %% %10.6f %12.1f %10.1f %10.1f %10s %10.1f\n", $1, $2, $3, $4 / 1048576, $5, $6,
+                   limit, $7
+            for (i = 4; i <= 7; i++)
                 figure[NR, i] = $i
         }
         END {
-            printf "%-12s %9s %12s %10s %10s %10s %10s\n", "better by", "", times(figure[1, 3], figure[2, 3]),
-                   times(figure[1, 4], figure[2, 4]), times(figure[1, 5], figure[2, 5]), "",
-                   times(figure[1, 6], figure[2, 6])
+            printf format, "better by", "", "", times(figure[1, 4], figure[2, 4]),
+                   times(figure[1, 5], figure[2, 5]), times(figure[1, 6], figure[2, 6]), "",
+                   times(figure[1, 7], figure[2, 7])
             print "\nIn sums: from the last rank on that begins one. Wire limit: what the bytes need on a link.\n" \
                   "A sum: once the first ones, which are exact and show what recurs, are over (step " settled ")."
         }' "$results/table"
