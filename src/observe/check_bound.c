@@ -30,13 +30,16 @@ static double half_ulp(enum cgx_dtype dtype, double value)
     return ldexp(0.5, exponent < least[dtype] ? least[dtype] : exponent);
 }
 
-/* SCALES are those of the bucket times what the element is multiplied by: which, and by what it was
- * divided, are roundings more. */
-static double bound_of(const struct comparison *with, double exact, double magnitude, double scales)
+/* The bound of an element that history divides by FACTOR (1: by nothing) in a bucket whose scales
+ * add up to SCALES. Dividing and multiplying round too, and of subnormal quotients FACTOR times as
+ * much is lost. */
+static double bound_of(const struct comparison *with, double exact, double magnitude, double scales,
+                       double factor)
 {
     double share = with->plan->rounding == CGX_ROUNDING_NEAREST ? 0.5 : 1;
     double roundings = with->ranks + (with->plan->has_history ? 4 : 0);
-    double bound = share * (1 + 0x1p-8) * scales + roundings * 0x1p-24 * (magnitude + scales);
+    double bound = share * (1 + 0x1p-8) * scales * factor +
+                   roundings * (0x1p-24 * (magnitude + scales * factor) + 0x1p-150 * factor);
 
     return bound + half_ulp(with->plan->dtype, fabs(exact) + bound);
 }
@@ -104,7 +107,7 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
         double result = with->result[i], exact = block->exact[i];
         double error = fabs(result - exact);
         double bound =
-            bound_of(with, exact, block->magnitude[i], scales * scale_of(block, i)) + added;
+            bound_of(with, exact, block->magnitude[i], scales, scale_of(block, i)) + added;
         bool overflows = !(fabs(exact) < overflow_of(with->plan->dtype));
         bool may = !(block->magnitude[i] < limit_of(with->plan->dtype)) && !isfinite(result);
 
@@ -146,7 +149,7 @@ static void compare_together(const struct comparison *with, const struct cgx_che
     for (size_t i = first; i < end; i++) {
         double result = with->result[i], exact = block->exact[i], error = fabs(result - exact);
         double scale = scale_of(block, i);
-        double least = bound_of(with, exact, block->magnitude[i], 0) / scale;
+        double least = bound_of(with, exact, block->magnitude[i], 0, scale) / scale;
 
         if (!isfinite(error)) {
             if (fabs(exact) + reach * scale < overflow_of(with->plan->dtype))
