@@ -42,10 +42,10 @@ static const struct cgx_key rows[] = {
     {{"CGX_ERROR_FEEDBACK", "0, 1", "0",
       "1: what quantising loses is added to the next sum in the same place of the step", 27},
      cgx_value_choice, FIELD(error_feedback)},
-    {{"CGX_HISTORY", "0, 1, auto", "0",
+    {{"CGX_HISTORY", "0, 1, auto", "auto",
       "1: elements are quantised relative to what has been summed before in the same place of the "
       "step; auto: in host memory, and on devices where it takes little of what is free", 28},
-     cgx_value_choice, FIELD(history)},
+     cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(history)},
     {{"CGX_ENABLE", "0, 1, check, strict", "1",
       "0: every call is exact; check: compressed ones are also done exactly and compared; strict: a "
       "value that is refused ends the job", 1},

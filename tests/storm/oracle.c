@@ -261,7 +261,7 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
 {
     struct oracle oracle = {.scheme = scheme_from_environment(type),
                             .feedback = check_set("CGX_ERROR_FEEDBACK", "1"),
-                            .history = check_set("CGX_HISTORY", "1"),
+                            .history = !check_set("CGX_HISTORY", "0"),
                             .cross_ring = check_set("CGX_CROSS_REDUCTION_TYPE", "RING"),
                             .cross_grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
     const char *codec = getenv("CGX_CODEC"), *widths = check_word("CGX_ADAPTIVE", "bits");

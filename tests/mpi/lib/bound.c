@@ -17,7 +17,12 @@ struct scheme scheme_from_environment(enum element type)
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
     const char *rounding = getenv("CGX_ROUNDING");
-    bool history = check_set("CGX_HISTORY", "1");
+    bool in_turn = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID") ||
+                   check_set("CGX_CROSS_REDUCTION_TYPE", "RING") ||
+                   check_set("CGX_INNER_REDUCTION_TYPE", "RING");
+    bool history = !check_set("CGX_HISTORY", "0") && !check_set("CGX_ERROR_FEEDBACK", "1") &&
+                   !(rounding && strncmp(rounding, "stochastic", 10) == 0) &&
+                   (check_set("CGX_HISTORY", "1") || type != ELEMENT_FLOAT16 || !in_turn);
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
@@ -49,6 +54,8 @@ static void compare(const struct bucket *bucket, size_t i, double result, struct
     for (int p = 0; p < bucket->ranks; p++)
         magnitude += fabs(bucket->inputs[(size_t)p * bucket->scheme->bucket + i]);
     allowed += bucket->ranks * 0x1p-24 * magnitude;
+    if (bucket->scheme->widest > 1) /* what subnormal quotients lose */
+        allowed += (bucket->ranks + 1) * bucket->scheme->widest * 0x1p-150;
     allowed += element_half_ulp(bucket->scheme->type, fabs(bucket->sum[i]) + allowed);
     if (!(error <= INFINITY)) /* NaN */
         error = INFINITY;
@@ -182,9 +189,11 @@ static double worst(const struct scheme *scheme, enum data_kind kind, uint64_t s
     return outcome.worst;
 }
 
+/* Bounds of both stages, and what the first may do to the second's steps, are as wide as factors
+ * are. */
 static bool is_compressed(const struct scheme *scheme, double error)
 {
-    return scheme->bits < 32 && error <= 1 && error > 0x1p-4;
+    return scheme->bits < 32 && error <= 1 && error > 0x1p-4 / (scheme->widest * scheme->widest);
 }
 
 bool bound_holds(const struct scheme *scheme, enum data_kind kind, uint64_t seed, size_t count,

@@ -79,7 +79,7 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {NULL}, {"fast", "cgx,bytegrad"}}, /* it has other defaults */
     {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}},       /* it has other defaults, as profiles do */
-    {"CGX_HISTORY", {"1", "auto", "yes"}, {"2", "never"}},
+    {"CGX_HISTORY", {"0", "1", "no"}, {"2", "never"}},
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
@@ -176,6 +176,7 @@ static void test_profiles(void)
     s.leaders = plain.leaders;
     s.minimal_size = plain.minimal_size;
     s.minimal_kind = plain.minimal_kind;
+    s.history = plain.history;
     ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
     s = parse("CGX_PROFILE=bytegrad");
     ok(silent(), "nothing is said of a profile's defaults");
@@ -195,9 +196,9 @@ static void test_profiles(void)
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
     ok(!cgx_settings_history(&s, false), "what is fed back has no history");
-    s = parse("CGX_ROUNDING=stochastic\nCGX_HISTORY=auto");
+    s = parse("CGX_ROUNDING=stochastic");
     ok(s.valid && !cgx_settings_history(&s, false), "nor has what is rounded by chance");
-    s = parse("CGX_CROSS_REDUCTION_TYPE=RING\nCGX_HISTORY=auto");
+    s = parse("CGX_CROSS_REDUCTION_TYPE=RING");
     ok(cgx_settings_history(&s, false) && !cgx_settings_history(&s, true),
        "in a ring float16 has none ...");
     s = parse("CGX_CROSS_REDUCTION_TYPE=RING\nCGX_HISTORY=1");
