@@ -5,10 +5,13 @@
  * within a budget; and, where CGX_CODEC leaves it open, the family with the least error at each
  * width. The errors of all widths are measured in the last steps of each period, and what
  * all ranks found is added up at its end; between measurements it is scaled by what messages show
- * of the segments (struct cgx_feedback), and where that says that the budget is exceeded, widths
- * are chosen anew at once.
+ * of the segments (struct cgx_feedback). Families are chosen after CGX_ADAPT_FIRST steps, widths
+ * from CGX_ADAPT_LEAST steps on, for the mean step; where steps exceed the budget for long, all
+ * ranks fall back to base widths (adapt_account.h).
  *
- * The budget is alpha times the error that the base width would have. No width is chosen whose
+ * The budget is alpha times the error that the base width would have. What was measured at the end
+ * of a period, at the widths in use, may be more than the model took it for. Then later budgets are
+ * smaller in proportion (CORRECTION). No width is chosen whose
  * error exceeds CGX_ADAPT_CAP of the power of the segment's sum, as long as a larger one is
  * allowed. Between measurements the power is scaled as errors are.
  *
@@ -33,14 +36,22 @@
 /* Error over power beyond which a width is not chosen. */
 #define CGX_ADAPT_CAP 0.5
 
-/* Where a choice does not keep the budget: growth of the estimated error over budget beyond which
- * widths are chosen at once. */
-#define CGX_ADAPT_EXCEEDED 1.1
+/* Steps before which no other than base widths are chosen. */
+#define CGX_ADAPT_LEAST 16
+
+/* Steps that means are of at most. */
+#define CGX_ADAPT_MEAN 64
+
+/* What the account (adapt_account.h) may come to, in budgets of a step. */
+#define CGX_ADAPT_ACCOUNT 3.0
+
+/* The least that a budget is multiplied by because of what was measured. */
+#define CGX_ADAPT_LEAST_CORRECTION 0.5
 
 /* Growth of a segment's energy, since it was measured, after which the next step is measured. */
 #define CGX_ADAPT_OUTGROWN 1e6
 
-/* Part of the budget that a choice spends: what was measured is a sample of a step that is over. */
+/* Part of the budget that a choice spends: what was measured is a sample of steps that are over. */
 #define CGX_ADAPT_MARGIN 0.95
 
 /* Cost of a choice over that of the widths there are, above which these stay if they are within the
@@ -75,6 +86,8 @@ struct cgx_adapt_segment {
     struct cgx_adapt_row known;
     double reference; /* the mean energy then */
     double latest;    /* the last energy that was finite, as those in PASSED */
+    double share;     /* mean of LATEST over the budget of its step */
+    uint8_t tried;    /* its encoding in the last plan of other than base widths; 0: was none */
     double scale;     /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is
                          known */
 };
@@ -91,11 +104,20 @@ struct cgx_adapt_layer {
 struct cgx_adapt {
     unsigned base, period;
     double alpha;
-    uint64_t steps;   /* that have gone by */
-    uint64_t choices; /* that have been made */
-    unsigned left;    /* steps up to the next choice from a measurement ... */
-    unsigned window;  /* ... the last so many of which are measured */
-    double allowed;   /* estimated error over budget beyond which widths are chosen at once */
+    uint64_t steps;    /* that have gone by */
+    uint64_t choices;  /* that have been made */
+    unsigned left;     /* steps up to the next choice from a measurement ... */
+    unsigned window;   /* ... the last so many of which are measured */
+    bool has_widths;   /* some segment's are chosen */
+    bool learnt;       /* what is in SUMMED, before the choice that is made of it */
+    bool widened;      /* some width is not the base width */
+    double correction; /* of budgets: the error that the model predicted over the one measured */
+    /* adapt_account.h */
+    double over;    /* error over budget of the last step, corrected; NaN: not known */
+    double account; /* sum of OVER - 1 since widths were changed, at least 0 */
+    unsigned seen;  /* steps that shares are the mean of */
+    unsigned wait;  /* steps from the next fallback up to a choice */
+    unsigned quiet; /* steps at other than base widths since the last fallback */
     /* Of all layers, one after the other. */
     size_t nsegments;
     struct cgx_adapt_segment *segments;

@@ -39,10 +39,8 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 /* What SEGMENT adds to the budget. */
 double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment);
 
-/* Estimated error of all layers over their budget; 0 where both are 0. */
-double cgx_model_over(const struct cgx_adapt *adapt);
-
-/* Makes what is in SUMMED and was measured with the present widths what estimates are made from. */
+/* Makes what is in SUMMED and was measured with the present widths what estimates are made from,
+ * and corrects budgets by what it was taken for before: so, once for each choice. */
 void cgx_model_take(struct cgx_adapt *adapt);
 
 #endif
