@@ -336,3 +336,9 @@ void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, con
             encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
     }
 }
+
+void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+                        double *error, double *budget)
+{
+    cgx_model_estimate(adapt, layer, error, budget);
+}

@@ -27,7 +27,7 @@ void cgx_account_step(struct cgx_adapt *adapt)
     double error, budget;
 
     adapt->over = NAN;
-    cgx_adapt_estimate(adapt, &all, &error, &budget);
+    cgx_model_estimate(adapt, &all, &error, &budget);
     if (!(budget > 0) || !isfinite(budget) || !isfinite(error))
         return;
     add_shares(adapt, budget);

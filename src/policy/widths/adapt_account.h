@@ -16,7 +16,7 @@
 #ifndef CGX_POLICY_WIDTHS_ADAPT_ACCOUNT_H
 #define CGX_POLICY_WIDTHS_ADAPT_ACCOUNT_H
 
-#include "policy/widths/adapt.h"
+#include "policy/widths/adapt_state.h"
 
 /* A step has gone by, whose energies the scales have. */
 void cgx_account_step(struct cgx_adapt *adapt);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "policy/widths/adapt.h"
 #include "policy/widths/adapt_account.h"
 #include "policy/widths/adapt_model.h"
 #include "policy/widths/allocate.h"

@@ -140,7 +140,7 @@ double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_se
     return adapt->alpha * cgx_model_error(segment, cgx_model_base(adapt, segment));
 }
 
-void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+void cgx_model_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget)
 {
     *error = *budget = 0;
