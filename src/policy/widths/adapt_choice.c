@@ -199,7 +199,8 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
         else
             choose_family(adapt, i);
     }
-    if (!isfinite(choice->budget) ||
+    /* Zeros say nothing of what comes after them. */
+    if (!(choice->budget > 0) || !isfinite(choice->budget) ||
         cgx_allocate(choice->shares, choice->nshares,
                      CGX_ADAPT_MARGIN * adapt->correction * choice->budget) != CGX_OK)
         return;
