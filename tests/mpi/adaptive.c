@@ -13,7 +13,7 @@
 /* Steps of at least six calls that go by before layers are made, the last of them compressed, and
  * those with the base width then, up to the first plan. */
 #define WARM 3
-#define FIRST 3
+#define FIRST STEPS_AT_BASE
 
 /* After so many steps there is a plan. */
 #define PLANNED (WARM + FIRST)
