@@ -199,7 +199,7 @@ static void test_changes(void)
             steps.nparts = PARTS;
         }
         /* A step of few kinds of calls must go by sixteen times before it takes another's place. */
-        right &= steps_take_all(&steps, 16 + PLANNED);
+        right &= steps_take_all(&steps, 16 + PLANNED + 8);
         check_planned(&steps, right, names[change]);
     }
     steps_end(&steps);
