@@ -73,8 +73,9 @@ libcgxcore_la_SOURCES = \
 	src/policy/step/recurrence.c src/policy/step/recurrence.h \
 	src/policy/step/sums.c src/policy/step/sums.h \
 	src/policy/widths/adapt.c src/policy/widths/adapt.h \
+	src/policy/widths/adapt_account.c src/policy/widths/adapt_account.h \
 	src/policy/widths/adapt_choice.c \
-	src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h \
+	src/policy/widths/adapt_model.c src/policy/widths/adapt_model.h src/policy/widths/adapt_state.h \
 	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/widths/families.c src/policy/widths/families.h \
 	src/policy/widths/finding.h \

@@ -60,6 +60,7 @@ unit_programs = \
 	tests/unit/mpi/ops_probe \
 	tests/unit/mpi/ops_records \
 	tests/unit/policy/adapt \
+	tests/unit/policy/adapt_account \
 	tests/unit/policy/adapt_budget \
 	tests/unit/policy/adapt_families \
 	tests/unit/policy/adapt_powers \

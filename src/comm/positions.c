@@ -236,7 +236,7 @@ static int choose_quietly(struct cgx_comm *state, enum cgx_adapt_due due)
         return code;
     if (cgx_adapt_take(adapt, due))
         cgx_log(CGX_LOG_DEBUG, "step %llu: new widths%s", (unsigned long long)adapt->steps,
-                due == CGX_ADAPT_SCALED ? ": the error grew" : "");
+                due == CGX_ADAPT_SCALED ? ": back to base widths, the error grew" : "");
     cgx_stats_plan(state->stats, state->stream.recurrence, adapt, due);
     follow_plans(state->step.layers);
     return code;
@@ -279,6 +279,7 @@ int cgx_positions_step(struct cgx_comm *state)
     }
     if (state->step.layers) {
         due = cgx_adapt_step(state->step.layers->adapt);
+        cgx_stats_over(state->stats, state->step.layers->adapt->over);
         if (due != CGX_ADAPT_NOTHING)
             code = choose(state, due);
     } else if (cgx_backoff_due(&state->step.retry) && !are_agreed(state, NULL)) {

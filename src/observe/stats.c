@@ -132,10 +132,36 @@ static void count_choice(struct cgx_stats *stats, const struct cgx_stats_choice 
     uint64_t number = stats->plans++;
 
     stats->guards += choice->cause == CGX_STATS_GUARD;
-    stats->over = choice->over;
-    if (!(stats->over <= stats->most_over))
-        stats->most_over = stats->over;
     stats->choices[cgx_stats_place(number, stats->plans)] = *choice;
+    stats->since = 0;
+}
+
+static void count_over(struct cgx_stats *stats, double over)
+{
+    struct cgx_stats_choice *last =
+        &stats->choices[cgx_stats_place(stats->plans - 1, stats->plans)];
+    double sum = 0;
+
+    last->over =
+        stats->since == 0 ? over : last->over + (over - last->over) / (double)(stats->since + 1);
+    stats->since++;
+    stats->over = last->over;
+    stats->recent[stats->seen++ % CGX_STATS_WINDOW] = over;
+    for (size_t i = 0; i < CGX_STATS_WINDOW; i++)
+        sum += stats->recent[i];
+    if (stats->seen >= CGX_STATS_WINDOW && !(sum / CGX_STATS_WINDOW <= stats->most_over))
+        stats->most_over = sum / CGX_STATS_WINDOW;
+}
+
+void cgx_stats_over(struct cgx_stats *stats, double over)
+{
+    if (!stats)
+        return;
+    pthread_mutex_lock(&stats->lock);
+    /* Before the first choice the widths in use are those that the budget is made of. */
+    if (stats->plans > 0 && !isnan(over))
+        count_over(stats, over);
+    pthread_mutex_unlock(&stats->lock);
 }
 
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
@@ -143,8 +169,8 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
 {
     struct cgx_stats_choice choice = {.step = adapt->steps,
                                       .cause = due == CGX_ADAPT_SCALED ? CGX_STATS_GUARD
-                                                                       : CGX_STATS_PERIOD};
-    double error = 0, budget = 0;
+                                                                       : CGX_STATS_PERIOD,
+                                      .over = NAN};
 
     if (!stats)
         return;
@@ -157,12 +183,9 @@ void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurr
             continue;
         layer = layer_of(stats, cgx_recurrence_expects(recurrence, i));
         cgx_adapt_estimate(adapt, about, &layer->error, &layer->budget);
-        error += layer->error;
-        budget += layer->budget;
         if (layer != &stats->other)
             follow_plan(layer, about->plan, choice.step, choice.cause);
     }
-    choice.over = cgx_stats_ratio(error, budget);
     count_choice(stats, &choice);
     pthread_mutex_unlock(&stats->lock);
 }

@@ -71,8 +71,11 @@ struct cgx_stats_layer {
 struct cgx_stats_choice {
     uint64_t step; /* as in a change */
     enum cgx_stats_cause cause;
-    double over; /* estimated error over budget; NaN: not known */
+    double over; /* estimated error over budget: the mean of the steps since; NaN: none was seen */
 };
+
+/* Steps whose mean error over budget is compared with that of others. */
+#define CGX_STATS_WINDOW 16
 
 struct cgx_stats_count {
     uint64_t calls, elements;
@@ -92,8 +95,11 @@ struct cgx_stats {
     uint64_t steps;             /* that have begun; while none is known, large calls */
     uint64_t blocked;           /* verdicts of a consensus */
     uint64_t plans, guards;     /* choices of widths, and those of them that the guard asked for */
-    double over, most_over; /* estimated error over budget of all layers, after the last choice and
-                             * the worst; NaN: none was made */
+    double over;      /* estimated error over budget of all layers: the mean of the steps since the
+                       * last choice after which any was seen; NaN: none was */
+    double most_over; /* the highest mean of CGX_STATS_WINDOW steps one after the other, likewise */
+    uint64_t since, seen;            /* steps with an estimate: since the last choice, and all */
+    double recent[CGX_STATS_WINDOW]; /* estimates of the last ones, by number of the step */
     struct cgx_stats_choice choices[2 * CGX_STATS_CHANGES]; /* cgx_stats_place */
     struct cgx_stats_layer other; /* the calls of all for which there is no room */
     size_t nlayers;
@@ -154,6 +160,9 @@ void cgx_stats_reason(struct cgx_stats *stats, enum cgx_reason reason, uint64_t 
  * each call that could be compressed is one. */
 void cgx_stats_step(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,
                     bool begins_step);
+
+/* A step has gone by, in which the estimated error was so much OVER the budget; NaN: not known. */
+void cgx_stats_over(struct cgx_stats *stats, double over);
 
 /* Widths were chosen for the layers of the step. */
 void cgx_stats_plan(struct cgx_stats *stats, const struct cgx_recurrence *recurrence,

@@ -24,6 +24,9 @@
 #define BUFFERS 6
 #define PARTS 8
 
+/* Up to the first plan, and two steps with it. */
+#define PLANNED (3 + STEPS_AT_BASE + 2)
+
 static struct steps steps;
 
 static void begin(void)
@@ -91,7 +94,7 @@ static void test_rules(int argc, char **argv)
     }
     if (!element_has_datatype(steps.type))
         return;
-    right = steps_take_all(&steps, 8);
+    right = steps_take_all(&steps, PLANNED);
     check(right, "right, and the same on all ranks");
     for (size_t i = 0; at < argc; at++, i++) {
         check(is_as(i, argv[at]), "part %zu is as expected: %s", i, argv[at]);
@@ -136,21 +139,21 @@ static void test_said_first(void)
     steps_end(&steps);
     begin();
     say("cgx_enable", "0", 5, "exact", "cgx_enable=0 at once: exact");
-    say("cgx_enable", "true", 8, "3:6", "cgx_enable=true later: compressed");
+    say("cgx_enable", "true", PLANNED, "3:6", "cgx_enable=true later: compressed");
     steps_end(&steps);
 }
 
 static void test_said_later(void)
 {
     begin();
-    check(steps_take_all(&steps, 8) && all_as("3:6"), "without a hint: compressed");
+    check(steps_take_all(&steps, PLANNED) && all_as("3:6"), "without a hint: compressed");
     say("cgx_enable", "0", 3, "exact", "cgx_enable=0 in mid-run: exact");
-    say("cgx_enable", "1", 8, "3:6", "cgx_enable=1: compressed again");
+    say("cgx_enable", "1", PLANNED, "3:6", "cgx_enable=1: compressed again");
     say("cgx_bits", "8", 1, "8", "cgx_bits=8 in mid-run: the next call has 8 bits");
     say("cgx_bits", "exact", 2, "exact", "cgx_bits=exact: exact");
-    say("cgx_bits", "6:7", 8, "6:7", "cgx_bits=6:7: widths between these");
+    say("cgx_bits", "6:7", PLANNED, "6:7", "cgx_bits=6:7: widths between these");
     say("other_key", "1", 1, "6:7", "another key: what was said before stays");
-    say("cgx_bits", " ", 8, "3:6", "an empty value: taken back");
+    say("cgx_bits", " ", PLANNED, "3:6", "an empty value: taken back");
     check(steps.collectives == 0, "without hints nothing is agreed again");
     steps_end(&steps);
 }
@@ -161,7 +164,7 @@ static void test_layers(void)
 
     begin();
     comms_hint(steps.comm, "cgx_layers", "4096:6; 8000:8, 300:exact, 12000:2;8000,192:exact");
-    right = steps_take_all(&steps, 8);
+    right = steps_take_all(&steps, PLANNED);
     check(right, "cgx_layers: right");
     check(is_as(0, "6"), "cgx_layers: for a whole buffer");
     check(is_as(5, "8") && is_as(6, "order") && is_as(7, "2"),
@@ -169,7 +172,7 @@ static void test_layers(void)
     check(is_as(3, "3:6") && is_as(4, "3:6"), "cgx_layers: not for buffers of other sizes");
     check(!steps.found[1].ordered && !steps.found[2].ordered,
           "cgx_layers: buffers of equal size share a list");
-    say("cgx_layers", "5000,77", 8, "3:6", "cgx_layers that fit no buffer: as without");
+    say("cgx_layers", "5000,77", PLANNED, "3:6", "cgx_layers that fit no buffer: as without");
     steps_end(&steps);
 }
 

@@ -59,7 +59,8 @@ static void test_steps(enum element type, bool large)
 
     begin(&steps, type, large);
     begin(&again, type, large);
-    for (int i = 0; i < (large ? 9 : 14); i++) {
+    /* Warm-up, base widths, and some with other ones. */
+    for (int i = 0; i < 5 + STEPS_AT_BASE + (large ? 1 : 5); i++) {
         right &= steps_take_both(&steps, &again, 1);
         same = same && steps.digest == again.digest && steps.bytes == again.bytes;
         first = first ? first : steps.bytes;

@@ -16,6 +16,9 @@
 /* A model of PARTS buffers, from OFFSET elements on; the scales differ, so that widths do. */
 #define PARTS 6
 
+/* Steps up to the first plan, and one with it. */
+#define PLANNED (3 + STEPS_AT_BASE + 1)
+
 static void begin(struct steps *steps, size_t offset)
 {
     struct steps_part parts[PARTS];
@@ -59,7 +62,7 @@ static void test_metric(void)
     bool right, exact = true, kept = true;
 
     begin(&steps, 0);
-    right = steps_take_all(&steps, 7);
+    right = steps_take_all(&steps, PLANNED);
     for (size_t i = 0; i < 5; i++) {
         right &= steps_stray(&steps, 1025);
         exact = exact && steps.found[0].exact;
@@ -81,7 +84,7 @@ static void test_regular_metric(void)
     bool right, kept = true;
 
     begin(&steps, 0);
-    right = steps_take_all(&steps, 7);
+    right = steps_take_all(&steps, PLANNED);
     for (int i = 0; i < 40; i++) {
         right &= steps_take(&steps);
         kept = kept && planned(&steps);
@@ -100,13 +103,13 @@ static void test_validation(void)
     bool right;
 
     begin(&steps, 0);
-    right = steps_take_all(&steps, 8);
+    right = steps_take_all(&steps, PLANNED);
     for (int pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < 9; i++)
             right &= steps_stray(&steps, i % 4 == 3 ? steps.parts[i % PARTS].count : 7000 + i);
         right &= steps_take_all(&steps, 3);
     }
-    finish(&steps, 8, right, "validation");
+    finish(&steps, PLANNED, right, "validation");
 }
 
 /* Now and then a step ends early, or begins in its middle: also one that is measured. */
@@ -118,7 +121,7 @@ static void test_cut_short(void)
 
     begin(&steps, 0);
     memcpy(parts, steps.parts, sizeof parts);
-    right = steps_take_all(&steps, 8);
+    right = steps_take_all(&steps, PLANNED);
     for (size_t n = 1; n < PARTS; n++) {
         steps.nparts = n;
         right &= steps_take(&steps);
@@ -131,7 +134,7 @@ static void test_cut_short(void)
         steps.nparts = PARTS;
         right &= steps_take_all(&steps, 3);
     }
-    finish(&steps, 6, right, "cut short");
+    finish(&steps, PLANNED, right, "cut short");
 }
 
 /* ---- other beginnings, and changes ---- */
@@ -146,7 +149,7 @@ static void test_irregular_first(void)
     for (size_t i = PARTS; i-- > 0;)
         right &= steps_stray(&steps, steps.parts[i].count);
     right &= steps_stray(&steps, 4097);
-    finish(&steps, 9, right, "irregular first step");
+    finish(&steps, PLANNED + 2, right, "irregular first step");
 }
 
 static void test_three_alike(void)
@@ -160,7 +163,7 @@ static void test_three_alike(void)
         exact = exact && steps.found[0].exact;
     }
     check(exact, "three alike first: they are exact");
-    finish(&steps, 9, right, "three alike first");
+    finish(&steps, PLANNED + 2, right, "three alike first");
 }
 
 /* The step changes when a plan is in force: a buffer more, one less, others, one of another size,
@@ -175,7 +178,7 @@ static void test_changes(void)
 
     begin(&steps, 0);
     memcpy(first, steps.parts, sizeof first);
-    right = steps_take_all(&steps, 8);
+    right = steps_take_all(&steps, PLANNED);
     for (int change = 0; change < 5; change++) {
         switch (change) {
         case 0:
@@ -196,7 +199,7 @@ static void test_changes(void)
             steps.nparts = PARTS;
         }
         /* A step of few kinds of calls must go by sixteen times before it takes another's place. */
-        right &= steps_take_all(&steps, 30);
+        right &= steps_take_all(&steps, 16 + PLANNED + 8);
         check_planned(&steps, right, names[change]);
     }
     steps_end(&steps);
@@ -211,7 +214,7 @@ static void test_same_size(void)
     for (size_t i = 0; i < PARTS; i++)
         steps.parts[i].count = 5000;
     steps.parts[PARTS - 1].count = 5001;
-    finish(&steps, 10, true, "buffers of one size");
+    finish(&steps, PLANNED + 3, true, "buffers of one size");
 }
 
 /* ---- several communicators ---- */
@@ -224,7 +227,7 @@ static void test_two_models(void)
 
     begin(&one, 0);
     begin(&two, 5000);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < PLANNED + 3; i++) {
         right &= steps_take(&one);
         if (i % 3 != 1)
             right &= steps_take_all(&two, 2);
@@ -244,7 +247,7 @@ static void test_subset(void)
     for (int round = 0; round < 2; round++) {
         begin(&all, 0);
         steps_begin(&some, half, all.parts, PARTS);
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < PLANNED + 1; i++) {
             right &= steps_take(&all);
             right &= steps_take(&some);
         }
@@ -266,7 +269,7 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
 
-    worker->right = steps_take_all(&worker->steps, 14);
+    worker->right = steps_take_all(&worker->steps, PLANNED + 5);
     return NULL;
 }
 

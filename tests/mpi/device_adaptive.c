@@ -17,6 +17,9 @@
 
 #define PARTS 8
 
+/* Steps up to the first plan, and two with it. */
+#define PLANNED (3 + STEPS_AT_BASE + 2)
+
 static void begin(struct steps *steps, enum element type, enum place place)
 {
     static const struct steps_part parts[PARTS] = {
@@ -40,9 +43,9 @@ static void compare(struct steps *here, struct steps *there, const char *name)
     int others = 0; /* steps with other collectives: the one in which HERE needs a private
                      * communicator, which is made then and THERE has too */
 
-    for (int i = 0; i < 14; i++) {
-        here->parts[0].kind = there->parts[0].kind = i == 10 ? DATA_NONFINITE : DATA_GAUSSIAN;
-        here->parts[2].scale = there->parts[2].scale = i > 10 ? 30 : 1;
+    for (int i = 0; i < PLANNED + 6; i++) {
+        here->parts[0].kind = there->parts[0].kind = i == PLANNED ? DATA_NONFINITE : DATA_GAUSSIAN;
+        here->parts[2].scale = there->parts[2].scale = i > PLANNED ? 30 : 1;
         right &= steps_take_both(here, there, 1);
         same = same && here->digest == there->digest;
         traffic = traffic && here->bytes == there->bytes && here->messages == there->messages;
@@ -126,7 +129,7 @@ static void test_faults(enum softcuda_kind kind, const char *name, unsigned most
     begin(&steps, ELEMENT_FLOAT32, PLACE_DEVICE);
     steps.around = fail;
     fault.kind = kind;
-    right &= steps_take_all(&steps, 9);
+    right &= steps_take_all(&steps, PLANNED);
     for (unsigned nth = 1; nth <= most; nth++) {
         fault.nth = check_rank == (int)nth % check_size ? nth : 0;
         fault.call = nth * 5 % CALLS;
@@ -163,7 +166,7 @@ static void test_refused(void)
     steps.place = PLACE_DEVICE;
     steps.around = fail;
     fault.kind = SOFTCUDA_LAUNCH;
-    right = steps_take_both(&steps, &base, 8);
+    right = steps_take_both(&steps, &base, PLANNED);
     fault.call = 0;
     fault.nth = check_rank == 0;
     right &= steps_take_both(&steps, &base, 1);
@@ -178,7 +181,7 @@ static void test_refused(void)
     check(worst <= 1.1,
           "one call is exact: the others keep to what the base width would do to them");
     check_note("error up to %.3f of that of the others at 4 bits", worst);
-    right = steps_take_both(&steps, &base, 5);
+    right = steps_take_both(&steps, &base, 5 + STEPS_AT_BASE + 2);
     check(right && steps_exact(&steps) == 0 && steps.square <= base.square,
           "one call was exact: compressed again, and within the budget");
     steps_end(&steps);

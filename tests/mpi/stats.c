@@ -4,7 +4,7 @@
 /* Programs for CGX_STATS:
  *   "stats steps N"     N steps of three buffers, the first with segments of different scales, on
  *                       MPI_COMM_WORLD; then of one on a named communicator, which is freed
- *   "stats restless N"  N steps whose segments change places, so that every plan is another
+ *   "stats restless N"  N steps whose segments change places each 20 steps, so that plans change
  *   "stats many N"      N communicators, one after the other, of one buffer each
  *   "stats counts N"    N calls of different counts
  *   "stats exit N"      N steps, and then a child that is forked and the process itself exit
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "many") == 0)
         make_many(times);
     for (unsigned i = 0; strcmp(what, "restless") == 0 && i < times; i++)
-        reduce(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 2);
+        reduce(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 20);
     for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
         reduce(MPI_COMM_WORLD, 1024 + i, i, 0);
     if (strcmp(what, "ignoring") == 0)

@@ -125,6 +125,8 @@ class Communicator:
         plans = items(of["plans"], dict)
         self.plans = whole(plans["made"])
         self.guards = whole(plans["by_guard"])
+        self.over_budget = known(plans["estimated_over_budget"])
+        self.most_over_budget = known(plans["most"])
         self.choices = []
         for choice in items(plans.get("choices", []), list):
             step = whole(choice["step"])

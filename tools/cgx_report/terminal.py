@@ -183,11 +183,10 @@ def _put_errors(out, stats):
     for one in chosen:
         if len(chosen) > 1:
             out.line(one.name, 2)
-        value = one.choices[-1].over_budget
-        most = max(choice.over_budget or 0 for choice in one.choices)
+        value, most = one.over_budget, one.most_over_budget
         if value is not None:
-            figures = f"{units.ratio(value)} (most {units.ratio(most)})"
-            out.bar("over the budget", figures, value, max(1, most))
+            figures = units.ratio(value) + (f" (most {units.ratio(most)})" if most else "")
+            out.bar("over the budget", figures, value, max(1, most or 0))
     checked = sum(layer.checked for layer in stats.layers)
     if checked:
         beyond = sum(layer.beyond for layer in stats.layers)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/widths/adapt_account.h"
 #include "policy/widths/adapt_model.h"
 
 /* ---- which steps are measured ---- */
@@ -92,6 +93,7 @@ static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, si
 
         segment->plan = layer->plan;
         segment->about = &layer->plan->segments[s];
+        adapt->has_widths = adapt->has_widths || cgx_segment_has_widths(segment->about);
         forget(segment);
         layer->energies[s] = NAN;
         adapt->encodings[first + s] = (uint8_t)cgx_segment_encoding(segment->about);
@@ -127,7 +129,9 @@ struct cgx_adapt *cgx_adapt_create(const struct cgx_settings *settings,
     adapt->period = settings->adaptive_period;
     adapt->alpha = settings->adaptive_budget;
     adapt->left = adapt->window = CGX_ADAPT_FIRST;
-    adapt->allowed = 1;
+    adapt->wait = CGX_ADAPT_LEAST;
+    adapt->correction = 1;
+    adapt->over = NAN;
     adapt->nlayers = nplans;
     if (!make_layers(adapt, plans)) {
         cgx_adapt_free(adapt);
@@ -252,16 +256,17 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
         follow_energies(&adapt->layers[i]);
     adapt->steps++;
     adapt->left--;
+    cgx_account_step(adapt);
     if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(adapt)) {
         forget_found(adapt);
         aim(adapt, 1, 1);
     }
     if (adapt->left == 0) {
         conclude(adapt);
-        aim(adapt, adapt->period, CGX_ADAPT_MEASURED_STEPS);
+        aim(adapt, cgx_account_next(adapt), CGX_ADAPT_MEASURED_STEPS);
         due = CGX_ADAPT_MEASURED;
-    } else if (adapt->choices > 0 && cgx_model_over(adapt) > adapt->allowed) {
-        aim(adapt, 1, 1);
+    } else if (cgx_account_is_exceeded(adapt)) {
+        aim(adapt, cgx_account_fall(adapt), CGX_ADAPT_MEASURED_STEPS);
         due = CGX_ADAPT_SCALED;
     }
     return due;
@@ -278,6 +283,7 @@ static void switch_family(struct cgx_adapt_segment *segment, enum cgx_family fam
     if (segment->reference > 0 && ratio > 0 && isfinite(ratio)) {
         segment->reference *= ratio;
         segment->latest *= ratio;
+        segment->share *= ratio;
     } else {
         forget(segment);
     }
@@ -287,10 +293,9 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
     const uint8_t *encodings = adapt->encodings;
     bool changed = false;
-    double over;
 
     if (due == CGX_ADAPT_MEASURED)
-        cgx_model_take(adapt);
+        cgx_account_learn(adapt);
     for (size_t i = 0; i < adapt->nsegments; i++) {
         struct cgx_adapt_segment *segment = &adapt->segments[i];
 
@@ -313,8 +318,7 @@ bool cgx_adapt_take(struct cgx_adapt *adapt, enum cgx_adapt_due due)
     /* With these encodings all is measured anew. */
     forget_found(adapt);
     adapt->choices++;
-    over = cgx_model_over(adapt);
-    adapt->allowed = over > 1 ? CGX_ADAPT_EXCEEDED * over : 1;
+    cgx_account_chosen(adapt, due, changed);
     return changed;
 }
 
@@ -331,4 +335,10 @@ void cgx_adapt_allow(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, con
         if (cgx_segment_has_alternative(about) && !segment->free)
             encodings[i] = (uint8_t)cgx_segment_widths(about, CGX_FAMILY_MAXMIN).bits;
     }
+}
+
+void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+                        double *error, double *budget)
+{
+    cgx_model_estimate(adapt, layer, error, budget);
 }

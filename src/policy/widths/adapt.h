@@ -5,10 +5,13 @@
  * within a budget; and, where CGX_CODEC leaves it open, the family with the least error at each
  * width. The errors of all widths are measured in the last steps of each period, and what
  * all ranks found is added up at its end; between measurements it is scaled by what messages show
- * of the segments (struct cgx_feedback), and where that says that the budget is exceeded, widths
- * are chosen anew at once.
+ * of the segments (struct cgx_feedback). Families are chosen after CGX_ADAPT_FIRST steps, widths
+ * from CGX_ADAPT_LEAST steps on, for the mean step; where steps exceed the budget for long, all
+ * ranks fall back to base widths (adapt_account.h).
  *
- * The budget is alpha times the error that the base width would have. No width is chosen whose
+ * The budget is alpha times the error that the base width would have. What was measured at the end
+ * of a period, at the widths in use, may be more than the model took it for. Then later budgets are
+ * smaller in proportion (CORRECTION). No width is chosen whose
  * error exceeds CGX_ADAPT_CAP of the power of the segment's sum, as long as a larger one is
  * allowed. Between measurements the power is scaled as errors are.
  *
@@ -21,93 +24,7 @@
 #ifndef CGX_POLICY_WIDTHS_ADAPT_H
 #define CGX_POLICY_WIDTHS_ADAPT_H
 
-#include "policy/plan.h"
-#include "policy/widths/finding.h"
-
-/* Compressed steps at the base width before the first choice, all measured. */
-#define CGX_ADAPT_FIRST 3
-
-/* The steps at the end of a period that are measured. */
-#define CGX_ADAPT_MEASURED_STEPS CGX_SAMPLE_PHASES
-
-/* Error over power beyond which a width is not chosen. */
-#define CGX_ADAPT_CAP 0.5
-
-/* Where a choice does not keep the budget: growth of the estimated error over budget beyond which
- * widths are chosen at once. */
-#define CGX_ADAPT_EXCEEDED 1.1
-
-/* Growth of a segment's energy, since it was measured, after which the next step is measured. */
-#define CGX_ADAPT_OUTGROWN 1e6
-
-/* Part of the budget that a choice spends: what was measured is a sample of a step that is over. */
-#define CGX_ADAPT_MARGIN 0.95
-
-/* Cost of a choice over that of the widths there are, above which these stay if they are within the
- * budget: widths do not flutter. */
-#define CGX_ADAPT_GAIN 0.98
-
-/* Error of another family over that of a segment's own, at most, where it switches: families do not
- * flutter. */
-#define CGX_ADAPT_SWITCH 0.8
-
-/* What is measured of a segment, in doubles alone, which ranks add up. NaN: not known. */
-struct cgx_adapt_row {
-    double errors[CGX_WIDTHS];    /* squared, if it is max-min quantised; by width - 1 */
-    double second_moment;         /* of its sum */
-    double weights[CGX_FAMILIES]; /* (finding.h) of what the errors are of; of families whose error
-                                   * is a known part of the second moment, that */
-    double quantised;             /* the weight of all that is quantised */
-};
-#define CGX_ADAPT_ROW (sizeof(struct cgx_adapt_row) / sizeof(double))
-
-/* A segment of a recurring buffer. */
-struct cgx_adapt_segment {
-    const struct cgx_plan *plan;     /* the layer's ... */
-    const struct cgx_segment *about; /* ... and what it says of the segment */
-    bool free;                       /* by what ranks have looked at it may have any family */
-    struct cgx_finding found;        /* of all steps measured since the last choice, and ... */
-    double passed; /* ... the sum of energies in these, as if with steps of 1 bit ... */
-    double times;  /* ... and how many had finite ones */
-    /* The mean of the steps when it was last finite, errors and weights those of all that is
-     * quantised; those of its own family that are NaN: never. The second moment is without the
-     * payloads' own errors. */
-    struct cgx_adapt_row known;
-    double reference; /* the mean energy then */
-    double latest;    /* the last energy that was finite, as those in PASSED */
-    double scale;     /* of KNOWN, from then to now; without a reference LATEST; NaN: nothing is
-                         known */
-};
-
-/* One recurring buffer: a position of the step. */
-struct cgx_adapt_layer {
-    struct cgx_plan *plan; /* NULL: the position has none; owned */
-    size_t nsegments;      /* the plan's; 0: there is none */
-    struct cgx_adapt_segment *segments;
-    double *energies;             /* for struct cgx_feedback, as are ... */
-    struct cgx_finding *findings; /* ... these of a call */
-};
-
-struct cgx_adapt {
-    unsigned base, period;
-    double alpha;
-    uint64_t steps;   /* that have gone by */
-    uint64_t choices; /* that have been made */
-    unsigned left;    /* steps up to the next choice from a measurement ... */
-    unsigned window;  /* ... the last so many of which are measured */
-    double allowed;   /* estimated error over budget beyond which widths are chosen at once */
-    /* Of all layers, one after the other. */
-    size_t nsegments;
-    struct cgx_adapt_segment *segments;
-    double *energies;
-    struct cgx_finding *findings;
-    struct cgx_adapt_row *measured; /* what this rank's FOUND come to */
-    /* What the root sends, in one block: the sums of the ranks' measurements, then encodings. */
-    struct cgx_adapt_row *summed;
-    uint8_t *encodings;
-    size_t nlayers; /* positions of the step */
-    struct cgx_adapt_layer layers[];
-};
+#include "policy/widths/adapt_state.h"
 
 /* For those among PLANS that are placed, at least one, which are copied, by position; others may be
  * NULL. NULL if memory is short. */
@@ -125,13 +42,8 @@ bool cgx_adapt_samples_input(const struct cgx_adapt *adapt);
 /* Which buckets are, then: the shorter the measurement, the more. */
 struct cgx_sampling cgx_adapt_sampling(const struct cgx_adapt *adapt);
 
-/* A step has gone by; layers whose energies are as this left them were not in it. What ranks have
- * to do now, before the next: */
-enum cgx_adapt_due {
-    CGX_ADAPT_NOTHING,
-    CGX_ADAPT_MEASURED, /* add all ranks' MEASURED up into the root's SUMMED, then as for scaled */
-    CGX_ADAPT_SCALED,   /* the root chooses, all take its block */
-};
+/* A step has gone by; layers whose energies are as this left them were not in it. Returns what
+ * ranks have to do now. */
 enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt);
 
 /* Before a choice from a measurement: segments of LAYER may have any family where ANY is 1, and

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "policy/widths/adapt.h"
+#include "policy/widths/adapt_account.h"
 #include "policy/widths/adapt_model.h"
 #include "policy/widths/allocate.h"
 
@@ -118,6 +120,52 @@ static void prefer_base(const struct cgx_adapt *adapt, struct choice *choice)
         choice->shares[i].bits = choice->shares[i].base;
 }
 
+/* ---- the fallback ---- */
+
+/* Sets the encoding of segment INDEX, whose width is chosen, to that of a width so much WIDER than
+ * the base width, as far as it is allowed. Returns its error. */
+static double fall_back_at(struct cgx_adapt *adapt, size_t index, unsigned wider)
+{
+    const struct cgx_adapt_segment *segment = &adapt->segments[index];
+    unsigned width = cgx_encoding_width(cgx_model_base(adapt, segment)) + wider, least, most;
+    struct option option;
+
+    if (!find_option(segment, &option, &least, &most))
+        return 0;
+    least = capped(segment, &option, least, most);
+    width = width < least ? least : width > most ? most : width;
+    adapt->encodings[index] = option.encodings[width - 1];
+    return option.errors[width - 1];
+}
+
+/* Base widths for all, each in the family with the least error; where the budget is below their
+ * error, the first width for all that is within it. Takes no memory, so it never fails. */
+static void fall_back(struct cgx_adapt *adapt)
+{
+    double budget = 0, error = INFINITY;
+
+    for (size_t i = 0; i < adapt->nsegments; i++) {
+        if (!cgx_model_knows(&adapt->segments[i]))
+            continue;
+        if (cgx_segment_has_widths(adapt->segments[i].about))
+            budget += cgx_model_budget(adapt, &adapt->segments[i]);
+        else
+            choose_family(adapt, i);
+    }
+    for (unsigned wider = 0; wider < CGX_WIDTHS && error > budget; wider++) {
+        error = 0;
+        for (size_t i = 0; i < adapt->nsegments; i++)
+            if (cgx_model_knows(&adapt->segments[i]) &&
+                cgx_segment_has_widths(adapt->segments[i].about))
+                error += fall_back_at(adapt, i, wider);
+        /* It is the error of the base widths, so there are no others for it. */
+        if (adapt->alpha >= 1)
+            error = 0;
+    }
+}
+
+/* ---- the choice ---- */
+
 /* The chosen encodings go to the block. */
 static void set_encodings(struct cgx_adapt *adapt, const struct choice *choice)
 {
@@ -135,6 +183,12 @@ static void keep_widths(const struct cgx_adapt *adapt, const struct choice *choi
         choice->shares[i].bits = adapt->segments[choice->options[i].segment].about->bits;
 }
 
+/* What of the budget the widths in use may have, not to be changed. */
+static double kept_budget(const struct cgx_adapt *adapt, const struct choice *choice)
+{
+    return adapt->widened ? adapt->correction * choice->budget : choice->budget;
+}
+
 static void choose(struct cgx_adapt *adapt, struct choice *choice)
 {
     for (size_t i = 0; i < adapt->nsegments; i++) {
@@ -145,11 +199,13 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
         else
             choose_family(adapt, i);
     }
-    if (!isfinite(choice->budget) ||
-        cgx_allocate(choice->shares, choice->nshares, CGX_ADAPT_MARGIN * choice->budget) != CGX_OK)
+    /* Zeros say nothing of what comes after them. */
+    if (!(choice->budget > 0) || !isfinite(choice->budget) ||
+        cgx_allocate(choice->shares, choice->nshares,
+                     CGX_ADAPT_MARGIN * adapt->correction * choice->budget) != CGX_OK)
         return;
     prefer_base(adapt, choice);
-    if (adapt->choices > 0 && !choice->forbidden && choice->error <= choice->budget &&
+    if (!choice->forbidden && choice->error <= kept_budget(adapt, choice) &&
         cgx_allocate_cost(choice->shares, choice->nshares) >= CGX_ADAPT_GAIN * choice->cost)
         keep_widths(adapt, choice);
     set_encodings(adapt, choice);
@@ -157,11 +213,16 @@ static void choose(struct cgx_adapt *adapt, struct choice *choice)
 
 void cgx_adapt_choose(struct cgx_adapt *adapt, enum cgx_adapt_due due)
 {
-    struct choice choice = {.shares = calloc(adapt->nsegments, sizeof(struct cgx_share)),
-                            .options = calloc(adapt->nsegments, sizeof(struct option))};
+    struct choice choice = {.nshares = 0};
 
     if (due == CGX_ADAPT_MEASURED)
-        cgx_model_take(adapt);
+        cgx_account_learn(adapt);
+    if (cgx_account_falls_back(adapt, due)) {
+        fall_back(adapt);
+        return;
+    }
+    choice.shares = calloc(adapt->nsegments, sizeof choice.shares[0]);
+    choice.options = calloc(adapt->nsegments, sizeof choice.options[0]);
     if (choice.shares && choice.options)
         choose(adapt, &choice);
     free(choice.shares);

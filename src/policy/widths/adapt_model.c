@@ -140,7 +140,7 @@ double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_se
     return adapt->alpha * cgx_model_error(segment, cgx_model_base(adapt, segment));
 }
 
-void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+void cgx_model_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget)
 {
     *error = *budget = 0;
@@ -152,15 +152,6 @@ void cgx_adapt_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_la
         *error += cgx_model_error(segment, cgx_segment_encoding(segment->about));
         *budget += cgx_model_budget(adapt, segment);
     }
-}
-
-double cgx_model_over(const struct cgx_adapt *adapt)
-{
-    const struct cgx_adapt_layer all = {.segments = adapt->segments, .nsegments = adapt->nsegments};
-    double error, budget;
-
-    cgx_adapt_estimate(adapt, &all, &error, &budget);
-    return error > 0 ? error / budget : 0;
 }
 
 /* ---- what was measured ---- */
@@ -200,7 +191,53 @@ static double second_moment_of(const struct cgx_adapt_segment *segment,
            (segment->reference > 0 ? reference / segment->reference : NAN);
 }
 
-static void take(struct cgx_adapt_segment *segment, const struct cgx_adapt_row *row)
+/* Errors with the encodings of the last plan of other than base widths, and with those of the base
+ * widths: as the model predicted them for the steps that were measured, and as they were measured.
+ */
+struct comparison {
+    double predicted, predicted_base, measured, measured_base;
+};
+
+/* Adds SEGMENT, before it takes MEAN, of steps whose mean energy is REFERENCE. One of fixed width
+ * has no part in the budget. */
+static void compare(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment,
+                    const struct cgx_adapt_row *mean, double reference,
+                    struct comparison *comparison)
+{
+    double scale = reference / segment->reference;
+    unsigned base;
+    struct comparison own;
+
+    if (segment->tried == 0 || !cgx_segment_has_widths(segment->about) || !is_measured(segment))
+        return;
+    base = cgx_model_base(adapt, segment);
+    own = (struct comparison){.predicted = error_in(&segment->known, segment->tried) * scale,
+                              .predicted_base = error_in(&segment->known, base) * scale,
+                              .measured = error_in(mean, segment->tried),
+                              .measured_base = error_in(mean, base)};
+    if (!isfinite(own.predicted + own.predicted_base + own.measured + own.measured_base))
+        return;
+    comparison->predicted += own.predicted;
+    comparison->predicted_base += own.predicted_base;
+    comparison->measured += own.measured;
+    comparison->measured_base += own.measured_base;
+}
+
+/* What budgets are to be multiplied by after COMPARISON. Errors below the prediction buy nothing:
+ * the sample may have been a lucky one. */
+static double correct(const struct comparison *comparison)
+{
+    double predicted = comparison->predicted / comparison->predicted_base;
+    double measured = comparison->measured / comparison->measured_base;
+    double correction = predicted / measured;
+
+    if (!isfinite(correction) || correction > 1)
+        return 1;
+    return correction < CGX_ADAPT_LEAST_CORRECTION ? CGX_ADAPT_LEAST_CORRECTION : correction;
+}
+
+static void take(struct cgx_adapt *adapt, struct cgx_adapt_segment *segment,
+                 const struct cgx_adapt_row *row, struct comparison *comparison)
 {
     enum cgx_family family = (enum cgx_family)segment->about->family;
     double reference = segment->passed / segment->times;
@@ -212,6 +249,7 @@ static void take(struct cgx_adapt_segment *segment, const struct cgx_adapt_row *
     for (unsigned w = segment->about->least; w <= segment->about->most; w++)
         if (!isfinite(error_in(&mean, cgx_encoding_of(family, w))))
             return;
+    compare(adapt, segment, &mean, reference, comparison);
     mean.second_moment = second_moment_of(segment, &mean, reference);
     segment->known = mean;
     segment->reference = reference;
@@ -221,8 +259,11 @@ static void take(struct cgx_adapt_segment *segment, const struct cgx_adapt_row *
 void cgx_model_take(struct cgx_adapt *adapt)
 {
     const struct cgx_adapt_row *row = adapt->summed;
+    struct comparison comparison = {.predicted = 0};
 
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; s < adapt->layers[i].nsegments; s++)
-            take(&adapt->layers[i].segments[s], row++);
+            take(adapt, &adapt->layers[i].segments[s], row++, &comparison);
+    if (comparison.predicted > 0)
+        adapt->correction = correct(&comparison);
 }

@@ -6,7 +6,7 @@
 #ifndef CGX_POLICY_WIDTHS_ADAPT_MODEL_H
 #define CGX_POLICY_WIDTHS_ADAPT_MODEL_H
 
-#include "policy/widths/adapt.h"
+#include "policy/widths/adapt_state.h"
 
 /* What SUM over buckets of weight SEEN is for those of weight ALL (finding.h). A sample of constant
  * buckets says nothing of others. */
@@ -39,10 +39,12 @@ unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_se
 /* What SEGMENT adds to the budget. */
 double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment);
 
-/* Estimated error of all layers over their budget; 0 where both are 0. */
-double cgx_model_over(const struct cgx_adapt *adapt);
+/* What policy/widths/adapt.h says of cgx_adapt_estimate. */
+void cgx_model_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
+                        double *error, double *budget);
 
-/* Makes what is in SUMMED and was measured with the present widths what estimates are made from. */
+/* Makes what is in SUMMED and was measured with the present widths what estimates are made from,
+ * and corrects budgets by what it was taken for before: so, once for each choice. */
 void cgx_model_take(struct cgx_adapt *adapt);
 
 #endif

@@ -16,6 +16,10 @@
 
 #define STEPS_PARTS 26
 
+/* Compressed steps that all have base widths, before others are chosen for the first time; and as
+ * many after steps had too much error. */
+#define STEPS_AT_BASE 16
+
 /* A tensor. */
 struct steps_part {
     size_t count;

@@ -12,7 +12,8 @@
 
 #include "policy/widths/adapt.h"
 
-enum { SEGMENTS = 8, LAYERS = 2, PERIOD = 10 };
+/* Steps up to the first choice of other than base widths. */
+enum { SEGMENTS = 8, LAYERS = 2, PERIOD = 10, STEPS_AT_BASE = CGX_ADAPT_LEAST };
 
 static const struct cgx_settings settings = {.bits = 4,
                                              .bucket_size = 512,

@@ -36,7 +36,7 @@ static void choose_with(double alpha, double sum)
     for (size_t i = 0; i < adapt->nlayers; i++)
         for (size_t s = 0; adapt->layers[i].plan && s < SEGMENTS; s++)
             adapt->layers[i].plan->segments[s].least = 1;
-    for (unsigned i = 0; i < CGX_ADAPT_FIRST; i++)
+    for (unsigned i = 0; i < STEPS_AT_BASE; i++)
         carry_out(step_with(various, sum));
 }
 

@@ -162,7 +162,7 @@ static void test_allowed(void)
     steps(alike, some, CGX_ADAPT_FIRST);
     ok(encoding_at(0) == R4 && encoding_at(1) <= CGX_WIDTHS && encoding_at(1) >= 4,
        "what must not be rotated is not, whatever the errors, and has 4 bits or more");
-    steps(alike, rotated, PERIOD);
+    steps(alike, rotated, CGX_ADAPT_LEAST);
     ok(are(R4, R4, R4, R4), "until it may be");
     steps(zeros, some, PERIOD);
     ok(encoding_at(0) > CGX_ROTATED && are(encoding_at(0), 4, encoding_at(2), 4),
@@ -188,17 +188,17 @@ static void test_union(void)
     double error, budget;
 
     begin(true, 4);
-    steps(heavy, rotated, CGX_ADAPT_FIRST);
+    steps(heavy, rotated, CGX_ADAPT_LEAST);
     cgx_adapt_estimate(adapt, &adapt->layers[0], &error, &budget);
     ok(are(encoding_at(0), R3, R3, R3) && error <= budget,
        "no fewer than 3 bits, within the budget");
     begin(true, 4);
     adapt->alpha = 0.1;
-    steps(alike, rotated, CGX_ADAPT_FIRST);
+    steps(alike, rotated, CGX_ADAPT_LEAST);
     cgx_adapt_estimate(adapt, &adapt->layers[0], &error, &budget);
     ok(encoding_at(0) == 6 && error <= budget, "where 5 bits are too few it is max-min quantised");
     begin(true, 4);
-    steps(dense, rotated, CGX_ADAPT_FIRST);
+    steps(dense, rotated, CGX_ADAPT_LEAST);
     ok(encoding_at(0) < CGX_ROTATED && are(encoding_at(0), R3, R3, R3),
        "segments side by side have either family (%u bits)", encoding_at(0));
 }

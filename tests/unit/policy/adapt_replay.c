@@ -14,7 +14,6 @@
 
 #define RANKS 4
 #define BASE 4
-#define PERIOD 8
 #define POOL (1 << 19)
 
 /* A fused buffer and three others; blocks of SEGMENT elements have a scale each. */
@@ -38,7 +37,7 @@ struct scene {
     double spread; /* sd of ln scale between blocks */
     double drift;  /* and from step to step */
     unsigned least;
-    unsigned steps;
+    unsigned steps, period;
     uint64_t seed;
     unsigned grows; /* step in which a block of few bits grows tenfold; 0: none does */
     unsigned hot;   /* every segment's bucket 3 + 7 * segment is so many times larger */
@@ -154,7 +153,7 @@ static void fill_step(struct player *player, unsigned step)
         fill_block(player, b);
 }
 
-static struct replay *make_replay(bool adaptive, unsigned bits, unsigned least)
+static struct replay *make_replay(bool adaptive, unsigned bits, unsigned least, unsigned period)
 {
     struct cgx_settings settings = {.bits = (int)bits,
                                     .bucket_size = 512,
@@ -162,7 +161,7 @@ static struct replay *make_replay(bool adaptive, unsigned bits, unsigned least)
                                     .adaptive = adaptive,
                                     .adaptive_bits = least << 16 | CGX_WIDTHS,
                                     .adaptive_budget = 1,
-                                    .adaptive_period = PERIOD};
+                                    .adaptive_period = (int)period};
     struct replay *replay = replay_create(&settings, RANKS, counts, COUNTS);
 
     if (!replay)
@@ -186,9 +185,9 @@ static void start(struct player *player, const struct scene *scene)
     player->gradients = malloc(RANKS * player->elements * sizeof(float));
     if (!player->gradients)
         bail_out("no memory");
-    player->adaptive = make_replay(true, BASE, scene->least);
+    player->adaptive = make_replay(true, BASE, scene->least, scene->period);
     for (unsigned bits = 3; bits <= CGX_WIDTHS; bits++)
-        player->uniform[bits] = make_replay(false, bits, bits);
+        player->uniform[bits] = make_replay(false, bits, bits, scene->period);
 }
 
 static void stop(struct player *player)
@@ -205,8 +204,10 @@ struct seen {
     double worst_prediction; /* true error over the sample's prediction, farthest from 1; uniform */
     unsigned worst_width;
     double worst_planned; /* of the widths that are sent */
-    double worst_budget;  /* error over that of the base width: highest; after the growth */
-    double at_growth, after_growth, later;
+    double worst_budget;  /* error over that of the base width: highest before the growth; ... */
+    double at_growth,
+        excess;         /* ... in its step, and of all from it on the sum of what is over 1; */
+    double last;        /* ... in the last step */
     double worst_codes; /* over those of the base width */
     double codes;       /* the same, mean */
     unsigned measured, scaled;
@@ -253,10 +254,11 @@ static struct seen play(const struct scene *scene)
         ratio = result.error / uniform.error;
         if (scene->grows > 0 && step == scene->grows)
             seen.at_growth = ratio;
-        else if (scene->grows > 0 && step == scene->grows + 1)
-            seen.after_growth = ratio;
+        if (scene->grows > 0 && step >= scene->grows)
+            seen.excess += fmax(0, ratio - 1);
         else
             seen.worst_budget = fmax(seen.worst_budget, ratio);
+        seen.last = ratio;
         seen.worst_codes = fmax(seen.worst_codes, result.codes / uniform.codes);
         seen.codes += result.codes / uniform.codes / scene->steps;
         seen.scaled += result.due == CGX_ADAPT_SCALED;
@@ -304,7 +306,8 @@ static void test_scene(const struct scene *scene)
         ok(fabs(seen.worst_prediction - 1) <= allowed, "%s: the error is as predicted", name);
 }
 
-static const struct scene usual = {.spread = 1, .drift = 0.02, .least = 3, .steps = 20, .seed = 1};
+static const struct scene usual = {
+    .spread = 1, .drift = 0.02, .least = 3, .steps = 30, .period = 8, .seed = 1};
 
 static void test_scenes(void)
 {
@@ -314,7 +317,7 @@ static void test_scenes(void)
 
             scene.kind = (enum kind)kind;
             scene.agreement = (enum agreement)agreement;
-            scene.steps = 11;
+            scene.steps = 20;
             test_scene(&scene);
         }
     }
@@ -325,17 +328,24 @@ static void test_growth(void)
     for (int kind = 0; kind < KINDS; kind++) {
         struct scene scene = usual;
         struct seen seen;
+        double most;
 
         scene.kind = (enum kind)kind;
-        scene.grows = 13;
+        scene.grows = 18;
+        scene.period = 100;
+        scene.steps = 40;
         seen = play(&scene);
         say("a layer grows", &seen);
-        diag("%.3f of the budget in the step of the growth, %.3f in the next", seen.at_growth,
-             seen.after_growth);
-        ok(seen.scaled > 0 && seen.at_growth > 1.1,
-           "a layer of %s gradients grows tenfold: the guard acts", kind_names[kind]);
-        ok(seen.after_growth <= 1 && seen.worst_budget <= 1,
-           "a layer of %s gradients grows tenfold: one step later all is within the budget",
+        diag("%.3f of the budget in the step of the growth, in all %.3f over it; %.3f in the last",
+             seen.at_growth, seen.excess, seen.last);
+        /* The account is of predictions. */
+        most = CGX_ADAPT_ACCOUNT + seen.at_growth +
+               allowed_error(&scene) * (scene.steps - scene.grows);
+        ok(seen.at_growth > 1.1 && seen.excess <= most,
+           "a layer of %s gradients grows tenfold: the excess is bounded", kind_names[kind]);
+        /* Scales drift away from those of the steps before. */
+        ok(seen.last <= 1.1 && seen.worst_budget <= 1,
+           "a layer of %s gradients grows tenfold: it is over, and was not there before",
            kind_names[kind]);
     }
 }
@@ -357,8 +367,13 @@ static void test_hot_buckets(void)
 
 static void test_determinism(void)
 {
-    struct scene scene = {
-        .kind = HEAVY_TAILED, .spread = 1, .drift = 0.3, .least = 1, .steps = 20, .seed = 5};
+    struct scene scene = {.kind = HEAVY_TAILED,
+                          .spread = 1,
+                          .drift = 0.3,
+                          .least = 1,
+                          .steps = 30,
+                          .period = 8,
+                          .seed = 5};
     struct seen first = play(&scene), second = play(&scene);
 
     ok(first.checksum == second.checksum && first.codes == second.codes &&

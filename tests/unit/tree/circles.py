@@ -19,7 +19,6 @@ KNOWN = [
     {"util/names", "util/settings", "util/settings_values"},
     {"codec/encoding", "codec/format"},
     {"policy/rules/override_parse", "policy/rules/rules"},
-    {"policy/widths/adapt", "policy/widths/adapt_model"},
     {"cuda/device_backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
 ]
 
