@@ -4,7 +4,7 @@
 /* Programs for CGX_STATS:
  *   "stats steps N"     N steps of three buffers, the first with segments of different scales, on
  *                       MPI_COMM_WORLD; then of one on a named communicator, which is freed
- *   "stats restless N"  N steps whose segments change places each 20 steps, so that plans change
+ *   "stats restless N"  N steps in which most elements are zero or none, so that every plan differs
  *   "stats many N"      N communicators, one after the other, of one buffer each
  *   "stats counts N"    N calls of different counts
  *   "stats exit N"      N steps, and then a child that is forked and the process itself exit
@@ -32,19 +32,24 @@
 
 static bool all_succeed = true;
 
-/* Sums COUNT elements; those of segment s are 4^s apart in scale, counted from segment FIRST. */
-static void reduce(MPI_Comm comm, size_t count, unsigned step, unsigned first)
+/* Sums COUNT elements of KIND; those of segment s are 4^s apart in scale. */
+static void reduce_kind(MPI_Comm comm, size_t count, unsigned step, enum data_kind kind)
 {
     size_t segments = count / SEGMENT + 1;
     float *buffer = check_memory(count * sizeof *buffer);
 
-    data_fill(DATA_GAUSSIAN, ELEMENT_FLOAT32, step, check_rank, count, buffer);
+    data_fill(kind, ELEMENT_FLOAT32, step, check_rank, count, buffer);
     for (size_t i = 0; i < count; i++)
-        buffer[i] *= (float)ldexp(1, 2 * (int)((i / SEGMENT + first) % segments));
+        buffer[i] *= (float)ldexp(1, 2 * (int)(i / SEGMENT % segments));
     all_succeed =
         MPI_Allreduce(MPI_IN_PLACE, buffer, (int)count, MPI_FLOAT, MPI_SUM, comm) == MPI_SUCCESS &&
         all_succeed;
     free(buffer);
+}
+
+static void reduce(MPI_Comm comm, size_t count, unsigned step)
+{
+    reduce_kind(comm, count, step, DATA_GAUSSIAN);
 }
 
 static void take_steps(unsigned steps)
@@ -52,14 +57,14 @@ static void take_steps(unsigned steps)
     MPI_Comm comm;
 
     for (unsigned i = 0; i < steps; i++) {
-        reduce(MPI_COMM_WORLD, 3 * SEGMENT + 100, i, 0);
-        reduce(MPI_COMM_WORLD, 30000, i, 0);
-        reduce(MPI_COMM_WORLD, 2000, i, 0);
+        reduce(MPI_COMM_WORLD, 3 * SEGMENT + 100, i);
+        reduce(MPI_COMM_WORLD, 30000, i);
+        reduce(MPI_COMM_WORLD, 2000, i);
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_name(comm, "a \"pair\" \\ of\tranks \xC3\xA9 \xE9");
     for (unsigned i = 0; i < steps; i++)
-        reduce(comm, 50000, i, 0);
+        reduce(comm, 50000, i);
     MPI_Comm_free(&comm);
 }
 
@@ -69,7 +74,7 @@ static void make_many(unsigned communicators)
         MPI_Comm comm;
 
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        reduce(comm, 2048, i, 0);
+        reduce(comm, 2048, i);
         MPI_Comm_free(&comm);
     }
 }
@@ -147,9 +152,9 @@ int main(int argc, char **argv)
     else if (strcmp(what, "many") == 0)
         make_many(times);
     for (unsigned i = 0; strcmp(what, "restless") == 0 && i < times; i++)
-        reduce(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 20);
+        reduce_kind(MPI_COMM_WORLD, SEGMENT + 20000, i, i / 2 % 2 ? DATA_SPARSE : DATA_GAUSSIAN);
     for (unsigned i = 0; strcmp(what, "counts") == 0 && i < times; i++)
-        reduce(MPI_COMM_WORLD, 1024 + i, i, 0);
+        reduce(MPI_COMM_WORLD, 1024 + i, i);
     if (strcmp(what, "ignoring") == 0)
         signal(SIGTERM, SIG_IGN);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {

@@ -167,7 +167,7 @@ def has_errors(communicator):
 
 
 def errors(communicator, width):
-    """The error that was estimated at each choice of widths, over the budget."""
+    """The error over the budget, the mean of the steps after each choice of widths."""
     choices = communicator.choices
     limits = _log_range([choice.over_budget for choice in choices])
     if not limits or not has_errors(communicator):
