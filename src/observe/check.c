@@ -226,9 +226,9 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
     const struct cgx_coll *coll = check->coll;
     const struct cgx_mpi *mpi = coll->mpi;
     double sums[] = {check->lost, (double)check->found.beyond, check->found.error,
-                     check->found.exact};
+                     check->found.exact, check->found.scaled};
     double most[] = {check->found.worst.excess, check->hash, -(double)check->hash};
-    int code = mpi->Allreduce(mpi->IN_PLACE, sums, 4, mpi->DOUBLE, mpi->SUM, coll->comm);
+    int code = mpi->Allreduce(mpi->IN_PLACE, sums, 5, mpi->DOUBLE, mpi->SUM, coll->comm);
 
     if (code == CGX_MPI_SUCCESS)
         code = mpi->Allreduce(mpi->IN_PLACE, most, 3, mpi->DOUBLE, mpi->MAX, coll->comm);
@@ -238,7 +238,8 @@ static int gather(const struct cgx_check *check, struct cgx_checked *checked)
                                     .beyond = (uint64_t)sums[1],
                                     .differs = most[1] != -most[2],
                                     .error = sums[2],
-                                    .exact = sums[3]};
+                                    .exact = sums[3],
+                                    .scaled = sums[4]};
     if (checked->differs && coll->rank == 0)
         cgx_log(CGX_LOG_ERROR, "check: ranks have different sums of %zu elements",
                 check->plan->count);

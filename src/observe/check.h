@@ -26,8 +26,9 @@ struct cgx_checked {
     uint64_t beyond; /* elements that are not within their bound */
     bool differs;    /* ranks do not have the same bytes */
     /* Over the elements of buckets that were not poisoned, the squares of: */
-    double error; /* result - exact sum */
-    double exact; /* the exact sum */
+    double error;  /* result - exact sum */
+    double exact;  /* the exact sum */
+    double scaled; /* result - exact sum, over what history divides the element by */
 };
 
 struct cgx_check;

@@ -98,6 +98,13 @@ static double scale_of(const struct cgx_check_block *block, size_t i)
     return block->history ? (double)cgx_history_scale(block->history[i]) : 1;
 }
 
+static void add(const struct comparison *with, double error, double exact, double scale)
+{
+    with->found->error += error * error;
+    with->found->exact += exact * exact;
+    with->found->scaled += error / scale * (error / scale);
+}
+
 static void compare_bucket(const struct comparison *with, const struct cgx_check_block *block,
                            size_t first, size_t end, double scales)
 {
@@ -114,10 +121,8 @@ static void compare_bucket(const struct comparison *with, const struct cgx_check
         if (overflows ? isfinite(result) : !(error <= bound) && !may)
             note(with, (struct cgx_excess){isfinite(error) ? error / bound : INFINITY,
                                            (double)(block->first + i), result, exact, bound});
-        if (isfinite(error)) {
-            with->found->error += error * error;
-            with->found->exact += exact * exact;
-        }
+        if (isfinite(error))
+            add(with, error, exact, scale_of(block, i));
     }
 }
 
@@ -157,8 +162,7 @@ static void compare_together(const struct comparison *with, const struct cgx_che
                                                reach});
             continue;
         }
-        with->found->error += error * error;
-        with->found->exact += exact * exact;
+        add(with, error, exact, scale);
         error /= scale;
         squares += error * error;
         slack += least * least;

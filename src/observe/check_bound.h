@@ -29,6 +29,7 @@ struct cgx_check_block {
 struct cgx_compared {
     uint64_t beyond;     /* elements, or buckets that have one bound */
     double error, exact; /* the squares of errors and of exact elements */
+    double scaled;       /* of errors over what history divides elements by */
     struct cgx_excess worst;
 };
 

@@ -216,7 +216,7 @@ static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checke
     layer->norm += checked->exact;
     if (change) {
         change->checked++;
-        change->square += checked->error;
+        change->square += checked->scaled;
     }
 }
 

@@ -45,7 +45,8 @@ struct cgx_stats_change {
     uint32_t hash;        /* of the plan */
     char *widths;         /* "120x3,4x8": segments and their widths; NULL: memory was short */
     double error, budget; /* estimated squared errors; NaN: none was made */
-    uint64_t checked;     /* calls that were compared, and their squared error */
+    uint64_t checked;     /* calls that were compared, and their squared error, which is of elements
+                           * over their scales of history, as what was estimated is */
     double square;
 };
 

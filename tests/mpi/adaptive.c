@@ -43,8 +43,11 @@ static void test_budget(enum data_kind kind, double common)
     const char *how = common > 0 ? "ranks agree" : "ranks differ";
     struct steps steps, base;
     bool right = true;
-    /* Stochastic errors are random, and samples of small buffers are small. */
-    double most = getenv("CGX_ROUNDING") ? 1.05 : 1;
+    /* Stochastic errors are random, and samples of small buffers are small. With history errors of
+     * sums in turn are estimated to some percent until they have been measured. */
+    bool rough = getenv("CGX_ROUNDING") || check_set("CGX_CROSS_REDUCTION_TYPE", "GRID") ||
+                 check_set("CGX_CROSS_REDUCTION_TYPE", "RING");
+    double most = rough ? 1.05 : 1;
     /* There, with 3 bits, the error of heavy tails is 0.9 of the power: too much, so that all stay
      * at the base width and have the energies to send. */
     bool barred = getenv("CGX_ROUNDING") && kind == DATA_HEAVY;
@@ -214,6 +217,9 @@ static void test_messages(void)
 
     make_mixed(&steps, DATA_GAUSSIAN, 0);
     steps_begin_at(&base, &steps, "4");
+    /* Else ranks may ask each other what their clocks say. */
+    comms_hint(steps.comm, "cgx_step", "8");
+    comms_hint(base.comm, "cgx_step", "8");
     steps_take_both(&steps, &base, PLANNED);
     for (int i = 0; i < 18; i++) {
         steps_take_both(&steps, &base, 1);
