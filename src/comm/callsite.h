@@ -15,6 +15,10 @@
 #include "policy/widths/adapt.h"
 #include "util/backoff.h"
 
+/* Compressed calls in a row that have hardly changed, before one that has not is done again
+ * exactly. */
+#define CGX_STILL_BEFORE 1
+
 enum cgx_site_state {
     CGX_SITE_NEW,        /* ranks know nothing of its data */
     CGX_SITE_SAMPLED,    /* they have sampled some of it, and have not decided */
@@ -34,7 +38,8 @@ struct cgx_consensus_sample {
     uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* ... is this, or nothing where it could not sample */
     uint32_t places;                         /* which elements are sampled */
     struct cgx_recent *recent;               /* NULL: none, or there is no memory */
-    uint32_t watched;                        /* compressed calls that were sampled */
+    uint8_t still;            /* compressed calls in a row that have hardly changed */
+    uint32_t watched;         /* compressed calls that were sampled */
     struct cgx_verdict alarm; /* of the last one, if it found anything, and is not judged */
     uint32_t ignored; /* what compressed calls are not sampled for, a bit for each verdict, ... */
     struct cgx_backoff unwatched; /* ... for so many calls */
@@ -80,7 +85,8 @@ struct cgx_site_note {
     enum cgx_site_event event;
     enum cgx_reason reason;
     struct cgx_verdict verdict;
-    bool far; /* the sample is far from any other verdict */
+    bool far;   /* the sample is far from any other verdict */
+    bool still; /* the compressed call has hardly changed */
 };
 
 /* Takes SITE to its next state. Where ranks cannot compress they ask again after 4, 8, 16, ...
