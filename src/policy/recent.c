@@ -8,9 +8,6 @@
 #include "codec/quant.h"
 #include "util/integers.h"
 
-/* A run tells of a change if its squares are so many times its noise. */
-#define TELLING 10
-
 /* A bfloat16 has precision enough: 2^-16 of the square at the most is lost. */
 static uint16_t narrow(float value)
 {
@@ -56,12 +53,7 @@ static unsigned place_of(const struct cgx_recent *recent, unsigned ago)
     return (recent->next + CGX_RECENT_SUMS - ago) % CGX_RECENT_SUMS;
 }
 
-/* Of one run, what struct cgx_taking has of all. */
-struct run {
-    double squares, difference[CGX_RECENT_COMPARED];
-};
-
-static void take(struct cgx_taking *taking, float value, struct run *run)
+static void take(struct cgx_taking *taking, float value)
 {
     struct cgx_recent *recent = taking->recent;
     uint16_t *kept = &recent->kept[taking->taken++], now = narrow(value);
@@ -70,9 +62,9 @@ static void take(struct cgx_taking *taking, float value, struct run *run)
     for (unsigned ago = CGX_RECENT_NEAREST; ago <= CGX_RECENT_SUMS; ago++) {
         double difference = present - widen(kept[place_of(recent, ago) * recent->most]);
 
-        run->difference[ago - CGX_RECENT_NEAREST] += difference * difference;
+        taking->difference[ago - CGX_RECENT_NEAREST] += difference * difference;
     }
-    run->squares += present * present;
+    taking->squares += present * present;
     kept[recent->next * recent->most] = now;
 }
 
@@ -82,28 +74,16 @@ void cgx_recent_take(struct cgx_taking *taking, const float *values, size_t coun
 {
     size_t run = count < taking->run ? count : taking->run; /* 0: there is no memory */
     size_t first = (taking->bucket / taking->every) * run % (count - run + 1);
-    double noise = (double)run * variance;
-    struct run sums = {0};
-    bool counts;
 
     for (size_t i = 0; i < run; i++)
-        take(taking, values[first + i], &sums);
-    counts = sums.squares > TELLING * noise;
-    for (unsigned i = 0; i < CGX_RECENT_COMPARED; i++) {
-        taking->difference[i] += sums.difference[i];
-        taking->moved[i] +=
-            counts && sums.difference[i] - 2 * noise >= CGX_CONSENSUS_CHANGE * sums.squares;
-    }
-    taking->runs += counts;
-    taking->squares += sums.squares;
-    taking->noise += noise;
+        take(taking, values[first + i]);
+    taking->noise += (double)run * variance;
 }
 
 struct cgx_change cgx_recent_end(struct cgx_taking *taking)
 {
     struct cgx_recent *recent = taking->recent;
     struct cgx_change change = {INFINITY, taking->squares};
-    const double least = CGX_CONSENSUS_CHANGE * taking->squares; /* of what is not still */
 
     if (!recent)
         return CGX_CHANGE_UNKNOWN;
@@ -113,8 +93,6 @@ struct cgx_change cgx_recent_end(struct cgx_taking *taking)
         double noise = taking->noise + recent->noise[place_of(recent, ago)];
         double difference = taking->difference[ago - CGX_RECENT_NEAREST] - noise;
 
-        if (2 * taking->moved[ago - CGX_RECENT_NEAREST] > taking->runs && difference < least)
-            difference = least;
         if (difference < change.difference)
             change.difference = difference > 0 ? difference : 0;
     }

@@ -9,9 +9,7 @@
  *
  * over the sampled elements: 2 for independent sums, 0 for equal ones. A site may have two to four
  * kinds of sums in turn, such as the three components of forces, since a step of sums of one count
- * is a step of one call. A sum is no nearer to one of these than CGX_CONSENSUS_CHANGE where in more
- * than half of the runs of elements it is not: of a gradient, a few large rows may hardly change.
- * Not the last, so that gradients that are formed twice with one batch are
+ * is a step of one call. Not the last, so that gradients that are formed twice with one batch are
  * not held. Sums that are decoded have the noise of quantisation in them, which is
  * subtracted. */
 #ifndef CGX_POLICY_RECENT_H
@@ -22,11 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/consensus.h"
-
 #define CGX_RECENT_SUMS 4
 #define CGX_RECENT_NEAREST 2 /* the last but one; the last is kept to become that */
-#define CGX_RECENT_COMPARED (CGX_RECENT_SUMS - CGX_RECENT_NEAREST + 1)
 
 /* Elements that are kept of each sum at most, as bfloat16, in up to so many runs: for looks at
  * exact calls, which are few, and for those within compressed calls. */
@@ -62,11 +57,8 @@ struct cgx_taking {
     size_t bucket;             /* the next one */
     size_t taken;
     double noise, squares;
-    size_t runs; /* those that are more than noise, ... */
-    /* From each sum that it is compared with; and in how many of these runs it is as far from that
-     * as no sum is that is still. */
-    double difference[CGX_RECENT_COMPARED];
-    size_t moved[CGX_RECENT_COMPARED];
+    double difference[CGX_RECENT_SUMS - CGX_RECENT_NEAREST +
+                      1]; /* from each sum that it is compared with */
 };
 
 /* Forgets all sums. */
