@@ -91,6 +91,14 @@ static void confirm(struct cgx_callsite *site, const struct cgx_verdict *verdict
     }
 }
 
+static void count_still(struct cgx_consensus_sample *sample, bool still)
+{
+    if (still)
+        sample->still = sample->still + 2 < CGX_STILL_MOST ? sample->still + 2 : CGX_STILL_MOST;
+    else if (sample->still > 0)
+        sample->still--;
+}
+
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note)
 {
     struct cgx_consensus_sample *sample = &site->sample;
@@ -99,6 +107,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
     switch (note->event) {
     case CGX_EVENT_AGREED:
         agree(site);
+        sample->still = CGX_STILL_ENOUGH;
         break;
     case CGX_EVENT_DECLINED:
         decline(site, note->reason);
@@ -111,10 +120,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
         break;
     case CGX_EVENT_RAN:
         sample->strikes = 0;
-        if (!note->still)
-            sample->still = 0;
-        else if (sample->still < CGX_STILL_BEFORE)
-            sample->still++;
+        count_still(sample, note->still);
         break;
     case CGX_EVENT_ALARMED:
         sample->alarm = note->verdict;

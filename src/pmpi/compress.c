@@ -158,7 +158,7 @@ static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_cal
     watching.threshold = (float)threshold_of(state);
     watching.number = site->sample.watched;
     watching.ignored = site->sample.ignored;
-    watching.ignored |= site->sample.still < CGX_STILL_BEFORE ? 1u << CGX_CONSENSUS_STILL : 0;
+    watching.ignored |= site->sample.still < CGX_STILL_ENOUGH ? 1u << CGX_CONSENSUS_STILL : 0;
     watching.sees_input = sees_input;
     watching.recent = cgx_callsite_recent(site, CGX_RECENT_COMPRESSED);
     cgx_callsite_watch(site);

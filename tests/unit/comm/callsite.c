@@ -107,7 +107,7 @@ static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
     return a->state == b->state && a->declined.wait == b->declined.wait &&
            a->blocked.wait == b->blocked.wait && a->unknown.wait == b->unknown.wait &&
            x->pending == y->pending && x->clear == y->clear && x->strikes == y->strikes &&
-           x->watched == y->watched && x->ignored == y->ignored;
+           x->watched == y->watched && x->ignored == y->ignored && x->still == y->still;
 }
 
 /* Two ranks with the same events, of which one has other reasons, votes and memory. */
