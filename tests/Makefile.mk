@@ -50,6 +50,7 @@ unit_programs = \
 	tests/unit/coll/stages_sparse \
 	tests/unit/coll/staging \
 	tests/unit/coll/watch \
+	tests/unit/coll/watch_gradients \
 	tests/unit/coll/watch_limits \
 	tests/unit/comm/callsite \
 	tests/unit/comm/callsites \

@@ -39,6 +39,7 @@ struct cgx_watching {
     float threshold;           /* of the distance; 0: nothing is looked for */
     uint32_t number;           /* of such samples at the call site before this one */
     uint32_t ignored;          /* a bit for each enum cgx_consensus that is not looked for */
+    bool sees_input;           /* whether this rank's input is in host memory */
     struct cgx_recent *recent; /* the last sums, of what this rank owns; NULL: it keeps none */
 };
 

@@ -16,6 +16,7 @@
 #define CLEAR_ENOUGH 4 /* two of them can be compared with sums before the last */
 #define CLEAR_SLOW 16  /* where the sum changes little, as averages do while training begins */
 #define STRIKES_ENOUGH 2
+#define CLEAR_BETWEEN 2 /* after which strikes are not in a row any more */
 
 /* What is sampled next does not follow what was sampled last. */
 static void forget_sums(struct cgx_consensus_sample *sample)
@@ -29,7 +30,7 @@ static void forget_sums(struct cgx_consensus_sample *sample)
 static void enter(struct cgx_callsite *site, enum cgx_site_state state)
 {
     site->state = state;
-    site->sample.clear = site->sample.strikes = 0;
+    site->sample.clear = site->sample.strikes = site->sample.still = 0;
     forget_sums(&site->sample);
 }
 
@@ -62,6 +63,8 @@ static void judge(struct cgx_callsite *site, const struct cgx_site_note *note)
         forget_sums(sample);
         cgx_backoff_fail(&site->unknown, FIRST_UNKNOWN, MOST_UNKNOWN);
     } else if (!cgx_verdict_forbids(&note->verdict) && (note->far || !was_blocked)) {
+        if (sample->clear + 1 >= CLEAR_BETWEEN)
+            sample->strikes = 0;
         if (++sample->clear >=
             (note->verdict.change < CGX_CONSENSUS_CHANGE_FAR ? CLEAR_SLOW : CLEAR_ENOUGH))
             agree(site);
@@ -88,6 +91,14 @@ static void confirm(struct cgx_callsite *site, const struct cgx_verdict *verdict
     }
 }
 
+static void count_still(struct cgx_consensus_sample *sample, bool still)
+{
+    if (still)
+        sample->still = sample->still + 2 < CGX_STILL_MOST ? sample->still + 2 : CGX_STILL_MOST;
+    else if (sample->still > 0)
+        sample->still--;
+}
+
 void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *note)
 {
     struct cgx_consensus_sample *sample = &site->sample;
@@ -96,6 +107,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
     switch (note->event) {
     case CGX_EVENT_AGREED:
         agree(site);
+        sample->still = CGX_STILL_ENOUGH;
         break;
     case CGX_EVENT_DECLINED:
         decline(site, note->reason);
@@ -108,6 +120,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
         break;
     case CGX_EVENT_RAN:
         sample->strikes = 0;
+        count_still(sample, note->still);
         break;
     case CGX_EVENT_ALARMED:
         sample->alarm = note->verdict;

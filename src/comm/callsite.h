@@ -15,6 +15,13 @@
 #include "policy/widths/adapt.h"
 #include "util/backoff.h"
 
+/* How far the sums of compressed calls have come to be still. A sum that has hardly changed adds 2,
+ * up to 4; another takes 1 off. From CGX_STILL_ENOUGH on, a call whose sum has hardly changed is
+ * done again exactly: the third in a row, or the fourth of every second call. A site whose exact
+ * calls were not sampled begins there. */
+#define CGX_STILL_ENOUGH 3
+#define CGX_STILL_MOST 4
+
 enum cgx_site_state {
     CGX_SITE_NEW,        /* ranks know nothing of its data */
     CGX_SITE_SAMPLED,    /* they have sampled some of it, and have not decided */
@@ -34,6 +41,7 @@ struct cgx_consensus_sample {
     uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* ... is this, or nothing where it could not sample */
     uint32_t places;                         /* which elements are sampled */
     struct cgx_recent *recent;               /* NULL: none, or there is no memory */
+    uint8_t still;                           /* as CGX_STILL_ENOUGH has it */
     uint32_t watched;                        /* compressed calls that were sampled */
     struct cgx_verdict alarm; /* of the last one, if it found anything, and is not judged */
     uint32_t ignored; /* what compressed calls are not sampled for, a bit for each verdict, ... */
@@ -80,7 +88,8 @@ struct cgx_site_note {
     enum cgx_site_event event;
     enum cgx_reason reason;
     struct cgx_verdict verdict;
-    bool far; /* the sample is far from any other verdict */
+    bool far;   /* the sample is far from any other verdict */
+    bool still; /* the compressed call has hardly changed */
 };
 
 /* Takes SITE to its next state. Where ranks cannot compress they ask again after 4, 8, 16, ...

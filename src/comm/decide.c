@@ -194,7 +194,7 @@ static void log_blocked(const struct cgx_comm *state, const struct cgx_callsite 
     if (state->rank != 0)
         return;
     noticed = cgx_decide_noticed(state, site, name);
-    cgx_notice_blocked(&noticed, verdict);
+    cgx_notice_blocked(&noticed, site->blocked.wait, verdict);
 }
 
 /* Ranks sampled the last call, which was exact, and maybe those before, or was done again exactly:

@@ -87,7 +87,8 @@ static void log_why(const struct cgx_verdict *verdict, char *why, size_t size)
     }
 }
 
-void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
+void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
+                        const struct cgx_verdict *verdict)
 {
     bool is_first = atomic_fetch_add(&blocked[verdict->consensus], 1) == 0;
     char text[CGX_NOTICED_BYTES], why[160];
@@ -95,8 +96,20 @@ void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict 
     describe(sum, text, sizeof text);
     log_why(verdict, why, sizeof why);
     cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
-            "%s stays exact: %s and gradients do not; consensus=off in a rule or hint, or "
-            "CGX_CONSENSUS=0, compresses it all the same",
+            "%s stays exact, and so do the next %u like it: %s and gradients do not; consensus=off "
+            "in a rule or hint, or CGX_CONSENSUS=0, compresses them all the same",
+            text, calls, why);
+}
+
+void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
+{
+    char text[CGX_NOTICED_BYTES], why[160];
+
+    describe(sum, text, sizeof text);
+    log_why(verdict, why, sizeof why);
+    cgx_log(CGX_LOG_DEBUG,
+            "%s: this call alone is exact, since in a sample %s; the next ones are compressed "
+            "unless ranks find the same again",
             text, why);
 }
 

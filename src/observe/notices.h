@@ -37,8 +37,14 @@ void cgx_notice_memory(enum cgx_reason reason);
 /* Whether that has been said. */
 bool cgx_notice_was_of_memory(enum cgx_reason reason);
 
-/* A sum stays exact from now on, for VERDICT. At the level debug each time. */
-void cgx_notice_blocked(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);
+/* A sum is exact, and so are the next CALLS of its call site, for VERDICT. At the level debug each
+ * time. */
+void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
+                        const struct cgx_verdict *verdict);
+
+/* A sum that was being compressed is done again exactly, for VERDICT: that one alone. At the level
+ * debug. */
+void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *verdict);
 
 /* In MPI_Finalize: how many more were held than there were lines. */
 void cgx_notice_count(void);

@@ -43,7 +43,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
     [CGX_REASON_HINT] = {"hint", "a hint of its communicator", NULL},
     [CGX_REASON_LOOKED_AT] = {"looked_at", "ranks look at its data first",
                               "let the program run for more steps"},
-    [CGX_REASON_HELD] = {"held", "its sums do not look like gradients",
+    [CGX_REASON_HELD] = {"held", "this call's sum, or those before it, did not look like gradients",
                          "if these are gradients, set CGX_CONSENSUS=0"},
     [CGX_REASON_NULL] = {"null", "a buffer is NULL", NULL},
     [CGX_REASON_OVERLAP] = {"overlap", "the buffers overlap", "use MPI_IN_PLACE"},

@@ -11,6 +11,7 @@
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/check.h"
+#include "observe/notices.h"
 #include "observe/stats.h"
 #include "observe/timeline.h"
 #include "observe/totals.h"
@@ -18,9 +19,22 @@
 #include "pmpi/exact.h"
 #include "pmpi/guard.h"
 #include "util/float_state.h"
+#include "util/log.h"
 #include "util/trace.h"
 
 /* ---- exact ---- */
+
+/* Of the distance between ranks. */
+static double threshold_of(const struct cgx_comm *state)
+{
+    union cgx_float_state caller;
+    double threshold;
+
+    cgx_float_enter(&caller);
+    threshold = cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
+    cgx_float_leave(&caller);
+    return threshold;
+}
 
 int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cgx_reason reason,
                     struct cgx_callsite *sampled)
@@ -30,7 +44,8 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
 
     if (sampled) {
         const struct cgx_guard guard = {
-            (unsigned)state->rank, (unsigned)state->size, sampled->sample.places,
+            (unsigned)state->rank, (unsigned)state->size, threshold_of(state),
+            sampled->sample.places,
             /* The sums before one that is done again were compressed. */
             sampled->state == CGX_SITE_COMPRESSED ? NULL
                                                   : cgx_callsite_recent(sampled, CGX_RECENT_EXACT)};
@@ -47,6 +62,19 @@ int cgx_exact_noted(const struct cgx_call *call, struct cgx_comm *state, enum cg
 
 /* ---- compressed ---- */
 
+/* COLL is done again exactly, since it has seen what forbids to compress it. */
+static void notice_redone(const struct cgx_comm *state, const struct cgx_callsite *site,
+                          const struct cgx_coll *coll)
+{
+    char name[CGX_MPI_OBJECT_NAME_BYTES];
+    struct cgx_noticed noticed;
+
+    if (state->rank != 0 || cgx_log_level() < CGX_LOG_DEBUG)
+        return;
+    noticed = cgx_decide_noticed(state, site, name);
+    cgx_notice_redone(&noticed, &coll->seen);
+}
+
 /* What the caller gets of a call that was run as COLL, with OUTCOME, and what SITE learns of it.
  * REFUSAL: why this rank could not serve it, if it could not. A rank that has no result must hold
  * the same as others, which have one. */
@@ -59,11 +87,16 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct 
         note.event = CGX_EVENT_ALARMED;
     else if (outcome == CGX_OUTCOME_DECLINED || outcome == CGX_OUTCOME_HALFWAY)
         note.event = CGX_EVENT_DECLINED;
+    /* A rank that has lost its result has seen the same. */
+    if (outcome == CGX_OUTCOME_DONE || outcome == CGX_OUTCOME_LOST)
+        note.still = coll->seen.consensus != CGX_CONSENSUS_UNKNOWN &&
+                     coll->seen.change < CGX_CONSENSUS_CHANGE;
     cgx_callsite_note(site, &note);
     switch (outcome) {
     case CGX_OUTCOME_DONE:
         return CGX_MPI_SUCCESS;
     case CGX_OUTCOME_CONSENSUS:
+        notice_redone(state, site, coll);
         return cgx_exact_noted(call, state, CGX_REASON_HELD, site);
     case CGX_OUTCOME_DECLINED:
         return cgx_exact_noted(call, state, site->reason, NULL);
@@ -115,19 +148,18 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
 }
 
 /* What is looked for within the call: the same on all ranks. */
-static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_callsite *site)
+static struct cgx_watching watching(const struct cgx_comm *state, struct cgx_callsite *site,
+                                    bool sees_input)
 {
     struct cgx_watching watching = {0};
-    union cgx_float_state caller;
 
     if (site->override.consensus == CGX_SWITCH_OFF || !(cgx_config()->consensus > 0))
         return watching;
-    cgx_float_enter(&caller);
-    watching.threshold =
-        (float)cgx_consensus_threshold(cgx_config()->consensus, (unsigned)state->size);
-    cgx_float_leave(&caller);
+    watching.threshold = (float)threshold_of(state);
     watching.number = site->sample.watched;
     watching.ignored = site->sample.ignored;
+    watching.ignored |= site->sample.still < CGX_STILL_ENOUGH ? 1u << CGX_CONSENSUS_STILL : 0;
+    watching.sees_input = sees_input;
     watching.recent = cgx_callsite_recent(site, CGX_RECENT_COMPRESSED);
     cgx_callsite_watch(site);
     return watching;
@@ -172,7 +204,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
                             .shm = state->work->shm,
                             .seed = cgx_config()->seed,
                             .call = state->calls++,
-                            .watching = watching(state, site),
+                            .watching = watching(state, site, call->send.memory == CGX_MEMORY_HOST),
                             .input = cgx_call_input(call),
                             .output = call->recvbuf};
 

@@ -152,7 +152,7 @@ static bool read_sample(struct sample *sample, const struct cgx_call *call, unsi
 int cgx_guard_exact(const struct cgx_call *call, enum cgx_reason reason,
                     const struct cgx_guard *guard, uint32_t words[CGX_CONSENSUS_WORDS])
 {
-    struct cgx_closeness closeness = {0};
+    struct cgx_closeness closeness = {.threshold = guard->threshold};
     struct cgx_taking taking;
     struct cgx_change change;
     union cgx_float_state caller;

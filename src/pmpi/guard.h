@@ -14,7 +14,7 @@
 /* Buckets that are sampled: one in so many, but no fewer and no more than that many, of host
  * memory and of device memory, from which each is a copy. */
 #define CGX_GUARD_GROUP 64
-#define CGX_GUARD_LEAST 32
+#define CGX_GUARD_LEAST 128
 #define CGX_GUARD_MOST 256
 #define CGX_GUARD_MOST_DEVICE 64
 
@@ -22,6 +22,7 @@
  * looked at in the calls right before this one, at the same places, or is NULL. */
 struct cgx_guard {
     unsigned rank, ranks;
+    double threshold; /* of the distance */
     uint32_t places;
     struct cgx_recent *recent;
 };

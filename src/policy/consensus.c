@@ -29,6 +29,7 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     const double share = 1.0 / ranks;
     double magnitudes, squares = cgx_squares_sum(sum, count, &magnitudes);
     double deviation = cgx_squares_difference(input, sum, share, count);
+    double mean = share * share * squares;
     unsigned positive = 0, negative = 0, brought = 0, shared = 0;
     size_t nonzero = 0;
 
@@ -46,7 +47,9 @@ void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, cons
     closeness->count += count;
     closeness->nonzero += nonzero;
     closeness->deviation += deviation;
-    closeness->mean += share * share * squares;
+    closeness->mean += mean;
+    closeness->filled += mean > 0;
+    closeness->far += mean > 0 && deviation >= closeness->threshold * mean;
     closeness->not_finite |= !isfinite(deviation) || !isfinite(squares);
 }
 
@@ -61,6 +64,16 @@ static double value_of(uint32_t word)
     return (double)cgx_bits_float(word);
 }
 
+/* d_r of this rank. */
+static double distance_of(const struct cgx_closeness *closeness)
+{
+    double distance = closeness->deviation / closeness->mean;
+    double far =
+        2 * closeness->far > closeness->filled ? CGX_CONSENSUS_FAR * closeness->threshold : 0;
+
+    return distance > far ? distance : far;
+}
+
 void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, unsigned rank,
                         uint32_t words[CGX_CONSENSUS_WORDS])
 {
@@ -69,7 +82,7 @@ void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, un
 
     /* Opposite inputs may cancel to nothing: then no rank is anywhere near the mean. */
     words[WORD_KNOWN] = known;
-    words[WORD_DISTANCE] = word_of(known ? closeness->deviation / closeness->mean : 0);
+    words[WORD_DISTANCE] = word_of(known ? distance_of(closeness) : 0);
     words[WORD_CHANGE] = word_of(change);
     words[WORD_ONE_SIGN] = closeness->positive != closeness->negative;
     words[WORD_DISJOINT] = !closeness->shared && 4 * closeness->nonzero >= closeness->count;

@@ -9,8 +9,10 @@
  *
  * is how far the rank is from the mean. A sum must stay exact where one of these holds:
  *
- *   close     the rank that is nearest to the mean has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS:
- *             weights. One straggler among ranks that agree does not hide them.
+ *   close     the rank that is nearest to the mean has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS,
+ *             in all and in at least half of the buckets: weights. One straggler among ranks that
+ *             agree does not hide them. (Of a gradient, a few large rows may be alike on all
+ *             ranks: those of the most frequent words, or of a few units that are left.)
  *   still     the sum has hardly changed since the last but one (recent.h): forces, averages,
  *             second-order factors.
  *   one sign  no element of the sum is negative, or none is positive: variances, counts.
@@ -38,8 +40,13 @@
 /* The change from which on a few samples are enough to tell that it is not. */
 #define CGX_CONSENSUS_CHANGE_FAR 0.5
 
+/* A rank is this many thresholds from the mean at the least where it is farther than one of them in
+ * more than half of the buckets. */
+#define CGX_CONSENSUS_FAR 2
+
 /* What a rank has seen of one sum. All zero: nothing. */
 struct cgx_closeness {
+    double threshold; /* set by the caller: of close */
     double deviation; /* |x_r - s/P|^2 */
     double mean;      /* |s/P|^2 */
     bool positive;    /* some element of the sum is */
@@ -48,6 +55,8 @@ struct cgx_closeness {
     bool shared;      /* ... and on another rank too */
     size_t count;     /* elements ... */
     size_t nonzero;   /* ... and how many are not zero in the sum */
+    size_t filled;    /* takings of which the sum is not zero, ... */
+    size_t far;       /* ... and in how many this rank is no nearer than the threshold */
     bool not_finite;  /* some element of input or sum is not */
 };
 

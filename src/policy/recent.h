@@ -26,7 +26,7 @@
 /* Elements that are kept of each sum at most, as bfloat16, in up to so many runs: for looks at
  * exact calls, which are few, and for those within compressed calls. */
 #define CGX_RECENT_EXACT 16384
-#define CGX_RECENT_COMPRESSED 1024
+#define CGX_RECENT_COMPRESSED 2048
 #define CGX_RECENT_RUNS 32
 
 struct cgx_recent {

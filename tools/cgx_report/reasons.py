@@ -85,7 +85,8 @@ REASONS = {
         ),
         (
             "held",
-            "The sums do not look like gradients: ranks nearly agree on them, or they hardly change.",
+            "These calls were done exactly, since their sums did not look like gradients: ranks "
+            "nearly agree on them, or they hardly change.",
             "Nothing to do unless these are gradients: then set CGX_CONSENSUS=0, or say "
             "consensus=off in CGX_RULES.",
         ),

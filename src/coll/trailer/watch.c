@@ -164,6 +164,7 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
         .distance = all->mean > 0 ? all->deviation / all->mean : INFINITY,
         .change = cgx_change_of(&all->change),
     };
+    struct cgx_verdict verdict;
 
     if (!(all->mean > 0 || all->deviation > 0 || findings.one_sign || findings.disjoint))
         return (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
@@ -171,8 +172,10 @@ static struct cgx_verdict judge(const struct cgx_sight *all, const struct cgx_co
     findings.one_sign = findings.one_sign && !(ignored & 1u << CGX_CONSENSUS_ONE_SIGN);
     if (ignored & 1u << CGX_CONSENSUS_STILL)
         findings.change = INFINITY;
-    return cgx_consensus_of(
+    verdict = cgx_consensus_of(
         &findings, ignored & 1u << CGX_CONSENSUS_CLOSE ? 0 : (double)coll->watching.threshold);
+    verdict.change = cgx_change_of(&all->change);
+    return verdict;
 }
 
 static void take(struct cgx_coll *coll, const struct cgx_slice *slice)
@@ -202,5 +205,4 @@ const struct cgx_trailer cgx_watch = {.needed = needed,
                                       .take = take,
                                       .list_shown = list_shown,
                                       .shown = CGX_PLANES * CGX_WATCH_MOST,
-                                      .shown_by_part =
-                                          CGX_PLANES * CGX_WATCH_LEAST / CGX_BUCKET_SIZE_MIN};
+                                      .shown_by_part = CGX_PLANES * CGX_WATCH_LEAST};

@@ -80,27 +80,29 @@ const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
 /* With fewer bits nothing can be told: most elements are on the level zero. */
 #define CGX_WATCH_LEAST_BITS 3
 
-/* So many buckets are sampled in all parts together and, in each part that has them, so many
- * elements, if that is more. */
+/* So many buckets are sampled in all parts together and, in each part that has them, so many, if
+ * that is more: a few rows of a matrix may be what ranks agree on. */
 #define CGX_WATCH_MOST 256
-#define CGX_WATCH_LEAST 512
+#define CGX_WATCH_LEAST 8
 
 /* Buckets of PIECE that tell anything: all of them, or none. */
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece);
 
-/* The samples of a part, one after the other. */
+/* The samples of a part, one after the other. Where the host has all of the sum, those that are
+ * empty there are replaced by their next neighbours that are not. */
 struct cgx_watch_samples {
     const struct cgx_slice *slice;
     const struct cgx_block *part;
     size_t buckets, count; /* of the part, and of samples */
     size_t number;         /* samples before */
+    bool filled;           /* not empty ones */
     size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
 };
 
 struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
                                               const struct cgx_block *part);
 
-/* COUNT others, or all buckets if there are fewer. */
+/* COUNT others, or all buckets if there are fewer; maybe empty ones. */
 struct cgx_watch_samples cgx_watch_samples_of(const struct cgx_slice *slice,
                                               const struct cgx_block *part, size_t count);
 
@@ -146,7 +148,9 @@ void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *pa
                        const struct cgx_payloads *from, unsigned hop, struct cgx_sight *sight);
 
 /* What the last sum, the whole call's, tells by itself: sets signs, buckets and the change, and
- * alone, which is 0 where less than a quarter of the elements are not zero. */
+ * alone, which is 0 where less than a quarter of the elements are not zero. Signs that this rank's
+ * own input has, where the host has it, are signs too: in a sum, small elements of one sign vanish
+ * beside large ones of the other. */
 void cgx_sight_sum(const struct cgx_slice *slice, const struct cgx_block *part,
                    struct cgx_sight *sight);
 

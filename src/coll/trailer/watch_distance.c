@@ -31,6 +31,7 @@ struct member {
     unsigned number;
     double share;           /* of the ranks of the sum */
     double deviation, mean; /* in units of |s/P|^2 */
+    size_t far;             /* buckets in which it is no nearer than the threshold */
     /* Of one bucket: */
     double squared; /* |x - share s|^2 */
     double noise;   /* of its elements, times the variance in steps */
@@ -43,8 +44,8 @@ struct sample {
     struct cgx_watch_members members;
     struct member sampled[MOST_MEMBERS];
     unsigned count;
-    double squares; /* |s|^2 of all buckets */
-    size_t buckets;
+    double squares;         /* |s|^2 of all buckets */
+    size_t buckets, filled; /* and those of which the sum is not zero */
 };
 
 /* False if the bucket is poisoned. */
@@ -136,10 +137,16 @@ static void add_bucket(struct sample *sample, const struct cgx_piece *piece, siz
         double deviation = member->squared - variance * ((1 - 2 * share) * member->noise +
                                                          share * share * (noise_of(&sum) + others));
 
-        member->deviation += weight * (deviation > member->least ? deviation : member->least);
-        member->mean += (1 - share) * (1 - share) * sum.squares;
+        double mean = (1 - share) * (1 - share) * sum.squares;
+
+        deviation = weight * (deviation > member->least ? deviation : member->least);
+        member->deviation += deviation;
+        member->mean += mean;
+        member->far +=
+            mean > 0 && deviation >= (double)sample->slice->coll->watching.threshold * mean;
     }
     sample->squares += sum.squares;
+    sample->filled += sum.squares > 0;
     sample->buckets++;
 }
 
@@ -149,6 +156,7 @@ void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *p
     struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
     struct sample sample = begin(slice, from);
     const struct cgx_piece *piece;
+    const double far = CGX_CONSENSUS_FAR * (double)slice->coll->watching.threshold;
     double nearest = INFINITY;
     size_t index;
 
@@ -158,6 +166,8 @@ void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *p
         const struct member *member = &sample.sampled[i];
         double distance = sample.squares > 0 ? member->deviation / member->mean : member->deviation;
 
+        if (2 * member->far > sample.filled && distance < far)
+            distance = far;
         nearest = distance < nearest ? distance : nearest;
     }
     sight->mean = sample.squares;

@@ -3,12 +3,16 @@
 
 #include "coll/trailer/watch.h"
 
+#include "codec/bucket.h"
 #include "codec/encoding.h"
 #include "util/hash.h"
 #include "util/integers.h"
 
 #define GROUP 256 /* one bucket of so many is sampled */
 #define CALLS 16  /* that have the same samples */
+
+/* Buckets that are tried for one that is not empty. */
+#define MOST_TRIED 256
 
 static bool is_intra_node(const struct cgx_slice *slice)
 {
@@ -142,15 +146,15 @@ size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *
 static size_t samples_of(const struct cgx_slice *slice, size_t buckets)
 {
     size_t most = CGX_WATCH_MOST / cgx_schedule_chunks(slice->coll->schedule);
-    size_t least = cgx_divide_up(CGX_WATCH_LEAST, slice->coding.bucket_size);
 
-    return cgx_smaller(cgx_larger(cgx_smaller(buckets / GROUP, most), least), buckets);
+    return cgx_smaller(cgx_larger(cgx_smaller(buckets / GROUP, most), CGX_WATCH_LEAST), buckets);
 }
 
 struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
                                               const struct cgx_block *part)
 {
-    struct cgx_watch_samples samples = {.slice = slice, .part = part};
+    struct cgx_watch_samples samples = {
+        .slice = slice, .part = part, .filled = slice->pull == CGX_PULL_NONE};
 
     for (size_t i = 0; i < part->npieces; i++)
         samples.buckets += cgx_watch_buckets(slice, &cgx_slice_pieces(slice, part)[i]);
@@ -164,6 +168,7 @@ struct cgx_watch_samples cgx_watch_samples_of(const struct cgx_slice *slice,
     struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
 
     samples.count = cgx_smaller(count, samples.buckets);
+    samples.filled = false;
     return samples;
 }
 
@@ -172,30 +177,56 @@ uint32_t cgx_watch_places(const struct cgx_slice *slice)
     return slice->coll->watching.number / CALLS;
 }
 
-/* The bucket of the part that is samplednext: somewhere in the sample's share of them, so that
+/* The piece that bucket PLACE of the part is in, and, in SAMPLES, how many are before it. */
+static const struct cgx_piece *find(struct cgx_watch_samples *samples, size_t place)
+{
+    const struct cgx_piece *pieces = cgx_slice_pieces(samples->slice, samples->part);
+
+    if (place < samples->before)
+        samples->piece = samples->before = 0;
+    while (place >= samples->before + cgx_watch_buckets(samples->slice, &pieces[samples->piece]))
+        samples->before += cgx_watch_buckets(samples->slice, &pieces[samples->piece++]);
+    return &pieces[samples->piece];
+}
+
+static bool is_empty(struct cgx_watch_samples *samples, size_t place)
+{
+    const struct cgx_piece *piece = find(samples, place);
+
+    return cgx_bucket_scale(samples->slice->slot->staging + piece->offset,
+                            place - samples->before) == 0;
+}
+
+/* The bucket of the part that is sampled next: somewhere in the sample's share of them, so that
  * rows of a matrix do not alias. */
-static size_t place_of(const struct cgx_watch_samples *samples)
+static size_t place_of(struct cgx_watch_samples *samples)
 {
     const uint64_t words[] = {samples->part->first_bucket, samples->number,
                               cgx_watch_places(samples->slice)};
     size_t first = samples->number * samples->buckets / samples->count;
-    size_t end = (samples->number + 1) * samples->buckets / samples->count;
+    size_t share = (samples->number + 1) * samples->buckets / samples->count - first;
+    size_t place = cgx_hash(CGX_HASH_START, words, sizeof words) % share;
+    size_t most = samples->filled ? cgx_smaller(share, MOST_TRIED) : 1;
 
-    return first + cgx_hash(CGX_HASH_START, words, sizeof words) % (end - first);
+    for (size_t tried = 0; tried < most; tried++) {
+        size_t neighbour = first + (place + tried) % share;
+
+        if (most == 1 || !is_empty(samples, neighbour))
+            return neighbour;
+    }
+    return first + place;
 }
 
 const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index)
 {
-    const struct cgx_slice *slice = samples->slice;
-    const struct cgx_piece *pieces = cgx_slice_pieces(slice, samples->part);
+    const struct cgx_piece *piece;
     size_t place;
 
     if (samples->number == samples->count)
         return NULL;
     place = place_of(samples);
-    while (place >= samples->before + cgx_watch_buckets(slice, &pieces[samples->piece]))
-        samples->before += cgx_watch_buckets(slice, &pieces[samples->piece++]);
+    piece = find(samples, place);
     samples->number++;
     *index = place - samples->before;
-    return &pieces[samples->piece];
+    return piece;
 }

@@ -12,6 +12,31 @@
 #include "util/hash.h"
 #include "util/integers.h"
 
+/* ---- what this rank has brought itself ---- */
+
+/* The signs of bucket INDEX of PIECE in this rank's input: CGX_SIGN_; 0 where there are zeros
+ * alone, or the host has no input. */
+static uint32_t own_signs(const struct cgx_slice *slice, const struct cgx_piece *piece,
+                          size_t index)
+{
+    const struct cgx_coll *coll = slice->coll;
+    size_t count = cgx_bucket_elements(piece, slice->coding.bucket_size, index);
+    size_t first = piece->first + index * slice->coding.bucket_size;
+    float values[CGX_BUCKET_SIZE_MAX];
+    bool positive = false, negative = false;
+
+    if (!coll->watching.sees_input || coll->vote != CGX_ABLE)
+        return 0;
+    cgx_peek_elements(slice->coding.dtype,
+                      (const char *)coll->input + first * cgx_dtype_size(slice->coding.dtype),
+                      count, values);
+    for (size_t i = 0; i < count; i++) {
+        positive |= values[i] > 0;
+        negative |= values[i] < 0;
+    }
+    return (positive ? CGX_SIGN_POSITIVE : 0) | (negative ? CGX_SIGN_NEGATIVE : 0);
+}
+
 /* ---- who brings something ---- */
 
 /* Bucket headers that are read of all members' payloads, and of each. */
@@ -55,7 +80,8 @@ static void ask_all(const struct cgx_slice *slice, const struct cgx_payloads *fr
             bringer = member;
         }
     }
-    if (others > 1 || (others == 1 && !is_alone(sum, only)))
+    if (others > 1 ||
+        (others == 1 && (!is_alone(sum, only) || own_signs(slice, piece, index) != 0)))
         sight->shared++;
     else
         sight->bringer =
@@ -72,7 +98,7 @@ static void ask_ring(const struct cgx_slice *slice, const struct cgx_payloads *f
     const struct cgx_watch_members members = cgx_watch_members_of(slice);
     float before = steps_of(from, from->at[0], piece, index);
 
-    if (before > 0 && !is_alone(sum, before))
+    if (before > 0 && (!is_alone(sum, before) || own_signs(slice, piece, index) != 0))
         sight->shared++;
     if (before == 0 || (hop == 1 && before > 0))
         sight->bringer = cgx_bringers(
@@ -140,6 +166,17 @@ static void add_signs(const struct cgx_slice *slice, const struct cgx_piece *pie
     }
 }
 
+static void add_own_signs(const struct cgx_slice *slice, const struct cgx_block *part,
+                          struct cgx_sight *sight)
+{
+    struct cgx_watch_samples samples = cgx_watch_samples_in(slice, part);
+    const struct cgx_piece *piece;
+    size_t index;
+
+    while ((piece = cgx_watch_next(&samples, &index)) != NULL)
+        sight->signs |= own_signs(slice, piece, index);
+}
+
 /* ---- the sum ---- */
 
 /* The squared error of an element of the sum, with steps SCALE: of its own quantisation, and as
@@ -200,6 +237,7 @@ void cgx_sight_sum(const struct cgx_slice *slice, const struct cgx_block *part,
         sight->change = cgx_recent_end(&taking);
     else if (recent)
         cgx_recent_forget(recent);
+    add_own_signs(slice, part, sight);
     if (nonzero >= 0.25)
         count_alone(slice, part, sight);
 }

@@ -107,7 +107,7 @@ static bool is_alike(const struct cgx_callsite *a, const struct cgx_callsite *b)
     return a->state == b->state && a->declined.wait == b->declined.wait &&
            a->blocked.wait == b->blocked.wait && a->unknown.wait == b->unknown.wait &&
            x->pending == y->pending && x->clear == y->clear && x->strikes == y->strikes &&
-           x->watched == y->watched && x->ignored == y->ignored;
+           x->watched == y->watched && x->ignored == y->ignored && x->still == y->still;
 }
 
 /* Two ranks with the same events, of which one has other reasons, votes and memory. */
@@ -248,6 +248,13 @@ static void test_turns(void)
     wait_for(&site);
     ok(clears_for(&site) == 4, "what is far from one four times is compressed");
     cgx_callsite_drop(&site);
+    strike(&site);
+    clear(&site);
+    clear(&site);
+    strike(&site);
+    ok(site.state == CGX_SITE_SAMPLED, "two samples that find nothing between two that do, and "
+                                       "the calls are not blocked");
+    cgx_callsite_drop(&site);
     for (int i = 0; i < 3; i++)
         clear(&site);
     strike(&site);
@@ -320,6 +327,39 @@ static void test_alarms(void)
     cgx_callsite_drop(&site);
 }
 
+/* Compressed calls of which every STRIDE-th has hardly changed, before one of them is done
+ * again; at most 100. */
+static unsigned stills(struct cgx_callsite *site, unsigned stride)
+{
+    for (unsigned calls = 1; calls < 100; calls++) {
+        bool still = calls % stride == 0;
+
+        if (still && site->sample.still >= CGX_STILL_ENOUGH)
+            return calls / stride;
+        cgx_callsite_note(site, &(struct cgx_site_note){.event = CGX_EVENT_RAN, .still = still});
+    }
+    return 0;
+}
+
+static void test_still(void)
+{
+    struct cgx_callsite site = {0};
+
+    note(&site, CGX_EVENT_AGREED);
+    ok(site.sample.still >= CGX_STILL_ENOUGH, "one sum that is still is enough where no exact call "
+                                              "was sampled");
+    cgx_callsite_drop(&site);
+    clears_for(&site);
+    ok(stills(&site, 1) == 3, "else the third in a row is done again");
+    cgx_callsite_drop(&site);
+    clears_for(&site);
+    ok(stills(&site, 2) == 4, "or the fourth of every second call");
+    cgx_callsite_drop(&site);
+    clears_for(&site);
+    ok(stills(&site, 3) == 0, "but none of every third");
+    cgx_callsite_drop(&site);
+}
+
 static void test_sums(void)
 {
     struct cgx_callsite site = {0};
@@ -347,6 +387,7 @@ int main(void)
     test_turns();
     test_slow();
     test_alarms();
+    test_still();
     test_sums();
     return done_testing();
 }

@@ -260,6 +260,7 @@ static void run_rank(void *context, unsigned rank)
                             .feedback = scene->adaptive ? &feedback : NULL,
                             .watching = {.threshold = scene->consensus,
                                          .ignored = scene->ignored,
+                                         .sees_input = true,
                                          .recent = scene->recent[rank]},
                             .scales = scene->scales[rank]};
 

@@ -198,6 +198,26 @@ static void test_nothing(void)
     ok(consensus_of(2) == CGX_CONSENSUS_NONE, "opposite inputs are none");
 }
 
+/* Of 64 rows all ranks have one alike, which is larger than all others together. */
+static void test_rows(void)
+{
+    struct cgx_closeness closeness = {.threshold = 0.05};
+    uint32_t words[CGX_CONSENSUS_WORDS];
+    float row[64], both[64];
+
+    for (unsigned r = 0; r < 64; r++) {
+        for (size_t i = 0; i < 64; i++) {
+            row[i] = r == 0 ? 100 * noise(1, i) : noise(2 + r, i);
+            both[i] = row[i] + (r == 0 ? row[i] : noise(100 + r, i));
+        }
+        cgx_closeness_add(&closeness, row, both, 64, 2);
+    }
+    cgx_consensus_vote(&closeness, INFINITY, 0, words);
+    ok(closeness.deviation < 0.05 * closeness.mean &&
+           cgx_consensus_judge(words, 0.05).consensus == CGX_CONSENSUS_NONE,
+       "one large row that is alike on all ranks does not make weights of a gradient");
+}
+
 int main(void)
 {
     test_distances();
@@ -207,5 +227,6 @@ int main(void)
     test_signs();
     test_disjoint();
     test_nothing();
+    test_rows();
     return done_testing();
 }
