@@ -14,7 +14,7 @@
 
 bool cgx_adapt_measures(const struct cgx_adapt *adapt)
 {
-    return adapt->left <= adapt->window;
+    return adapt->chooses && adapt->left <= adapt->window;
 }
 
 bool cgx_adapt_samples_input(const struct cgx_adapt *adapt)
@@ -93,6 +93,7 @@ static void give_part(struct cgx_adapt *adapt, struct cgx_adapt_layer *layer, si
 
         segment->plan = layer->plan;
         segment->about = &layer->plan->segments[s];
+        adapt->chooses = adapt->chooses || cgx_segment_is_chosen(segment->about);
         adapt->has_widths = adapt->has_widths || cgx_segment_has_widths(segment->about);
         forget(segment);
         layer->energies[s] = NAN;
@@ -250,11 +251,13 @@ enum cgx_adapt_due cgx_adapt_step(struct cgx_adapt *adapt)
 {
     enum cgx_adapt_due due = CGX_ADAPT_NOTHING;
 
+    adapt->steps++;
+    if (!adapt->chooses)
+        return due;
     if (cgx_adapt_measures(adapt))
         add_findings(adapt);
     for (size_t i = 0; i < adapt->nlayers; i++)
         follow_energies(&adapt->layers[i]);
-    adapt->steps++;
     adapt->left--;
     cgx_account_step(adapt);
     if (adapt->choices > 0 && adapt->left > 1 && is_outgrown(adapt)) {

@@ -90,6 +90,7 @@ struct cgx_adapt {
     uint64_t choices;  /* that have been made */
     unsigned left;     /* steps up to the next choice from a measurement ... */
     unsigned window;   /* ... the last so many of which are measured */
+    bool chooses;      /* widths or family of some segment are chosen; else there are no choices */
     bool has_widths;   /* some segment's are chosen */
     bool learnt;       /* what is in SUMMED, before the choice that is made of it */
     bool widened;      /* some width is not the base width */
