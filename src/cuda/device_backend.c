@@ -208,9 +208,10 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
 {
     struct cgx_cuda_work *work = &self(backend)->work;
     enum cgx_status status = cgx_cuda_work_enter(work);
+    unsigned launched = 0;
 
     if (status == CGX_OK) {
-        status = cgx_cuda_launch(work, &work->slots[slot], request);
+        status = cgx_cuda_launch(work, &work->slots[slot], request, &launched);
         cgx_cuda_leave();
     }
     if (request->operation != CGX_DECODE)
@@ -219,7 +220,7 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     if (status == CGX_OK)
         return CGX_OK;
     status = wait(backend, slot);
-    return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request) : status;
+    return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request, launched) : status;
 }
 
 /* ---- what is kept from call to call ---- */

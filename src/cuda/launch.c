@@ -203,7 +203,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
 }
 
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
-                                const struct cgx_work *request)
+                                const struct cgx_work *request, unsigned *launched)
 {
     struct cgx_cuda_table *table = &slot->tables[request->operation];
     struct group groups[CGX_FAMILIES];
@@ -212,6 +212,7 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     bool failed = slot->store_failed;
     size_t changed;
 
+    *launched = 0;
     /* What is measured is not what is sent: the next operation must know too. */
     slot->store_failed = failed && request->operation == CGX_MEASURE;
     if (entries_of(request) == 0)
@@ -233,9 +234,13 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     }
     if (status == CGX_OK)
         status = cgx_cuda_follow(work, slot, CGX_STREAM_COMPUTE);
-    for (int i = 0; status == CGX_OK && i < CGX_FAMILIES; i++)
-        if (groups[i].tiles > 0)
-            status = launch(work, slot, table, request, i, &groups[i]);
+    for (int i = 0; status == CGX_OK && i < CGX_FAMILIES; i++) {
+        if (groups[i].tiles == 0)
+            continue;
+        status = launch(work, slot, table, request, i, &groups[i]);
+        if (status == CGX_OK)
+            *launched |= 1u << i;
+    }
     if (status == CGX_OK)
         status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
     return status;
@@ -254,40 +259,102 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_slot *slot, const struc
     return CGX_CUDA_CALL(cuMemcpyDtoH, data, cgx_cuda_mirrored(slot, data), layout.bytes);
 }
 
-/* The copy waits for what was queued before. */
-static enum cgx_status decode_piece(const struct cgx_work *request, struct cgx_piece piece)
+/* Memory of the host for what a piece is decoded to, and for its history. */
+struct decoded {
+    unsigned char *elements, *scales;
+    float *units;
+    size_t bytes, nscales, nunits; /* bytes, each a byte, and a float each */
+};
+
+/* Copies the history of PIECE from the device, or, BACK, to it. */
+static enum cgx_status copy_history(const struct cgx_work *request, const struct cgx_piece *piece,
+                                    const struct decoded *decoded, bool back)
+{
+    const struct cgx_history *history = &request->history;
+    size_t block = cgx_history_block(request->coding->bucket_size);
+    CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(history->scales + piece->first);
+    CUdeviceptr units = (CUdeviceptr)(uintptr_t)(history->units + piece->first / block);
+    size_t bytes = decoded->nunits * sizeof(float);
+    enum cgx_status status;
+
+    if (back) {
+        status = cgx_cuda_upload(scales, decoded->scales, decoded->nscales);
+        return status == CGX_OK ? cgx_cuda_upload(units, decoded->units, bytes) : status;
+    }
+    status = CGX_CUDA_CALL(cuMemcpyDtoH, decoded->scales, scales, decoded->nscales);
+    return status == CGX_OK ? CGX_CUDA_CALL(cuMemcpyDtoH, decoded->units, units, bytes) : status;
+}
+
+/* Decodes PIECE into DECODED. Where it is in the buffer says how it is rotated and what its history
+ * draws, so the host's memory stands for that part of the buffer. */
+static enum cgx_status decode_into(const struct cgx_work *request, const struct cgx_piece *piece,
+                                   const struct decoded *decoded)
+{
+    size_t block = cgx_history_block(request->coding->bucket_size);
+    size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
+    bool has_history = request->history.scales != NULL;
+    struct cgx_work alone = *request;
+    enum cgx_status status = CGX_OK;
+
+    alone.pieces = piece;
+    alone.npieces = 1;
+    alone.out = (void *)((uintptr_t)decoded->elements - before);
+    if (has_history) {
+        alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
+        alone.history.units =
+            (float *)((uintptr_t)decoded->units - piece->first / block * sizeof(float));
+        status = copy_history(request, piece, decoded, false);
+    }
+    if (status == CGX_OK)
+        status = cgx_codec_run(cgx_codec_host(), &alone);
+    if (status == CGX_OK && has_history)
+        status = copy_history(request, piece, decoded, true);
+    return status;
+}
+
+/* Copies wait for what was queued before. */
+static enum cgx_status decode_piece(const struct cgx_work *request, const struct cgx_piece *piece)
 {
     size_t size = cgx_dtype_size(request->coding->dtype);
-    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece.first * size;
-    void *elements = malloc(piece.count * size);
-    struct cgx_work alone = *request;
+    uint32_t block = cgx_history_block(request->coding->bucket_size);
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
+    struct decoded decoded = {.bytes = piece->count * size};
     enum cgx_status status = CGX_ERR_NOMEM;
 
-    piece.first = 0;
-    alone.pieces = &piece;
-    alone.npieces = 1;
-    alone.out = elements;
-    if (elements)
-        status = cgx_codec_run(cgx_codec_host(), &alone);
+    decoded.nscales = request->history.scales ? piece->count : 0;
+    decoded.nunits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
+    decoded.elements = malloc(decoded.bytes);
+    decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
+    decoded.units = malloc(decoded.nunits * sizeof(float) + 1);
+    if (decoded.elements && decoded.scales && decoded.units)
+        status = decode_into(request, piece, &decoded);
     if (status == CGX_OK)
-        status = cgx_cuda_upload(to, elements, piece.count * size);
-    free(elements);
+        status = cgx_cuda_upload(to, decoded.elements, decoded.bytes);
+    free(decoded.elements);
+    free(decoded.scales);
+    free(decoded.units);
     return status;
 }
 
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
-                                        const struct cgx_work *request)
+                                        const struct cgx_work *request, unsigned launched)
 {
     const struct cgx_cuda_slot *slot = &work->slots[number];
     enum cgx_status status = cgx_cuda_work_enter(work);
 
     if (status != CGX_OK)
         return status;
+    if (launched != 0)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
     for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
+        const struct cgx_piece *piece = &request->pieces[i];
+
+        if (launched & 1u << cgx_encoding_family(piece->bits))
+            continue;
         if (slot->pulled)
-            status = fetch_piece(slot, request, &request->pieces[i]);
+            status = fetch_piece(slot, request, piece);
         if (status == CGX_OK)
-            status = decode_piece(request, request->pieces[i]);
+            status = decode_piece(request, piece);
     }
     cgx_cuda_leave();
     return status;

@@ -7,9 +7,10 @@
 
 #include "cuda/work.h"
 
-/* Queues REQUEST behind what was stored on SLOT. The context is current. */
+/* Queues REQUEST behind what was stored on SLOT. The context is current. *LAUNCHED: the families
+ * whose kernels are queued, a bit each, though others may have failed. */
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
-                                const struct cgx_work *request);
+                                const struct cgx_work *request, unsigned *launched);
 
 /* What is queued next on STREAM comes after what SLOT has on the one before. */
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
@@ -26,9 +27,9 @@ static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
     return slot->mirror + (CUdeviceptr)(data - slot->host);
 }
 
-/* Decodes as REQUEST says by the processor what a kernel could not: a rank without a result would
- * be alone. Nothing is queued on SLOT. */
+/* Decodes as REQUEST says by the processor what no kernel of LAUNCHED, as above, does: a rank
+ * without a result would be alone, and a kernel that has run has changed the history. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
-                                        const struct cgx_work *request);
+                                        const struct cgx_work *request, unsigned launched);
 
 #endif

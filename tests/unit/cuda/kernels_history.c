@@ -77,8 +77,9 @@ static bool is_same(struct cgx_work work, size_t out, size_t bytes)
     return run(&work) && memcmp(part(out), expected, bytes) == 0;
 }
 
-/* The payload in part 2, into the buffer. */
-static bool decodes(struct cgx_work work, size_t bytes)
+/* The payload in part 2, into the buffer. FAILING: of two kernels the first or, in every other
+ * call, the second one is not launched, so that the host decodes for it. */
+static bool decodes(struct cgx_work work, size_t bytes, bool failing)
 {
     static unsigned char decoded[2][4 * COUNT];
     static struct kept got;
@@ -92,7 +93,11 @@ static bool decodes(struct cgx_work work, size_t bytes)
         return false;
     work.out = buffer;
     work.history = history_in(reserved->at, work.coding);
+    if (failing)
+        device_fail(SOFTCUDA_LAUNCH, 1 + work.coding->call % 2, false);
     good = run(&work);
+    if (failing)
+        device_fail(SOFTCUDA_LAUNCH, 0, false);
     device_download(decoded[1], buffer, bytes);
     device_download(&got, reserved->at, sizeof got);
     return good && memcmp(decoded[0], decoded[1], bytes) == 0 &&
@@ -139,7 +144,7 @@ static size_t make_pieces(const struct cgx_coding *coding, unsigned bits,
     return bytes;
 }
 
-static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits)
+static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits, bool failing)
 {
     struct cgx_coding coding = {.dtype = dtype,
                                 .bucket_size = bucket_size,
@@ -165,10 +170,10 @@ static void test_calls(enum cgx_dtype dtype, unsigned bucket_size, unsigned bits
         work.operation = CGX_MEASURE;
         same = same && is_same(work, 3, samples);
         work.operation = CGX_REDUCE;
-        same = same && is_same(work, 2, PART) && decodes(work, bytes);
+        same = same && is_same(work, 2, PART) && decodes(work, bytes, failing);
     }
-    ok(same, "%s, buckets of %u, from %u bits on: as on the host", data_dtypes[dtype], bucket_size,
-       bits);
+    ok(same, "%s, buckets of %u, from %u bits on%s: as on the host", data_dtypes[dtype],
+       bucket_size, bits, failing ? ", launches fail" : "");
 }
 
 int main(void)
@@ -189,7 +194,11 @@ int main(void)
         bail_out("there is no backend, or no memory");
     for (int dtype = 0; dtype < 3; dtype++)
         for (unsigned size = 64, bits = 1 + (unsigned)dtype; size <= 4096; size *= 4, bits += 2)
-            test_calls((enum cgx_dtype)dtype, size, bits % 8 + 1);
+            test_calls((enum cgx_dtype)dtype, size, bits % 8 + 1, false);
+    if (!device_is_soft())
+        skip("launches fail", "a real device does not fail when it is told to");
+    for (int dtype = 0; dtype < 3 && device_is_soft(); dtype++)
+        test_calls((enum cgx_dtype)dtype, 256, 3, true);
     cgx_reserved_drop(reserved);
     cgx_cuda_backends_free(all);
     device_free(buffer);
