@@ -82,13 +82,11 @@ static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *buck
         return NAN;
     }
     if (squares > 0) {
-        float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms);
-        struct cgx_rotated_sums sums =
-            kernels_of(walk)->quantise(quantity->values, complete, inv, walk->coding->least_squares,
-                                       width_of(walk), payload + bucket->codes[0]);
+        float inv = cgx_reciprocal(cgx_rotated_rms(mean));
+        float a = kernels_of(walk)->quantise(quantity->values, complete, inv, width_of(walk),
+                                             payload + bucket->codes[0]);
 
-        step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
-                                           : cgx_rotated_unbiased(inv, sums.a, total);
+        step = cgx_rotated_step(inv, a, total);
         step = complete ? step : step * 0x1p-10f;
         header = cgx_rotated_header(step, quantity->factor);
     }
@@ -326,13 +324,10 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 /* ---- the family ---- */
 
 /* Of levels one step apart that have the error of a bucket with the header 1. */
-static float step_of(unsigned width, bool least_squares)
+static float step_of(unsigned width)
 {
-    double variance = cgx_rotated_range(width, CGX_ROUNDING_NEAREST) * cgx_rotated_error(width);
-
-    if (least_squares) /* its headers are that much smaller, and so is its error */
-        variance /= 1 - cgx_rotated_normal(width).error;
-    return (float)sqrt(12 * variance);
+    return (float)sqrt(12 * cgx_rotated_range(width, CGX_ROUNDING_NEAREST) *
+                       cgx_rotated_error(width));
 }
 
 static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -345,7 +340,7 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
         return CGX_ERR_FORMAT;
     restore(walk, bucket, header, payload, room);
     memcpy(values, room, bucket->count * sizeof *values);
-    *scale = cgx_bits_float(header) * step_of(width_of(walk), walk->coding->least_squares);
+    *scale = cgx_bits_float(header) * step_of(width_of(walk));
     return CGX_OK;
 }
 

@@ -97,9 +97,8 @@ static void leave(const struct cgx_coding *coding, const struct cgx_piece *piece
 
 /* ---- operations ---- */
 
-static void write_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                         size_t bucket, const float *z, bool of_elements, float n, double f,
-                         unsigned char *payload)
+static void write_bucket(const struct cgx_piece *piece, size_t bucket, const float *z,
+                         bool of_elements, float n, double f, unsigned char *payload)
 {
     int width = (int)piece->bits - 16;
     unsigned char *at = payload + piece->offset;
@@ -108,8 +107,8 @@ static void write_bucket(const struct cgx_coding *coding, const struct cgx_piece
     if (n == 0)
         header = 0;
     else if (isfinite(n))
-        header = bucket_encode(coding, width, z, of_elements ? n : n / 1024,
-                               of_elements ? n * 1024 : n, f, of_elements ? 0x1p-10 : 1,
+        header = bucket_encode(width, z, of_elements ? n : n / 1024, of_elements ? n * 1024 : n, f,
+                               of_elements ? 0x1p-10 : 1,
                                at + codes_at(piece->count) + bucket * (size_t)(128 * width));
     memcpy(at + 4 * bucket, &header, sizeof header);
 }
@@ -134,7 +133,7 @@ void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct
         n = bucket_sum_of_elements(x);
         bucket_turn(coding, piece->first + bucket * BUCKET, x);
         bucket_stages(bucket_forth, x);
-        write_bucket(coding, piece, bucket, x, true, n, f, payload);
+        write_bucket(piece, bucket, x, true, n, f, payload);
         for (int i = 0; i < BUCKET; i++)
             x[i] *= 0x1p-10f;
         if (residuals)
@@ -219,7 +218,7 @@ void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct
         f = bucket_factor(bucket_sum_of_codes(sum, sum));
         for (int i = 0; i < BUCKET; i++)
             sum[i] = (float)(f * sum[i]);
-        write_bucket(coding, &here, bucket, sum, false, bucket_sum_of_codes(sum, sum), f, room);
+        write_bucket(&here, bucket, sum, false, bucket_sum_of_codes(sum, sum), f, room);
         if (residuals)
             leave(coding, &here, bucket, sum, f, room, residuals);
     }
