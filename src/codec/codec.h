@@ -38,11 +38,11 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
  * AT is where the elements are, aligned to 16 bytes, and FIRST a multiple of 64. The caller begins
  * with zeros.
  *
- * Encode and reduce add residuals to the elements and to the sum, no more of them than these are
- * themselves in the norm of the bucket, and leave there what the payload lacks; a bucket that is
- * poisoned keeps its residuals, and one that is zeros has none afterwards. Pieces
- * whose family rounds to the nearest have residuals, of widths from its residual_bits on
- * (quantiser.h); those of others stay as they are. After an error some have been changed. */
+ * Encode and reduce add residuals to the elements and to the sum, at most four times as much of
+ * them as there is of these in the norm of the bucket, and leave there what the payload lacks. A
+ * bucket that is poisoned or of zeros keeps its residuals. Pieces whose family rounds to the
+ * nearest have residuals, of widths from its residual_bits on (quantiser.h); those of others stay
+ * as they are. After an error some have been changed. */
 struct cgx_residuals {
     uint16_t *at; /* NULL: there are none */
     size_t first;

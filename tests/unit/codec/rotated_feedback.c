@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What residuals are for, and what they must not do: errors do not add up from call to call; no
- * residual is longer than what it is added to, none is infinite, and none comes of what is not
- * there. */
+ * residual is longer than four times what it is added to, none is infinite, and none comes of what
+ * is not there. */
 
 #include <string.h>
 
@@ -111,9 +111,13 @@ static void test_cap(bool reduces)
     for (size_t first = 0; first < COUNT; first += 1024) {
         size_t n = COUNT - first < 1024 ? COUNT - first : 1024;
 
-        bounded = bounded && norm(decoded, first, n) < 2.05 * norm(elements, first, n);
+        double ratio = norm(decoded, first, n) / norm(elements, first, n);
+
+        bounded = bounded && ratio > 3.95 && ratio < 5.05;
     }
-    ok(bounded, "%s: residuals that are longer than the elements are made as long", ways[reduces]);
+    ok(bounded,
+       "%s: residuals that are longer than four times the elements are made as long as that",
+       ways[reduces]);
 }
 
 static bool are(size_t first, size_t count, const uint16_t *wanted)
@@ -139,7 +143,7 @@ static void test_special(bool reduces)
         zeros = zeros && decoded[i] == 0;
     ok(isnan(decoded[0]) && are(0, 1024, before), "%s: a poisoned bucket keeps its residuals",
        ways[reduces]);
-    ok(zeros && are(1024, 1024, none), "... one of zeros is zeros, and has none afterwards");
+    ok(zeros && are(1024, 1024, before), "... one of zeros is zeros, and keeps them too");
     ok(!are(2048, 1024, before) && !are(2048, 1024, none), "... others are other ones");
 }
 
