@@ -14,8 +14,6 @@ struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size;       /* power of two, 64 to 4096 */
     enum cgx_rounding rounding; /* stochastic only with widths from 2 */
-    /* Where a family has both: the scale of least error in the place of the unbiased one. */
-    bool least_squares;
     bool partial; /* reduce: its sums will be added to others, so the type's range is no limit */
     /* Of stochastic rounding: the random bits of element i are a function of these and i alone; two
      * quantisations of the same element must differ in them. What all ranks draw alike is a
@@ -38,13 +36,13 @@ static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
 /* Error feedback: what quantising has lost, kept from call to call as bfloat16 and added to what is
  * quantised next. That of element I of the buffer is AT[I - FIRST], for all elements of the pieces;
  * AT is where the elements are, aligned to 16 bytes, and FIRST a multiple of 64. The caller begins
- * with zeros, and has least_squares set.
+ * with zeros.
  *
- * Encode and reduce add residuals to the elements and to the sum, no more of them than these are
- * themselves in the norm of the bucket, and leave there what the payload lacks; a bucket that is
- * poisoned keeps its residuals, and one that is zeros has none afterwards. Pieces
- * whose family rounds to the nearest have residuals, of widths from its residual_bits on
- * (quantiser.h); those of others stay as they are. After an error some have been changed. */
+ * Encode and reduce add residuals to the elements and to the sum, at most four times as much of
+ * them as there is of these in the norm of the bucket, and leave there what the payload lacks. A
+ * bucket that is poisoned or of zeros keeps its residuals. Pieces whose family rounds to the
+ * nearest have residuals, of widths from its residual_bits on (quantiser.h); those of others stay
+ * as they are. After an error some have been changed. */
 struct cgx_residuals {
     uint16_t *at; /* NULL: there are none */
     size_t first;

@@ -341,12 +341,16 @@ CGX_QUANT uint16_t cgx_residual(float error)
     return (residual & 0x7F80u) == 0x7F80u ? 0 : residual;
 }
 
-/* Whether residuals are added as they are: they are no longer, in the norm, than what they are
- * added to. Sums of squares: of the VALUES of a bucket, and of its RESIDUALS. Where squares vanish,
- * or both sums are beyond a float, it is not known which is longer. */
+/* Residuals that are added are at most four times as long, in the norm, as what they are added to.
+ * The square of that. */
+#define CGX_RESIDUAL_CAP 16.0f
+
+/* Whether residuals are added as they are. Sums of squares: of the VALUES of a bucket, and of its
+ * RESIDUALS. Where squares vanish, or both sums are beyond a float, it is not known which is
+ * longer. The product is exact, or infinite, and then more than any sum that is finite. */
 CGX_QUANT int cgx_residuals_fit(float values, float residuals)
 {
-    return values > 0.0f && residuals <= values && residuals < INFINITY;
+    return values > 0.0f && residuals <= values * CGX_RESIDUAL_CAP && residuals < INFINITY;
 }
 
 /* What residuals are multiplied by before they are added, so that they are no longer than that; 0
@@ -355,7 +359,8 @@ CGX_QUANT float cgx_residual_cap(float values, float residuals)
 {
     if (cgx_residuals_fit(values, residuals))
         return 1.0f;
-    return values > 0.0f && residuals < INFINITY ? sqrtf(values / residuals) : 0.0f;
+    return values > 0.0f && residuals < INFINITY ? sqrtf(values * CGX_RESIDUAL_CAP / residuals)
+                                                 : 0.0f;
 }
 
 /* A finite level beyond the largest float16 becomes that. (No level that an encoder writes is

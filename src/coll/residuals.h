@@ -5,8 +5,8 @@
  * own (codec.h), by the place of its elements. What a rank sends of its input has those of the
  * buffer; what it sums of its shard inside the node or a row, and sends to other nodes, has those
  * of the shard; the sum of its chunk has those of the chunk. The partial sums that go round in a
- * ring inside a node have none: in them a rank quantises nearly the whole buffer once more, and
- * instead of as much memory again they have the unbiased step. */
+ * ring inside a node have none: in them a rank quantises nearly the whole buffer once more, which
+ * would take as much memory again. */
 #ifndef CGX_COLL_RESIDUALS_H
 #define CGX_COLL_RESIDUALS_H
 

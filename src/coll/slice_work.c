@@ -230,22 +230,20 @@ void cgx_slice_encode(struct cgx_slice *slice, const struct cgx_block *block, en
     const struct cgx_coll *coll = slice->coll;
     struct cgx_piece *raw = slice->slot->pieces + slice->pieces;
     const struct cgx_piece *pieces = block->is_raw ? raw : cgx_slice_pieces(slice, block);
-    const struct cgx_residuals residuals = cgx_residuals_of_input(slice, block);
-    struct cgx_coding coding = slice->coding;
     int64_t begun = cgx_trace_now();
 
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
-    coding.least_squares = residuals.at != NULL;
     if (block->is_raw)
         cgx_slice_list_raw(slice, block, raw);
     coll->scratch->sources[0] = NULL;
-    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &coding, pieces, block->npieces,
+    if (encoder_run(slice, &(struct cgx_work){CGX_ENCODE, &slice->coding, pieces, block->npieces,
                                               .in = coll->input, .out = slice->slot->staging,
-                                              .residuals = residuals, .history = coll->history,
+                                              .residuals = cgx_residuals_of_input(slice, block),
+                                              .history = coll->history,
                                               .meanwhile = coll->state.meanwhile}) == CGX_OK &&
         fetch(slice, block, reach) == CGX_OK)
-        measure(slice, &coding, block, 0, 1);
+        measure(slice, &slice->coding, block, 0, 1);
     else
         cgx_slice_give_up(slice);
     cgx_trace_span(CGX_TRACE_ENCODE, begun, slice->number, slice->slot_number);
@@ -296,7 +294,6 @@ void cgx_slice_reduce(struct cgx_slice *slice, const struct cgx_block *block, si
     if (slice->vote != CGX_ABLE || block->npieces == 0)
         return;
     residuals = cgx_residuals_of_sum(slice, block, partial);
-    coding.least_squares = residuals.at != NULL;
     coding.partial = partial;
     coding.first_raw = (unsigned)(nsources - slice->operands.count + slice->operands.first_raw);
     coding.raws = (unsigned)slice->operands.raws;

@@ -43,6 +43,7 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args)
     const uint32_t bucket_size = is_exact ? CGX_KERNEL_TILE : args.bucket_size;
     const struct cgx_place place = find_place(tile, bucket_size);
     uint32_t words[CGX_GROUPS][Type::WORDS], header;
+    bool leaves = KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS;
     cgx_values values;
 
     load_elements<Type>(&place, elements_of<Type>(args, tile, &place),
@@ -56,11 +57,11 @@ CGX_DEVICE void encode(const struct cgx_kernel_args &args)
         widen_group<Type>(words[i], values[i]);
     if (KEPT == HISTORY)
         divide_by_scales(args, tile, &place, values);
-    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
-        add_residuals(args, tile, &place, values);
+    if (leaves)
+        leaves = add_residuals(args, tile, &place, values);
     header = encode_bucket<STOCHASTIC, KEPT == RESIDUALS>(args, tile, &place, false,
                                                           bucket_range(&place, values), values);
-    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
+    if (leaves)
         leave_residuals(args, tile, &place, header, values);
     write_padding(tile, bucket_size, args.payload);
 }
@@ -168,7 +169,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
     float steps = 0;
     struct cgx_range range;
     uint32_t header;
-    bool overflows;
+    bool overflows, leaves = KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS;
 
     if (tile->bits == CGX_BITS_EXACT) {
         reduce_exact<Type>(args, tile);
@@ -179,8 +180,8 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
     /* The place once more, rather than in registers while sources are added. */
     CGX_FORGET(bucket_size);
     place = find_place(tile, bucket_size);
-    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
-        add_residuals(args, tile, &place, sums);
+    if (leaves)
+        leaves = add_residuals(args, tile, &place, sums);
     range = bucket_range(&place, sums);
     overflows = cgx_may_overflow(range.min, range.max, steps, STOCHASTIC,
                                  Type::IS_FLOAT16 && args.partial == 0);
@@ -188,7 +189,7 @@ CGX_DEVICE void reduce(const struct cgx_kernel_args &args)
         overflows |= history_overflows<Type>(args, tile, &place, sums, steps);
     header =
         encode_bucket<STOCHASTIC, KEPT == RESIDUALS>(args, tile, &place, overflows, range, sums);
-    if (KEPT == RESIDUALS && tile->bits >= CGX_RESIDUAL_BITS)
+    if (leaves)
         leave_residuals(args, tile, &place, header, sums);
     write_padding(tile, bucket_size, args.payload);
 }

@@ -108,7 +108,6 @@ struct cgx_kernel_args {
     uint32_t partial;             /* reduce: not 0: the sums will be added to others */
     uint32_t age;                 /* of history */
     uint32_t key;                 /* cgx_call_key of SEED and CALL */
-    uint32_t least_squares;       /* where there is a choice: not 0: steps make errors least */
     struct cgx_sampling sampling; /* measure */
 };
 

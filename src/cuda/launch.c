@@ -194,7 +194,6 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .bucket_size = coding->bucket_size,
         .partial = coding->partial,
         .key = cgx_call_key(coding->seed, coding->call),
-        .least_squares = coding->least_squares,
         .sampling = coding->sampling};
     void *parameters[] = {&args};
 

@@ -71,8 +71,9 @@ CGX_DEVICE unsigned char *residuals_of(const struct cgx_kernel_args &args,
     return (unsigned char *)args.residuals + (tile->first + place->at) * sizeof(uint16_t);
 }
 
-/* Adds them to VALUES. All threads of the block call it, once. */
-CGX_DEVICE void add_residuals(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
+/* Adds them to VALUES. Returns whether there is anything to add them to. All threads of the block
+ * call it, once. */
+CGX_DEVICE bool add_residuals(const struct cgx_kernel_args &args, const struct cgx_tile *tile,
                               const struct cgx_place *place, cgx_values values)
 {
     typedef struct cgx_type_bfloat16 Type;
@@ -98,6 +99,7 @@ CGX_DEVICE void add_residuals(const struct cgx_kernel_args &args, const struct c
     for (int i = 0; i < CGX_GROUPS * CGX_GROUP; i++)
         values[i / CGX_GROUP][i % CGX_GROUP] =
             cgx_fma(added[i / CGX_GROUP][i % CGX_GROUP], cap, values[i / CGX_GROUP][i % CGX_GROUP]);
+    return norms.values > 0.0f;
 }
 
 /* Leaves ERRORS, of a bucket with HEADER, as encode_bucket has found them. */

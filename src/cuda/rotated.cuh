@@ -29,6 +29,7 @@ CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
     struct cgx_power power;
     float values[CGX_LANE];
     uint32_t scales[CGX_QUADS], header;
+    bool leaves = false;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
@@ -42,14 +43,14 @@ CGX_DEVICE void encode_rotated(const struct cgx_kernel_args &args)
     if (KEPT == HISTORY)
         divide_by_scales(scales, values);
     if (KEPT == RESIDUALS)
-        add_to_elements(&residuals, values);
+        leaves = add_to_elements(&residuals, values);
     power.squares = sum_in_range<false>(values, &power.factor);
     power.mean = power.squares;
     power.unit = 1.0f / CGX_ROTATED_BUCKET;
     rotate(signs_of(args, tile, &place), values);
     header = write_bucket<KEPT == RESIDUALS>(args, tile, &place, &power, find_level(tile, &place),
                                              values);
-    if (KEPT == RESIDUALS)
+    if (KEPT == RESIDUALS && leaves)
         leave_residuals(args, tile, &place, header, power.factor, values);
 }
 
@@ -168,6 +169,7 @@ CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
     struct cgx_power power;
     float sums[CGX_LANE] = {}, level;
     uint32_t header;
+    bool leaves = false;
 
     pad_headers(tile, args.payload);
     if (place.count == 0)
@@ -177,13 +179,13 @@ CGX_DEVICE void reduce_rotated(const struct cgx_kernel_args &args)
     for (uint32_t first = 0; first < args.nsources; first += 32)
         add_sources<Type, KEPT>(args, tile, &place, first, level, sums);
     if (KEPT == RESIDUALS)
-        add_to_sums(args, tile, &place, sums);
+        leaves = add_to_sums(args, tile, &place, sums);
     __syncwarp(); /* the result may be one of the sources */
     power.squares = sum_in_range<true>(sums, &power.factor);
     power.mean = power.squares * (1.0f / CGX_ROTATED_BUCKET);
     power.unit = 1.0f;
     header = write_bucket<KEPT == RESIDUALS>(args, tile, &place, &power, level, sums);
-    if (KEPT == RESIDUALS)
+    if (KEPT == RESIDUALS && leaves)
         leave_residuals(args, tile, &place, header, power.factor, sums);
 }
 

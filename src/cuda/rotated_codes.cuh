@@ -244,14 +244,14 @@ struct cgx_power {
 };
 
 /* Codes, as words, and the header, but for buckets that have no codes. */
-template <uint32_t WIDTH, bool LEAST>
+template <uint32_t WIDTH>
 CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
                                      const float *values, uint32_t *words)
 {
     const uint32_t per_word = 32 / WIDTH;
     const struct cgx_rotated_book book = cgx_rotated_book(WIDTH);
-    const float rms = cgx_rotated_rms(power->mean), inv = cgx_reciprocal(rms);
-    float a = 0, q = 0, step;
+    const float inv = cgx_reciprocal(cgx_rotated_rms(power->mean));
+    float a = 0, step;
     uint32_t rest = 0;
 
 #pragma unroll
@@ -261,20 +261,15 @@ CGX_DEVICE uint32_t quantise_rotated(const struct cgx_power *power, float level,
     for (uint32_t e = 0; e < CGX_LANE; e++) {
         const float t = values[e] * inv;
         const uint32_t code = cgx_rotated_biased(t, WIDTH, &book);
-        const float value = __shfl_sync(CGX_WARP, level, (int)code);
         uint32_t *word = e < per_word * WIDTH ? &words[e / per_word] : &rest;
 
-        a = cgx_fma(t, value, a);
-        if (LEAST)
-            q = cgx_fma(value, value, q);
+        a = cgx_fma(t, __shfl_sync(CGX_WARP, level, (int)code), a);
         *word += (code << e % per_word * WIDTH) - (CGX_ROTATED_BIAS << e % per_word * WIDTH);
     }
 #pragma unroll
     for (uint32_t w = 0; w < WIDTH; w++)
         words[w] |= upper_bits<WIDTH>(rest, w);
-    a = sum_of_codes(a);
-    step = LEAST ? cgx_rotated_least_squares(rms, a, sum_of_codes(q))
-                 : cgx_rotated_unbiased(inv, a, power->mean * CGX_ROTATED_BUCKET);
+    step = cgx_rotated_step(inv, sum_of_codes(a), power->mean * CGX_ROTATED_BUCKET);
     return cgx_rotated_header(step * power->unit, power->factor);
 }
 
@@ -299,13 +294,7 @@ CGX_DEVICE uint32_t write_bucket_of(const struct cgx_kernel_args &args,
                                     const struct cgx_power *power, float level, float *values)
 {
     uint32_t words[WIDTH], *at = rotated_words<WIDTH>(tile, place, args.payload);
-    uint32_t header;
-
-    if (args.least_squares) {
-        CGX_BRANCH;
-        header = quantise_rotated<WIDTH, true>(power, level, values, words);
-    } else
-        header = quantise_rotated<WIDTH, false>(power, level, values, words);
+    uint32_t header = quantise_rotated<WIDTH>(power, level, values, words);
 
     if (!(power->squares > 0 && power->squares < INFINITY))
         header = power->squares == 0 ? 0 : CGX_BUCKET_POISON;

@@ -33,22 +33,25 @@ CGX_DEVICE float find_cap(float values, float residuals)
     return cgx_residual_cap(values, residuals);
 }
 
-/* To the elements VALUES. */
-CGX_DEVICE void add_to_elements(const cgx_residual_quads *residuals, float *values)
+/* To the elements VALUES. Returns whether there is anything to add to. */
+CGX_DEVICE bool add_to_elements(const cgx_residual_quads *residuals, float *values)
 {
+    const float squares = sum_squares<false>(values);
     float added[CGX_LANE], cap;
 
     widen_quads<struct cgx_type_bfloat16>(residuals, added);
-    cap = find_cap(sum_squares<false>(values), sum_squares<false>(added));
+    cap = find_cap(squares, sum_squares<false>(added));
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         values[i] = cgx_fma(added[i], cap, values[i]);
+    return squares > 0.0f;
 }
 
-/* To SUMS, to which all sources have been added. */
-CGX_DEVICE void add_to_sums(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
+/* To SUMS, to which all sources have been added. Returns whether there is anything to add to. */
+CGX_DEVICE bool add_to_sums(const struct cgx_kernel_args &args, const struct cgx_rotated_tile *tile,
                             const struct cgx_rotated_place *place, float *sums)
 {
+    const float mean = sum_squares<true>(sums) * (1.0f / CGX_ROTATED_BUCKET);
     cgx_residual_quads residuals;
     float added[CGX_LANE], cap;
 
@@ -57,12 +60,12 @@ CGX_DEVICE void add_to_sums(const struct cgx_kernel_args &args, const struct cgx
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         added[i] *= 1.0f / CGX_ROTATED_BUCKET;
-    cap =
-        find_cap(sum_squares<true>(sums) * (1.0f / CGX_ROTATED_BUCKET), sum_squares<false>(added));
+    cap = find_cap(mean, sum_squares<false>(added));
     rotate(signs_of(args, tile, place), added);
 #pragma unroll
     for (int i = 0; i < CGX_LANE; i++)
         sums[i] = cgx_fma(added[i], cap, sums[i]);
+    return mean > 0.0f;
 }
 
 /* Of values that were multiplied by FACTOR, which is not 1. What is beyond a bfloat16 is nothing.

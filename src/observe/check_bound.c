@@ -81,7 +81,8 @@ static void compare_poisoned(const struct comparison *with, const struct cgx_che
 }
 
 /* The most that residuals may have added to elements FIRST to END - 1, a bucket, in the root of the
- * sum of squares: no more than there was of what they were added to, on each rank and in the sum.
+ * sum of squares: four times what they were added to, in each of three quantisations on the way, of
+ * which a later one has what the earlier ones added.
  */
 static double fed(const struct comparison *with, const struct cgx_check_block *block, size_t first,
                   size_t end)
@@ -90,7 +91,7 @@ static double fed(const struct comparison *with, const struct cgx_check_block *b
 
     for (size_t i = first; i < end && with->plan->has_residuals; i++)
         squares += block->magnitude[i] * block->magnitude[i];
-    return 2 * sqrt(with->ranks * squares);
+    return (5 * 5 * 5 - 1) * sqrt(with->ranks * squares);
 }
 
 static double scale_of(const struct cgx_check_block *block, size_t i)

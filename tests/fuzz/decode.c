@@ -32,7 +32,6 @@ static struct scene take_scene(struct fuzz_input *input)
                                      .rounding = encoding == 1
                                                      ? CGX_ROUNDING_NEAREST
                                                      : (enum cgx_rounding)fuzz_take(input, 2),
-                                     .least_squares = fuzz_take(input, 2),
                                      .partial = fuzz_take(input, 2),
                                      .seed = fuzz_take(input, 256)},
                           .piece = {.bits = encoding}};

@@ -143,7 +143,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *, size
     args.nsources = (uint32_t)job->nsources;
     args.bucket_size = job->coding->bucket_size;
     args.key = cgx_call_key(args.seed, args.call);
-    args.least_squares = job->coding->least_squares;
     args.sampling = job->coding->sampling;
     run_pieces(job, false, args);
     if (job->operation != CGX_MEASURE)

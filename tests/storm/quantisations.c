@@ -28,11 +28,12 @@ static double norm_of(const double *values, size_t count)
 }
 
 /* By how much more a quantisation makes OPERAND be off. With error feedback what was lost before is
- * added first, but no more of it, in norm, than there is of the bucket. */
+ * added first, but no more of it, in norm, than four times what there is of the bucket. */
 static double rotated_loss(const struct bucket *bucket, struct operand operand)
 {
     double norm = norm_of(operand.values, bucket->count) + operand.error;
-    double added = bucket->oracle->feedback ? norm : 0, widest = bucket->oracle->history ? 252 : 1;
+    double added = bucket->oracle->feedback ? 4 * norm : 0,
+           widest = bucket->oracle->history ? 252 : 1;
 
     norm += added;
     return added + 4 * widest * (sqrt(bucket->scheme->rotated) * norm + fmin(norm, 0x1p-102));
@@ -49,7 +50,7 @@ static double maxmin_loss(const struct bucket *bucket, struct operand operand)
         max = operand.values[i] > max ? operand.values[i] : max;
     }
     if (oracle->feedback)
-        added = norm_of(operand.values, bucket->count) + error * sqrt((double)bucket->count);
+        added = 4 * (norm_of(operand.values, bucket->count) + error * sqrt((double)bucket->count));
     /* Elements are divided by up to as much as they are multiplied by again. */
     if (oracle->history) {
         widest = 252;

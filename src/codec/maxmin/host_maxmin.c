@@ -65,19 +65,21 @@ static uint16_t *residuals_of(const struct cgx_walk *walk, const struct cgx_work
     return residuals->at + (bucket->first - residuals->first);
 }
 
-/* Adds RESIDUALS to the values of the walk. */
-static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+/* Adds RESIDUALS to the values of the walk. Returns whether there is anything to add them to. */
+static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                           const uint16_t *residuals)
 {
     const struct cgx_host_kernels *kernels = walk->kernels;
     size_t size = walk->coding->bucket_size, missing = size - bucket->count;
-    float cap;
+    float norm;
 
     kernels->widen[CGX_BFLOAT16](residuals, bucket->count, walk->addend);
     memset(walk->addend + bucket->count, 0, missing * sizeof *walk->addend);
     memset(walk->values + bucket->count, 0, missing * sizeof *walk->values);
-    cap = cgx_residual_cap(kernels->norm(walk->values, size), kernels->norm(walk->addend, size));
-    kernels->add_scaled(walk->addend, cap, bucket->count, walk->values);
+    norm = kernels->norm(walk->values, size);
+    kernels->add_scaled(walk->addend, cgx_residual_cap(norm, kernels->norm(walk->addend, size)),
+                        bucket->count, walk->values);
+    return norm > 0;
 }
 
 /* Leaves in RESIDUALS what the bucket lacks, as it was written, of the values of the walk. */
@@ -150,8 +152,8 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     }
     if (has_history)
         cgx_history_divide(walk, work, bucket, walk->values);
-    if (residuals)
-        add_residuals(walk, bucket, residuals);
+    if (residuals && !add_residuals(walk, bucket, residuals))
+        residuals = NULL;
     write_bucket(walk, bucket, walk->kernels->range(values, bucket->count), values, payload);
     if (residuals)
         leave_residuals(walk, work, bucket, residuals);
@@ -283,8 +285,8 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     for (size_t i = 0; residuals && i < bucket->count; i++)
         walk->values[i] +=
             0.0f; /* of negative zeros alone it is +0, as where it begins with that */
-    if (residuals)
-        add_residuals(walk, bucket, residuals);
+    if (residuals && !add_residuals(walk, bucket, residuals))
+        residuals = NULL;
     range = walk->kernels->range(walk->values, bucket->count);
     range.poison =
         range.poison ||

@@ -82,13 +82,11 @@ static float quantise(const struct cgx_walk *walk, const struct cgx_bucket *buck
         return NAN;
     }
     if (squares > 0) {
-        float rms = cgx_rotated_rms(mean), inv = cgx_reciprocal(rms);
-        struct cgx_rotated_sums sums =
-            kernels_of(walk)->quantise(quantity->values, complete, inv, walk->coding->least_squares,
-                                       width_of(walk), payload + bucket->codes[0]);
+        float inv = cgx_reciprocal(cgx_rotated_rms(mean));
+        float a = kernels_of(walk)->quantise(quantity->values, complete, inv, width_of(walk),
+                                             payload + bucket->codes[0]);
 
-        step = walk->coding->least_squares ? cgx_rotated_least_squares(rms, sums.a, sums.q)
-                                           : cgx_rotated_unbiased(inv, sums.a, total);
+        step = cgx_rotated_step(inv, a, total);
         step = complete ? step : step * 0x1p-10f;
         header = cgx_rotated_header(step, quantity->factor);
     }
@@ -109,8 +107,8 @@ static uint16_t *residuals_of(const struct cgx_work *work, const struct cgx_buck
     return residuals->at ? residuals->at + (bucket->first - residuals->first) : NULL;
 }
 
-/* VALUES of a bucket and its residuals. */
-static void add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+/* VALUES of a bucket and its residuals. Returns whether there is anything to add these to. */
+static bool add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                             const uint16_t *residuals, const cgx_float32 *values, float *sums)
 {
     const struct cgx_rotated_kernels *kernels = kernels_of(walk);
@@ -123,6 +121,7 @@ static void add_to_elements(const struct cgx_walk *walk, const struct cgx_bucket
     }
     squares = kernels->squares(values, residuals);
     kernels->correct(values, residuals, cgx_residual_cap(squares.values, squares.residuals), sums);
+    return squares.values > 0;
 }
 
 /* Leaves in RESIDUALS what the bucket lacks of QUANTITY, of which STEP is said by `quantise`. */
@@ -164,7 +163,8 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
     values = widened(walk, work, bucket, elements, room);
     if (residuals) {
-        add_to_elements(walk, bucket, residuals, values, room);
+        if (!add_to_elements(walk, bucket, residuals, values, room))
+            residuals = NULL;
         values = room;
     }
     quantity.squares = kernels->rotate(values, 1, walk->key, number_of(bucket), rotated);
@@ -213,19 +213,21 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
     sum->elements = true;
 }
 
-/* Residuals come to a sum that is complete but for them. */
-static void add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+/* Residuals come to a sum that is complete but for them. Returns whether there is anything to add
+ * them to. */
+static bool add_residuals(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                           const uint16_t *residuals, struct sum *sum)
 {
-    float squares;
+    float mean = sum->squares * 0x1p-10f, squares;
 
     walk->kernels->widen[CGX_BFLOAT16](residuals, bucket->count, sum->room);
     memset(sum->room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *sum->room);
     squares =
         kernels_of(walk)->rotate(sum->room, 0x1p-10f, walk->key, number_of(bucket), sum->rotated);
     sum->waiting[sum->nwaiting++] = (struct cgx_rotated_source){
-        .step = cgx_residual_cap(sum->squares * 0x1p-10f, squares), .elements = sum->rotated};
+        .step = cgx_residual_cap(mean, squares), .elements = sum->rotated};
     add_waiting(walk, sum);
+    return mean > 0;
 }
 
 /* The step of a poisoned bucket is NaN, and so becomes the sum. */
@@ -262,8 +264,8 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
             return CGX_ERR_FORMAT;
     }
     add_waiting(walk, &sum);
-    if (residuals)
-        add_residuals(walk, bucket, residuals, &sum);
+    if (residuals && !add_residuals(walk, bucket, residuals, &sum))
+        residuals = NULL;
     quantity.factor = cgx_rotated_factor(sum.squares);
     if (quantity.factor != 1) {
         for (size_t i = 0; i < CGX_ROTATED_BUCKET; i++)
@@ -326,13 +328,10 @@ static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work
 /* ---- the family ---- */
 
 /* Of levels one step apart that have the error of a bucket with the header 1. */
-static float step_of(unsigned width, bool least_squares)
+static float step_of(unsigned width)
 {
-    double variance = cgx_rotated_range(width, CGX_ROUNDING_NEAREST) * cgx_rotated_error(width);
-
-    if (least_squares) /* its headers are that much smaller, and so is its error */
-        variance /= 1 - cgx_rotated_normal(width).error;
-    return (float)sqrt(12 * variance);
+    return (float)sqrt(12 * cgx_rotated_range(width, CGX_ROUNDING_NEAREST) *
+                       cgx_rotated_error(width));
 }
 
 static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
@@ -345,7 +344,7 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
         return CGX_ERR_FORMAT;
     restore(walk, bucket, header, payload, room);
     memcpy(values, room, bucket->count * sizeof *values);
-    *scale = cgx_bits_float(header) * step_of(width_of(walk), walk->coding->least_squares);
+    *scale = cgx_bits_float(header) * step_of(width_of(walk));
     return CGX_OK;
 }
 

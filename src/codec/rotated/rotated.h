@@ -139,15 +139,10 @@ CGX_QUANT float cgx_rotated_rms(float square)
     return cgx_bf16_near(sqrtf(square));
 }
 
-/* The step s of levels, a bfloat16: with A = sum of t L and Q = sum of L L over the bucket, L being
- * the level of t, and Z the sum of squares of rotated elements. It makes the error least ... */
-CGX_QUANT float cgx_rotated_least_squares(float rms, float a, float q)
-{
-    return cgx_bf16_near(rms * a / q);
-}
-
-/* ... or, over the signs, its mean zero. INV: 1 / rms. */
-CGX_QUANT float cgx_rotated_unbiased(float inv, float a, float z)
+/* The step of levels, a bfloat16, that makes the mean error zero over the signs. INV: 1 / rms. A:
+ * the sum of t L over the bucket, L being the level of t. Z: the sum of squares of rotated
+ * elements. */
+CGX_QUANT float cgx_rotated_step(float inv, float a, float z)
 {
     return cgx_bf16_near(z * inv / a);
 }

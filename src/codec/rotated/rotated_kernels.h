@@ -21,13 +21,6 @@ struct cgx_rotated_source {
     const float *elements;
 };
 
-/* Over a bucket, T being an element over the rms and L its level: A = sum of T L, Q = sum of L L.
- */
-struct cgx_rotated_sums {
-    float a;
-    float q;
-};
-
 /* Sums of squares of the elements of a bucket and of their residuals. */
 struct cgx_rotated_squares {
     float values;
@@ -41,10 +34,10 @@ struct cgx_rotated_kernels {
     float (*rotate)(const cgx_float32 *values, float factor, uint32_t key, uint32_t bucket,
                     float *rotated);
 
-    /* The codes of values as `sum` (COMPLETE) or `rotate` left them. INV: 1 / rms. Q is found if
-     * SQUARES. */
-    struct cgx_rotated_sums (*quantise)(const float *values, bool complete, float inv, bool squares,
-                                        unsigned width, unsigned char *codes);
+    /* The codes of values as `sum` (COMPLETE) or `rotate` left them. INV: 1 / rms. Returns the sum
+     * over the bucket of each value over the rms times its level. */
+    float (*quantise)(const float *values, bool complete, float inv, unsigned width,
+                      unsigned char *codes);
 
     /* Sums SOURCES, none or more, in their order, to or, if ADD, onto SUMS. Returns the sum of
      * squares of that. */

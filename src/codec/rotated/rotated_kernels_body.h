@@ -63,19 +63,19 @@ INLINE void load_eight(const float *values, size_t g, unsigned q, bool complete,
     }
 }
 
-INLINE struct cgx_rotated_sums quantise_at(unsigned width, const float *values, bool complete,
-                                           float inv, bool squares, unsigned char *codes)
+INLINE float quantise_at(unsigned width, const float *values, bool complete, float inv,
+                         unsigned char *codes)
 {
     const struct cgx_rotated_book book = cgx_rotated_book(width);
     const struct table table = table_of(width, 1);
     const vector alpha = (vector){0} + book.alpha, beta = (vector){0} - book.beta;
     const vector middle = (vector){0} + (float)(3072 + (1 << width >> 1));
-    vector a[GROUPS], q2[GROUPS];
+    vector a[GROUPS];
 
     for (size_t g = 0; g < GROUPS; g++) {
         words w[CGX_ROTATED_WIDTHS] = {{0}};
 
-        a[g] = q2[g] = (vector){0};
+        a[g] = (vector){0};
         _Pragma("GCC unroll 4") for (unsigned q = 0; q < 4; q++)
         {
             vector v[8];
@@ -88,19 +88,15 @@ INLINE struct cgx_rotated_sums quantise_at(unsigned width, const float *values, 
                 words r = (words)fma_of(u, factor, middle);
 
                 put(width, 8 * q + i, r, w);
-                v[i] = look_up(&table, width, r >> 12);
-                a[g] = fma_of(t, v[i], a[g]);
+                a[g] = fma_of(t, look_up(&table, width, r >> 12), a[g]);
                 UNROLLED
                 for (unsigned word = 0; word < width; word++)
                     if (completes(width, 8 * q + i, word))
                         *(loose_words *)(codes + 4 * (32 * word + VECTOR * g)) = w[word];
             }
-            UNROLLED
-            for (unsigned i = 0; squares && i < 8; i++)
-                q2[g] = fma_of(v[i], v[i], q2[g]);
         }
     }
-    return (struct cgx_rotated_sums){over_lanes(a), over_lanes(q2)};
+    return over_lanes(a);
 }
 
 INLINE float sum_at(unsigned width, const struct cgx_rotated_source *sources, size_t nsources,
@@ -241,20 +237,20 @@ static float rotate(const cgx_float32 *values, float factor, uint32_t key, uint3
     return rotate_by(values, true, factor, signs, rotated);
 }
 
-static struct cgx_rotated_sums quantise(const float *values, bool complete, float inv, bool squares,
-                                        unsigned width, unsigned char *codes)
+static float quantise(const float *values, bool complete, float inv, unsigned width,
+                      unsigned char *codes)
 {
     switch (width) {
     case 1:
-        return quantise_at(1, values, complete, inv, squares, codes);
+        return quantise_at(1, values, complete, inv, codes);
     case 2:
-        return quantise_at(2, values, complete, inv, squares, codes);
+        return quantise_at(2, values, complete, inv, codes);
     case 3:
-        return quantise_at(3, values, complete, inv, squares, codes);
+        return quantise_at(3, values, complete, inv, codes);
     case 4:
-        return quantise_at(4, values, complete, inv, squares, codes);
+        return quantise_at(4, values, complete, inv, codes);
     default:
-        return quantise_at(5, values, complete, inv, squares, codes);
+        return quantise_at(5, values, complete, inv, codes);
     }
 }
 

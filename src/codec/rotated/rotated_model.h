@@ -7,36 +7,21 @@
 
 #include "codec/rotated/rotated.h"
 
-/* Of normal elements with the thresholds and levels of rotated.h, by width: */
-struct cgx_rotated_normal {
-    double error; /* squared, relative to the elements, where the step makes it least */
-    double rms;   /* of the elements in steps, then */
-};
-
-static inline struct cgx_rotated_normal cgx_rotated_normal(unsigned width)
-{
-    static const struct cgx_rotated_normal normals[CGX_ROTATED_WIDTHS] = {{0.363380, 208.050},
-                                                                          {0.117482, 163.587},
-                                                                          {0.034581, 99.6563},
-                                                                          {0.0095385, 92.6460},
-                                                                          {0.00251521, 8066.54}};
-
-    return normals[width - 1];
-}
-
-/* The squared error, relative to the elements, of a quantisation that is unbiased. */
+/* The squared error, relative to the elements, of normal elements with the thresholds and levels of
+ * rotated.h. */
 static inline double cgx_rotated_error(unsigned width)
 {
-    double least = cgx_rotated_normal(width).error;
+    static const double errors[CGX_ROTATED_WIDTHS] = {0.570796, 0.133121, 0.0358197, 0.00963036,
+                                                      0.00252155};
 
-    return least / (1 - least);
+    return errors[width - 1];
 }
 
 /* The mean square of the elements in steps, rotated ones being 32 times as large. */
 static inline double cgx_rotated_range(unsigned width, enum cgx_rounding rounding)
 {
-    struct cgx_rotated_normal normal = cgx_rotated_normal(width);
-    double steps = 32 * normal.rms * (1 - normal.error);
+    static const double rms[CGX_ROTATED_WIDTHS] = {132.449, 144.368, 96.2101, 91.7623, 8046.25};
+    double steps = 32 * rms[width - 1];
 
     (void)rounding;
     return steps * steps;

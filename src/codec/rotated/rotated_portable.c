@@ -146,12 +146,12 @@ static float rotate(const cgx_float32 *values, float factor, uint32_t key, uint3
     return squares;
 }
 
-static struct cgx_rotated_sums quantise(const float *values, bool complete, float inv, bool squares,
-                                        unsigned width, unsigned char *codes)
+static float quantise(const float *values, bool complete, float inv, unsigned width,
+                      unsigned char *codes)
 {
     const struct cgx_rotated_book book = cgx_rotated_book(width);
     cgx_uint32 *words = (cgx_uint32 *)codes;
-    float a[LANES] = {0}, q[LANES] = {0};
+    float a[LANES] = {0};
     cgx_rotated_values rotated;
 
     memcpy(rotated, values, sizeof rotated);
@@ -162,14 +162,11 @@ static struct cgx_rotated_sums quantise(const float *values, bool complete, floa
         for (uint32_t e = 0; e < OF_LANE; e++) {
             float t = rotated[cgx_rotated_place(lane, e)] * inv;
             uint32_t code = cgx_rotated_code(t, width, &book);
-            float level = cgx_rotated_level(code, width, &book);
 
             put_code(code, lane, e, width, words);
-            a[lane] = cgx_fma(t, level, a[lane]);
-            if (squares)
-                q[lane] = cgx_fma(level, level, q[lane]);
+            a[lane] = cgx_fma(t, cgx_rotated_level(code, width, &book), a[lane]);
         }
-    return (struct cgx_rotated_sums){sum_of_lanes(a), sum_of_lanes(q)};
+    return sum_of_lanes(a);
 }
 
 static float sum(const struct cgx_rotated_source *sources, size_t nsources, unsigned width,

@@ -44,8 +44,8 @@ static double bucket_steps(const struct judge *judge, size_t first, size_t end)
 }
 
 /* How far elements from FIRST on may be off if they are rotated: four times the error that is
- * expected of all quantisations of their bucket, and residuals of the step before, on each rank no
- * more than what they are added to; not finite where an input is not. */
+ * expected of all quantisations of their bucket, and residuals of the step before: four times what
+ * they are added to, in each of up to three quantisations; not finite where an input is not. */
 static double rotated_error(const struct judge *judge, size_t first)
 {
     static const double errors[] = {0.5708, 0.1331, 0.0358, 0.00963, 0.00252};
@@ -71,7 +71,7 @@ static double rotated_error(const struct judge *judge, size_t first)
     if (!isfinite(power))
         return INFINITY;
     return 4 * sqrt(errors[judge->scheme.bits < 5 ? judge->scheme.bits - 1 : 4] * power) +
-           (feeds ? 2 * sqrt(judge->ranks * power) : 0);
+           (feeds ? (5 * 5 * 5 - 1) * sqrt(judge->ranks * power) : 0);
 }
 
 static void judge_element(const struct judge *judge, size_t element, size_t part, double allowed)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* What residuals are for, and what they must not do: errors do not add up from call to call; no
- * residual is longer than what it is added to, none is infinite, and none comes of what is not
- * there. */
+ * residual is longer than four times what it is added to, none is infinite, and none comes of what
+ * is not there. */
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static struct cgx_piece piece_of(unsigned width)
 
 static struct cgx_coding coding_of(uint32_t call)
 {
-    return (struct cgx_coding){.bucket_size = 512, .least_squares = true, .seed = 3, .call = call};
+    return (struct cgx_coding){.bucket_size = 512, .seed = 3, .call = call};
 }
 
 /* Encodes the elements, or reduces them and nothing else, and decodes that. */
@@ -89,7 +89,7 @@ static double drift(unsigned width, uint32_t calls, bool reduces, uint16_t *kept
  * and what is behind the end of the last bucket, add a little. */
 static void test_no_drift(unsigned width, bool reduces)
 {
-    double error = sqrt(cgx_rotated_normal(width).error), most = 1.05 * error / (1 - error);
+    double error = sqrt(cgx_rotated_error(width)), most = 1.05 * error / (1 - error);
     double few = drift(width, 100, reduces, residuals),
            many = drift(width, 300, reduces, residuals);
 
@@ -97,16 +97,6 @@ static void test_no_drift(unsigned width, bool reduces)
        "%u bits, %s: what is decoded lacks %.3f and %.3f of the elements of one call after 100 and "
        "300 (%.1f without residuals)",
        width, ways[reduces], few, many, drift(width, 300, reduces, NULL));
-}
-
-/* At 1 bit they would become longer than the elements. */
-static void test_one_bit(bool reduces)
-{
-    double with = drift(1, 300, reduces, residuals), without = drift(1, 300, reduces, NULL);
-
-    ok(with < without / 10,
-       "1 bit, %s: what is decoded lacks %.1f after 300, without residuals %.1f", ways[reduces],
-       with, without);
 }
 
 /* Much more than the elements. */
@@ -121,9 +111,13 @@ static void test_cap(bool reduces)
     for (size_t first = 0; first < COUNT; first += 1024) {
         size_t n = COUNT - first < 1024 ? COUNT - first : 1024;
 
-        bounded = bounded && norm(decoded, first, n) < 2.05 * norm(elements, first, n);
+        double ratio = norm(decoded, first, n) / norm(elements, first, n);
+
+        bounded = bounded && ratio > 3.95 && ratio < 5.05;
     }
-    ok(bounded, "%s: residuals that are longer than the elements are made as long", ways[reduces]);
+    ok(bounded,
+       "%s: residuals that are longer than four times the elements are made as long as that",
+       ways[reduces]);
 }
 
 static bool are(size_t first, size_t count, const uint16_t *wanted)
@@ -149,7 +143,7 @@ static void test_special(bool reduces)
         zeros = zeros && decoded[i] == 0;
     ok(isnan(decoded[0]) && are(0, 1024, before), "%s: a poisoned bucket keeps its residuals",
        ways[reduces]);
-    ok(zeros && are(1024, 1024, none), "... one of zeros is zeros, and has none afterwards");
+    ok(zeros && are(1024, 1024, before), "... one of zeros is zeros, and keeps them too");
     ok(!are(2048, 1024, before) && !are(2048, 1024, none), "... others are other ones");
 }
 
@@ -189,9 +183,8 @@ int main(void)
 {
     for (int reduces = 0; reduces < 2; reduces++) {
         data_fill(DATA_GAUSSIAN, 5, elements, COUNT);
-        for (unsigned width = 2; width <= CGX_ROTATED_WIDTHS; width++)
+        for (unsigned width = 1; width <= CGX_ROTATED_WIDTHS; width++)
             test_no_drift(width, reduces);
-        test_one_bit(reduces);
         test_cap(reduces);
         test_special(reduces);
         test_finite(reduces);

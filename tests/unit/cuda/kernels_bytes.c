@@ -122,7 +122,6 @@ static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
     struct scene_plan plan =
         make_plan(dtype, CGX_ROUNDING_NEAREST, CGX_BUCKET_SIZE_MIN << i % 7, i);
 
-    plan.coding.least_squares = i % 2 != 0;
     plan.npieces = i % 3 == 0 ? CGX_ROTATED_WIDTHS : CGX_ROTATED_WIDTHS + 2;
     for (unsigned p = 0; p < plan.npieces; p++) {
         unsigned width = (p + i) % (unsigned)plan.npieces;

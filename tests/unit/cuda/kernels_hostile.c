@@ -160,7 +160,6 @@ static struct scene_plan make_rotated(enum cgx_dtype dtype, unsigned i)
 {
     struct scene_plan plan = make_plan(dtype, 64u << i % 7, i);
 
-    plan.coding.least_squares = i % 2 != 0;
     plan.npieces = CGX_ROTATED_WIDTHS;
     for (unsigned p = 0; p < plan.npieces; p++) {
         plan.bits[p] = CGX_ROTATED + 1 + (p + i) % CGX_ROTATED_WIDTHS;

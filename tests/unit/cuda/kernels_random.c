@@ -37,7 +37,6 @@ static bool test_buckets(enum cgx_dtype dtype, unsigned bits, unsigned time)
         plan.coding.first_raw = time / 16;
         plan.coding.raws = 1 + bits % (3 - plan.coding.first_raw);
     }
-    plan.coding.least_squares = time / 3 % 2 != 0;
     scene_make(&scene, &plan);
     return scene_is_same(&scene, CGX_ENCODE) && scene_is_same(&scene, CGX_DECODE) &&
            (plan.nsources == 1 || scene_is_same(&scene, CGX_REDUCE));

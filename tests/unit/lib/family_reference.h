@@ -60,8 +60,8 @@ float bucket_sum_of_codes(const float *x, const float *y);
 
 /* The header of Z, rotated, whose elements were multiplied by F; zeros where CODES go. MEAN and
  * TOTAL are those of squares; UNIT: what 1 of Z is of the unit of levels. */
-uint32_t bucket_encode(const struct cgx_coding *coding, int width, const float *z, float mean,
-                       float total, double f, double unit, unsigned char *codes);
+uint32_t bucket_encode(int width, const float *z, float mean, float total, double f, double unit,
+                       unsigned char *codes);
 
 /* What a bucket whose squares add up to N is multiplied by. */
 double bucket_factor(float n);

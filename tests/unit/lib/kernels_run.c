@@ -148,7 +148,6 @@ enum cgx_status kernels_run(const struct kernels_job *job, unsigned char *memory
                                    .nsources = (uint32_t)job->nsources,
                                    .bucket_size = job->coding->bucket_size,
                                    .key = cgx_call_key(job->coding->seed, job->coding->call),
-                                   .least_squares = job->coding->least_squares,
                                    .sampling = job->coding->sampling};
     struct part parts[CGX_FAMILIES] = {{0}};
 

@@ -192,10 +192,10 @@ static unsigned code_of(float t, int width)
     return (unsigned)floor((double)r - 3072);
 }
 
-uint32_t bucket_encode(const struct cgx_coding *coding, int width, const float *z, float mean,
-                       float total, double f, double unit, unsigned char *codes)
+uint32_t bucket_encode(int width, const float *z, float mean, float total, double f, double unit,
+                       unsigned char *codes)
 {
-    float g = bfloat16(sqrtf(mean)), inv = (float)(1.0 / g), t[BUCKET], levels[BUCKET], s, a;
+    float inv = (float)(1.0 / bfloat16(sqrtf(mean))), t[BUCKET], levels[BUCKET], s;
     double step;
 
     for (int lane = 0; lane < 32; lane++)
@@ -208,9 +208,7 @@ uint32_t bucket_encode(const struct cgx_coding *coding, int width, const float *
             levels[i] = bucket_level(code, width);
             put_code(codes, width, lane, e, code);
         }
-    a = bucket_sum_of_codes(t, levels);
-    s = coding->least_squares ? g * a / bucket_sum_of_codes(levels, levels) : total * inv / a;
-    step = bfloat16(s) * unit / f;
+    step = bfloat16(total * inv / bucket_sum_of_codes(t, levels)) * unit / f;
     if (step < 0x1p-126) {
         memset(codes, 0, 128 * (size_t)width);
         return 0;

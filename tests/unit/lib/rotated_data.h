@@ -56,6 +56,4 @@ static inline void rotated_elements(enum cgx_dtype dtype, unsigned kind, uint64_
     }
 }
 
-static const char *const rotated_scales[] = {"unbiased", "least squares"};
-
 #endif

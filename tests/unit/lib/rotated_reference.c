@@ -72,12 +72,13 @@ static void residuals_of(const struct cgx_residuals *residuals, const struct cgx
 /* What residuals of the norm NR are multiplied by, to what has the norm NX. */
 static float cap_of(float nx, float nr)
 {
-    return !(nx > 0) || nr == INFINITY ? 0 : nr <= nx ? 1 : sqrtf(nx / nr);
+    return !(nx > 0) || nr == INFINITY ? 0 : nr / 16.0 <= nx ? 1 : sqrtf(16 * nx / nr);
 }
 
-/* Leaves what the bucket lacks of Z, of the unit of sums, which was multiplied by F. */
+/* Leaves what the bucket lacks of Z, of the unit of sums, which was multiplied by F. NX: the norm
+ * of what residuals were added to. */
 static void leave(const struct cgx_coding *coding, const struct cgx_piece *piece, size_t bucket,
-                  const float *z, double f, const unsigned char *payload,
+                  float nx, const float *z, double f, const unsigned char *payload,
                   const struct cgx_residuals *residuals)
 {
     size_t first = bucket * BUCKET;
@@ -87,7 +88,7 @@ static void leave(const struct cgx_coding *coding, const struct cgx_piece *piece
         e[i] = z[i] - (float)(step * f) * e[i];
     bucket_stages(bucket_back, e);
     bucket_turn(coding, piece->first + first, e);
-    for (size_t i = first; !isnan(step) && i < first + BUCKET && i < piece->count; i++) {
+    for (size_t i = first; !isnan(step) && nx != 0 && i < first + BUCKET && i < piece->count; i++) {
         uint16_t *at = &residuals->at[piece->first + i - residuals->first];
 
         reference_narrow(CGX_BFLOAT16, step == 0 ? 0 : (float)(e[i - first] / f), at, 0);
@@ -97,9 +98,8 @@ static void leave(const struct cgx_coding *coding, const struct cgx_piece *piece
 
 /* ---- operations ---- */
 
-static void write_bucket(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                         size_t bucket, const float *z, bool of_elements, float n, double f,
-                         unsigned char *payload)
+static void write_bucket(const struct cgx_piece *piece, size_t bucket, const float *z,
+                         bool of_elements, float n, double f, unsigned char *payload)
 {
     int width = (int)piece->bits - 16;
     unsigned char *at = payload + piece->offset;
@@ -108,8 +108,8 @@ static void write_bucket(const struct cgx_coding *coding, const struct cgx_piece
     if (n == 0)
         header = 0;
     else if (isfinite(n))
-        header = bucket_encode(coding, width, z, of_elements ? n : n / 1024,
-                               of_elements ? n * 1024 : n, f, of_elements ? 0x1p-10 : 1,
+        header = bucket_encode(width, z, of_elements ? n : n / 1024, of_elements ? n * 1024 : n, f,
+                               of_elements ? 0x1p-10 : 1,
                                at + codes_at(piece->count) + bucket * (size_t)(128 * width));
     memcpy(at + 4 * bucket, &header, sizeof header);
 }
@@ -120,12 +120,13 @@ void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct
 {
     memset(payload + piece->offset, 0, rotated_reference_bytes(piece->count, piece->bits));
     for (size_t bucket = 0; bucket < buckets_of(piece->count); bucket++) {
-        float x[BUCKET], r[BUCKET], cap, n;
+        float x[BUCKET], r[BUCKET], cap, n, nx;
         double f;
 
         elements_of(coding, piece, bucket, buffer, piece->first, 1, x);
         residuals_of(residuals, piece, bucket, 1, r);
-        cap = cap_of(bucket_sum_of_elements(x), bucket_sum_of_elements(r));
+        nx = bucket_sum_of_elements(x);
+        cap = cap_of(nx, bucket_sum_of_elements(r));
         for (int i = 0; i < BUCKET && residuals; i++)
             x[i] = fmaf(cap, r[i], x[i]);
         f = bucket_factor(bucket_sum_of_elements(x));
@@ -134,11 +135,11 @@ void rotated_reference_encode_kept(const struct cgx_coding *coding, const struct
         n = bucket_sum_of_elements(x);
         bucket_turn(coding, piece->first + bucket * BUCKET, x);
         bucket_stages(bucket_forth, x);
-        write_bucket(coding, piece, bucket, x, true, n, f, payload);
+        write_bucket(piece, bucket, x, true, n, f, payload);
         for (int i = 0; i < BUCKET; i++)
             x[i] *= 0x1p-10f;
         if (residuals)
-            leave(coding, piece, bucket, x, f, payload, residuals);
+            leave(coding, piece, bucket, nx, x, f, payload, residuals);
     }
 }
 
@@ -183,18 +184,19 @@ static void add(const struct cgx_coding *coding, const struct cgx_piece *piece, 
         sum[i] += z[i];
 }
 
-/* Adds residuals to a sum that is complete but for them. */
-static void add_residuals(const struct cgx_coding *coding, const struct cgx_piece *piece,
-                          size_t bucket, const struct cgx_residuals *residuals, float *sum)
+/* Adds residuals to a sum that is complete but for them; returns the norm of that. */
+static float add_residuals(const struct cgx_coding *coding, const struct cgx_piece *piece,
+                           size_t bucket, const struct cgx_residuals *residuals, float *sum)
 {
-    float r[BUCKET], cap;
+    float r[BUCKET], cap, nx = bucket_sum_of_codes(sum, sum) * 0x1p-10f;
 
     residuals_of(residuals, piece, bucket, 0x1p-10f, r);
-    cap = cap_of(bucket_sum_of_codes(sum, sum) * 0x1p-10f, bucket_sum_of_elements(r));
+    cap = cap_of(nx, bucket_sum_of_elements(r));
     bucket_turn(coding, piece->first + bucket * BUCKET, r);
     bucket_stages(bucket_forth, r);
     for (int i = 0; i < BUCKET; i++)
         sum[i] = fmaf(cap, r[i], sum[i]);
+    return nx;
 }
 
 void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct cgx_piece *piece,
@@ -209,19 +211,19 @@ void rotated_reference_reduce_kept(const struct cgx_coding *coding, const struct
     here.offset = 0; /* the payload may be a source */
     memset(room, 0, bytes);
     for (size_t bucket = 0; bucket < buckets_of(piece->count); bucket++) {
-        float sum[BUCKET] = {0};
+        float sum[BUCKET] = {0}, nx = 0;
         double f;
 
         for (size_t p = 0; p < nsources; p++)
             add(coding, piece, bucket, sources[p], p, buffer, sum);
         if (residuals)
-            add_residuals(coding, piece, bucket, residuals, sum);
+            nx = add_residuals(coding, piece, bucket, residuals, sum);
         f = bucket_factor(bucket_sum_of_codes(sum, sum));
         for (int i = 0; i < BUCKET; i++)
             sum[i] = (float)(f * sum[i]);
-        write_bucket(coding, &here, bucket, sum, false, bucket_sum_of_codes(sum, sum), f, room);
+        write_bucket(&here, bucket, sum, false, bucket_sum_of_codes(sum, sum), f, room);
         if (residuals)
-            leave(coding, &here, bucket, sum, f, room, residuals);
+            leave(coding, &here, bucket, nx, sum, f, room, residuals);
     }
     memcpy(payload + piece->offset, room, bytes);
 }
