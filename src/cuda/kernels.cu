@@ -242,7 +242,7 @@ CGX_DEVICE void measure(const struct cgx_kernel_args &args)
     CGX_KERNEL(cgx_measure_##type##_stochastic, 4, measure<cgx_type_##type, true, NOTHING>)        \
     CGX_KERNEL(cgx_measure_##type##_history, 4, measure<cgx_type_##type, false, HISTORY>)          \
     CGX_KERNEL(cgx_encode_rotated_##type, CGX_BLOCKS, encode_rotated<cgx_type_##type, NOTHING>)    \
-    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, CGX_BLOCKS_KEEPING,                          \
+    CGX_KERNEL(cgx_encode_rotated_##type##_residuals, 5,                                           \
                encode_rotated<cgx_type_##type, RESIDUALS>)                                         \
     CGX_KERNEL(cgx_encode_rotated_##type##_history, CGX_BLOCKS_KEEPING,                            \
                encode_rotated<cgx_type_##type, HISTORY>)                                           \
