@@ -11,9 +11,10 @@
  *
  * The budget is alpha times the error that the base width would have. What was measured at the end
  * of a period, at the widths in use, may be more than the model took it for. Then later budgets are
- * smaller in proportion (CORRECTION). No width is chosen whose
- * error exceeds CGX_ADAPT_CAP of the power of the segment's sum, as long as a larger one is
- * allowed. Between measurements the power is scaled as errors are.
+ * smaller in proportion (CORRECTION). No width below the base width is chosen whose error exceeds
+ * CGX_ADAPT_CAP of the power of the segment's sum. Between measurements the power is scaled as
+ * errors are. Where ranks nearly cancel out even the base width may exceed it, and so be it: more
+ * bits would cost more than no choice at all, and may be another family's, which is biased.
  *
  * Other families than max-min quantisation have an error that is a known part of what is quantised,
  * so that all families are known in each: a change of family must gain CGX_ADAPT_SWITCH. What must

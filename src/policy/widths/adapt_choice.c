@@ -51,16 +51,16 @@ static bool find_option(const struct cgx_adapt_segment *segment, struct option *
     return *least > 0;
 }
 
-/* The least width, up to MOST, that the cap allows. */
+/* The least width from LEAST on that the cap allows, up to BASE. */
 static unsigned capped(const struct cgx_adapt_segment *segment, const struct option *option,
-                       unsigned width, unsigned most)
+                       unsigned least, unsigned base)
 {
     double allowed = CGX_ADAPT_CAP * cgx_model_second_moment(segment);
 
     /* A second moment that is not known forbids nothing. */
-    while (width < most && option->errors[width - 1] > allowed)
-        width++;
-    return width;
+    while (least < base && option->errors[least - 1] > allowed)
+        least++;
+    return least;
 }
 
 /* Sets the encoding of segment INDEX, whose width is not chosen. Where it has another in each
@@ -82,18 +82,17 @@ static void add_share(const struct cgx_adapt *adapt, size_t index, struct choice
     const struct cgx_adapt_segment *segment = &adapt->segments[index];
     const struct cgx_segment *about = segment->about;
     struct option *option = &choice->options[choice->nshares];
-    unsigned least, most;
+    unsigned base = cgx_encoding_width(cgx_model_base(adapt, segment)), least, most;
 
     if (!find_option(segment, option, &least, &most))
         return;
-    least = capped(segment, option, least, most);
+    least = capped(segment, option, least, base < most ? base : most);
     option->segment = index;
-    choice->shares[choice->nshares++] =
-        (struct cgx_share){.cost = (double)about->count,
-                           .errors = option->errors,
-                           .least = least,
-                           .most = most,
-                           .base = cgx_encoding_width(cgx_model_base(adapt, segment))};
+    choice->shares[choice->nshares++] = (struct cgx_share){.cost = (double)about->count,
+                                                           .errors = option->errors,
+                                                           .least = least,
+                                                           .most = most,
+                                                           .base = base};
     choice->budget += cgx_model_budget(adapt, segment);
     choice->error += cgx_model_error(segment, cgx_segment_encoding(about));
     choice->cost += (double)about->count * about->bits;
@@ -132,7 +131,6 @@ static double fall_back_at(struct cgx_adapt *adapt, size_t index, unsigned wider
 
     if (!find_option(segment, &option, &least, &most))
         return 0;
-    least = capped(segment, &option, least, most);
     width = width < least ? least : width > most ? most : width;
     adapt->encodings[index] = option.encodings[width - 1];
     return option.errors[width - 1];

@@ -15,7 +15,7 @@
 /* The steps at the end of a period that are measured. */
 #define CGX_ADAPT_MEASURED_STEPS CGX_SAMPLE_PHASES
 
-/* Error over power beyond which a width is not chosen. */
+/* Error over power beyond which no width below the base width is chosen. */
 #define CGX_ADAPT_CAP 0.5
 
 /* Steps before which no other than base widths are chosen. */
