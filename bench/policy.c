@@ -118,6 +118,7 @@ static double busiest(const struct bench *bench, unsigned ranks)
         return NAN;
     *plan = (struct cgx_plan){.dtype = CGX_FLOAT32,
                               .bucket_size = POLICY_BUCKET,
+                              .unit = POLICY_BUCKET,
                               .count = (size_t)SEGMENTS * ELEMENTS,
                               .nsegments = SEGMENTS};
     for (size_t i = 0; i < SEGMENTS; i++) {
