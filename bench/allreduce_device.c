@@ -322,6 +322,7 @@ int main(int argc, char *argv[])
     setenv("CGX_COMPRESSION_QUANTIZATION_BITS", bits, 1);
     setenv("CGX_ADAPTIVE", "0", 1);
     setenv("CGX_CODEC", "maxmin", 0);
+    setenv("CGX_HISTORY", "0", 0);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
