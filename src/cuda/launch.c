@@ -322,6 +322,7 @@ static enum cgx_status decode_piece(const struct cgx_work *request, const struct
 
     decoded.nscales = request->history.scales ? piece->count : 0;
     decoded.nunits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
+    /* A byte more, so that NULL always means that memory is short. */
     decoded.elements = malloc(decoded.bytes);
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
     decoded.units = malloc(decoded.nunits * sizeof(float) + 1);

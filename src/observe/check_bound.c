@@ -99,6 +99,8 @@ static double scale_of(const struct cgx_check_block *block, size_t i)
     return block->history ? (double)cgx_history_scale(block->history[i]) : 1;
 }
 
+/* Counts an element of which EXACT is the sum, ERROR the error, and SCALE what history divides it
+ * by. */
 static void add(const struct comparison *with, double error, double exact, double scale)
 {
     with->found->error += error * error;
