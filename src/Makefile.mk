@@ -16,6 +16,7 @@ libcgxcore_la_SOURCES = \
 	src/util/log.c src/util/log.h \
 	src/util/lru.c src/util/lru.h \
 	src/util/names.c src/util/names.h \
+	src/util/setting.h \
 	src/util/output.c src/util/output.h \
 	src/util/pages.c src/util/pages.h \
 	src/util/parse.c src/util/parse.h \
@@ -64,6 +65,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/plan.c src/policy/plan.h \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
+	src/policy/rules/override.h \
 	src/policy/rules/override_parse.c src/policy/rules/override_parse.h \
 	src/policy/rules/rules.c src/policy/rules/rules.h \
 	src/policy/rules/rules_file.c \

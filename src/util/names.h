@@ -5,7 +5,10 @@
 #ifndef CGX_UTIL_NAMES_H
 #define CGX_UTIL_NAMES_H
 
-#include "util/settings.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/setting.h"
 
 /* As cgx_settings_row. */
 typedef const struct cgx_setting *cgx_names_known(size_t index);

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "util/setting.h"
+
 enum cgx_enable {
     CGX_ENABLE_NO,
     CGX_ENABLE_YES,
@@ -38,12 +40,6 @@ enum cgx_history_kept {
     CGX_HISTORY_ALWAYS,
     CGX_HISTORY_AUTO /* where it takes little of the memory that is free */
 };
-
-/* Width of a call or segment that is sent as it is. */
-#define CGX_BITS_EXACT 32
-
-/* Of CGX_RULES, CGX_STATS and CGX_TRACE, with the end of the string; a longer one is refused. */
-#define CGX_SETTINGS_PATH_BYTES 4096
 
 #define CGX_FRAGMENT_AUTO 0
 
@@ -118,16 +114,6 @@ static inline bool cgx_settings_history(const struct cgx_settings *settings, boo
            (settings->history == CGX_HISTORY_ALWAYS || !float16 || !in_turn);
 }
 
-/* What the table says about a variable. */
-struct cgx_setting {
-    const char *name;
-    const char *values;  /* what is allowed, for people */
-    const char *initial; /* the default as one would write it; "" is to leave the variable unset;
-                            cgx_settings_initial has others */
-    const char *meaning;
-    unsigned slot; /* 0: it changes no results and need not be the same on all ranks */
-};
-
 /* The rows of the table in order, NULL behind the last. */
 const struct cgx_setting *cgx_settings_row(size_t index);
 
@@ -142,20 +128,18 @@ struct cgx_settings_pair {
 #define CGX_SETTINGS_PAIRS 4
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
-/* What other settings make of the defaults. */
-enum cgx_defaults {
-    CGX_DEFAULTS_USUAL,
-    CGX_DEFAULTS_BYTEGRAD,
-    CGX_DEFAULTS_TORCH_CGX,
-    CGX_DEFAULTS_FEEDBACK,
-    CGX_DEFAULTS
-};
-
 /* The default of a row of the table. */
 const char *cgx_settings_initial(size_t index, enum cgx_defaults defaults);
 
 /* "CGX_PROFILE=bytegrad", say; NULL for the usual ones. */
 const char *cgx_defaults_name(enum cgx_defaults defaults);
+
+/* Gives each setting that another one excludes its usual default, and says by which pair it is
+ * REFUSED. True if nothing is. */
+bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
+
+/* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
+bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
 
 /* Sink for messages of cgx_settings_parse, one call a message, no newline. LEVEL is an enum
  * cgx_log_level: error for a refused value, warn for names unknown or retired. When

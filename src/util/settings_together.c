@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Values that are allowed each for itself, but not together. cgx-settings(7) has the same table. */
+#include "util/settings.h"
 
 #include <stdio.h>
-
-#include "util/settings_values.h"
 
 static bool rounds_to_one_bit(const struct cgx_settings *settings)
 {

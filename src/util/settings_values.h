@@ -6,7 +6,11 @@
 #ifndef CGX_UTIL_SETTINGS_VALUES_H
 #define CGX_UTIL_SETTINGS_VALUES_H
 
-#include "util/settings.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/setting.h"
 
 struct cgx_key;
 
@@ -55,12 +59,5 @@ struct cgx_key {
 /* Sets the fields of ROW in the struct at FIELDS to what TEXT says. False: it is refused, and
  * nothing is set but what words before the wrong one say. */
 bool cgx_key_read(const struct cgx_key *row, const char *text, void *fields);
-
-/* Gives each setting that another one excludes its usual default, and says by which pair it is
- * REFUSED. True if nothing is. */
-bool cgx_settings_together(struct cgx_settings *settings, bool refused[CGX_SETTINGS_PAIRS]);
-
-/* True if the widths to choose from do not have the base width, with a MESSAGE that says so. */
-bool cgx_settings_override(const struct cgx_settings *settings, char *message, size_t size);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "policy/step/recurrence.h"
 #include "util/parse.h"
+#include "util/settings.h"
 
 static bool is_blank(char character)
 {

@@ -7,7 +7,7 @@
 #ifndef CGX_POLICY_RULES_OVERRIDE_PARSE_H
 #define CGX_POLICY_RULES_OVERRIDE_PARSE_H
 
-#include "policy/rules/rules.h"
+#include "policy/rules/override.h"
 #include "util/settings_values.h"
 
 /* Longer words are cut, and then stand for nothing that is allowed. */

@@ -16,9 +16,7 @@ import sys
 
 # Units that still include each other in a circle. No other may.
 KNOWN = [
-    {"util/names", "util/settings", "util/settings_values"},
     {"codec/encoding", "codec/format"},
-    {"policy/rules/override_parse", "policy/rules/rules"},
     {"cuda/device_backend", "cuda/exported", "cuda/launch", "cuda/peers", "cuda/work"},
 ]
 
