@@ -21,6 +21,7 @@
 #define BYTEGRAD(initial) .others[CGX_DEFAULTS_BYTEGRAD] = (initial)
 #define TORCH_CGX(initial) .others[CGX_DEFAULTS_TORCH_CGX] = (initial)
 #define FEEDBACK(initial) .others[CGX_DEFAULTS_FEEDBACK] = (initial)
+#define NO_HISTORY(initial) .others[CGX_DEFAULTS_NO_HISTORY] = (initial)
 
 /* A new variable takes the next free slot; the slot of one that goes stays empty. */
 static const struct cgx_key adaptive_words[] = {
@@ -57,9 +58,10 @@ static const struct cgx_key rows[] = {
       "how elements are quantised; rotated: at 1-5 bits, in buckets of 1024, after a rotation; auto: "
       "what has less error", 26},
      cgx_value_choice, BYTEGRAD("maxmin"), TORCH_CGX("maxmin"), FIELD(codec)},
-    {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "512",
+    {{"CGX_COMPRESSION_BUCKET_SIZE", "a power of two from 64 to 4096", "128",
       "elements that share a scale", 3},
-     cgx_value_power, 64, 4096, FIELD(bucket_size)},
+     cgx_value_power, 64, 4096, BYTEGRAD("512"), TORCH_CGX("512"), FEEDBACK("512"), NO_HISTORY("512"),
+     FIELD(bucket_size)},
     {{"CGX_COMPRESSION_MINIMAL_SIZE", "auto, or a number of elements", "auto",
       "smaller calls are exact; values below 1024 mean 1024; auto: 16384, and more between nodes "
       "where exact ones take less time", 4},
@@ -138,7 +140,8 @@ const char *cgx_defaults_name(enum cgx_defaults defaults)
     static const char *const names[CGX_DEFAULTS] = {
         [CGX_DEFAULTS_BYTEGRAD] = "CGX_PROFILE=bytegrad",
         [CGX_DEFAULTS_TORCH_CGX] = "CGX_PROFILE=torch_cgx",
-        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1"};
+        [CGX_DEFAULTS_FEEDBACK] = "CGX_ERROR_FEEDBACK=1",
+        [CGX_DEFAULTS_NO_HISTORY] = "CGX_HISTORY=0"};
 
     return names[defaults];
 }
@@ -150,7 +153,9 @@ static enum cgx_defaults defaults_of(const struct cgx_settings *settings)
         return CGX_DEFAULTS_BYTEGRAD;
     if (settings->profile == CGX_PROFILE_TORCH_CGX)
         return CGX_DEFAULTS_TORCH_CGX;
-    return settings->error_feedback ? CGX_DEFAULTS_FEEDBACK : CGX_DEFAULTS_USUAL;
+    if (settings->error_feedback)
+        return CGX_DEFAULTS_FEEDBACK;
+    return settings->history == CGX_HISTORY_NEVER ? CGX_DEFAULTS_NO_HISTORY : CGX_DEFAULTS_USUAL;
 }
 
 static uint64_t load(const struct cgx_key *row, const struct cgx_settings *settings)

@@ -42,7 +42,7 @@ static const struct variable {
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
     {"CGX_CODEC", {"rotated", "ROTATED", "maxmin"}, {"rotate", "maxmin,rotated", "max-min"}},
     {"CGX_COMPRESSION_BUCKET_SIZE",
-     {"64", "128", "256", "1024", "2048", "4096"},
+     {"64", "256", "512", "1024", "2048", "4096"},
      {"32", "500", "8192", "0", "-512", "512k", "4097"}},
     {"CGX_COMPRESSION_MINIMAL_SIZE",
      {"0", "1024", "1025", "4294967296", "18446744073709551615"},
@@ -79,7 +79,8 @@ static const struct variable {
      {"0x4", "4x0", "4x", "x4", "4X2", "4x2x2", "-4x2", "2147483648x1", "ring"}},
     {"CGX_PROFILE", {NULL}, {"fast", "cgx,bytegrad"}}, /* it has other defaults */
     {"CGX_ERROR_FEEDBACK", {NULL}, {"2", "ok"}},       /* it has other defaults, as profiles do */
-    {"CGX_HISTORY", {"0", "1", "no"}, {"2", "never"}},
+    {"CGX_HISTORY", {"1"}, {"2", "never"}},
+    /* 0 has other defaults */
     {"CGX_LOG", {"error", "info", "debug"}, {"warning", "3", "trace"}},
     {"CGX_STATS", {"-", "stats.json"}, {NULL}},
     {"CGX_TRACE", {"trace.json"}, {NULL}},
@@ -140,7 +141,7 @@ static void test_defaults(void)
 
     ok(silent() && s.valid, "nothing is said of an empty environment");
     ok(s.enable == CGX_ENABLE_YES && s.bits == 4 && s.codec == CGX_FAMILY_AUTO &&
-           s.bucket_size == 512 && s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
+           s.bucket_size == 128 && s.minimal_size == 16384 && s.minimal_kind == CGX_MINIMAL_AUTO &&
            !s.skip_incomplete_buckets && s.buffers == CGX_BUFFERS_DEVICE && s.warmup == 2 &&
            s.rounding == CGX_ROUNDING_NEAREST && s.seed == 0 &&
            s.fusion_buffer_bytes == (uint64_t)64 << 20 && s.cross_reduction == CGX_REDUCTION_AUTO &&
@@ -164,8 +165,8 @@ static void test_profiles(void)
     struct cgx_settings plain = parse("");
 
     ok(s.valid && s.profile == CGX_PROFILE_BYTEGRAD && s.bits == 8 && !s.adaptive &&
-           s.codec == CGX_FAMILY_MAXMIN && s.leaders && s.minimal_size == 1024 &&
-           !cgx_settings_history(&s, false),
+           s.codec == CGX_FAMILY_MAXMIN && s.bucket_size == 512 && s.leaders &&
+           s.minimal_size == 1024 && !cgx_settings_history(&s, false),
        "bytegrad: 8 bits, max-min quantised, no choice, no history, leaders, from 1024 elements "
        "on");
     ok(differ_in(&s, &told, CGX_SETTINGS_WORDS), "a default that is spelt out is the same");
@@ -177,6 +178,7 @@ static void test_profiles(void)
     s.minimal_size = plain.minimal_size;
     s.minimal_kind = plain.minimal_kind;
     s.history = plain.history;
+    s.bucket_size = plain.bucket_size;
     ok(differ_in(&s, &plain, CGX_SETTINGS_WORDS), "bytegrad has no other defaults of its own");
     s = parse("CGX_PROFILE=bytegrad");
     ok(silent(), "nothing is said of a profile's defaults");
@@ -196,6 +198,9 @@ static void test_profiles(void)
     s = parse("CGX_ERROR_FEEDBACK=1\nCGX_CODEC=maxmin\nCGX_COMPRESSION_QUANTIZATION_BITS=4");
     ok(s.error_feedback && s.bits == 4 && s.codec == CGX_FAMILY_MAXMIN, "unless others are said");
     ok(!cgx_settings_history(&s, false), "what is fed back has no history");
+    s = parse("CGX_HISTORY=no");
+    ok(s.valid && !cgx_settings_history(&s, false) && s.bucket_size == 512,
+       "without history buckets have 512 elements");
     s = parse("CGX_ROUNDING=stochastic");
     ok(s.valid && !cgx_settings_history(&s, false), "nor has what is rounded by chance");
     s = parse("CGX_CROSS_REDUCTION_TYPE=RING");
