@@ -27,7 +27,8 @@ wheel: all
 	$(MAKE) install-strip DESTDIR='$(abs_top_builddir)/packaging/root' >/dev/null
 	$(srcdir)/packaging/build-wheel packaging/root '$(prefix)' '$(PACKAGE_VERSION)' .
 	rm -rf packaging/root
-EXTRA_DIST += packaging/build-wheel packaging/wheel/__init__.py
+EXTRA_DIST += packaging/build-wheel packaging/wheel/cgxpmpi/__init__.py packaging/wheel/cgxpmpi/__main__.py \
+	packaging/wheel/cgxpmpi/torch.py
 
 # Debian's source and binary packages of what 'make dist' packs, in packaging/deb.
 deb: dist
