@@ -36,8 +36,18 @@ deb: dist
 EXTRA_DIST += packaging/build-deb packaging/debian/changelog packaging/debian/control \
 	packaging/debian/copyright packaging/debian/rules packaging/debian/source/format
 
+# All that is published of a version, with checksums, in release. The steps are made one after the other, since
+# two of them make the tarball.
+release:
+	rm -f cgxpmpi-*.whl
+	$(MAKE) wheel
+	$(MAKE) deb
+	$(srcdir)/packaging/release '$(PACKAGE_VERSION)' release $(distdir).tar.gz \
+		cgxpmpi-$(PACKAGE_VERSION)-*.whl packaging/deb/*.deb packaging/deb/*.dsc packaging/deb/*.debian.tar.*
+EXTRA_DIST += packaging/release
+
 mostlyclean-local:
-	rm -rf packaging/deb packaging/root cgxpmpi-*.whl
+	rm -rf packaging/deb packaging/root release cgxpmpi-*.whl
 
 EXTRA_DIST += packaging/spack/spack_repo/cgxpmpi/repo.yaml \
 	packaging/spack/spack_repo/cgxpmpi/packages/libcgxpmpi/package.py
