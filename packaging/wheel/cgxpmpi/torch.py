@@ -37,11 +37,12 @@ def _world():
         return mpi
     if "TORCHELASTIC_RUN_ID" in os.environ:
         raise RuntimeError(f"under torchrun each process is an MPI job of one rank: {START}")
-    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
         if int(os.environ.get(name, "1")) > 1:
             raise RuntimeError(
                 f"the launcher has started {os.environ[name]} ranks, but mpi4py sees one, since its MPI is"
-                f" another ({mpi.Get_library_version().splitlines()[0]}): take the mpiexec of that MPI"
+                f" another ({mpi.Get_library_version().splitlines()[0]}): use the mpiexec of that MPI, or srun"
+                " --mpi=pmi2 or --mpi=pmix"
             )
     return mpi
 
@@ -61,8 +62,9 @@ def init(backend=None, **arguments):
     MASTER_ADDR and MASTER_PORT, the last two only where they are not set.
     """
     torch = _import("torch", "torch")
-    world = _world().COMM_WORLD
-    node = world.Split_type(_world().COMM_TYPE_SHARED)
+    mpi = _world()
+    world = mpi.COMM_WORLD
+    node = world.Split_type(mpi.COMM_TYPE_SHARED)
     local_rank = node.rank
     place = world.bcast((os.environ.get("MASTER_ADDR") or _address(node, world), os.environ.get("MASTER_PORT")))
     node.Free()
