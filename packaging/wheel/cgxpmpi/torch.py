@@ -54,6 +54,24 @@ def _address(node, world):
     return socket.getfqdn()
 
 
+def _store(torch, world, address, port):
+    """The store by which processes find each other; rank 0 has it. An error of rank 0 is one of all."""
+    store, error = None, None
+    if world.rank == 0:
+        try:
+            store = torch.distributed.TCPStore(
+                address, int(port or 0), world.size, is_master=True, wait_for_workers=False
+            )
+        except (OSError, RuntimeError, ValueError) as problem:
+            error = str(problem).partition("\n")[0]
+    port, error = world.bcast((store and store.port, error))
+    if error:
+        raise RuntimeError(
+            f"rank 0 cannot listen at {address} ({error}): unset MASTER_PORT, or set it to a free port"
+        )
+    return store or torch.distributed.TCPStore(address, port, world.size, is_master=False)
+
+
 def init(backend=None, **arguments):
     """Makes the default process group of torch.distributed, with the ranks of MPI.COMM_WORLD.
 
@@ -68,20 +86,13 @@ def init(backend=None, **arguments):
     local_rank = node.rank
     place = world.bcast((os.environ.get("MASTER_ADDR") or _address(node, world), os.environ.get("MASTER_PORT")))
     node.Free()
-    store = None
-    if world.rank == 0:
-        store = torch.distributed.TCPStore(
-            place[0], int(place[1] or 0), world.size, is_master=True, wait_for_workers=False
-        )
-    port = world.bcast(store.port if store else None)
-    if store is None:
-        store = torch.distributed.TCPStore(place[0], port, world.size, is_master=False)
+    store = _store(torch, world, *place)
     os.environ.update(
         RANK=str(world.rank),
         WORLD_SIZE=str(world.size),
         LOCAL_RANK=str(local_rank),
         MASTER_ADDR=place[0],
-        MASTER_PORT=str(port),
+        MASTER_PORT=str(store.port),
     )
     torch.distributed.init_process_group(
         backend or ("nccl" if torch.cuda.is_available() else "gloo"),

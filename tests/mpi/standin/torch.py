@@ -35,6 +35,8 @@ class TCPStore:
     """A store that keeps nothing: where it would be is all that is looked at."""
 
     def __init__(self, host, port, ranks, is_master, wait_for_workers=True):
+        if port == 1:
+            raise RuntimeError("address in use\nframe 0")
         self.host, self.ranks, self.is_master = host, ranks, is_master
         self.port = port or 29500
 
