@@ -27,7 +27,8 @@ wheel: all
 	$(MAKE) install-strip DESTDIR='$(abs_top_builddir)/packaging/root' >/dev/null
 	$(srcdir)/packaging/build-wheel packaging/root '$(prefix)' '$(PACKAGE_VERSION)' .
 	rm -rf packaging/root
-EXTRA_DIST += packaging/build-wheel packaging/wheel/__init__.py
+EXTRA_DIST += packaging/build-wheel packaging/wheel/cgxpmpi/__init__.py packaging/wheel/cgxpmpi/__main__.py \
+	packaging/wheel/cgxpmpi/torch.py
 
 # Debian's source and binary packages of what 'make dist' packs, in packaging/deb.
 deb: dist
@@ -35,8 +36,18 @@ deb: dist
 EXTRA_DIST += packaging/build-deb packaging/debian/changelog packaging/debian/control \
 	packaging/debian/copyright packaging/debian/rules packaging/debian/source/format
 
+# All that is published of a version, with checksums, in release. The steps are made one after the other, since
+# two of them make the tarball.
+release:
+	rm -f cgxpmpi-*.whl
+	$(MAKE) wheel
+	$(MAKE) deb
+	$(srcdir)/packaging/release '$(PACKAGE_VERSION)' release $(distdir).tar.gz \
+		cgxpmpi-$(PACKAGE_VERSION)-*.whl packaging/deb/*.deb packaging/deb/*.dsc packaging/deb/*.debian.tar.*
+EXTRA_DIST += packaging/release
+
 mostlyclean-local:
-	rm -rf packaging/deb packaging/root cgxpmpi-*.whl
+	rm -rf packaging/deb packaging/root release cgxpmpi-*.whl
 
 EXTRA_DIST += packaging/spack/spack_repo/cgxpmpi/repo.yaml \
 	packaging/spack/spack_repo/cgxpmpi/packages/libcgxpmpi/package.py

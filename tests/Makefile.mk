@@ -183,6 +183,7 @@ mpi_scripts = \
 	tests/mpi/packages.test \
 	tests/mpi/pass_through.test \
 	tests/mpi/preload_order.test \
+	tests/mpi/python.test \
 	tests/mpi/recipes.test \
 	tests/mpi/strict.test \
 	tests/mpi/report.test \

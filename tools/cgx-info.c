@@ -20,6 +20,7 @@
 
 #include "codec/codec.h"
 #include "cuda/memory.h"
+#include "observe/reason.h"
 #include "policy/rules/rules.h"
 #include "topo/machine.h"
 #include "util/log.h"
@@ -44,7 +45,7 @@ extern char **environ;
 #define MODEL_WORDS 3
 
 static const char usage[] =
-    "usage: cgx-info [--settings [--all] | --check | --topology | --help | --version]\n"
+    "usage: cgx-info [--settings [--all] | --check | --topology | --reasons | --help | --version]\n"
     "       cgx-info --measure [LINK] [--latency US]\n"
     "       cgx-info --model P L LINK [--latency US]\n"
     "without an option: how the library was built and what it finds here\n"
@@ -54,6 +55,7 @@ static const char usage[] =
     "              exit status 2: every call would be exact\n"
     "  --topology  this machine's packages, NUMA nodes and GPUs, and in\n"
     "              which stages calls are summed\n"
+    "  --reasons   why calls are exact, in JSON\n"
     "  --measure   how fast this machine compresses, what that makes of a\n"
     "              link (10gbit, 1.25GB; default: the fastest here) with\n"
     "              a latency of US microseconds, and settings for it\n"
@@ -228,6 +230,21 @@ struct request {
     double latency; /* in us; 0: not said */
 };
 
+/* Prints for each reason its text, as in logs, and what to do, as an object of JSON. */
+static int print_reasons(void)
+{
+    for (unsigned i = CGX_REASON_NONE + 1; i < CGX_REASONS; i++) {
+        const struct cgx_reason_words *words = &cgx_reasons[i];
+        const char *quote = words->advice != NULL ? "\"" : "";
+
+        printf("%s\n  \"%s\": {\"text\": \"%s\", \"advice\": %s%s%s}",
+               i == CGX_REASON_NONE + 1 ? "{" : ",", words->name, words->text, quote,
+               words->advice != NULL ? words->advice : "null", quote);
+    }
+    printf("\n}\n");
+    return EXIT_SUCCESS;
+}
+
 /* Says what is wrong with WORD; returns the option of a request that has been answered. */
 static int refuse(const char *word, const char *why)
 {
@@ -237,12 +254,17 @@ static int refuse(const char *word, const char *why)
 
 static struct request read_arguments(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"settings", no_argument, NULL, 's'},      {"all", no_argument, NULL, 'a'},
-        {"check", no_argument, NULL, 'c'},         {"topology", no_argument, NULL, 't'},
-        {"measure", no_argument, NULL, 'm'},       {"model", no_argument, NULL, 'p'},
-        {"latency", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"settings", no_argument, NULL, 's'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"topology", no_argument, NULL, 't'},
+                                            {"measure", no_argument, NULL, 'm'},
+                                            {"model", no_argument, NULL, 'p'},
+                                            {"latency", required_argument, NULL, 'l'},
+                                            {"reasons", no_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
     struct request request = {.latency = 0};
     const char *latency = NULL;
     int option;
@@ -291,6 +313,8 @@ int main(int argc, char *argv[])
         return print_measure(request.link, request.latency > 0 ? request.latency : LATENCY_US);
     case 'p':
         return print_model(request.job, request.latency);
+    case 'r':
+        return print_reasons();
     case 'h':
         fputs(usage, stdout);
         return EXIT_SUCCESS;

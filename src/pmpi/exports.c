@@ -33,6 +33,10 @@ int cgx_export_type_free(void *datatype) EXPORT("MPI_Type_free");
 int cgx_export_comm_set_info(word comm, word info) EXPORT("MPI_Comm_set_info");
 int cgx_export_abort(word comm, int code) EXPORT("MPI_Abort");
 
+/* The version of the library that a process has loaded, which Python's cgxpmpi.active() returns. */
+extern const char cgx_export_version[] EXPORT("libcgxpmpi_version");
+const char cgx_export_version[] = PACKAGE_VERSION;
+
 /* The object that a function of this file was called from. */
 #define CALLER __builtin_return_address(0)
 

@@ -9,16 +9,12 @@
 #     compare "C" -n 4 -- "$scratch/train"
 #     compressed "C" 380
 
-page=$top_srcdir/man/cgx-tuning.7
-
-# recipe NAME SEED: the program between the comments "begin NAME" and "end NAME" of the man page. The
-# number that tells ranks' data apart is 2 + RANK there: the seed 1.
+# recipe NAME SEED: an example that is installed. The number that tells ranks' data apart is 2 + RANK there: the
+# seed 1.
 recipe() {
-    awk -v name="$1" '
-        $1 == ".\\\"" && $3 == name { inside = $2 == "begin"; next }
-        inside && !/^\.E[XE]$/' "$page" |
-        sed "s/^\\\\&//; s/\\\\(aq/'/g; s/\\\\(ga/\`/g; s/\\\\(ha/^/g; s/\\\\(ti/~/g" |
-        sed "s/\\\\-/-/g; s/\\\\e/\\\\/g; s/\\<2 + /$((100 * $2 - 98)) + /"
+    recipe_file=$top_srcdir/examples/mpi/$1
+    [ -f "$recipe_file" ] || recipe_file=$top_srcdir/examples/python/$1
+    sed "s/\\<2 + /$((100 * $2 - 98)) + /" "$recipe_file"
 }
 
 loss() {
