@@ -159,15 +159,33 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     return has_cookie(work, &(struct cgx_cuda_place){.device = memory}, from->cookie);
 }
 
+/* Whether memory can be registered on the current device for reading alone. Most drivers do not
+ * have that on machines with PCIe, and pin no page that the process may not write. */
+static bool registers_read_only(void)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    CUdevice device;
+    int value = 0;
+
+    return cuda->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+           cuda->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED,
+                                      device) == CUDA_SUCCESS &&
+           value != 0;
+}
+
+/* The device gets a mapping of its own: the one that the processor reads stays for reading alone.
+ */
 static bool register_segment(const struct cgx_cuda_work *work,
                              const struct cgx_cuda_segment *segment, struct peer *peer)
 {
-    void *memory = segment->memory ? cgx_pages_again(segment->memory, segment->bytes) : NULL;
+    bool read_only = registers_read_only();
+    unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | (read_only ? CU_MEMHOSTREGISTER_READ_ONLY : 0);
+    void *memory =
+        segment->memory ? cgx_pages_again(segment->memory, segment->bytes, !read_only) : NULL;
 
     if (!memory)
         return false;
-    if (CGX_CUDA_CALL(cuMemHostRegister, memory, segment->bytes,
-                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_READ_ONLY) != CGX_OK) {
+    if (CGX_CUDA_CALL(cuMemHostRegister, memory, segment->bytes, flags) != CGX_OK) {
         munmap(memory, segment->bytes);
         return false;
     }

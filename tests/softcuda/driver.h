@@ -65,6 +65,8 @@ void softcuda_context_end(struct softcuda_context *context);
 /* The current context or NULL, and why. */
 CUresult softcuda_current(struct softcuda_context **context);
 bool softcuda_is_device(CUdevice device);
+/* Whether host memory can be registered for reading alone. */
+bool softcuda_registers_read_only(void);
 
 /* ---- calls ----
  * A call of the driver begins with one of these, which takes the lock, and ends by returning what

@@ -43,6 +43,8 @@
  *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none
  *   SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see softcuda_fail; N+: all from then
  *                           on
+ *   SOFTCUDA_READ_ONLY=1    host memory may be registered for reading alone, which drivers for PCIe
+ *                           machines refuse; CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED
  *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
  * and with each launch:
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
