@@ -304,7 +304,7 @@ static bool prepare(struct bench *bench, struct options *options)
 
     if (options->instructions != NULL && !read_instructions(bench, options->instructions))
         return false;
-    if (cgx_cuda_module_load(&bench->slots.module) != CGX_OK) {
+    if (cgx_cuda_module_take(NULL, &bench->slots.module) != CGX_OK) {
         fprintf(stderr, "the kernels do not run on %s\n", bench->slots.device.name);
         return false;
     }

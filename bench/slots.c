@@ -35,7 +35,7 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .bucket_size = BUCKET_SIZE};
     unsigned tiles = (unsigned)((slots->piece.count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
     const struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
-    CUfunction kernel = cgx_cuda_module_kernel(&slots->module, CGX_FAMILY_MAXMIN, &work);
+    CUfunction kernel = cgx_cuda_module_kernel(slots->module, CGX_FAMILY_MAXMIN, &work);
     void *parameters[] = {&args};
 
     bench_must(slots->device.cuda->cuLaunchKernel(kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,

@@ -20,7 +20,7 @@ enum operation { ENCODE, DECODE, REDUCE, OPERATIONS };
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
 struct slots {
     struct bench_device device;
-    struct cgx_cuda_module module;
+    struct cgx_cuda_module *module;
     struct cgx_coding coding;
     struct cgx_piece piece;
     size_t bytes;  /* of the elements of a slot, a multiple of a MiB */

@@ -65,7 +65,8 @@ struct cgx_cuda {
 #define CGX_CUDA_FIELD(name) __typeof__(name) *name;
     CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)
 #undef CGX_CUDA_FIELD
-    /* Of CUDA 12.4, which the header may be older than; NULL: the driver is. */
+    /* Of CUDA 12.0 and 12.4, which the header may be older than; NULL: the driver is. */
+    CUresult (*cuCtxGetId)(CUcontext context, unsigned long long *id);
     CUresult (*cuStreamGetGreenCtx)(CUstream stream, void **green);
 };
 

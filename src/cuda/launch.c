@@ -174,7 +174,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
                               int family, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
-    CUfunction kernel = cgx_cuda_module_kernel(&work->module, (enum cgx_family)family, request);
+    CUfunction kernel = cgx_cuda_module_kernel(work->module, (enum cgx_family)family, request);
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,

@@ -111,7 +111,7 @@ static CUresult load(struct softcuda_context *context, CUmodule *handle, const v
                  : softcuda_object_create(SOFTCUDA_MODULE, sizeof *module, context);
     if (module == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    softcuda_counts.live++;
+    softcuda_counts.modules++;
     *handle = module->object.handle;
     return CUDA_SUCCESS;
 }
@@ -138,7 +138,6 @@ CUresult cuModuleUnload(CUmodule handle)
             softcuda_object_free(&function->object);
         }
         softcuda_object_free(&module->object);
-        softcuda_counts.live--;
         own = CUDA_SUCCESS;
     }
     return softcuda_leave(code == CUDA_SUCCESS ? own : code);

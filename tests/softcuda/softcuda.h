@@ -85,8 +85,10 @@ struct softcuda_counts {
     unsigned long long operations[SOFTCUDA_KINDS]; /* those that failed included */
     unsigned long long launches;
     unsigned long long bytes_to_device, bytes_to_host; /* copied */
-    /* Allocations, registrations, streams, events, modules not freed, memory of other processes
-     * not closed. */
+    unsigned long long modules;                        /* loaded */
+    unsigned long long attributes;                     /* of pointers, asked for */
+    /* Allocations, registrations, streams, events not freed, memory of other processes not closed.
+     * Modules go with their context. */
     unsigned long long live;
     unsigned long long shared; /* of these, allocations whose handles were asked for */
     /* Allocations freed here while other processes had them open; a message says so. Those that
