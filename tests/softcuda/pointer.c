@@ -56,6 +56,7 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr point
     struct softcuda_allocation *allocation = NULL;
     void *address = (void *)(uintptr_t)pointer;
 
+    softcuda_counts.attributes++;
     softcuda_memory_find(address, 1, &allocation);
     if (data && attribute == CU_POINTER_ATTRIBUTE_MAPPED)
         return get_mapped(address, allocation != NULL, data);
