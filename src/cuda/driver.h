@@ -19,6 +19,7 @@
     X(cuCtxPushCurrent)           \
     X(cuCtxSynchronize)           \
     X(cuDeviceGetAttribute)       \
+    X(cuDeviceGetByPCIBusId)      \
     X(cuDeviceGetName)            \
     X(cuDeviceGetP2PAttribute)    \
     X(cuDeviceGetPCIBusId)        \

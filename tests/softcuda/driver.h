@@ -57,6 +57,7 @@ struct softcuda_context {
 };
 
 extern int softcuda_devices; /* 0 before cuInit */
+extern int softcuda_hidden;  /* devices of the machine before these */
 
 /* A green context of a primary one, or NULL: no memory; and its end. */
 struct softcuda_context *softcuda_context_split(struct softcuda_context *primary);
@@ -179,6 +180,8 @@ bool softcuda_share_is_imported(const struct softcuda_allocation *allocation);
 const struct softcuda_allocation *softcuda_share_find(uint64_t number);
 /* Whether it is memory of another process, which freed it. */
 bool softcuda_share_is_gone(const struct softcuda_allocation *allocation);
+/* While a kernel runs: with SOFTCUDA_STAGED=1 memory of other processes has other bytes for it. */
+void softcuda_share_stage(bool begins);
 /* Before the pages go, if the allocation is shared: others see that it was freed, or that it was
  * closed. Memory of this process is accessible. */
 void softcuda_share_end(struct softcuda_allocation *allocation);

@@ -85,10 +85,12 @@ static CUresult run_launch(const struct softcuda_operation *operation,
     const struct launch *launch = (const struct launch *)operation;
     bool ran, intact;
 
+    softcuda_share_stage(true);
     softcuda_memory_expose_all(context, true);
     ran = run_guarded(launch);
     intact = softcuda_memory_is_intact(context);
     softcuda_memory_expose_all(context, false);
+    softcuda_share_stage(false);
     softcuda_counts.launches++;
     if (!intact)
         fprintf(stderr, "softcuda: by the time that %s ended\n", launch->entry->name);
