@@ -105,6 +105,8 @@ enum softcuda_memory {
 struct softcuda_allocation {
     enum softcuda_memory memory;
     struct softcuda_context *context; /* NULL: it belongs to the device */
+    const void
+        *maker; /* handle of the context that it was allocated in: a green one, or CONTEXT's */
     CUdevice device;
     bool pooled;                              /* memory of the device's pool */
     bool read_only;                           /* registered so: nothing may be copied there */

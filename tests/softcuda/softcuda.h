@@ -41,13 +41,18 @@
  * From the environment, read in cuInit:
  *   SOFTCUDA_VERSION=N      what cuDriverGetVersion says, 12040 for 12.4
  *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none
- *   SOFTCUDA_HIDDEN=N       so many devices of the machine come before these, hidden from the
- * process as by CUDA_VISIBLE_DEVICES SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see
- * softcuda_fail; N+: all from then on SOFTCUDA_READ_ONLY=1    host memory may be registered for
- * reading alone, which drivers for PCIe machines refuse;
- * CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED SOFTCUDA_LINKED=0       there is no NVLink
- * between devices (cuDeviceGetP2PAttribute) and with each launch: SOFTCUDA_STAGED=1       kernels
- * do not find in the memory of other processes what copies, which a driver stages, do
+ *   SOFTCUDA_HIDDEN=N       so many devices of the machine come before these, and are hidden, as by
+ *                           CUDA_VISIBLE_DEVICES
+ *   SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see softcuda_fail; N+: all from then
+ *                           on
+ *   SOFTCUDA_READ_ONLY=1    host memory may be registered for reading alone, which drivers for
+ *                           machines with PCIe refuse
+ *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
+ * with each question about a pointer:
+ *   SOFTCUDA_GREEN_MEMORY=1 memory that was allocated in a green context says that context
+ * and with each launch:
+ *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
+ *                           a driver stages, do
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
  *                           shuffle; default: a number of each process's own, named on stderr
  *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default: forward
