@@ -74,8 +74,8 @@ void softcuda_count(struct softcuda_counts *counts)
 /* KIND:N or KIND:N+, LENGTH bytes of TEXT. */
 static bool read_failure(const char *text, size_t length)
 {
-    static const char *const kinds[SOFTCUDA_KINDS] = {"alloc", "copy", "launch",   "async",
-                                                      "lost",  "ipc",  "readonly", "pin"};
+    static const char *const kinds[SOFTCUDA_KINDS] = {
+        "alloc", "copy", "launch", "async", "lost", "ipc", "readonly", "pin", "rows"};
 
     for (int kind = 0; kind < SOFTCUDA_KINDS; kind++) {
         size_t name = strlen(kinds[kind]);

@@ -79,6 +79,7 @@ enum softcuda_kind {
     SOFTCUDA_IPC,       /* cuIpcGetMemHandle, cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED */
     SOFTCUDA_READ_ONLY, /* cuMemHostRegister of memory for reading alone: the same */
     SOFTCUDA_PIN,       /* cuMemHostRegister: CUDA_ERROR_NOT_PERMITTED */
+    SOFTCUDA_ROWS,      /* cuMemcpy2DUnaligned: CUDA_ERROR_INVALID_VALUE */
     SOFTCUDA_KINDS
 };
 
