@@ -319,9 +319,11 @@ static bool parse(int argc, char *argv[], struct options *options)
 static void print_heads(const struct bench *bench)
 {
     bench_device_print(&bench->slots.device, stdout);
-    printf("buckets of %d, rounding to nearest, medians of %d; required: MiB that must be read and "
+    printf("buckets of %d, with history %d, rounding to nearest, medians of %d; required: MiB that "
+           "must be read and "
            "written\n%-9s %4s  %-26s %5s %9s ",
-           BUCKET_SIZE, REPEATS, "dtype", "bits", "operation", "MiB", "required");
+           BUCKET_SIZE, LEAST_BUCKET_SIZE, REPEATS, "dtype", "bits", "operation", "MiB",
+           "required");
     if (!bench->timed)
         printf("\n");
     else

@@ -19,12 +19,12 @@ static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE
                                                           CGX_MEASURE};
 
 const struct slots_kind slots_kinds[SLOTS_KINDS] = {
-    {"maxmin", CGX_FAMILY_MAXMIN, SLOTS_NOTHING},
-    {"maxmin+history", CGX_FAMILY_MAXMIN, SLOTS_HISTORY},
-    {"maxmin+residuals", CGX_FAMILY_MAXMIN, SLOTS_RESIDUALS},
-    {"rotated", CGX_FAMILY_ROTATED, SLOTS_NOTHING},
-    {"rotated+history", CGX_FAMILY_ROTATED, SLOTS_HISTORY},
-    {"rotated+residuals", CGX_FAMILY_ROTATED, SLOTS_RESIDUALS},
+    {"maxmin", CGX_FAMILY_MAXMIN, SLOTS_NOTHING, BUCKET_SIZE},
+    {"maxmin+history", CGX_FAMILY_MAXMIN, SLOTS_HISTORY, LEAST_BUCKET_SIZE},
+    {"maxmin+residuals", CGX_FAMILY_MAXMIN, SLOTS_RESIDUALS, BUCKET_SIZE},
+    {"rotated", CGX_FAMILY_ROTATED, SLOTS_NOTHING, BUCKET_SIZE},
+    {"rotated+history", CGX_FAMILY_ROTATED, SLOTS_HISTORY, LEAST_BUCKET_SIZE},
+    {"rotated+residuals", CGX_FAMILY_ROTATED, SLOTS_RESIDUALS, BUCKET_SIZE},
 };
 
 bool slots_has(const struct slots *slots, enum operation operation, unsigned width)
@@ -39,7 +39,7 @@ bool slots_has(const struct slots *slots, enum operation operation, unsigned wid
 
 size_t slots_samples(const struct slots *slots)
 {
-    size_t buckets = cgx_bucket_count(slots->piece.count, BUCKET_SIZE);
+    size_t buckets = cgx_bucket_count(slots->piece.count, slots->coding.bucket_size);
 
     return cgx_sample_count(buckets, slots->coding.sampling) * sizeof(struct cgx_sample);
 }
@@ -86,7 +86,7 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * SLOTS_TABLE_BYTES),
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
-        .bucket_size = BUCKET_SIZE,
+        .bucket_size = slots->coding.bucket_size,
         .key = cgx_call_key(slots->coding.seed, slots->coding.call),
         .sampling = slots->coding.sampling};
     struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
@@ -145,8 +145,8 @@ static void fill_tables(const struct slots *slots)
 void slots_allocate(struct slots *slots)
 {
     size_t count = slots->bytes / cgx_dtype_size(slots->coding.dtype);
-    /* 8 bits take most. */
-    size_t stride = cgx_piece_layout(count, 8, BUCKET_SIZE, slots->coding.dtype).bytes;
+    /* 8 bits in the smallest buckets take most. */
+    size_t stride = cgx_piece_layout(count, 8, LEAST_BUCKET_SIZE, slots->coding.dtype).bytes;
     uint32_t none = 0;
 
     slots->elements = bench_allocate(&slots->device, slots->count * slots->bytes);
@@ -176,10 +176,11 @@ void slots_release(const struct slots *slots)
 void slots_encode(struct slots *slots, unsigned width)
 {
     slots->width = width;
+    slots->coding.bucket_size = slots->kind->bucket_size;
     slots->piece.bits = cgx_quantisers[slots->kind->family].first + width;
-    slots->stride =
-        cgx_piece_layout(slots->piece.count, slots->piece.bits, BUCKET_SIZE, slots->coding.dtype)
-            .bytes;
+    slots->stride = cgx_piece_layout(slots->piece.count, slots->piece.bits,
+                                     slots->kind->bucket_size, slots->coding.dtype)
+                        .bytes;
     bench_must(slots->device.cuda->cuMemsetD8Async(slots->kept, 0,
                                                    slots->count * 2 * slots->piece.count, NULL),
                "cuMemsetD8Async");

@@ -13,6 +13,7 @@
 #define MIB ((size_t)1 << 20)
 #define SOURCES 8
 #define BUCKET_SIZE 512
+#define LEAST_BUCKET_SIZE 128 /* with history */
 #define SLOTS_TABLE_BYTES 256 /* the piece, then the sources */
 
 enum operation { ENCODE, DECODE, REDUCE, MEASURE, OPERATIONS };
@@ -23,6 +24,7 @@ struct slots_kind {
     const char *name;
     enum cgx_family family;
     enum slots_kept kept;
+    unsigned bucket_size; /* by default */
 };
 #define SLOTS_KINDS 6
 extern const struct slots_kind slots_kinds[SLOTS_KINDS];
