@@ -3,17 +3,19 @@
 
 /* The kernels on a GPU, against the device's own copy:
  *
- *   codec --device [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE] [--once] [CSV]
+ *   codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] [--size LIST] [--instructions FILE]
+ *         [--once] [CSV]
  *
- * Prints a row for each type, width, operation and size in MiB of elements, and writes it to the
+ * Prints a row for each kind of kernels (maxmin, maxmin+history, maxmin+residuals, and the same of
+ * rotated), type, width, operation and size in MiB of elements, and writes it to the
  * file CSV. Bytes are those that an operation cannot do without: elements and payloads, each read
  * or written once; a copy of as many MiB reads and writes them. Both are launched in turn, on so
  * much memory that little of it is in the cache when it is needed, and timed by events, after half
  * a second of work that lets the clocks rise; all figures are medians. At the first size the
- * results of all operations are compared with the host codec's. FILE is what bench/issue_limit
- * printed for this device: "issue" is the ratio at which the multiprocessors would do nothing but
- * issue the instructions. The limits are those for the largest size. With --once each operation is
- * launched once and not timed, for profilers. */
+ * results of kinds that keep nothing are compared with the host codec's. FILE is what
+ * bench/issue_limit printed for this device: "issue" is the ratio at which the multiprocessors
+ * would do nothing but issue the instructions. The limits are those for the largest size. With
+ * --once each operation is launched once and not timed, for profilers. */
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -32,7 +34,7 @@
 static const char *const dtype_names[3] = {"float32", "float16", "bfloat16"};
 
 struct options {
-    const char *bits, *dtypes, *sizes, *instructions, *csv;
+    const char *kinds, *bits, *dtypes, *sizes, *instructions, *csv;
     bool once;
 };
 
@@ -88,12 +90,24 @@ static double time_operation(const struct bench *bench, enum operation operation
 
 /* ---- results ---- */
 
+/* The operation as it is named in tables: with its kind, but max-min quantisation's. */
+static const char *name_of(const struct bench *bench, enum operation operation)
+{
+    static char name[64];
+
+    if (bench->slots.kind == slots_kinds)
+        return slots_operations[operation];
+    snprintf(name, sizeof name, "%s %s", bench->slots.kind->name, slots_operations[operation]);
+    return name;
+}
+
 /* As parts of the copy's speed, given that at which the instructions issue; 0: none. */
 static double limit_of(const struct bench *bench, enum operation operation, double issue)
 {
-    unsigned bits = bench->slots.piece.bits;
+    unsigned bits = bench->slots.width;
 
-    if (bench->slots.bytes != LARGEST * MIB)
+    if (bench->slots.bytes != LARGEST * MIB || bench->slots.kind != slots_kinds ||
+        operation == MEASURE)
         return 0;
     if (operation != REDUCE)
         return bench->slots.coding.dtype == CGX_FLOAT32 ? 0.80 : 0.65;
@@ -108,14 +122,16 @@ static double bytes_of(const struct bench *bench, enum operation operation)
 
     if (operation == REDUCE)
         return (SOURCES + 1) * payload;
-    return payload + elements;
+    return elements + (operation == MEASURE ? (double)slots_samples(&bench->slots) : payload);
 }
 
 /* Seconds that the instructions of OPERATION take to issue; 0: not known. */
 static double issue_time(const struct bench *bench, enum operation operation)
 {
     double each =
-        bench->instructions[bench->slots.coding.dtype][bench->slots.piece.bits][operation];
+        bench->slots.kind != slots_kinds
+            ? 0
+            : bench->instructions[bench->slots.coding.dtype][bench->slots.width][operation];
     double warps = (double)bench->slots.piece.count * each / 32;
 
     return warps / (4 * bench->slots.device.multiprocessors * bench->slots.device.clock);
@@ -132,8 +148,8 @@ static void measure(struct bench *bench, enum operation operation)
         copies[r] = time_copies(bench);
         times[r] = time_operation(bench, operation);
     }
-    printf("%-9s %4u  %-10s %5zu %9.2f ", dtype_names[bench->slots.coding.dtype],
-           bench->slots.piece.bits, slots_operations[operation], bench->slots.bytes / MIB,
+    printf("%-9s %4u  %-26s %5zu %9.2f ", dtype_names[bench->slots.coding.dtype],
+           bench->slots.width, name_of(bench, operation), bench->slots.bytes / MIB,
            bytes / (double)MIB);
     if (!bench->timed) {
         printf("%10s\n", "done");
@@ -157,8 +173,8 @@ static void measure(struct bench *bench, enum operation operation)
            limit > 0 && rate / copy < limit ? "  MISSED" : "");
     if (bench->csv != NULL)
         fprintf(bench->csv, "%s,%s,%u,%s,%zu,%.0f,%s,%s,%s\n", bench->slots.device.name,
-                dtype_names[bench->slots.coding.dtype], bench->slots.piece.bits,
-                slots_operations[operation], bench->slots.bytes / MIB, bytes, figures, bound,
+                dtype_names[bench->slots.coding.dtype], bench->slots.width,
+                name_of(bench, operation), bench->slots.bytes / MIB, bytes, figures, bound,
                 held_to);
 }
 
@@ -171,8 +187,8 @@ static void check(const struct bench *bench)
 
     if (wrong == NULL)
         return;
-    printf("%s, %u bits, %s: the kernel does not give the bytes of the host codec\n",
-           dtype_names[slots->coding.dtype], slots->piece.bits, wrong);
+    printf("%s, %s, %u bits, %s: the kernel does not give the bytes of the host codec\n",
+           slots->kind->name, dtype_names[slots->coding.dtype], slots->width, wrong);
     exit(1);
 }
 
@@ -183,7 +199,7 @@ static void warm_up(struct bench *bench)
 
     while (bench->timed && bench->cold && seconds < WARM_UP) {
         seconds += time_copies(bench) * bench->slots.count;
-        seconds += time_operation(bench, DECODE) * bench->slots.count;
+        seconds += time_operation(bench, ENCODE) * bench->slots.count;
     }
     bench->cold = false;
 }
@@ -193,11 +209,30 @@ static void measure_width(struct bench *bench, unsigned bits)
     struct slots *slots = &bench->slots;
 
     slots_encode(slots, bits);
-    if (slots->bytes == bench->checked)
+    if (slots->bytes == bench->checked && slots->kind->kept == SLOTS_NOTHING)
         check(bench);
     warm_up(bench);
-    for (int operation = 0; operation < OPERATIONS; operation++)
-        measure(bench, (enum operation)operation);
+    for (int operation = 0; operation < OPERATIONS; operation++) {
+        if (slots_has(slots, (enum operation)operation, bits))
+            measure(bench, (enum operation)operation);
+    }
+}
+
+/* All kinds and widths of a type and size. */
+static void measure_kinds(struct bench *bench, const struct options *options)
+{
+    char name[8];
+
+    for (int kind = 0; kind < SLOTS_KINDS; kind++) {
+        bench->slots.kind = &slots_kinds[kind];
+        if (!codec_options_list(options->kinds, slots_kinds[kind].name))
+            continue;
+        for (unsigned bits = 1; bits <= 8; bits++) {
+            snprintf(name, sizeof name, "%u", bits);
+            if (codec_options_list(options->bits, name) && slots_has(&bench->slots, ENCODE, bits))
+                measure_width(bench, bits);
+        }
+    }
 }
 
 static void run(struct bench *bench, const struct options *options)
@@ -220,11 +255,7 @@ static void run(struct bench *bench, const struct options *options)
             bench->slots.coding.dtype = (enum cgx_dtype)dtype;
             slots_allocate(&bench->slots);
             bench->cold = true;
-            for (unsigned bits = 1; bits <= 8; bits++) {
-                snprintf(name, sizeof name, "%u", bits);
-                if (codec_options_list(options->bits, name))
-                    measure_width(bench, bits);
-            }
+            measure_kinds(bench, options);
             slots_release(&bench->slots);
         }
     }
@@ -257,18 +288,18 @@ static bool read_instructions(struct bench *bench, const char *name)
 
 static bool parse(int argc, char *argv[], struct options *options)
 {
-    static const struct option table[] = {{"device", no_argument, NULL, 'D'},
-                                          {"bits", required_argument, NULL, 'b'},
-                                          {"dtype", required_argument, NULL, 'd'},
-                                          {"size", required_argument, NULL, 's'},
-                                          {"instructions", required_argument, NULL, 'i'},
-                                          {"once", no_argument, NULL, 'o'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"device", no_argument, NULL, 'D'},     {"kinds", required_argument, NULL, 'k'},
+        {"bits", required_argument, NULL, 'b'}, {"dtype", required_argument, NULL, 'd'},
+        {"size", required_argument, NULL, 's'}, {"instructions", required_argument, NULL, 'i'},
+        {"once", no_argument, NULL, 'o'},       {NULL, 0, NULL, 0}};
     int c;
 
-    *options = (struct options){.dtypes = "float32,float16"};
+    *options = (struct options){.kinds = "maxmin", .dtypes = "float32,float16"};
     while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        if (c == 'b')
+        if (c == 'k')
+            options->kinds = optarg;
+        else if (c == 'b')
             options->bits = optarg;
         else if (c == 'd')
             options->dtypes = optarg;
@@ -288,9 +319,11 @@ static bool parse(int argc, char *argv[], struct options *options)
 static void print_heads(const struct bench *bench)
 {
     bench_device_print(&bench->slots.device, stdout);
-    printf("buckets of %d, rounding to nearest, medians of %d; required: MiB that must be read and "
-           "written\n%-9s %4s  %-10s %5s %9s ",
-           BUCKET_SIZE, REPEATS, "dtype", "bits", "operation", "MiB", "required");
+    printf("buckets of %d, with history %d, rounding to nearest, medians of %d; required: MiB that "
+           "must be read and "
+           "written\n%-9s %4s  %-26s %5s %9s ",
+           BUCKET_SIZE, LEAST_BUCKET_SIZE, REPEATS, "dtype", "bits", "operation", "MiB",
+           "required");
     if (!bench->timed)
         printf("\n");
     else
@@ -304,7 +337,7 @@ static bool prepare(struct bench *bench, struct options *options)
 
     if (options->instructions != NULL && !read_instructions(bench, options->instructions))
         return false;
-    if (cgx_cuda_module_load(&bench->slots.module) != CGX_OK) {
+    if (cgx_cuda_module_take(NULL, &bench->slots.module) != CGX_OK) {
         fprintf(stderr, "the kernels do not run on %s\n", bench->slots.device.name);
         return false;
     }
@@ -327,8 +360,8 @@ int main(int argc, char *argv[])
     int status = 0;
 
     if (!parse(argc, argv, &options)) {
-        fprintf(stderr, "usage: codec --device [--bits LIST] [--dtype LIST] [--size LIST] "
-                        "[--instructions FILE] [--once] [CSV]\n");
+        fprintf(stderr, "usage: codec --device [--kinds LIST] [--bits LIST] [--dtype LIST] "
+                        "[--size LIST] [--instructions FILE] [--once] [CSV]\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);

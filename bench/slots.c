@@ -6,12 +6,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/measure.h"
 #include "codec/quant.h"
 #include "cuda/kernels.h"
 
 #define TABLE_SOURCES 64 /* where the sources are in a table, behind the piece */
 
-static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE};
+/* A long time on, so that histories are what they come to be. */
+#define AGE 64
+
+static const enum cgx_operation operations[OPERATIONS] = {CGX_ENCODE, CGX_DECODE, CGX_REDUCE,
+                                                          CGX_MEASURE};
+
+const struct slots_kind slots_kinds[SLOTS_KINDS] = {
+    {"maxmin", CGX_FAMILY_MAXMIN, SLOTS_NOTHING, BUCKET_SIZE},
+    {"maxmin+history", CGX_FAMILY_MAXMIN, SLOTS_HISTORY, LEAST_BUCKET_SIZE},
+    {"maxmin+residuals", CGX_FAMILY_MAXMIN, SLOTS_RESIDUALS, BUCKET_SIZE},
+    {"rotated", CGX_FAMILY_ROTATED, SLOTS_NOTHING, BUCKET_SIZE},
+    {"rotated+history", CGX_FAMILY_ROTATED, SLOTS_HISTORY, LEAST_BUCKET_SIZE},
+    {"rotated+residuals", CGX_FAMILY_ROTATED, SLOTS_RESIDUALS, BUCKET_SIZE},
+};
+
+bool slots_has(const struct slots *slots, enum operation operation, unsigned width)
+{
+    const struct cgx_quantiser *quantiser = &cgx_quantisers[slots->kind->family];
+
+    if (width > quantiser->widths || (operation == MEASURE && !quantiser->is_measured))
+        return false;
+    return slots->kind->kept != SLOTS_RESIDUALS ||
+           (width >= quantiser->residual_bits && operation != DECODE && operation != MEASURE);
+}
+
+size_t slots_samples(const struct slots *slots)
+{
+    size_t buckets = cgx_bucket_count(slots->piece.count, slots->coding.bucket_size);
+
+    return cgx_sample_count(buckets, slots->coding.sampling) * sizeof(struct cgx_sample);
+}
+
+/* What SLOT keeps, as the kernels are given it and as WORK, which says which kernel it is. */
+static void keep(const struct slots *slots, unsigned slot, struct cgx_kernel_args *args,
+                 struct cgx_work *work)
+{
+    void *at = (void *)(uintptr_t)(slots->kept + 2 * slot * slots->piece.count);
+
+    if (slots->kind->kept == SLOTS_RESIDUALS) {
+        args->residuals = work->residuals.at = at;
+    } else if (slots->kind->kept == SLOTS_HISTORY) {
+        work->history = cgx_history_in(at, slots->piece.count, AGE);
+        args->scales = work->history.scales;
+        args->units = work->history.units;
+        args->age = AGE;
+    }
+}
+
+static unsigned tiles_of(const struct slots *slots, enum operation operation)
+{
+    return (unsigned)(operation == MEASURE
+                          ? cgx_kernel_measured_tiles(&slots->piece, slots->coding.sampling)
+                          : cgx_kernel_tiles(&slots->piece));
+}
 
 CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source)
 {
@@ -21,7 +75,7 @@ CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned sou
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload)
 {
-    bool reads = operation == ENCODE;
+    bool reads = operation == ENCODE || operation == MEASURE;
     CUdeviceptr table = slots->tables + (size_t)slot * SLOTS_TABLE_BYTES;
     CUdeviceptr buffer = (reads ? slots->elements : slots->results) + slot * slots->bytes;
     struct cgx_kernel_args args = {
@@ -32,14 +86,18 @@ void slots_launch(const struct slots *slots, enum operation operation, unsigned 
         .status = (void *)(uintptr_t)(slots->tables + (size_t)slots->count * SLOTS_TABLE_BYTES),
         .npieces = 1,
         .nsources = operation == REDUCE ? SOURCES : 0,
-        .bucket_size = BUCKET_SIZE};
-    unsigned tiles = (unsigned)((slots->piece.count + CGX_KERNEL_TILE - 1) / CGX_KERNEL_TILE);
-    const struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
-    CUfunction kernel = cgx_cuda_module_kernel(&slots->module, CGX_FAMILY_MAXMIN, &work);
+        .bucket_size = slots->coding.bucket_size,
+        .key = cgx_call_key(slots->coding.seed, slots->coding.call),
+        .sampling = slots->coding.sampling};
+    struct cgx_work work = {.operation = operations[operation], .coding = &slots->coding};
     void *parameters[] = {&args};
+    CUfunction kernel;
 
-    bench_must(slots->device.cuda->cuLaunchKernel(kernel, tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
-                                                  NULL, parameters, NULL),
+    keep(slots, slot, &args, &work);
+    kernel = cgx_cuda_module_kernel(slots->module, slots->kind->family, &work);
+    bench_must(slots->device.cuda->cuLaunchKernel(kernel, tiles_of(slots, operation), 1, 1,
+                                                  CGX_KERNEL_THREADS, 1, 1, 0, NULL, parameters,
+                                                  NULL),
                "cuLaunchKernel");
 }
 
@@ -87,13 +145,14 @@ static void fill_tables(const struct slots *slots)
 void slots_allocate(struct slots *slots)
 {
     size_t count = slots->bytes / cgx_dtype_size(slots->coding.dtype);
-    /* 8 bits take most. */
-    size_t stride = cgx_piece_layout(count, 8, BUCKET_SIZE, slots->coding.dtype).bytes;
+    /* 8 bits in the smallest buckets take most. */
+    size_t stride = cgx_piece_layout(count, 8, LEAST_BUCKET_SIZE, slots->coding.dtype).bytes;
     uint32_t none = 0;
 
     slots->elements = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->results = bench_allocate(&slots->device, slots->count * slots->bytes);
     slots->payloads = bench_allocate(&slots->device, slots->count * (SOURCES + 1) * stride);
+    slots->kept = bench_allocate(&slots->device, slots->count * 2 * count);
     slots->tables = bench_allocate(&slots->device, slots->count * SLOTS_TABLE_BYTES + sizeof none);
     bench_must(slots->device.cuda->cuMemcpyHtoD(slots->tables + slots->count * SLOTS_TABLE_BYTES,
                                                 &none, sizeof none),
@@ -108,16 +167,23 @@ void slots_allocate(struct slots *slots)
 void slots_release(const struct slots *slots)
 {
     slots->device.cuda->cuMemFree(slots->tables);
+    slots->device.cuda->cuMemFree(slots->kept);
     slots->device.cuda->cuMemFree(slots->payloads);
     slots->device.cuda->cuMemFree(slots->results);
     slots->device.cuda->cuMemFree(slots->elements);
 }
 
-void slots_encode(struct slots *slots, unsigned bits)
+void slots_encode(struct slots *slots, unsigned width)
 {
-    slots->piece.bits = bits;
-    slots->stride =
-        cgx_piece_layout(slots->piece.count, bits, BUCKET_SIZE, slots->coding.dtype).bytes;
+    slots->width = width;
+    slots->coding.bucket_size = slots->kind->bucket_size;
+    slots->piece.bits = cgx_quantisers[slots->kind->family].first + width;
+    slots->stride = cgx_piece_layout(slots->piece.count, slots->piece.bits,
+                                     slots->kind->bucket_size, slots->coding.dtype)
+                        .bytes;
+    bench_must(slots->device.cuda->cuMemsetD8Async(slots->kept, 0,
+                                                   slots->count * 2 * slots->piece.count, NULL),
+               "cuMemsetD8Async");
     fill_tables(slots);
     for (unsigned slot = 0; slot < slots->count; slot++)
         for (unsigned source = 0; source <= SOURCES; source++)

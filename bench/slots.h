@@ -13,20 +13,35 @@
 #define MIB ((size_t)1 << 20)
 #define SOURCES 8
 #define BUCKET_SIZE 512
+#define LEAST_BUCKET_SIZE 128 /* with history */
 #define SLOTS_TABLE_BYTES 256 /* the piece, then the sources */
 
-enum operation { ENCODE, DECODE, REDUCE, OPERATIONS };
+enum operation { ENCODE, DECODE, REDUCE, MEASURE, OPERATIONS };
+
+/* Which kernels: those of a family, and what they have from call to call. */
+enum slots_kept { SLOTS_NOTHING, SLOTS_RESIDUALS, SLOTS_HISTORY };
+struct slots_kind {
+    const char *name;
+    enum cgx_family family;
+    enum slots_kept kept;
+    unsigned bucket_size; /* by default */
+};
+#define SLOTS_KINDS 6
+extern const struct slots_kind slots_kinds[SLOTS_KINDS];
 
 /* One type, width and size. Each slot has elements, results, payloads and a table of its own. */
 struct slots {
     struct bench_device device;
-    struct cgx_cuda_module module;
+    struct cgx_cuda_module *module;
+    const struct slots_kind *kind;
     struct cgx_coding coding;
     struct cgx_piece piece;
-    size_t bytes;  /* of the elements of a slot, a multiple of a MiB */
-    size_t stride; /* of payloads, of which a slot has SOURCES + 1, the result last */
+    unsigned width; /* of the piece */
+    size_t bytes;   /* of the elements of a slot, a multiple of a MiB */
+    size_t stride;  /* of payloads, of which a slot has SOURCES + 1, the result last */
     unsigned count;
     CUdeviceptr elements, results, payloads;
+    CUdeviceptr kept;   /* residuals or history of each slot, two bytes for each element */
     CUdeviceptr tables; /* and behind them the status word */
 };
 
@@ -34,19 +49,27 @@ struct slots {
 void slots_allocate(struct slots *slots);
 void slots_release(const struct slots *slots);
 
-/* All payloads are then those of BITS. */
-void slots_encode(struct slots *slots, unsigned bits);
+/* Whether the kind has kernels of WIDTH for OPERATION. */
+bool slots_has(const struct slots *slots, enum operation operation, unsigned width);
 
-/* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode reads elements,
- * decode writes results, reduce sums all payloads but the last. */
+/* All payloads are then those of WIDTH, and what is kept is as from such calls before. */
+void slots_encode(struct slots *slots, unsigned width);
+
+/* Queues OPERATION, with payload PAYLOAD, on the legacy default stream. Encode and measure read
+ * elements, decode writes results, reduce sums all payloads but the last; samples are written over
+ * the payload. */
 void slots_launch(const struct slots *slots, enum operation operation, unsigned slot,
                   unsigned payload);
 
 /* Where payload SOURCE of SLOT lies. */
 CUdeviceptr slots_payload(const struct slots *slots, unsigned slot, unsigned source);
 
-/* Carries out all operations on the last slot, and compares what they give with the host codec's
- * bytes: NULL, or the name of the first operation that gives others. Results are overwritten. */
+/* Bytes of the samples that measure writes for a slot. */
+size_t slots_samples(const struct slots *slots);
+
+/* Carries out encode, decode and reduce, of a kind that keeps nothing, on the last slot, and
+ * compares what they give with the host codec's bytes: NULL, or the name of the first operation
+ * that gives others. Results are overwritten. */
 const char *slots_find_wrong(const struct slots *slots);
 
 extern const char *const slots_operations[OPERATIONS];

@@ -333,6 +333,8 @@ device_mpi_programs = tests/mpi/device_calls tests/mpi/device_contexts tests/mpi
 mpi_tests += $(device_mpi_tests)
 mpi_programs += $(device_mpi_programs)
 mpi_scripts += \
+	tests/mpi/device_driver.test \
+	tests/mpi/device_peers_state.test \
 	tests/mpi/device_segments.test \
 	tests/mpi/examples_gpu.test \
 	tests/softcuda/gpu_check.test

@@ -6,7 +6,7 @@
 # sourced by it.
 
 run_facts() {
-    sections ask_driver measure_stores check_bytes check_transports measure_kernels
+    sections ask_driver measure_stores measure_floor check_bytes check_transports measure_kernels
 }
 
 ask_driver() {
@@ -21,6 +21,15 @@ measure_stores() {
     part "bench/gpu_stores.cu is compiled" 60 "$NVCC" -O3 $nvcc_flags -o "$scratch/stores" \
         bench/gpu_stores.cu || return 0
     into "$out/stores.csv" part "how stores and loads fare" 30 "$scratch/stores" || :
+}
+
+# Launches, waits, small copies and words between host and kernel: what a call cannot take less than.
+measure_floor() {
+    is_hardware "the steps of a host that drives a device" || return 0
+    # shellcheck disable=SC2086 # words
+    part "bench/gpu_floor.cu is compiled" 60 "$NVCC" -O2 -std=c++17 $nvcc_flags -o "$scratch/floor" \
+        bench/gpu_floor.cu || return 0
+    into "$out/floor.csv" part "the steps of a host that drives a device" 30 "$scratch/floor" || :
 }
 
 # The kernels' bytes against the host codec's, for all widths, types and roundings.
@@ -86,13 +95,27 @@ measure_kernels() {
         [ ! -s "$out/instructions.csv" ] || set -- --instructions "$out/instructions.csv"
         set -- "$@" --dtype float32,float16,bfloat16
     else
-        set -- --dtype float32,bfloat16 --bits 4
+        set -- --dtype float32 --bits 4
     fi
     clocks "before bench/codec"
     part "the kernels' speed" 150 "$directory/bench/codec_device" --device "$@" "$out/codec.csv" || :
+    measure_other_kinds
     clocks "after bench/codec"
     is_hardware "the kernels' speed against its limits" || return 0
     judge_limits
+}
+
+# Kernels that default settings use beside these, at widths and sizes that say enough.
+measure_other_kinds() {
+    if [ "$driver" = real ]; then
+        set -- --kinds maxmin+history,maxmin+residuals,rotated,rotated+history,rotated+residuals \
+            --dtype float32,float16,bfloat16 --bits 2,4,8 --size 1,16,256
+    else
+        set -- --kinds rotated+history --dtype bfloat16 --bits 4
+    fi
+    part "the speed of rotated kernels, and with history and residuals" 60 \
+        "$directory/bench/codec_device" --device "$@" "$scratch/kinds.csv" || return 0
+    [ ! -s "$scratch/kinds.csv" ] || sed 1d "$scratch/kinds.csv" >>"$out/codec.csv"
 }
 
 # A result for each type and operation that has limits.

@@ -26,7 +26,7 @@ find_tools() {
         missing "no $NVCC: install the CUDA toolkit, or set NVCC or CUDA_HOME"
     # In a rehearsal it is any.
     sm=80
-    nvcc_flags="--threads=0 -gencode=arch=compute_$sm,code=sm_$sm"
+    set_nvcc_flags
     [ "$driver" = real ] || return 0
     has nvidia-smi || missing "no nvidia-smi: run this where there is an NVIDIA driver," \
         "or rehearse with --soft"
@@ -35,7 +35,15 @@ find_tools() {
     case $sm in
     '' | *[!0-9]*) missing "nvidia-smi names no device: see what it prints, and $log" ;;
     esac
+    set_nvcc_flags
+}
+
+# Of one architecture the kernels are a single job, unless nvcc can split it.
+set_nvcc_flags() {
     nvcc_flags="--threads=0 -gencode=arch=compute_$sm,code=sm_$sm"
+    if "$NVCC" --help 2>/dev/null | grep -q -e '--split-compile '; then
+        nvcc_flags="--split-compile=0 $nvcc_flags"
+    fi
 }
 
 describe_machine() {

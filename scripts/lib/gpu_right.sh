@@ -18,13 +18,15 @@ run_most_tests() {
         run_tests 110 tests/mpi/examples_gpu.test
         skipped "the other tests of devices" "make check runs them with the software driver"
     else
-        run_tests 130 tests/mpi/device.test tests/mpi/device_adaptive.test \
-            tests/mpi/device_segments.test tests/mpi/exact_device.test tests/mpi/examples_gpu.test
+        run_tests 200 tests/mpi/device.test tests/mpi/device_driver.test \
+            tests/mpi/device_adaptive.test tests/mpi/device_segments.test tests/mpi/exact_device.test \
+            tests/mpi/examples_gpu.test
     fi
 }
 
 run_rough_tests() {
-    [ "$quick" = yes ] || run_tests 180 tests/mpi/device_peers.test tests/mpi/device_faults.test
+    [ "$quick" = yes ] || run_tests 200 tests/mpi/device_peers.test \
+        tests/mpi/device_peers_state.test tests/mpi/device_faults.test
 }
 
 # run_tests SECONDS TEST...

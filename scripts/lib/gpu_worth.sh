@@ -9,27 +9,32 @@ SIZES=64K,256K,1,2,4,8,16,32,64 # MiB, or K: KiB
 run_worth() {
     mps=
     has_ranks "what needs ranks" || return 0
-    sections measure_sums split_calls run_torch run_fork measure_exact train_all measure_with_mps \
+    sections measure_with_mps check_sums split_calls run_torch run_fork measure_exact train_all \
         measure_others
 }
 
 # ---- compressed sums against exact ones ----
 
-# sums LABEL RANKS TRANSPORT: a run of the benchmark.
+# sums LABEL RANKS TRANSPORT ARGUMENTS...: a run of the benchmark.
 sums() {
-    on_ranks "$2"
+    sums_label=$1
+    sums_ranks=$2
+    sums_transport=$3
+    shift 3
+    on_ranks "$sums_ranks"
     # shellcheck disable=SC2086 # words
-    part "sums, $2 ranks, $1" 45 $launch env "CGX_INNER_COMMUNICATOR_TYPE=$3" \
-        "$directory/bench/allreduce_device" --size "$SIZES" --label "$1" "$out/allreduce.csv" || :
+    part "sums, $sums_ranks ranks, $sums_label" 45 $launch env \
+        "CGX_INNER_COMMUNICATOR_TYPE=$sums_transport" "$directory/bench/allreduce_device" "$@" \
+        --label "$sums_label" "$sums_table" || :
 }
 
-measure_sums() {
-    for ranks in 2 4; do
-        [ "$quick" = no ] || [ $ranks = 2 ] || continue
-        sums SHM $ranks SHM
-        sums P2P $ranks P2P
-    done
-    is_hardware "how fast compressed sums are, and where they begin to pay" || :
+# Ranks that share a device without MPS wait for its scheduler in each step of a call: their times are
+# no measure of the library, and are left out.
+check_sums() {
+    sums_table=$scratch/unmeasured.csv
+    sums P2P 2 P2P --size 1
+    sums SHM 2 SHM --size 1
+    sums "default settings" 2 AUTO --size 1 --defaults
 }
 
 # By the library's own timeline, in a run of its own.
@@ -69,18 +74,20 @@ stop_mps() {
 }
 
 measure_with_mps() {
-    is_hardware "sums with MPS" || return 0
+    is_hardware "how fast compressed sums are, and where they begin to pay" || return 0
     has nvidia-cuda-mps-control || {
-        skipped "sums with MPS" "no nvidia-cuda-mps-control here"
+        skipped "how fast compressed sums are" "no nvidia-cuda-mps-control here"
         return 0
     }
     start_mps || {
-        skipped "sums with MPS" "its control program does not start here: $(tail -n 1 "$log")"
+        skipped "how fast compressed sums are" "its control program does not start here: $(tail -n 1 "$log")"
         return 0
     }
+    sums_table=$out/allreduce.csv
     for ranks in 2 4; do
-        sums "SHM with MPS" $ranks SHM
-        sums "P2P with MPS" $ranks P2P
+        sums "P2P with MPS" $ranks P2P --size "$SIZES"
+        sums "default settings with MPS" $ranks AUTO --size "$SIZES" --defaults
+        sums "SHM with MPS" $ranks SHM --size "$SIZES"
     done
     stop_mps
 }

@@ -170,7 +170,9 @@ static int open_handle(const struct cgx_shared_handle *handle)
              (unsigned long long)handle->file);
     if (readlink(path, target, sizeof target - 1) < 0 || strcmp(target, expected) != 0)
         return -1;
-    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* by now it may be a pipe */
+    /* For writing too, since devices register no other memory (cuda/peers.c). By now it may be a
+     * pipe. */
+    file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (file >= 0 && (fstat(file, &status) != 0 || (uint64_t)status.st_size != handle->bytes)) {
         close(file);
         return -1;

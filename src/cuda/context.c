@@ -63,25 +63,63 @@ enum cgx_status cgx_cuda_upload(CUdeviceptr to, const void *from, size_t bytes)
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
 }
 
+/* The program's own use of the primary context keeps it alive: no reference is kept. */
+static enum cgx_status find_primary(CUdevice device, CUcontext *context)
+{
+    enum cgx_status status;
+    unsigned flags;
+    int active = 0;
+
+    if (cgx_cuda()->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
+        return CGX_ERR_DEVICE;
+    status = CGX_CUDA_CALL(cuDevicePrimaryCtxRetain, context, device);
+    if (status == CGX_OK)
+        cgx_cuda()->cuDevicePrimaryCtxRelease(device);
+    return status;
+}
+
 /* Of memory of a pool, or mapped by hand, which belongs to a device but to no context. */
 static enum cgx_status find_context(CUdevice device, CUcontext *context)
 {
     CUdevice current;
-    enum cgx_status status;
-    unsigned flags;
-    int active = 0;
 
     if (cgx_cuda()->cuCtxGetCurrent(context) == CUDA_SUCCESS && *context &&
         cgx_cuda()->cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device &&
         !cgx_green_is_current())
         return CGX_OK;
-    if (cgx_cuda()->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active)
-        return CGX_ERR_DEVICE;
-    status = CGX_CUDA_CALL(cuDevicePrimaryCtxRetain, context, device);
-    /* The program's own use of the primary context keeps it alive: no reference is kept. */
-    if (status == CGX_OK)
-        cgx_cuda()->cuDevicePrimaryCtxRelease(device);
-    return status;
+    return find_primary(device, context);
+}
+
+/* Contexts that this thread has found to be no green ones, the latest. One that has gone does no
+ * harm here: the library works in what has its handle, as it is. */
+enum { PLAIN = 4 };
+static __thread struct {
+    CUcontext contexts[PLAIN];
+    unsigned count; /* so far */
+} plain;
+
+static bool is_plain(CUcontext context)
+{
+    for (unsigned i = 0; i < PLAIN; i++)
+        if (plain.contexts[i] == context)
+            return true;
+    return false;
+}
+
+/* Whether CONTEXT is a green one, which only a stream of it tells. */
+static bool is_green(CUcontext context)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    bool green;
+
+    if (!cuda->cuStreamGetGreenCtx || is_plain(context) ||
+        cuda->cuCtxPushCurrent(context) != CUDA_SUCCESS)
+        return false;
+    green = cgx_green_is_current();
+    cuda->cuCtxPopCurrent(&context);
+    if (!green)
+        plain.contexts[plain.count++ % PLAIN] = context;
+    return green;
 }
 
 enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *context)
@@ -90,6 +128,8 @@ enum cgx_status cgx_cuda_context(const struct cgx_pointer *pointer, CUcontext *c
         return CGX_ERR_DEVICE;
     if (!pointer->context)
         return find_context(pointer->device, context);
+    if (is_green(pointer->context))
+        return find_primary(pointer->device, context);
     *context = pointer->context;
     return CGX_OK;
 }

@@ -78,6 +78,8 @@ static bool fill_table(void *library)
         }
         memcpy((char *)&table + entries[i].offset, &address, sizeof address);
     }
+    address = dlsym(library, "cuCtxGetId");
+    memcpy(&table.cuCtxGetId, &address, sizeof address);
     address = dlsym(library, "cuStreamGetGreenCtx");
     memcpy(&table.cuStreamGetGreenCtx, &address, sizeof address);
     if (table.cuDriverGetVersion(&version) == CUDA_SUCCESS && version >= OLDEST_VERSION)

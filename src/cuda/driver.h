@@ -19,6 +19,7 @@
     X(cuCtxPushCurrent)           \
     X(cuCtxSynchronize)           \
     X(cuDeviceGetAttribute)       \
+    X(cuDeviceGetByPCIBusId)      \
     X(cuDeviceGetName)            \
     X(cuDeviceGetP2PAttribute)    \
     X(cuDeviceGetPCIBusId)        \
@@ -65,7 +66,8 @@ struct cgx_cuda {
 #define CGX_CUDA_FIELD(name) __typeof__(name) *name;
     CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)
 #undef CGX_CUDA_FIELD
-    /* Of CUDA 12.4, which the header may be older than; NULL: the driver is. */
+    /* Of CUDA 12.0 and 12.4, which the header may be older than; NULL: the driver is. */
+    CUresult (*cuCtxGetId)(CUcontext context, unsigned long long *id);
     CUresult (*cuStreamGetGreenCtx)(CUstream stream, void **green);
 };
 

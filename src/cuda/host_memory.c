@@ -35,7 +35,9 @@ static void log_refused(CUresult code)
     cgx_cuda()->cuGetErrorName(code, &name);
     cgx_log(CGX_LOG_WARN,
             "the CUDA driver does not pin memory of this process (cuMemHostRegister: %s): sums of "
-            "buffers in GPU memory are slower; is there a limit of locked memory (ulimit -l)?",
+            "buffers in GPU memory are slower; containers and virtual machines may forbid it, and "
+            "so do "
+            "GPUs in confidential mode",
             name);
 }
 

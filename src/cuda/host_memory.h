@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* Memory of the host for a device: pinned, which some systems refuse (containers and virtual
- * machines, devices in confidential mode, a limit of locked memory), and near the device. */
+ * machines, devices in confidential mode), and near the device. */
 #ifndef CGX_CUDA_HOST_MEMORY_H
 #define CGX_CUDA_HOST_MEMORY_H
 

@@ -174,7 +174,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
                               int family, const struct group *group)
 {
     const struct cgx_coding *coding = request->coding;
-    CUfunction kernel = cgx_cuda_module_kernel(&work->module, (enum cgx_family)family, request);
+    CUfunction kernel = cgx_cuda_module_kernel(work->module, (enum cgx_family)family, request);
     struct cgx_kernel_args args = {
         .pieces = (const void *)(uintptr_t)(table->device + group->at),
         .sources = (const void *)(uintptr_t)table->device,
@@ -247,15 +247,37 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
 
 /* ---- decoding on the host ---- */
 
+/* Copies on the stream of kernels, after what the caller has queued, and waits. The default stream
+ * is left alone: while another thread captures a stream that waits for it, that would void the
+ * capture. */
+static enum cgx_status copy_down(const struct cgx_cuda_work *work, void *to, CUdeviceptr from,
+                                 size_t bytes)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, to, from, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
+static enum cgx_status copy_up(const struct cgx_cuda_work *work, CUdeviceptr to, const void *from,
+                               size_t bytes)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
 /* What was pulled is nowhere but in the mirror. */
-static enum cgx_status fetch_piece(const struct cgx_cuda_slot *slot, const struct cgx_work *request,
+static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
+                                   const struct cgx_cuda_slot *slot, const struct cgx_work *request,
                                    const struct cgx_piece *piece)
 {
     struct cgx_layout layout = cgx_piece_layout(
         piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
     unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
 
-    return CGX_CUDA_CALL(cuMemcpyDtoH, data, cgx_cuda_mirrored(slot, data), layout.bytes);
+    return copy_down(work, data, cgx_cuda_mirrored(slot, data), layout.bytes);
 }
 
 /* Memory of the host for what a piece is decoded to, and for its history. */
@@ -266,7 +288,8 @@ struct decoded {
 };
 
 /* Copies the history of PIECE from the device, or, BACK, to it. */
-static enum cgx_status copy_history(const struct cgx_work *request, const struct cgx_piece *piece,
+static enum cgx_status copy_history(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece,
                                     const struct decoded *decoded, bool back)
 {
     const struct cgx_history *history = &request->history;
@@ -277,17 +300,17 @@ static enum cgx_status copy_history(const struct cgx_work *request, const struct
     enum cgx_status status;
 
     if (back) {
-        status = cgx_cuda_upload(scales, decoded->scales, decoded->nscales);
-        return status == CGX_OK ? cgx_cuda_upload(units, decoded->units, bytes) : status;
+        status = copy_up(work, scales, decoded->scales, decoded->nscales);
+        return status == CGX_OK ? copy_up(work, units, decoded->units, bytes) : status;
     }
-    status = CGX_CUDA_CALL(cuMemcpyDtoH, decoded->scales, scales, decoded->nscales);
-    return status == CGX_OK ? CGX_CUDA_CALL(cuMemcpyDtoH, decoded->units, units, bytes) : status;
+    status = copy_down(work, decoded->scales, scales, decoded->nscales);
+    return status == CGX_OK ? copy_down(work, decoded->units, units, bytes) : status;
 }
 
 /* Decodes PIECE into DECODED. Where it is in the buffer says how it is rotated and what its history
  * draws, so the host's memory stands for that part of the buffer. */
-static enum cgx_status decode_into(const struct cgx_work *request, const struct cgx_piece *piece,
-                                   const struct decoded *decoded)
+static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
+                                   const struct cgx_piece *piece, const struct decoded *decoded)
 {
     size_t block = cgx_history_block(request->coding->bucket_size);
     size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
@@ -302,17 +325,17 @@ static enum cgx_status decode_into(const struct cgx_work *request, const struct 
         alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
         alone.history.units =
             (float *)((uintptr_t)decoded->units - piece->first / block * sizeof(float));
-        status = copy_history(request, piece, decoded, false);
+        status = copy_history(work, request, piece, decoded, false);
     }
     if (status == CGX_OK)
         status = cgx_codec_run(cgx_codec_host(), &alone);
     if (status == CGX_OK && has_history)
-        status = copy_history(request, piece, decoded, true);
+        status = copy_history(work, request, piece, decoded, true);
     return status;
 }
 
-/* Copies wait for what was queued before. */
-static enum cgx_status decode_piece(const struct cgx_work *request, const struct cgx_piece *piece)
+static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece)
 {
     size_t size = cgx_dtype_size(request->coding->dtype);
     uint32_t block = cgx_history_block(request->coding->bucket_size);
@@ -327,9 +350,9 @@ static enum cgx_status decode_piece(const struct cgx_work *request, const struct
     decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
     decoded.units = malloc(decoded.nunits * sizeof(float) + 1);
     if (decoded.elements && decoded.scales && decoded.units)
-        status = decode_into(request, piece, &decoded);
+        status = decode_into(work, request, piece, &decoded);
     if (status == CGX_OK)
-        status = cgx_cuda_upload(to, decoded.elements, decoded.bytes);
+        status = copy_up(work, to, decoded.elements, decoded.bytes);
     free(decoded.elements);
     free(decoded.scales);
     free(decoded.units);
@@ -352,9 +375,9 @@ enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned num
         if (launched & 1u << cgx_encoding_family(piece->bits))
             continue;
         if (slot->pulled)
-            status = fetch_piece(slot, request, piece);
+            status = fetch_piece(work, slot, request, piece);
         if (status == CGX_OK)
-            status = decode_piece(request, piece);
+            status = decode_piece(work, request, piece);
     }
     cgx_cuda_leave();
     return status;

@@ -23,56 +23,55 @@ static bool is_readable(const char *byte)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
 }
 
-/* What is asked of an address, in the order of ATTRIBUTES. */
+/* What is asked of an address that the driver knows, in the order of ATTRIBUTES. */
 struct answers {
-    unsigned type, managed;
+    unsigned managed;
     CUcontext context;
     int device;
     CUdeviceptr start;
     size_t bytes;
 };
-enum { ATTRIBUTES = 6 };
+enum { ATTRIBUTES = 5 };
 
-/* Of memory that it does not know, the driver says that all is zero when it is asked for several
- * attributes, and that the value is invalid when for one. Where it refuses the former, this is the
- * latter's answer to the type. */
-static CUresult get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers *answers)
+/* All at once or, where the driver refuses that, one by one. */
+static void get(const struct cgx_cuda *cuda, CUdeviceptr address, struct answers *answers)
 {
     CUpointer_attribute attributes[ATTRIBUTES] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
-        CU_POINTER_ATTRIBUTE_CONTEXT,          CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-    void *places[ATTRIBUTES] = {&answers->type,   &answers->managed, &answers->context,
-                                &answers->device, &answers->start,   &answers->bytes};
-    CUresult code;
+        CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *places[ATTRIBUTES] = {&answers->managed, &answers->context, &answers->device,
+                                &answers->start, &answers->bytes};
 
     *answers = (struct answers){0};
-    code = cuda->cuPointerGetAttributes(ATTRIBUTES, attributes, places, address);
-    if (code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_INITIALIZED)
-        return code;
+    if (cuda->cuPointerGetAttributes(ATTRIBUTES, attributes, places, address) == CUDA_SUCCESS)
+        return;
     *answers = (struct answers){0};
-    code = cuda->cuPointerGetAttribute(&answers->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-    for (int i = 1; code == CUDA_SUCCESS && i < ATTRIBUTES; i++)
+    for (int i = 0; i < ATTRIBUTES; i++)
         cuda->cuPointerGetAttribute(places[i], attributes[i], address);
-    return code;
 }
 
+/* The type is asked for first: of ordinary memory, which the most buffers are, the driver knows
+ * none, and answers this alone sooner. */
 static struct cgx_pointer ask(const struct cgx_cuda *cuda, const void *address)
 {
     struct cgx_pointer pointer = {.memory = CGX_MEMORY_HOST};
     struct answers answers;
-    CUresult code = get(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
+    unsigned type = 0;
+    CUresult code = cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                (CUdeviceptr)(uintptr_t)address);
 
     /* In a context that work of the program broke, no question is answered any more. */
     if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE &&
         code != CUDA_ERROR_NOT_INITIALIZED && !is_readable(address))
         pointer.memory = CGX_MEMORY_DEVICE;
-    if (code != CUDA_SUCCESS || answers.type == 0)
+    if (code != CUDA_SUCCESS || type == 0)
         return pointer;
+    get(cuda, (CUdeviceptr)(uintptr_t)address, &answers);
     /* Managed memory may be reported as either type, by where it is at the moment. */
     if (answers.managed)
         pointer.memory = CGX_MEMORY_MANAGED;
-    else if (answers.type == CU_MEMORYTYPE_DEVICE)
+    else if (type == CU_MEMORYTYPE_DEVICE)
         pointer.memory = CGX_MEMORY_DEVICE;
     pointer.known = true;
     pointer.device = answers.device;

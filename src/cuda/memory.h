@@ -29,9 +29,9 @@ struct cgx_pointer {
     size_t bytes;
 };
 
-/* Asks of ADDRESS, which takes one call of the driver. For every call of the program: thread-safe,
- * takes no lock that is held for long, and without a CUDA driver in the process costs less than
- * 0.05 us. */
+/* Asks of ADDRESS: one call of the driver, and one more where it knows the memory. For every call
+ * of the program: thread-safe, takes no lock that is held for long, and without a CUDA driver in
+ * the process costs less than 0.05 us. */
 struct cgx_pointer cgx_cuda_pointer(const void *address);
 
 /* The same where no more is wanted. */
@@ -47,10 +47,10 @@ static inline enum cgx_memory cgx_cuda_memory(const void *address)
 bool cgx_cuda_reaches(const struct cgx_pointer *pointer, const void *address, size_t bytes);
 
 /* Makes the context of POINTER's memory current to the calling thread (context.h), which until it
- * leaves does not disturb streams that other threads capture. Entries nest, and the driver hears
- * only of those that change something: a context within itself costs nothing. What the caller had
- * current, and how its thread captures, is restored with the first entry's end, whatever failed in
- * between. CGX_OK: leave. */
+ * leaves does not disturb non-blocking streams that other threads capture. Entries nest, and the
+ * driver hears only of those that change something: a context within itself costs nothing. What the
+ * caller had current, and how its thread captures, is restored with the first entry's end, whatever
+ * failed in between. CGX_OK: leave. */
 enum cgx_status cgx_cuda_enter(const struct cgx_pointer *pointer);
 void cgx_cuda_leave(void);
 

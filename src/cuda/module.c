@@ -3,9 +3,10 @@
 
 #include "cuda/module.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "util/log.h"
 
@@ -95,24 +96,106 @@ static void log_why(void)
         cgx_log(CGX_LOG_INFO, "the kernels do not run on this device: its buffers are left alone");
 }
 
-enum cgx_status cgx_cuda_module_load(struct cgx_cuda_module *module)
+static enum cgx_status load(struct cgx_cuda_module *module)
 {
     enum cgx_status status = CGX_CUDA_CALL(cuModuleLoadData, &module->module, cgx_cuda_image);
 
     if (status == CGX_OK) {
         status = get_kernels(module);
         if (status != CGX_OK)
-            cgx_cuda_module_unload(module);
+            cgx_cuda()->cuModuleUnload(module->module);
     }
     if (status == CGX_ERR_DEVICE)
         log_why();
     return status;
 }
 
-void cgx_cuda_module_unload(struct cgx_cuda_module *module)
+/* ---- one for each context ---- */
+
+static struct cgx_cuda_module *modules;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Of the current context; 0: the driver does not tell. */
+static unsigned long long current_id(void)
 {
-    cgx_cuda()->cuModuleUnload(module->module);
-    memset(module, 0, sizeof *module);
+    unsigned long long id = 0;
+
+    return cgx_cuda()->cuCtxGetId && cgx_cuda()->cuCtxGetId(NULL, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+/* The modules of CONTEXT in the life ID of it, or NULL. Those of a life before have gone with it,
+ * and leave the list when nobody has them. */
+static struct cgx_cuda_module *find(CUcontext context, unsigned long long id)
+{
+    struct cgx_cuda_module **link = &modules, *found = NULL;
+
+    while (*link) {
+        struct cgx_cuda_module *module = *link;
+
+        if (module->context == context && module->id == id && id != 0)
+            found = module;
+        if (module->context != context || module->id == id || module->users > 0) {
+            link = &module->next;
+            continue;
+        }
+        *link = module->next;
+        free(module);
+    }
+    return found;
+}
+
+static enum cgx_status create(CUcontext context, unsigned long long id,
+                              struct cgx_cuda_module **created)
+{
+    struct cgx_cuda_module *made = calloc(1, sizeof *made);
+    enum cgx_status status = made ? load(made) : CGX_ERR_NOMEM;
+
+    if (status != CGX_OK) {
+        free(made);
+        return status;
+    }
+    made->context = context;
+    made->id = id;
+    made->next = modules;
+    modules = made;
+    *created = made;
+    return CGX_OK;
+}
+
+enum cgx_status cgx_cuda_module_take(CUcontext context, struct cgx_cuda_module **module)
+{
+    unsigned long long id = current_id();
+    struct cgx_cuda_module *found;
+    enum cgx_status status = CGX_OK;
+
+    pthread_mutex_lock(&lock);
+    found = find(context, id);
+    if (!found)
+        status = create(context, id, &found);
+    if (status == CGX_OK) {
+        found->users++;
+        *module = found;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void cgx_cuda_module_give(struct cgx_cuda_module *module, bool entered)
+{
+    struct cgx_cuda_module **link = &modules;
+
+    if (!module)
+        return;
+    pthread_mutex_lock(&lock);
+    if (--module->users == 0 && module->id == 0) {
+        while (*link != module)
+            link = &(*link)->next;
+        *link = module->next;
+        if (entered)
+            cgx_cuda()->cuModuleUnload(module->module);
+        free(module);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 CUfunction cgx_cuda_module_kernel(const struct cgx_cuda_module *module, enum cgx_family family,

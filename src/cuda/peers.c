@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "cuda/context.h"
+#include "cuda/kernels.h"
 #include "cuda/work.h"
 #include "util/hash.h"
 #include "util/pages.h"
@@ -26,12 +27,27 @@ struct cgx_cuda_peers {
 
 /* ---- what local peers open ---- */
 
+/* By its bus, since a process may see no device but its own, and by another number. */
+static void name_device(struct cgx_cuda_handle *to)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    CUdevice device;
+
+    if (cuda->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+        cuda->cuDeviceGetPCIBusId(to->bus_id, sizeof to->bus_id, device) != CUDA_SUCCESS)
+        to->bus_id[0] = '\0';
+}
+
 /* The cookie lies in front of the mirror: who opens what is no longer this memory sees it. */
 static enum cgx_status mark(struct cgx_cuda_work *work)
 {
+    CUstream up = work->streams[CGX_STREAM_UP];
     uint64_t cookie = cgx_cookie();
-    enum cgx_status status = cgx_cuda_upload(work->memory->address, &cookie, sizeof cookie);
+    enum cgx_status status =
+        CGX_CUDA_CALL(cuMemcpyHtoDAsync, work->memory->address, &cookie, sizeof cookie, up);
 
+    if (status == CGX_OK)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, up);
     if (status != CGX_OK)
         return status;
     work->cookie = cookie;
@@ -66,6 +82,7 @@ enum cgx_status cgx_cuda_export(struct cgx_backend *backend, struct cgx_cuda_han
     status = CGX_CUDA_CALL(cuIpcGetMemHandle, &handle, work->memory->address);
     if (status == CGX_OK && work->cookie == 0)
         status = mark(work);
+    name_device(to);
     cgx_cuda_leave();
     if (status != CGX_OK)
         return CGX_ERR_DEVICE;
@@ -108,30 +125,63 @@ void cgx_cuda_work_disconnect(struct cgx_cuda_work *work)
     work->peers = NULL;
 }
 
+/* Where in front of the mirror what is pulled to look for a cookie lies, and the table of a kernel
+ * that does. */
+#define PULLED (CGX_CUDA_MIRRORS / 2)
+#define RANGES (CGX_CUDA_MIRRORS / 4 * 3)
+
+/* Whether what was queued has brought the COOKIE. */
+static bool is_pulled(const struct cgx_cuda_work *work, uint64_t cookie)
+{
+    CUstream up = work->streams[CGX_STREAM_UP];
+    uint64_t found = 0;
+
+    return CGX_CUDA_CALL(cuMemcpyDtoHAsync, &found, work->memory->address + PULLED, sizeof found,
+                         up) == CGX_OK &&
+           CGX_CUDA_CALL(cuStreamSynchronize, up) == CGX_OK && found == cookie;
+}
+
 /* Whether the COOKIE is at the PLACE, by the way that payloads go: where copies between devices
  * lose bytes, as behind some IOMMUs, no call of the driver says so. */
 static bool has_cookie(const struct cgx_cuda_work *work, const struct cgx_cuda_place *place,
                        uint64_t cookie)
 {
-    CUdeviceptr pulled = work->memory->address + CGX_CUDA_MIRRORS / 2;
-    uint64_t found = 0;
-
-    return cgx_cuda_copy(work, pulled, place, sizeof found) == CGX_OK &&
-           CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_UP]) == CGX_OK &&
-           CGX_CUDA_CALL(cuMemcpyDtoH, &found, pulled, sizeof found) == CGX_OK && found == cookie;
+    return cgx_cuda_copy(work, work->memory->address + PULLED, place, sizeof cookie) == CGX_OK &&
+           is_pulled(work, cookie);
 }
 
-/* Whether MEMORY is on the current device, or NVLink, which alone has atomics of its own, leads to
- * it. */
-static bool is_linked(CUdeviceptr memory)
+/* Whether kernels find the COOKIE at MEMORY too: sums read what is linked in its place, and memory
+ * that copies reach by a detour would be other bytes to them. */
+static bool is_read_by_kernels(const struct cgx_cuda_work *work, CUdeviceptr memory,
+                               uint64_t cookie)
+{
+    CUdeviceptr to = work->memory->address + PULLED, ranges = work->memory->address + RANGES;
+    const struct cgx_kernel_range range = {.words = sizeof cookie / sizeof(uint32_t)};
+    struct cgx_kernel_args args = {.ranges = (const void *)(uintptr_t)ranges,
+                                   .buffer = (void *)(uintptr_t)to,
+                                   .payload = (void *)(uintptr_t)memory,
+                                   .nranges = 1};
+    void *parameters[] = {&args};
+    CUstream up = work->streams[CGX_STREAM_UP];
+
+    return CGX_CUDA_CALL(cuMemcpyHtoDAsync, ranges, &range, sizeof range, up) == CGX_OK &&
+           CGX_CUDA_CALL(cuMemsetD8Async, to, 0, sizeof cookie, up) == CGX_OK &&
+           CGX_CUDA_CALL(cuLaunchKernel, work->module->ranges, 1, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
+                         up, parameters, NULL) == CGX_OK &&
+           is_pulled(work, cookie);
+}
+
+/* Whether the device at BUS_ID is the current one, or NVLink, which alone has atomics of its own,
+ * leads to it. Of a device that this process may not see (CUDA_VISIBLE_DEVICES) the driver cannot
+ * say so, and asked where memory is that was opened, it may name the current one. */
+static bool is_linked(const char *bus_id)
 {
     const struct cgx_cuda *cuda = cgx_cuda();
-    CUdevice here;
-    int there, linked;
+    CUdevice here, there;
+    int linked;
 
     if (cuda->cuCtxGetDevice(&here) != CUDA_SUCCESS ||
-        cuda->cuPointerGetAttribute(&there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory) !=
-            CUDA_SUCCESS)
+        cuda->cuDeviceGetByPCIBusId(&there, bus_id) != CUDA_SUCCESS)
         return false;
     return there == here ||
            (cuda->cuDeviceGetP2PAttribute(&linked, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
@@ -152,22 +202,40 @@ static bool open_mirror(const struct cgx_cuda_work *work, const struct cgx_cuda_
     if (CGX_CUDA_CALL(cuIpcOpenMemHandle, &memory, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) !=
         CGX_OK)
         return false;
-    *peer = (struct peer){.memory = memory,
-                          .linked = is_linked(memory),
-                          .front = CGX_CUDA_MIRRORS,
-                          .bytes = from->bytes};
-    return has_cookie(work, &(struct cgx_cuda_place){.device = memory}, from->cookie);
+    *peer = (struct peer){.memory = memory, .front = CGX_CUDA_MIRRORS, .bytes = from->bytes};
+    if (!has_cookie(work, &(struct cgx_cuda_place){.device = memory}, from->cookie))
+        return false;
+    peer->linked = is_linked(from->bus_id) && is_read_by_kernels(work, memory, from->cookie);
+    return true;
 }
 
+/* Whether memory can be registered on the current device for reading alone. Most drivers do not
+ * have that on machines with PCIe, and pin no page that the process may not write. */
+static bool registers_read_only(void)
+{
+    const struct cgx_cuda *cuda = cgx_cuda();
+    CUdevice device;
+    int value = 0;
+
+    return cuda->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+           cuda->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED,
+                                      device) == CUDA_SUCCESS &&
+           value != 0;
+}
+
+/* The device gets a mapping of its own: the one that the processor reads stays for reading alone.
+ */
 static bool register_segment(const struct cgx_cuda_work *work,
                              const struct cgx_cuda_segment *segment, struct peer *peer)
 {
-    void *memory = segment->memory ? cgx_pages_again(segment->memory, segment->bytes) : NULL;
+    bool read_only = registers_read_only();
+    unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | (read_only ? CU_MEMHOSTREGISTER_READ_ONLY : 0);
+    void *memory =
+        segment->memory ? cgx_pages_again(segment->memory, segment->bytes, !read_only) : NULL;
 
     if (!memory)
         return false;
-    if (CGX_CUDA_CALL(cuMemHostRegister, memory, segment->bytes,
-                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_READ_ONLY) != CGX_OK) {
+    if (CGX_CUDA_CALL(cuMemHostRegister, memory, segment->bytes, flags) != CGX_OK) {
         munmap(memory, segment->bytes);
         return false;
     }

@@ -15,6 +15,7 @@ struct cgx_cuda_handle {
     uint64_t cookie; /* told apart from that of any other */
     uint64_t bytes;  /* of the mirror */
     unsigned char ipc[64];
+    char bus_id[32]; /* of its device; "": not known */
 };
 
 /* Makes the mirror of BACKEND one that local peers may open, unless it is. CGX_ERR_INVALID: BACKEND

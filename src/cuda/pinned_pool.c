@@ -215,6 +215,18 @@ enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, co
     return status;
 }
 
+/* Row by row, on the legacy default stream: 2 us each. */
+static enum cgx_status gather_rows(const CUDA_MEMCPY2D *copy)
+{
+    enum cgx_status status = CGX_OK;
+
+    for (size_t row = 0; status == CGX_OK && row < copy->Height; row++)
+        status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, (char *)copy->dstHost + row * copy->dstPitch,
+                               copy->srcDevice + row * copy->srcPitch, copy->WidthInBytes,
+                               CU_STREAM_LEGACY);
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, CU_STREAM_LEGACY) : status;
+}
+
 enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
                                   size_t size, size_t stride, size_t count)
 {
@@ -231,6 +243,9 @@ enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, c
     if (status != CGX_OK)
         return status;
     status = CGX_CUDA_CALL(cuMemcpy2DUnaligned, &copy);
+    /* Rows of two bytes may be too narrow for a driver, or too far apart. */
+    if (status != CGX_OK)
+        status = gather_rows(&copy);
     cgx_cuda_leave();
     return status;
 }

@@ -167,7 +167,7 @@ enum cgx_status cgx_cuda_work_create(CUcontext context, const struct cgx_area *a
         work->slots[slots].host = area->staging[slots];
     status = create_lists(work, slots);
     if (status == CGX_OK)
-        status = cgx_cuda_module_load(&work->module);
+        status = cgx_cuda_module_take(context, &work->module);
     if (status == CGX_OK)
         status = create_streams(work, slots, area->shares_processors);
     if (status == CGX_OK)
@@ -211,22 +211,22 @@ static bool destroy_all(struct cgx_cuda_work *work)
             cuda->cuStreamDestroy(work->streams[i]);
     }
     destroy_event(work->caller);
-    if (work->module.module)
-        cgx_cuda_module_unload(&work->module);
     return unpinned;
 }
 
 bool cgx_cuda_work_release(struct cgx_cuda_work *work)
 {
-    bool unpinned;
+    bool entered = cgx_cuda_work_enter(work) == CGX_OK, unpinned;
 
-    if (cgx_cuda_work_enter(work) == CGX_OK) {
+    if (entered) {
         unpinned = destroy_all(work);
-        cgx_cuda_leave();
     } else {
         unpinned = work->memory && cgx_exported_is_gone(work->memory);
         cgx_exported_give(work->memory, false);
     }
+    cgx_cuda_module_give(work->module, entered);
+    if (entered)
+        cgx_cuda_leave();
     for (unsigned i = 0; i < CGX_SLOTS; i++)
         free(work->slots[i].borrowed);
     if (unpinned && !work->control_allocated)

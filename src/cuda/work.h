@@ -58,7 +58,7 @@ struct cgx_cuda_work {
     CUcontext context;
     bool begun; /* a call has found the context there, and is in it */
     size_t table_bytes, sources;
-    struct cgx_cuda_module module;
+    struct cgx_cuda_module *module;
     CUstream streams[CGX_STREAMS];
     CUevent caller;              /* what the caller has queued */
     struct cgx_exported *memory; /* a cookie, mirrors and tables */

@@ -41,11 +41,17 @@ void *cgx_pages_map(size_t bytes, int file)
     return memory;
 }
 
-void *cgx_pages_again(const void *memory, size_t bytes)
+void *cgx_pages_again(const void *memory, size_t bytes, bool writable)
 {
     void *again = mremap((void *)memory, 0, bytes, MREMAP_MAYMOVE);
 
-    return again == MAP_FAILED ? NULL : again;
+    if (again == MAP_FAILED)
+        return NULL;
+    if (writable && mprotect(again, bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(again, bytes);
+        return NULL;
+    }
+    return again;
 }
 
 void cgx_pages_unmap(void *memory, size_t bytes)

@@ -20,6 +20,7 @@
 #ifndef CGX_UTIL_PAGES_H
 #define CGX_UTIL_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* BYTES of zeros in pages of their own; of FILE, which is as large, unless that is -1. What is
@@ -35,8 +36,9 @@ void *cgx_sparse_map(size_t bytes);
 void cgx_sparse_unmap(void *memory, size_t bytes);
 
 /* What is mapped at MEMORY, shared and in whole pages, at another address too, with the same
- * access; it stays when MEMORY goes, until munmap. NULL: there is no room. */
-void *cgx_pages_again(const void *memory, size_t bytes);
+ * access or, WRITABLE, for writing too, which its file must have been opened for; it stays when
+ * MEMORY goes, until munmap. NULL: there is no room, or it may not be written. */
+void *cgx_pages_again(const void *memory, size_t bytes, bool writable);
 
 /* With the same BYTES; MEMORY may be NULL. It is pinned no more. */
 void cgx_pages_unmap(void *memory, size_t bytes);

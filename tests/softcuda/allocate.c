@@ -15,6 +15,7 @@ static CUresult allocate(struct softcuda_context *context, enum softcuda_memory 
     struct softcuda_allocation made = {.memory = memory,
                                        .pooled = pooled,
                                        .context = pooled ? NULL : context->home,
+                                       .maker = context->object.handle,
                                        .device = context->device};
 
     if (start == NULL || bytes == 0)

@@ -227,8 +227,13 @@ CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 /* From a device to the host alone. */
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy)
 {
-    CUresult code = CUDA_SUCCESS;
+    CUresult code = softcuda_enter();
 
+    if (code == CUDA_SUCCESS && softcuda_fails(SOFTCUDA_ROWS))
+        code = CUDA_ERROR_INVALID_VALUE;
+    softcuda_leave(code);
+    if (code != CUDA_SUCCESS)
+        return code;
     if (copy->srcMemoryType != CU_MEMORYTYPE_DEVICE || copy->dstMemoryType != CU_MEMORYTYPE_HOST ||
         copy->srcPitch < copy->WidthInBytes || copy->dstPitch < copy->WidthInBytes)
         return CUDA_ERROR_INVALID_VALUE;

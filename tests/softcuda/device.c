@@ -9,7 +9,7 @@
 
 #include "driver.h"
 
-int softcuda_devices;
+int softcuda_devices, softcuda_hidden;
 
 CUresult cuInit(unsigned flags)
 {
@@ -84,7 +84,21 @@ CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
     if (code == CUDA_SUCCESS && length <= 0)
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)
-        snprintf(id, (size_t)length, "0000:%02X:00.0", (unsigned)device + 1);
+        snprintf(id, (size_t)length, "0000:%02X:00.0", (unsigned)(softcuda_hidden + device) + 1);
+    return softcuda_leave(code);
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
+{
+    CUresult code = enter_device(0, device);
+    unsigned bus = 0;
+
+    if (code == CUDA_SUCCESS && (id == NULL || sscanf(id, "0000:%2X:00.0", &bus) != 1))
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS && !softcuda_is_device((CUdevice)bus - 1 - softcuda_hidden))
+        code = CUDA_ERROR_INVALID_DEVICE;
+    if (code == CUDA_SUCCESS)
+        *device = (CUdevice)bus - 1 - softcuda_hidden;
     return softcuda_leave(code);
 }
 
@@ -111,8 +125,9 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
         return 1;
+    case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
+        return softcuda_registers_read_only();
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
         return 2;
     case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
@@ -120,7 +135,7 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
         return 48 << 10;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        return device + 1;
+        return softcuda_hidden + device + 1;
     default:
         return 0;
     }

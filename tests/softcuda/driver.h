@@ -57,6 +57,7 @@ struct softcuda_context {
 };
 
 extern int softcuda_devices; /* 0 before cuInit */
+extern int softcuda_hidden;  /* devices of the machine before these */
 
 /* A green context of a primary one, or NULL: no memory; and its end. */
 struct softcuda_context *softcuda_context_split(struct softcuda_context *primary);
@@ -65,6 +66,8 @@ void softcuda_context_end(struct softcuda_context *context);
 /* The current context or NULL, and why. */
 CUresult softcuda_current(struct softcuda_context **context);
 bool softcuda_is_device(CUdevice device);
+/* Whether host memory can be registered for reading alone. */
+bool softcuda_registers_read_only(void);
 
 /* ---- calls ----
  * A call of the driver begins with one of these, which takes the lock, and ends by returning what
@@ -102,6 +105,8 @@ enum softcuda_memory {
 struct softcuda_allocation {
     enum softcuda_memory memory;
     struct softcuda_context *context; /* NULL: it belongs to the device */
+    const void
+        *maker; /* handle of the context that it was allocated in: a green one, or CONTEXT's */
     CUdevice device;
     bool pooled;                              /* memory of the device's pool */
     bool read_only;                           /* registered so: nothing may be copied there */
@@ -177,6 +182,8 @@ bool softcuda_share_is_imported(const struct softcuda_allocation *allocation);
 const struct softcuda_allocation *softcuda_share_find(uint64_t number);
 /* Whether it is memory of another process, which freed it. */
 bool softcuda_share_is_gone(const struct softcuda_allocation *allocation);
+/* While a kernel runs: with SOFTCUDA_STAGED=1 memory of other processes has other bytes for it. */
+void softcuda_share_stage(bool begins);
 /* Before the pages go, if the allocation is shared: others see that it was freed, or that it was
  * closed. Memory of this process is accessible. */
 void softcuda_share_end(struct softcuda_allocation *allocation);

@@ -74,8 +74,8 @@ void softcuda_count(struct softcuda_counts *counts)
 /* KIND:N or KIND:N+, LENGTH bytes of TEXT. */
 static bool read_failure(const char *text, size_t length)
 {
-    static const char *const kinds[SOFTCUDA_KINDS] = {"alloc", "copy", "launch",   "async",
-                                                      "lost",  "ipc",  "readonly", "pin"};
+    static const char *const kinds[SOFTCUDA_KINDS] = {
+        "alloc", "copy", "launch", "async", "lost", "ipc", "readonly", "pin", "rows"};
 
     for (int kind = 0; kind < SOFTCUDA_KINDS; kind++) {
         size_t name = strlen(kinds[kind]);
@@ -96,6 +96,7 @@ static bool read_failure(const char *text, size_t length)
 CUresult softcuda_read_environment(void)
 {
     const char *fail = getenv("SOFTCUDA_FAIL"), *devices = getenv("SOFTCUDA_DEVICES");
+    const char *hidden = getenv("SOFTCUDA_HIDDEN");
     unsigned long count = 2;
     char *end;
 
@@ -115,6 +116,7 @@ CUresult softcuda_read_environment(void)
         }
         fail += length + (fail[length] == ',');
     }
+    softcuda_hidden = hidden ? atoi(hidden) : 0;
     softcuda_devices = (int)count;
     return count > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }

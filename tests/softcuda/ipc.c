@@ -23,7 +23,7 @@ static CUresult get(CUipcMemHandle *handle, void *start)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (!softcuda_share_export(allocation, &offer))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    offer.device = allocation->device;
+    offer.device = softcuda_hidden + allocation->device;
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &offer, sizeof offer);
     return CUDA_SUCCESS;
@@ -37,13 +37,23 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr pointer)
     return softcuda_leave(code == CUDA_SUCCESS ? get(handle, (void *)(uintptr_t)pointer) : code);
 }
 
+/* The device that memory of OFFER is on; of one that is hidden from this process, to which a driver
+ * may answer anything, that of CONTEXT. */
+static CUdevice device_of(const struct softcuda_context *context,
+                          const struct softcuda_offer *offer)
+{
+    CUdevice device = (CUdevice)offer->device - softcuda_hidden;
+
+    return softcuda_is_device(device) ? device : context->device;
+}
+
 /* In one context of a process at a time. */
 static CUresult open_offer(struct softcuda_context *context, const struct softcuda_offer *offer,
                            CUdeviceptr *pointer)
 {
     const struct softcuda_allocation *same = softcuda_share_find(offer->number);
     struct softcuda_allocation opened = {
-        .memory = SOFTCUDA_DEVICE, .context = context->home, .device = (CUdevice)offer->device};
+        .memory = SOFTCUDA_DEVICE, .context = context->home, .device = device_of(context, offer)};
     CUresult code;
 
     if (offer->process == (uint64_t)getpid())

@@ -85,10 +85,12 @@ static CUresult run_launch(const struct softcuda_operation *operation,
     const struct launch *launch = (const struct launch *)operation;
     bool ran, intact;
 
+    softcuda_share_stage(true);
     softcuda_memory_expose_all(context, true);
     ran = run_guarded(launch);
     intact = softcuda_memory_is_intact(context);
     softcuda_memory_expose_all(context, false);
+    softcuda_share_stage(false);
     softcuda_counts.launches++;
     if (!intact)
         fprintf(stderr, "softcuda: by the time that %s ended\n", launch->entry->name);
@@ -111,7 +113,7 @@ static CUresult load(struct softcuda_context *context, CUmodule *handle, const v
                  : softcuda_object_create(SOFTCUDA_MODULE, sizeof *module, context);
     if (module == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    softcuda_counts.live++;
+    softcuda_counts.modules++;
     *handle = module->object.handle;
     return CUDA_SUCCESS;
 }
@@ -138,7 +140,6 @@ CUresult cuModuleUnload(CUmodule handle)
             softcuda_object_free(&function->object);
         }
         softcuda_object_free(&module->object);
-        softcuda_counts.live--;
         own = CUDA_SUCCESS;
     }
     return softcuda_leave(code == CUDA_SUCCESS ? own : code);

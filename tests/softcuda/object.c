@@ -87,7 +87,7 @@ void softcuda_objects_free(const struct softcuda_context *context)
             softcuda_stream_abandon(stream);
             if (!stream->destroyed && stream != context->legacy)
                 softcuda_counts.live--;
-        } else if (object->type != SOFTCUDA_FUNCTION) {
+        } else if (object->type == SOFTCUDA_EVENT) {
             softcuda_counts.live--;
         }
         softcuda_object_free(object);

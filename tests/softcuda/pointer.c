@@ -3,6 +3,7 @@
 
 /* What is known of a pointer. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -51,11 +52,26 @@ static CUresult get_mapped(const void *address, bool mapped, int *data)
     return CUDA_SUCCESS;
 }
 
+/* What is told of the context of memory; of a green one, as long as it lives, only if asked for. */
+static CUcontext context_of(const struct softcuda_allocation *allocation)
+{
+    const char *green = getenv("SOFTCUDA_GREEN_MEMORY");
+    const struct softcuda_context *maker =
+        softcuda_object_find(SOFTCUDA_CONTEXT, allocation->maker);
+
+    if (allocation->context == NULL)
+        return NULL;
+    if (green && green[0] == '1' && maker && maker->alive)
+        return maker->object.handle;
+    return allocation->context->object.handle;
+}
+
 static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
 {
     struct softcuda_allocation *allocation = NULL;
     void *address = (void *)(uintptr_t)pointer;
 
+    softcuda_counts.attributes++;
     softcuda_memory_find(address, 1, &allocation);
     if (data && attribute == CU_POINTER_ATTRIBUTE_MAPPED)
         return get_mapped(address, allocation != NULL, data);
@@ -63,7 +79,7 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr point
         return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = allocation->context ? allocation->context->object.handle : NULL;
+        *(CUcontext *)data = context_of(allocation);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = is_host(allocation) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

@@ -6,11 +6,19 @@
 #define _GNU_SOURCE /* mincore */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "driver.h"
 
 #define PAGE 4096
+
+bool softcuda_registers_read_only(void)
+{
+    const char *has = getenv("SOFTCUDA_READ_ONLY");
+
+    return has && has[0] == '1';
+}
 
 static bool is_mapped(const void *start, size_t bytes)
 {
@@ -59,7 +67,7 @@ static CUresult register_range(struct softcuda_context *context, void *start, si
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (!read_only && !is_writable(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (read_only && softcuda_fails(SOFTCUDA_READ_ONLY))
+    if (read_only && (softcuda_fails(SOFTCUDA_READ_ONLY) || !softcuda_registers_read_only()))
         return CUDA_ERROR_NOT_SUPPORTED;
     if (softcuda_fails(SOFTCUDA_PIN))
         return CUDA_ERROR_NOT_PERMITTED;

@@ -5,7 +5,7 @@
  * process, one without a name for all of them, which others open in /proc. In front of its pages is
  * one with what the processes know of each other. Places in the file are never used again. */
 
-#define _GNU_SOURCE /* memfd_create, fallocate */
+#define _GNU_SOURCE /* memfd_create, fallocate, mremap, syscall */
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,13 +17,14 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "driver.h"
 
 #define PAGE ((size_t)4096)
 #define NAME "softcuda"
-enum { FREED = 0xDD };
+enum { FREED = 0xDD, BESIDE = 0xA7 /* as in memory.c */ };
 
 struct front {
     _Atomic uint64_t number; /* 0: freed */
@@ -36,7 +37,8 @@ struct softcuda_share {
     uint64_t number;
     off_t offset; /* of the front, in the file of the process that it belongs to */
     bool imported, gone;
-    void *copy; /* for the child, while the process forks */
+    void *copy;  /* for the child, while the process forks */
+    void *apart; /* the pages, while a kernel does not find them */
 };
 
 static int file = -1;
@@ -292,6 +294,41 @@ close_file:
 free_share:
     free(share);
     return code;
+}
+
+/* Puts pages of other bytes in the place of ALLOCATION's. */
+static void hide(const struct softcuda_allocation *allocation)
+{
+    void *apart =
+        (void *)syscall(SYS_mremap, allocation->pages, 0, allocation->mapped, MREMAP_MAYMOVE, NULL);
+
+    if (apart == MAP_FAILED || mmap(allocation->pages, allocation->mapped, PROT_READ | PROT_WRITE,
+                                    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) {
+        perror("softcuda: mremap");
+        abort();
+    }
+    memset(allocation->pages, BESIDE, allocation->mapped);
+    allocation->share->apart = apart;
+}
+
+void softcuda_share_stage(bool begins)
+{
+    const char *staged = getenv("SOFTCUDA_STAGED");
+    struct softcuda_allocation *allocation;
+
+    if (!staged || staged[0] != '1')
+        return;
+    for (size_t i = 0; (allocation = softcuda_memory_at(i)); i++) {
+        struct softcuda_share *share = allocation->share;
+
+        if (begins && softcuda_share_is_imported(allocation) &&
+            !softcuda_share_is_gone(allocation)) {
+            hide(allocation);
+        } else if (!begins && share && share->apart) {
+            softcuda_memory_replace(allocation, share->apart);
+            share->apart = NULL;
+        }
+    }
 }
 
 bool softcuda_share_is_imported(const struct softcuda_allocation *allocation)

@@ -41,10 +41,18 @@
  * From the environment, read in cuInit:
  *   SOFTCUDA_VERSION=N      what cuDriverGetVersion says, 12040 for 12.4
  *   SOFTCUDA_DEVICES=N      devices; default 2; 0: cuInit says that there are none
+ *   SOFTCUDA_HIDDEN=N       so many devices of the machine come before these, and are hidden, as by
+ *                           CUDA_VISIBLE_DEVICES
  *   SOFTCUDA_FAIL=KIND:N    the Nth operation of a kind fails, see softcuda_fail; N+: all from then
  *                           on
+ *   SOFTCUDA_READ_ONLY=1    host memory may be registered for reading alone, which drivers for
+ *                           machines with PCIe refuse
  *   SOFTCUDA_LINKED=0       there is no NVLink between devices (cuDeviceGetP2PAttribute)
+ * with each question about a pointer:
+ *   SOFTCUDA_GREEN_MEMORY=1 memory that was allocated in a green context says that context
  * and with each launch:
+ *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
+ *                           a driver stages, do
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
  *                           shuffle; default: a number of each process's own, named on stderr
  *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default: forward
@@ -71,6 +79,7 @@ enum softcuda_kind {
     SOFTCUDA_IPC,       /* cuIpcGetMemHandle, cuIpcOpenMemHandle: CUDA_ERROR_NOT_SUPPORTED */
     SOFTCUDA_READ_ONLY, /* cuMemHostRegister of memory for reading alone: the same */
     SOFTCUDA_PIN,       /* cuMemHostRegister: CUDA_ERROR_NOT_PERMITTED */
+    SOFTCUDA_ROWS,      /* cuMemcpy2DUnaligned: CUDA_ERROR_INVALID_VALUE */
     SOFTCUDA_KINDS
 };
 
@@ -83,8 +92,10 @@ struct softcuda_counts {
     unsigned long long operations[SOFTCUDA_KINDS]; /* those that failed included */
     unsigned long long launches;
     unsigned long long bytes_to_device, bytes_to_host; /* copied */
-    /* Allocations, registrations, streams, events, modules not freed, memory of other processes
-     * not closed. */
+    unsigned long long modules;                        /* loaded */
+    unsigned long long attributes;                     /* of pointers, asked for */
+    /* Allocations, registrations, streams, events not freed, memory of other processes not closed.
+     * Modules go with their context. */
     unsigned long long live;
     unsigned long long shared; /* of these, allocations whose handles were asked for */
     /* Allocations freed here while other processes had them open; a message says so. Those that

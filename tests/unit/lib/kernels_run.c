@@ -20,7 +20,7 @@ struct tables {
     uint32_t status;
 };
 
-static struct cgx_cuda_module module;
+static struct cgx_cuda_module *module;
 static unsigned char *device_memory;
 static size_t device_bytes;
 static struct tables *device_tables;
@@ -31,7 +31,7 @@ bool kernels_open(void)
         skip("the kernels", "no device");
         return false;
     }
-    if (cgx_cuda_module_load(&module) != CGX_OK)
+    if (cgx_cuda_module_take(device_thread().context, &module) != CGX_OK)
         bail_out("the kernels are not to be loaded");
     device_tables = device_alloc(sizeof *device_tables);
     return true;
@@ -113,7 +113,7 @@ static CUfunction kernel_of(const struct kernels_job *job, int family)
                                   .residuals = job->residuals,
                                   .history = job->history};
 
-    return cgx_cuda_module_kernel(&module, (enum cgx_family)family, &work);
+    return cgx_cuda_module_kernel(module, (enum cgx_family)family, &work);
 }
 
 static void launch(const struct kernels_job *job, int family, const struct part *part,
