@@ -265,11 +265,10 @@ struct oracle oracle_from_environment(enum element type, MPI_Comm comm)
                             .cross_ring = check_set("CGX_CROSS_REDUCTION_TYPE", "RING"),
                             .cross_grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID")};
     const char *codec = getenv("CGX_CODEC"), *widths = check_word("CGX_ADAPTIVE", "bits");
-    const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
 
     PMPI_Comm_size(comm, &oracle.ranks);
     find_nodes(&oracle, check_set("CGX_TOPOLOGY", "flat") ? 1 : oracle.scheme.per_node, comm);
-    oracle.scheme.bucket = bucket ? (size_t)atoi(bucket) : 512;
+    oracle.scheme.bucket = check_bucket();
     oracle_set(&oracle, widths ? (unsigned)atoi(widths) : oracle.scheme.bits,
                codec ? codec : "auto");
     return oracle;

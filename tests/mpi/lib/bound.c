@@ -13,7 +13,6 @@
 struct scheme scheme_from_environment(enum element type)
 {
     const char *bits = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
-    const char *bucket = getenv("CGX_COMPRESSION_BUCKET_SIZE");
     const char *nodes = getenv("CGX_TOPOLOGY");
     const char *per_node = nodes ? strchr(nodes, 'x') : NULL;
     const char *rounding = getenv("CGX_ROUNDING");
@@ -26,7 +25,7 @@ struct scheme scheme_from_environment(enum element type)
     struct scheme scheme = {
         .type = type,
         .bits = bits ? (unsigned)atoi(bits) : 4,
-        .bucket = bucket ? (size_t)atoi(bucket) : 512,
+        .bucket = check_bucket(),
         .stochastic = rounding && strncmp(rounding, "stochastic", 10) == 0,
         .ring = check_set("CGX_INNER_REDUCTION_TYPE", "RING"),
         .grid = check_set("CGX_CROSS_REDUCTION_TYPE", "GRID"),

@@ -58,6 +58,15 @@ bool check_set(const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
+size_t check_bucket(void)
+{
+    const char *size = getenv("CGX_COMPRESSION_BUCKET_SIZE");
+
+    if (size)
+        return (size_t)atoi(size);
+    return check_set("CGX_HISTORY", "0") || check_set("CGX_ERROR_FEEDBACK", "1") ? 512 : 128;
+}
+
 const char *check_word(const char *name, const char *key)
 {
     const char *text = getenv(name), *word = text ? strstr(text, key) : NULL;

@@ -23,6 +23,9 @@ int check_end(void);
 /* Whether the variable NAME is VALUE. */
 bool check_set(const char *name, const char *value);
 
+/* Elements that share a scale, as is set or by default; of no profile. */
+size_t check_bucket(void);
+
 /* What is behind "KEY=" in the variable NAME, up to the end; NULL if it is not there. */
 const char *check_word(const char *name, const char *key);
 
