@@ -59,11 +59,12 @@ int main(int argc, char **argv)
     MPI_Comm tensor, data;
     MPI_Info info;
     float loss = 0, mean;
-    int rank, ranks;
+    int rank, ranks, pairs;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    pairs = ranks / 2;
     MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &tensor);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &data);
     MPI_Info_create(&info);
@@ -80,7 +81,7 @@ int main(int argc, char **argv)
         loss += 0.1f * (backward() - loss);
         MPI_Allreduce(MPI_IN_PLACE, gradient, COUNT, MPI_FLOAT, MPI_SUM, data);
         for (int i = 0; i < COUNT; i++)
-            weights[i] -= 0.05f / (float)(ranks / 2) * gradient[i];
+            weights[i] -= 0.05f / (float)pairs * gradient[i];
     }
     MPI_Allreduce(&loss, &mean, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
