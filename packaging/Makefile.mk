@@ -43,7 +43,7 @@ release:
 	$(MAKE) wheel
 	$(MAKE) deb
 	$(srcdir)/packaging/release '$(PACKAGE_VERSION)' release $(distdir).tar.gz \
-		cgxpmpi-$(PACKAGE_VERSION)-*.whl packaging/deb/*.deb packaging/deb/*.dsc packaging/deb/*.debian.tar.*
+		cgxpmpi-$(PACKAGE_VERSION)-*.whl packaging/deb/*.deb packaging/deb/*.dsc packaging/deb/*.debian.tar.* packaging/deb/*.orig.tar.gz
 EXTRA_DIST += packaging/release
 
 mostlyclean-local:
