@@ -52,6 +52,11 @@ libcgxcore_la_SOURCES = \
 	src/codec/rotated/rotated_model.h \
 	src/codec/rotated/rotated_portable.c \
 	src/codec/rotated/rotated_vectors.h \
+	src/codec/uniform/host_uniform.c \
+	src/codec/uniform/uniform.h \
+	src/codec/uniform/uniform_kernels.h \
+	src/codec/uniform/uniform_kernels_body.h \
+	src/codec/uniform/uniform_portable.c \
 	src/topo/claims.c src/topo/claims.h \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
@@ -201,16 +206,19 @@ if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
-libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c
-libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c
-libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c \
+	src/codec/uniform/uniform_avx2.c
+libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c -mbmi2
+libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c \
+	src/codec/uniform/uniform_avx512.c
 libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
-	-mavx512dq -mfma -mf16c
+	-mavx512dq -mfma -mf16c -mbmi2
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
 unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c \
-	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c
+	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c \
+	src/codec/uniform/uniform_avx2.c src/codec/uniform/uniform_avx512.c
 endif
 
 libcgxpmpi_la_SOURCES =

@@ -59,6 +59,10 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
         layout.bytes = cgx_round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
         return layout;
     }
+    if (cgx_encoding_quantiser(encoding)->varies) {
+        layout.bytes = cgx_uniform_bytes(count);
+        return layout;
+    }
     layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);
     layout.plane[0] = layout.bytes;
     if (cgx_encoding_quantiser(encoding)->whole)

@@ -21,6 +21,10 @@ struct cgx_quantiser {
      * lie in bit planes (format.h). */
     bool whole;
 
+    /* A piece has as many bytes as its elements take, at most those of its layout, and says how
+     * many (cgx_piece_used). It has no bucket headers. */
+    bool varies;
+
     /* An element is within a step of its level, half a step where rounding is to the nearest, and a
      * header says what levels there are. Else the elements of a bucket have a bound together. */
     bool has_bounds;
@@ -39,6 +43,9 @@ struct cgx_quantiser {
 
     /* The squared error, relative to the elements. NULL: it depends on the elements. */
     double (*error)(unsigned width);
+
+    /* CGX_FAMILY_AUTO may choose it. */
+    bool is_choice;
 
     /* The family's pieces are measured (measure.h). */
     bool is_measured;

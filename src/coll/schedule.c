@@ -94,7 +94,7 @@ struct part {
  * of them. Each slice of codes of a piece is rounded up. */
 static struct part largest_part(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
-    enum { ROUNDING = 64 };
+    enum { ROUNDING = 128 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
     size_t buckets = plan->unit / plan->bucket_size, trailers[CGX_TRAILERS + 1] = {0};

@@ -99,7 +99,7 @@ static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsig
     for (int f = CGX_FAMILY_MAXMIN + 1; f < CGX_FAMILIES; f++) {
         struct cgx_segment other = widths_in((enum cgx_family)f, bits, least, most);
 
-        if (other.family == f)
+        if (other.family == f && cgx_quantisers[f].is_choice)
             maxmin.alternatives[f] = (struct cgx_widths){other.bits, other.least, other.most};
     }
     return cgx_segment_has_alternative(&maxmin) ? maxmin
@@ -250,7 +250,8 @@ static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
     unsigned unit = bucket_size;
 
     for (int f = 0; f < CGX_FAMILIES; f++)
-        if ((family == CGX_FAMILY_AUTO || (int)family == f) && cgx_quantisers[f].bucket > unit)
+        if ((family == CGX_FAMILY_AUTO ? cgx_quantisers[f].is_choice : (int)family == f) &&
+            cgx_quantisers[f].bucket > unit)
             unit = cgx_quantisers[f].bucket;
     return unit;
 }

@@ -1,0 +1,239 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the kernel sets of uniform quantisation have in common. A file that includes this has
+ * defined the name of its set CGX_UNIFORM_SET, INLINE, the type `codes` of 64 bytes, those of the
+ * codes k of a block as 2k or -2k - 1, and
+ *   quantise           codes of 64 values; those that are too large become TOO_LARGE or more
+ *   sum_of             the sum of codes
+ *   bit_of             a mask of the codes that have bit I
+ *   shifted            codes without their P lowest bits
+ *   at_least           a mask of the codes that are LEVEL or more
+ *   none               codes of 0
+ *   with               codes plus VALUE where a mask has a bit
+ *   restore            writes the levels of codes to 64 values, or adds them
+ *   extract, deposit   the bits of a value that a mask has, next to each other, and back
+ * Bit i of a mask is of element i of a block. */
+
+#include <string.h>
+
+/* ---- bits ---- */
+
+struct writer {
+    uint64_t *words;
+    uint64_t last; /* what is at WORDS so far */
+    unsigned bits; /* in it, below 64 */
+};
+
+/* Writes the COUNT lowest bits of VALUE, which has no others; 1 to 64. */
+INLINE void put(struct writer *writer, uint64_t value, unsigned count)
+{
+    uint64_t word = writer->last | value << writer->bits;
+    uint64_t rest = value >> 1 >> (63 - writer->bits);
+    unsigned bits = writer->bits + count;
+
+    *writer->words = word;
+    writer->words += bits / 64;
+    writer->last = bits >= 64 ? rest : word;
+    writer->bits = bits % 64;
+}
+
+/* Bits from there to END. */
+INLINE size_t room(const struct writer *writer, const uint64_t *end)
+{
+    return 64 * (size_t)(end - writer->words) - writer->bits;
+}
+
+struct reader {
+    const uint64_t *words;
+    size_t at, end; /* bits */
+};
+
+INLINE bool has(const struct reader *reader, size_t bits)
+{
+    return bits <= reader->end - reader->at;
+}
+
+/* The next COUNT bits, which are there; 1 to 64. */
+INLINE uint64_t get(struct reader *reader, unsigned count)
+{
+    const uint64_t *words = reader->words + reader->at / 64;
+    unsigned shift = reader->at % 64;
+    uint64_t value = words[0] >> shift | words[1] << 1 << (63 - shift);
+
+    reader->at += count;
+    return value & UINT64_MAX >> (64 - count);
+}
+
+/* ---- blocks ---- */
+
+INLINE void put_rice(struct writer *writer, codes block, unsigned parameter)
+{
+    codes quotients = shifted(block, parameter);
+    uint64_t left = UINT64_MAX;
+
+    for (unsigned i = 0; i < parameter; i++)
+        put(writer, bit_of(block, i), 64);
+    for (unsigned level = 1; left != 0; level++) {
+        uint64_t mask = at_least(quotients, level);
+
+        put(writer, extract(mask, left), (unsigned)__builtin_popcountll(left));
+        left = mask;
+    }
+}
+
+INLINE bool get_rice(struct reader *reader, unsigned parameter, codes *block)
+{
+    uint64_t left = UINT64_MAX;
+    unsigned value = 1u << parameter, most = 256u >> parameter;
+
+    *block = none();
+    if (!has(reader, 64 * (size_t)parameter))
+        return false;
+    for (unsigned i = 0; i < parameter; i++)
+        *block = with(*block, get(reader, 64), 1u << i);
+    for (unsigned level = 0; level < most; level++) {
+        unsigned count = (unsigned)__builtin_popcountll(left);
+
+        if (!has(reader, count))
+            return false;
+        left = deposit(get(reader, count), left);
+        if (left == 0)
+            return true;
+        *block = with(*block, left, value);
+    }
+    return false;
+}
+
+INLINE bool get_plain(struct reader *reader, codes *block)
+{
+    *block = none();
+    if (!has(reader, 512))
+        return false;
+    for (unsigned i = 0; i < 8; i++)
+        *block = with(*block, get(reader, 64), 1u << i);
+    return true;
+}
+
+/* Float32 as they are, but one NaN for all. */
+INLINE void put_raw(struct writer *writer, const cgx_float32 *values)
+{
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++) {
+        uint32_t bits = values[i] == values[i] ? cgx_float_bits(values[i]) : CGX_NAN_FLOAT32;
+
+        put(writer, bits, 32);
+    }
+}
+
+INLINE bool get_raw(struct reader *reader, bool add, cgx_float32 *values)
+{
+    if (!has(reader, 32 * CGX_UNIFORM_BLOCK))
+        return false;
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++) {
+        float value = cgx_bits_float((uint32_t)get(reader, 32));
+
+        values[i] = add ? values[i] + value : value;
+    }
+    return true;
+}
+
+INLINE bool are_zeros(const cgx_float32 *values)
+{
+    const cgx_uint32 *bits = (const cgx_uint32 *)values;
+    uint32_t any = 0;
+
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        any |= bits[i];
+    return any << 1 == 0;
+}
+
+INLINE void fill(float value, bool add, cgx_float32 *values)
+{
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        values[i] = add ? values[i] + value : value;
+}
+
+/* ---- groups ---- */
+
+/* Writes a block whose codes are too large. False: there is no room. */
+INLINE bool put_large(struct writer *writer, const uint64_t *end, const cgx_float32 *values,
+                      bool poisons, unsigned *kind)
+{
+    *kind = poisons ? CGX_UNIFORM_POISON : CGX_UNIFORM_RAW;
+    if (poisons)
+        return true;
+    if (room(writer, end) < 32 * CGX_UNIFORM_BLOCK)
+        return false;
+    put_raw(writer, values);
+    return true;
+}
+
+static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
+                     uint64_t *kinds, uint64_t *words)
+{
+    struct writer writer = {words, 0, 0};
+    const uint64_t *end = words + (size_t)group->blocks * CGX_UNIFORM_BLOCK_WORDS;
+    uint64_t all = 0;
+
+    for (unsigned b = 0; b < group->blocks; b++, values += CGX_UNIFORM_BLOCK) {
+        codes block = quantise(group, group->first + b, values);
+        uint32_t sum = sum_of(block);
+        unsigned kind = cgx_uniform_parameter(sum);
+
+        if (at_least(block, TOO_LARGE) != 0) {
+            if (!put_large(&writer, end, values, poisons, &kind))
+                return CGX_UNIFORM_TOO_MANY;
+        } else if (sum == 0) {
+            kind = are_zeros(values) ? CGX_UNIFORM_ZEROS : CGX_UNIFORM_NONE;
+        } else if (room(&writer, end) < 512) { /* raw blocks before it have left too little */
+            return CGX_UNIFORM_TOO_MANY;
+        } else if (kind == CGX_UNIFORM_PLAIN) {
+            for (unsigned i = 0; i < 8; i++)
+                put(&writer, bit_of(block, i), 64);
+        } else {
+            put_rice(&writer, block, kind);
+        }
+        all |= (uint64_t)kind << 4 * b;
+    }
+    *kinds = all;
+    return (size_t)(writer.words - words) + (writer.bits > 0);
+}
+
+INLINE bool decode_blocks(const struct cgx_uniform_group *group, uint64_t kinds,
+                          struct reader *reader, bool add, cgx_float32 *values)
+{
+    for (unsigned b = 0; b < group->blocks; b++, kinds >>= 4, values += CGX_UNIFORM_BLOCK) {
+        unsigned kind = kinds & 15;
+        codes block = none();
+        bool read = true;
+
+        if (kind < CGX_UNIFORM_PLAIN) {
+            read = get_rice(reader, kind, &block);
+        } else if (kind == CGX_UNIFORM_PLAIN) {
+            read = get_plain(reader, &block);
+        } else if (kind == CGX_UNIFORM_RAW) {
+            read = get_raw(reader, add, values);
+        } else if (kind == CGX_UNIFORM_ZEROS || kind == CGX_UNIFORM_POISON) {
+            fill(kind == CGX_UNIFORM_ZEROS ? 0.0f : NAN, add, values);
+        } else if (kind != CGX_UNIFORM_NONE) {
+            return false;
+        }
+        if (!read)
+            return false;
+        if (kind <= CGX_UNIFORM_NONE)
+            restore(group, group->first + b, block, add, values);
+    }
+    return kinds == 0;
+}
+
+static bool decode(const struct cgx_uniform_group *group, uint64_t kinds, const uint64_t *words,
+                   size_t count, bool add, cgx_float32 *values)
+{
+    struct reader reader = {words, 0, 64 * count};
+    bool decoded = add ? decode_blocks(group, kinds, &reader, true, values)
+                       : decode_blocks(group, kinds, &reader, false, values);
+
+    return decoded && reader.end - reader.at < 64;
+}
+
+const struct cgx_uniform_kernels CGX_UNIFORM_SET = {.encode = encode, .decode = decode};
