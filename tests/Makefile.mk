@@ -37,6 +37,7 @@ unit_programs = \
 	tests/unit/codec/sets \
 	tests/unit/codec/stochastic \
 	tests/unit/codec/types \
+	tests/unit/codec/uniform_bytes \
 	tests/unit/coll/exchange \
 	tests/unit/coll/layout \
 	tests/unit/coll/pull \

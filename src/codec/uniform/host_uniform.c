@@ -150,6 +150,8 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     words[count] = 0; /* if it is the last: up to a multiple of 16 bytes */
     head.words += count;
     head.energy += (double)walk->kernels->norm(values, CGX_UNIFORM_GROUP);
+    if (isnan(head.energy))
+        head.energy = (double)NAN; /* of either sign, as the processor has it */
     end = (uint32_t)head.words;
     memcpy(payload + place->end, &end, sizeof end);
     memcpy(payload + place->kinds, &kinds, sizeof kinds);

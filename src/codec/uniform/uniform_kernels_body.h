@@ -67,42 +67,63 @@ INLINE uint64_t get(struct reader *reader, unsigned count)
 
 /* ---- blocks ---- */
 
+/* Writes the next LEVEL of those elements that have reached the one before, which LEFT says, and
+ * makes LEFT those that have reached it. Where there are none nothing is written. */
+INLINE void put_level(struct writer *writer, uint64_t level, uint64_t *left)
+{
+    put(writer, extract(level, *left), (unsigned)__builtin_popcountll(*left));
+    *left = level;
+}
+
+/* The elements whose quotients are LEVEL or more. */
+INLINE uint64_t reaching(codes block, unsigned parameter, unsigned level)
+{
+    return level << parameter < 256 ? at_least(block, level << parameter) : 0;
+}
+
+/* Most blocks have up to four levels: a branch for each would be taken at random. */
 INLINE void put_rice(struct writer *writer, codes block, unsigned parameter)
 {
-    codes quotients = shifted(block, parameter);
-    uint64_t left = UINT64_MAX;
+    uint64_t one = bit_of(block, parameter), two = bit_of(block, parameter + 1);
+    uint64_t more = reaching(block, parameter, 4), left = UINT64_MAX;
 
     for (unsigned i = 0; i < parameter; i++)
         put(writer, bit_of(block, i), 64);
-    for (unsigned level = 1; left != 0; level++) {
-        uint64_t mask = at_least(quotients, level);
-
-        put(writer, extract(mask, left), (unsigned)__builtin_popcountll(left));
-        left = mask;
-    }
+    put_level(writer, one | two | more, &left);
+    put_level(writer, two | more, &left);
+    put_level(writer, (one & two) | more, &left);
+    put_level(writer, more, &left);
+    for (unsigned level = 5; left != 0; level++)
+        put_level(writer, reaching(block, parameter, level), &left);
 }
 
+/* The quotients are counted in planes: bit i of all changes with each 2^i th level. */
 INLINE bool get_rice(struct reader *reader, unsigned parameter, codes *block)
 {
-    uint64_t left = UINT64_MAX;
-    unsigned value = 1u << parameter, most = 256u >> parameter;
+    uint64_t left = UINT64_MAX, ones = 0, twos = 0, fours = 0;
+    codes result = none();
+    unsigned level = 0;
 
-    *block = none();
     if (!has(reader, 64 * (size_t)parameter))
         return false;
     for (unsigned i = 0; i < parameter; i++)
-        *block = with(*block, get(reader, 64), 1u << i);
-    for (unsigned level = 0; level < most; level++) {
+        result = with(result, get(reader, 64), 1u << i);
+    for (; left != 0; level++) {
         unsigned count = (unsigned)__builtin_popcountll(left);
 
-        if (!has(reader, count))
+        if (level << parameter >= 256 || !has(reader, count))
             return false;
         left = deposit(get(reader, count), left);
-        if (left == 0)
-            return true;
-        *block = with(*block, left, value);
+        ones ^= left;
+        twos ^= level % 2 == 1 ? left : 0;
+        fours ^= level % 4 == 3 ? left : 0;
+        if (level % 8 == 7)
+            result = with(result, left, 8u << parameter);
     }
-    return false;
+    result = with(result, ones, 1u << parameter);
+    result = with(result, twos, 2u << parameter);
+    *block = level > 4 ? with(result, fours, 4u << parameter) : result;
+    return true;
 }
 
 INLINE bool get_plain(struct reader *reader, codes *block)
@@ -196,6 +217,8 @@ static size_t encode(const struct cgx_uniform_group *group, const cgx_float32 *v
         all |= (uint64_t)kind << 4 * b;
     }
     *kinds = all;
+    if (writer.bits > 0)
+        *writer.words = writer.last;
     return (size_t)(writer.words - words) + (writer.bits > 0);
 }
 
