@@ -38,6 +38,7 @@ unit_programs = \
 	tests/unit/codec/stochastic \
 	tests/unit/codec/types \
 	tests/unit/codec/uniform_bytes \
+	tests/unit/codec/uniform_error \
 	tests/unit/coll/exchange \
 	tests/unit/coll/layout \
 	tests/unit/coll/pull \

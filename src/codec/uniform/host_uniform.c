@@ -101,8 +101,8 @@ static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_
     return room;
 }
 
-/* How often STEP is doubled for the largest of VALUES that is finite to have a code. */
-static unsigned exponent_for(const cgx_float32 *values, float step)
+/* How often STEP is doubled for all of VALUES that are finite to have a code. */
+static unsigned most_exponent(const cgx_float32 *values, float step)
 {
     float most = 0, inverse = 1.0f / step;
     unsigned exponent = 0;
@@ -141,11 +141,15 @@ static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucke
     uint32_t end;
 
     if (count == CGX_UNIFORM_TOO_MANY) {
-        unsigned exponent = exponent_for(values, head.step);
+        unsigned most = most_exponent(values, head.step), exponent = 0;
 
-        group = group_of(bucket, place, &head, exponent);
-        count = kernels_of(walk)->encode(&group, values, true, &kinds, words);
-        payload[place->exponent] = (unsigned char)exponent;
+        while (count == CGX_UNIFORM_TOO_MANY) {
+            group = group_of(bucket, place, &head, exponent);
+            count = kernels_of(walk)->encode(&group, values, true, &kinds, words);
+            payload[place->exponent] = (unsigned char)exponent;
+            exponent = exponent == 0 ? 1 : 2 * exponent;
+            exponent = exponent < most ? exponent : most;
+        }
     }
     words[count] = 0; /* if it is the last: up to a multiple of 16 bytes */
     head.words += count;

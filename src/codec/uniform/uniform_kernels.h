@@ -22,8 +22,8 @@ struct cgx_uniform_group {
 struct cgx_uniform_kernels {
     /* Encodes VALUES, 64 for each block, zeros behind those that are there: writes KINDS and at
      * most 8 WORDS for each block. Returns how many these are. Blocks with values that are too
-     * large for a code or not finite are raw; POISONS: poisoned. CGX_UNIFORM_TOO_MANY: there would
-     * be more words; WORDS holds anything. */
+     * large for a code or not finite are raw; POISONS: the latter are poisoned.
+     * CGX_UNIFORM_TOO_MANY: there would be more words; WORDS holds anything. */
     size_t (*encode)(const struct cgx_uniform_group *group, const cgx_float32 *values, bool poisons,
                      uint64_t *kinds, uint64_t *words);
 

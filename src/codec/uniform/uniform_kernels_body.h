@@ -176,15 +176,27 @@ INLINE void fill(float value, bool add, cgx_float32 *values)
 
 /* ---- groups ---- */
 
+INLINE bool are_finite(const cgx_float32 *values)
+{
+    const cgx_uint32 *bits = (const cgx_uint32 *)values;
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < CGX_UNIFORM_BLOCK; i++)
+        most = bits[i] << 1 > most ? bits[i] << 1 : most;
+    return most < 0xFF000000u;
+}
+
 /* Writes a block whose codes are too large. False: there is no room. */
 INLINE bool put_large(struct writer *writer, const uint64_t *end, const cgx_float32 *values,
                       bool poisons, unsigned *kind)
 {
-    *kind = poisons ? CGX_UNIFORM_POISON : CGX_UNIFORM_RAW;
-    if (poisons)
+    if (poisons && !are_finite(values)) {
+        *kind = CGX_UNIFORM_POISON;
         return true;
+    }
     if (room(writer, end) < 32 * CGX_UNIFORM_BLOCK)
         return false;
+    *kind = CGX_UNIFORM_RAW;
     put_raw(writer, values);
     return true;
 }

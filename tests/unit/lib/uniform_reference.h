@@ -103,15 +103,16 @@ static inline bool uniform_group(const float *x, size_t first, size_t blocks, fl
 
     memset(kinds, 0, 8);
     for (size_t b = 0; b < blocks; b++, x += 64, first += 64) {
-        unsigned codes[64], kind, any = 0, all_zero = 1, large = 0;
+        unsigned codes[64], kind, any = 0, all_zero = 1, large = 0, finite = 1;
 
         for (size_t i = 0; i < 64; i++) {
             codes[i] = uniform_code(x[i], step, uniform_dither(key, first + i));
             any |= codes[i];
             all_zero &= x[i] == 0;
             large |= codes[i] == 255;
+            finite &= isfinite(x[i]) != 0;
         }
-        if (large && poisons) {
+        if (!finite && poisons) {
             kind = 11;
         } else if (large) {
             if (bits->at - begin + 2048 > most)
@@ -152,19 +153,22 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
         size_t n = count - 1024 * g < 1024 ? count - 1024 * g : 1024, begin = bits.at;
         float x[1024] = {0}, most = 0;
         uint32_t end;
-        int e = 0;
+        int e = 0, next = 0, last = 0;
 
         memcpy(x, values + 1024 * g, n * sizeof *x);
         if (!uniform_group(x, first + 1024 * g, (n + 63) / 64, coding->step, key, false,
                            piece + kinds + 8 * g, &bits)) {
             for (int i = 0; i < 1024; i++)
                 most = isfinite(x[i]) && fabsf(x[i]) > most ? fabsf(x[i]) : most;
-            while (most * (1 / ldexpf(coding->step, e)) > 126)
-                e++;
-            memset(bits.bytes + begin / 8, 0, 8192);
-            bits.at = begin;
-            uniform_group(x, first + 1024 * g, (n + 63) / 64, ldexpf(coding->step, e), key, true,
-                          piece + kinds + 8 * g, &bits);
+            while (most * (1 / ldexpf(coding->step, last)) > 126)
+                last++;
+            for (bool fits = false; !fits; next = next == 0 ? 1 : 2 * next) {
+                e = next < last ? next : last;
+                memset(bits.bytes + begin / 8, 0, 8192);
+                bits.at = begin;
+                fits = uniform_group(x, first + 1024 * g, (n + 63) / 64, ldexpf(coding->step, e),
+                                     key, true, piece + kinds + 8 * g, &bits);
+            }
         }
         piece[exponents + g] = (unsigned char)e;
         end = (uint32_t)(bits.at / 64);
