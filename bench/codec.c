@@ -27,7 +27,7 @@
 #include "codec/history.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
-#include "codec/rotated/rotated.h"
+#include "codec/rotated/rotated_model.h"
 #include "codec_options.h"
 #include "times.h"
 
@@ -253,8 +253,7 @@ static void measure_all(struct bench *bench)
     bench->stride = layout.bytes;
     if (is_uniform)
         bench->coding.step = cgx_uniform_step(
-            1.0 / 3, 1, cgx_quantisers[CGX_FAMILY_UNIFORM].error(
-                            cgx_encoding_width(bench->piece.bits)));
+            1.0 / 3, 1, cgx_rotated_error(cgx_encoding_width(bench->piece.bits)));
     for (size_t p = 0; p < SOURCES; p++)
         cgx_codec_run(bench->set, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
                                                      .in = bench->input,

@@ -15,6 +15,7 @@
 
 #include "codec/codec.h"
 #include "codec/encoding.h"
+#include "codec/rotated/rotated_model.h"
 
 #define COUNT (1 << 20)
 #define CODES 255 /* from -127 on; those beyond count as the last */
@@ -103,7 +104,7 @@ static void measure(const char *name, unsigned encoding, FILE *csv)
     char bound[16] = "";
 
     if (quantiser->varies)
-        coding.step = cgx_uniform_step(power, COUNT, quantiser->error(width));
+        coding.step = cgx_uniform_step(power, COUNT, cgx_rotated_error(width));
     cgx_codec_run(cgx_codec_host(),
                   &(struct cgx_work){CGX_ENCODE, &coding, &piece, 1, .in = values, .out = payload});
     cgx_codec_run(cgx_codec_host(), &(struct cgx_work){CGX_DECODE, &coding, &piece, 1,

@@ -53,7 +53,7 @@ libcgxcore_la_SOURCES = \
 	src/codec/rotated/rotated_portable.c \
 	src/codec/rotated/rotated_vectors.h \
 	src/codec/uniform/host_uniform.c \
-	src/codec/uniform/uniform.h \
+	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
 	src/codec/uniform/uniform_kernels.h \
 	src/codec/uniform/uniform_kernels_body.h \
 	src/codec/uniform/uniform_portable.c \
@@ -86,6 +86,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/widths/families.c src/policy/widths/families.h \
 	src/policy/widths/finding.h \
+	src/policy/widths/step_size.c src/policy/widths/step_size.h \
 	src/mpi/abi.h \
 	src/mpi/abi_body.h \
 	src/mpi/abi_mpich.c \

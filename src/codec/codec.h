@@ -21,7 +21,7 @@ struct cgx_coding {
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
     uint32_t stream; /* which rank quantises, at which stage */
-    float step;      /* of uniform quantisation: encode and reduce need one (uniform/uniform.h) */
+    float step; /* of uniform quantisation (uniform/uniform.h); 0: as the elements of a piece are */
     /* reduce and measure: RAWS sources, none or more, from FIRST_RAW on are raw. They hold the
      * elements of each piece as the buffer does, one after the other, from its RAW on. */
     unsigned first_raw, raws;

@@ -15,7 +15,7 @@ static double maxmin_range(unsigned width, enum cgx_rounding rounding)
     return steps * steps;
 }
 
-/* What pieces say is their elements' squares (bucket.h). */
+/* Its pieces have the same energy at all widths. */
 static double uniform_range(unsigned width, enum cgx_rounding rounding)
 {
     (void)width, (void)rounding;
@@ -49,5 +49,4 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                             .bucket = CGX_UNIFORM_GROUP,
                             .varies = true,
                             .residual_bits = CGX_UNIFORM_WIDTHS + 1,
-                            .range = uniform_range,
-                            .error = cgx_rotated_error}};
+                            .range = uniform_range}};

@@ -194,6 +194,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
+    union cgx_float_state caller;
     int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->private.comm,
@@ -211,6 +212,9 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (!schedule)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = schedule;
+    cgx_float_enter(&caller);
+    coll.step = cgx_positions_step_size(state, site, schedule->plan);
+    cgx_float_leave(&caller);
     if (layer) {
         cgx_positions_sample(state, site, &call->send, coll.input);
         coll.schedule = &site->layered;
@@ -237,5 +241,9 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         notice_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);
     cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
+    cgx_float_enter(&caller);
+    if (outcome == CGX_OUTCOME_DONE)
+        cgx_positions_quantised(state, site, &coll.quantised);
+    cgx_float_leave(&caller);
     return conclude(call, state, site, capability.refusal, outcome, &coll);
 }

@@ -119,6 +119,12 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
                : settings->codec;
 }
 
+/* Whether FAMILY has one step for all elements, and so no widths to choose. */
+static bool is_stepped(enum cgx_family family)
+{
+    return family != CGX_FAMILY_AUTO && cgx_quantisers[family].varies;
+}
+
 /* The widths of what nothing more is said about. */
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
@@ -130,7 +136,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!is_set && !settings->adaptive)
+    if (!is_set && (!settings->adaptive || is_stepped(family)))
         return fixed(family, bits);
     if (is_set) {
         least = allowed(settings, override->least);
@@ -141,7 +147,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     /* Where there is nothing to choose the width is had from the start. */
     if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
-    if (!settings->adaptive)
+    if (!settings->adaptive || is_stepped(family))
         return fixed(family, bits);
     return widths_of(family, bits, least, most);
 }
@@ -374,6 +380,17 @@ void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings)
             segment->bits = width;
     }
     finish(plan);
+}
+
+unsigned cgx_plan_stepped(const struct cgx_plan *plan)
+{
+    for (size_t i = 0; i < plan->nsegments; i++) {
+        unsigned encoding = cgx_segment_encoding(&plan->segments[i]);
+
+        if (cgx_encoding_quantiser(encoding)->varies)
+            return cgx_encoding_width(encoding);
+    }
+    return 0;
 }
 
 size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/host_history.h"
+#include "codec/rotated/rotated_model.h"
 #include "codec/uniform/uniform_kernels.h"
 
 static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
@@ -71,16 +72,6 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
                                       .blocks = place->blocks};
 }
 
-size_t cgx_uniform_used(const unsigned char *piece, size_t count)
-{
-    struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);
-    struct cgx_uniform_head head = cgx_uniform_head_of(piece);
-
-    if (head.words > layout.blocks * CGX_UNIFORM_BLOCK_WORDS)
-        return 0;
-    return layout.words + cgx_round_up(head.words * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
-}
-
 /* ---- elements ---- */
 
 /* All elements of the group's blocks as float32, divided by their scales if they have some, zeros
@@ -119,15 +110,91 @@ static unsigned most_exponent(const cgx_float32 *values, float step)
 
 /* ---- encode ---- */
 
-/* Writes what begins a piece, and zeros between the parts before its words. */
-static void begin_piece(const struct cgx_walk *walk, const struct place *place,
-                        unsigned char *payload)
+/* What is written to a piece before its first group is: the head but for the own energy. */
+static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work)
 {
-    const struct cgx_uniform_head head = {
-        .step = walk->coding->step, .key = cgx_uniform_key(walk->key, walk->coding->stream)};
+    struct cgx_uniform_head head = {.step = walk->coding->step,
+                                    .key = cgx_uniform_key(walk->key, walk->coding->stream),
+                                    .elements = walk->piece->count};
 
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
+        struct cgx_uniform_head source;
+
+        if (cgx_walk_unquantised(walk, work, p, walk->piece->first))
+            continue;
+        source = cgx_uniform_head_of(work->sources[p] + walk->piece->offset);
+        head.energy += source.energy;
+        head.elements += source.elements;
+    }
+    return head;
+}
+
+/* Whether the piece can be encoded: a sum takes other bytes than its sources, which must stay. */
+static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    bool may = walk->coding->step == 0 || cgx_uniform_is_step(walk->coding->step);
+
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
+        may = may && work->sources[p] != work->out;
+    return may;
+}
+
+/* The squares of all elements of the piece from FIRST of a buffer on, at ELEMENTS, of groups where
+ * that is finite. */
+static double squares_of(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const unsigned char *elements)
+{
+    cgx_uniform_values room;
+    double sum = 0;
+
+    for (size_t i = 0; i < walk->layout.buckets; i++) {
+        const struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
+        size_t at = (bucket.first - walk->piece->first) * cgx_dtype_size(walk->coding->dtype);
+        float squares = walk->kernels->norm(widened(walk, work, &bucket, elements + at, room),
+                                            CGX_UNIFORM_GROUP);
+
+        sum += squares < INFINITY ? (double)squares : 0;
+    }
+    return sum;
+}
+
+/* The step of a piece that has none: that of the error of its width, of elements as large as those
+ * it is made of are if they are independent. */
+static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    const struct cgx_piece *piece = walk->piece;
+    double error = cgx_rotated_error(piece->bits - CGX_UNIFORM), energy = 0;
+    double count = (double)piece->count;
+
+    if (work->operation == CGX_ENCODE)
+        energy = squares_of(walk, work, cgx_walk_element(walk, work->in, piece->first));
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
+        const unsigned char *elements = cgx_walk_unquantised(walk, work, p, piece->first);
+        float step = elements ? 0 : cgx_uniform_head_of(work->sources[p] + piece->offset).step;
+
+        if (elements)
+            energy += squares_of(walk, work, elements);
+        else if (cgx_uniform_is_step(step))
+            energy += (double)step * (double)step * count / (12 * error);
+    }
+    return cgx_uniform_step(energy, count, error);
+}
+
+/* Begins a piece, with zeros between the parts before its words. */
+static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx_work *work,
+                                   const struct place *place)
+{
+    unsigned char *payload = work->out;
+    struct cgx_uniform_head head;
+
+    if (!may_begin(walk, work))
+        return CGX_ERR_INVALID;
+    head = head_for(walk, work);
+    if (head.step == 0)
+        head.step = own_step(walk, work);
     memcpy(payload + place->piece, &head, sizeof head);
     memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
+    return CGX_OK;
 }
 
 /* Writes all VALUES of a group behind the groups before it. */
@@ -169,11 +236,9 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     const struct place place = place_of(walk, bucket);
     cgx_uniform_values room;
 
-    if (!cgx_uniform_is_step(walk->coding->step))
+    if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    if (place.index == 0)
-        begin_piece(walk, &place, work->out);
     quantise(walk, bucket, &place, widened(walk, work, bucket, elements, room), work->out);
     return CGX_OK;
 }
@@ -242,23 +307,13 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
         walk->kernels->add(values, CGX_UNIFORM_GROUP, sum);
 }
 
-/* Whether the sum can be formed: it takes other bytes than its sources, which must stay. */
-static bool may_reduce(const struct cgx_walk *walk, const struct cgx_work *work)
-{
-    bool may = cgx_uniform_is_step(walk->coding->step);
-
-    for (size_t p = 0; p < work->nsources; p++)
-        may = may && work->sources[p] != work->out;
-    return may;
-}
-
 static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
                               const struct cgx_bucket *bucket)
 {
     const struct place place = place_of(walk, bucket);
     cgx_uniform_values sum;
 
-    if (place.index == 0 && !may_reduce(walk, work))
+    if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     if (bucket->count < CGX_UNIFORM_GROUP)
         memset(sum, 0, sizeof sum);
@@ -272,8 +327,6 @@ static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work
     }
     /* Behind the elements that are there sources have the dither of theirs. */
     memset(sum + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *sum);
-    if (place.index == 0)
-        begin_piece(walk, &place, work->out);
     quantise(walk, bucket, &place, sum, work->out);
     return CGX_OK;
 }
@@ -289,8 +342,10 @@ static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket
     if (restore(walk, bucket, payload, false, room) != CGX_OK)
         return CGX_ERR_FORMAT;
     memcpy(values, room, bucket->count * sizeof *values);
-    *scale =
-        ldexpf(cgx_uniform_head_of(payload + place.piece).step, (int)payload[place.exponent]);
+    *scale = cgx_uniform_scale(payload + place.piece, walk->piece->count, place.index);
+    for (size_t i = 0; i < bucket->count; i++)
+        if (!(fabsf(values[i]) < INFINITY))
+            *scale = NAN;
     return CGX_OK;
 }
 

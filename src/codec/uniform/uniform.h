@@ -61,8 +61,11 @@ struct cgx_uniform_head {
     float step;
     uint32_t key;   /* of the dither */
     uint64_t words; /* of all groups */
-    double energy;  /* the sum of the squares of what was quantised; not finite if that is not */
-    uint64_t zero;
+    /* The sum of the squares of all that was quantised for the piece: of what it encodes and, if
+     * this is a sum, for its sources; not finite where one of them is not. And how many elements
+     * that are. */
+    double energy;
+    uint64_t elements;
 };
 _Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
 
@@ -111,10 +114,14 @@ static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *p
  * it says more than that. */
 size_t cgx_uniform_used(const unsigned char *piece, size_t count);
 
+/* The step of group INDEX of PIECE, of COUNT elements: 0 where all its elements are, NaN where a
+ * block is poisoned. */
+float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
+
 /* ---- arithmetic ---- */
 
-/* The step at which the squared error is ERROR of elements whose squares add up to ENERGY; COUNT of
- * them. */
+/* The step at which the squared error is ERROR, relative to elements whose squares add up to ENERGY;
+ * COUNT of them. */
 CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
 {
     double step = sqrt(12 * error * energy / count);

@@ -106,7 +106,8 @@ static float scales_before(const struct bucket *bucket, const struct cgx_payload
 
         *hidden += bound;
         scales +=
-            cgx_bucket_scale(source + (bucket->piece->offset - from->origin), bucket->in_piece);
+            cgx_bucket_scale(bucket->piece, source + (bucket->piece->offset - from->origin),
+                             bucket->in_piece);
         scales += bound;
     }
     return scales;
