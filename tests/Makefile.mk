@@ -164,6 +164,7 @@ mpi_tests = \
 	tests/mpi/transport_faults \
 	tests/mpi/traps \
 	tests/mpi/types_classify \
+	tests/mpi/uniform \
 	tests/mpi/warmup
 # ... what other scripts run, and these.
 mpi_programs = tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \

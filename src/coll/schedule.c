@@ -165,7 +165,7 @@ static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
 static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 {
     return (struct cgx_volume){.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
-                               .encoded = plan->bytes / slices,
+                               .encoded = cgx_plan_sent(plan) / slices,
                                .units = plan->count / slices / plan->unit + 1,
                                .elements = plan->count / slices};
 }

@@ -180,7 +180,7 @@ static void notice_first(const struct cgx_comm *state, const struct cgx_callsite
     char name[CGX_MPI_OBJECT_NAME_BYTES];
     const struct cgx_noticed noticed = cgx_decide_noticed(state, site, name);
 
-    cgx_notice_compressed(&noticed, plan->bytes);
+    cgx_notice_compressed(&noticed, cgx_plan_sent(plan));
 }
 
 int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site)
