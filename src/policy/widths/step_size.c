@@ -13,7 +13,7 @@
 
 /* The most that the mean is over the last step: a step that is too large costs more than one that
  * is too small. */
-#define MOST_OVER_LAST 2.0
+#define MOST_OVER_LAST 1.25
 
 void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised)
 {
