@@ -236,6 +236,9 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
+    /* What is divided by a young history changes from step to step. */
+    if (coll.has_history && coll.age < CGX_HISTORY_YOUNG)
+        coll.step = 0;
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, schedule->plan);
