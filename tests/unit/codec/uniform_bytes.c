@@ -81,7 +81,7 @@ static bool encodes(const struct cgx_codec *codec, const struct cgx_coding *codi
 
     memset(payloads[0], 0xAA, sizeof payloads[0]);
     memset(payloads[1], 0, sizeof payloads[1]);
-    used = uniform_encode(coding, values, 0, count, payloads[1] + GUARD);
+    used = uniform_encode(coding, values, 0, count, (struct uniform_before){0}, payloads[1] + GUARD);
     return data_code(codec, CGX_ENCODE, coding, &piece, elements + 1, payloads[0]) == CGX_OK &&
            memcmp(payloads[0] + GUARD, payloads[1] + GUARD, used) == 0 && used <= most &&
            cgx_uniform_used(payloads[0] + GUARD, count) == used &&
@@ -110,6 +110,8 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
     const struct cgx_piece piece = {.count = count, .bits = ENCODING, .offset = GUARD};
     const unsigned char *sources[] = {payloads[0], NULL, payloads[0]};
     struct cgx_coding next = *coding, plain = *coding;
+    const struct cgx_uniform_head head = cgx_uniform_head_of(payloads[0] + GUARD);
+    const struct uniform_before before = {head.energy + head.energy, 2 * head.elements};
     size_t used;
 
     next.stream++;
@@ -124,7 +126,7 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
     }
     memset(payloads[1], 0, sizeof payloads[1]);
     memset(payloads[2], 0xAA, sizeof payloads[2]);
-    used = uniform_encode(&next, sums, 0, count, payloads[1] + GUARD);
+    used = uniform_encode(&next, sums, 0, count, before, payloads[1] + GUARD);
     return data_sum(codec, CGX_REDUCE, &next, &piece, sources, 3, elements + 1, payloads[2]) ==
                CGX_OK &&
            memcmp(payloads[2] + GUARD, payloads[1] + GUARD, used) == 0;

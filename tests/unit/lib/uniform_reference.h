@@ -133,15 +133,23 @@ static inline bool uniform_group(const float *x, size_t first, size_t blocks, fl
     return true;
 }
 
+/* What the sources of a sum say of all that they come from; zeros: it is none. */
+struct uniform_before {
+    double energy;
+    uint64_t elements;
+};
+
 /* Encodes COUNT values, FIRST being the number of the first in the buffer, to PIECE, which has
  * zeros. Returns the bytes that are used. */
 static inline size_t uniform_encode(const struct cgx_coding *coding, const float *values,
-                                    size_t first, size_t count, unsigned char *piece)
+                                    size_t first, size_t count, struct uniform_before before,
+                                    unsigned char *piece)
 {
     size_t groups = (count + 1023) / 1024, words, ends = 32, exponents, kinds;
     uint32_t key = uniform_key(coding);
     struct uniform_bits bits;
-    double energy = 0;
+    uint64_t elements = before.elements + count;
+    double energy = before.energy;
 
     exponents = ends + (4 * groups + 15) / 16 * 16;
     kinds = exponents + (groups + 15) / 16 * 16;
@@ -178,6 +186,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
     }
     memcpy(piece + 8, &(uint64_t){bits.at / 64}, 8);
     memcpy(piece + 16, &energy, 8);
+    memcpy(piece + 24, &elements, 8);
     return words + (bits.at / 64 + 1) / 2 * 16;
 }
 
