@@ -8,7 +8,8 @@
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
  * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated and u1 to u5 of uniform, at the
- * step of the same error, as in --bits 4,r4. --history: and with the history of sums, in rows of their own.
+ * step of the same error, as in --bits 4,r4. --history: and with the history of sums, in rows of
+ * their own.
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
@@ -81,8 +82,8 @@ static const char *encoding_name(unsigned encoding)
 {
     static char name[3];
 
-    snprintf(name, sizeof name, "%s%u",
-             cgx_encoding_quantiser(encoding)->mark, cgx_encoding_width(encoding) % 10);
+    snprintf(name, sizeof name, "%s%u", cgx_encoding_quantiser(encoding)->mark,
+             cgx_encoding_width(encoding) % 10);
     return name;
 }
 
@@ -252,8 +253,8 @@ static void measure_all(struct bench *bench)
         cgx_piece_layout(bench->piece.count, bench->piece.bits, BUCKET_SIZE, bench->coding.dtype);
     bench->stride = layout.bytes;
     if (is_uniform)
-        bench->coding.step = cgx_uniform_step(
-            1.0 / 3, 1, cgx_rotated_error(cgx_encoding_width(bench->piece.bits)));
+        bench->coding.step =
+            cgx_uniform_step(1.0 / 3, 1, cgx_rotated_error(cgx_encoding_width(bench->piece.bits)));
     for (size_t p = 0; p < SOURCES; p++)
         cgx_codec_run(bench->set, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
                                                      .in = bench->input,

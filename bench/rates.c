@@ -111,9 +111,8 @@ static void measure(const char *name, unsigned encoding, FILE *csv)
                                                        .in = payload, .out = decoded});
     error = power_of(values, decoded) / power;
     bits = 8.0 / COUNT *
-           (double)(quantiser->varies
-                        ? cgx_uniform_used(payload, COUNT)
-                        : cgx_piece_layout(COUNT, encoding, 512, CGX_FLOAT32).bytes);
+           (double)(quantiser->varies ? cgx_uniform_used(payload, COUNT)
+                                      : cgx_piece_layout(COUNT, encoding, 512, CGX_FLOAT32).bytes);
     if (quantiser->varies) {
         struct cgx_uniform_head head = cgx_uniform_head_of(payload);
 
@@ -129,8 +128,7 @@ int main(int argc, char *argv[])
     static const struct {
         const char *name;
         double (*value)(size_t i);
-    } data[] = {
-        {"gaussian", gaussian}, {"laplace", laplace}, {"t3", student}, {"sparse", sparse}};
+    } data[] = {{"gaussian", gaussian}, {"laplace", laplace}, {"t3", student}, {"sparse", sparse}};
     FILE *csv = argc > 1 ? fopen(argv[1], "w") : NULL;
 
     if (argc > 1 && !csv) {

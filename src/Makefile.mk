@@ -68,6 +68,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
+	src/policy/plan_stepped.c \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
 	src/policy/rules/override.h \

@@ -48,6 +48,16 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
     return CGX_OK;
 }
 
+size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most)
+{
+    struct cgx_message message;
+
+    if (filled < CGX_MESSAGE_HEADER_BYTES || cgx_message_read(data, &message) != CGX_OK ||
+        message.bytes > most - CGX_MESSAGE_HEADER_BYTES)
+        return filled;
+    return CGX_MESSAGE_HEADER_BYTES + (size_t)message.bytes;
+}
+
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype)
 {

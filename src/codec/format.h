@@ -61,6 +61,10 @@ void cgx_message_write(const struct cgx_message *message,
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
                                  struct cgx_message *message);
 
+/* The bytes of the message, of MOST at the most, that begins with FILLED bytes at DATA, its header
+ * included; FILLED if they are no header of such a message. */
+size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most);
+
 /* ---- bucket header ---- */
 
 /* u in the upper half (the upper 16 bits of a float32), z in the lower (int16). */

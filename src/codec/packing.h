@@ -31,8 +31,8 @@ static inline size_t cgx_packed_most(const struct cgx_extent *extent)
                                      : (extent->end - extent->begin) / 3 * 2;
 }
 
-/* Whether pieces vary, or a sample of the payload's blocks says that packing is worth a try. Below, too, PAYLOAD is
- * what is at BEGIN. */
+/* Whether pieces vary, or a sample of the payload's blocks says that packing is worth a try. Below,
+ * too, PAYLOAD is what is at BEGIN. */
 bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payload);
 
 /* Packs the payload to PACKED, where there is room for the most, and returns the bytes; 0: that

@@ -103,27 +103,16 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
                           by->tag, by->comm, request);
 }
 
-/* The fragments of TRANSFER that are posted at first. */
-static size_t first_window(const struct cgx_exchange *exchange, const struct cgx_transfer *transfer)
-{
-    return transfer->varies && transfer->direction == CGX_TRANSFER_RECEIVE ? 1 : exchange->window;
-}
-
 /* The first fragment of TRANSFER has come, and says how many bytes there are: posts as many more
  * fragments as may be under way. */
 static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfer)
 {
     int code = CGX_MPI_SUCCESS;
-    struct cgx_message header;
-    size_t bytes = transfer->filled;
+    size_t bytes = cgx_message_bytes(transfer->data, transfer->filled, transfer->bytes);
 
-    if (transfer->filled >= CGX_MESSAGE_HEADER_BYTES &&
-        cgx_message_read(transfer->data, &header) == CGX_OK &&
-        header.bytes <= transfer->bytes - CGX_MESSAGE_HEADER_BYTES)
-        bytes = CGX_MESSAGE_HEADER_BYTES + (size_t)header.bytes;
     transfer->bytes = bytes;
-    for (size_t i = 1;
-         code == CGX_MPI_SUCCESS && i < exchange->window && transfer->posted < bytes; i++)
+    for (size_t i = 1; code == CGX_MPI_SUCCESS && i < exchange->window && transfer->posted < bytes;
+         i++)
         code = post_fragment(exchange, transfer, exchange->nfragments++);
     return code;
 }
@@ -132,11 +121,13 @@ static int post_first(struct cgx_exchange *exchange, int direction)
 {
     for (size_t t = 0; t < exchange->ntransfers; t++) {
         struct cgx_transfer *transfer = &exchange->transfers[t];
+        size_t window = exchange->window;
 
         if ((int)transfer->direction != direction || transfer->pending)
             continue;
-        for (size_t i = 0;
-             i < first_window(exchange, transfer) && transfer->posted < transfer->bytes; i++) {
+        if (transfer->varies && direction == CGX_TRANSFER_RECEIVE)
+            window = 1;
+        for (size_t i = 0; i < window && transfer->posted < transfer->bytes; i++) {
             int code = post_fragment(exchange, transfer, exchange->nfragments);
 
             if (code != CGX_MPI_SUCCESS)

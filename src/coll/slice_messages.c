@@ -189,8 +189,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
         return false;
     if (header->flags == CGX_MESSAGE_PACKED)
         return header->bytes == payload && unpack(slice, transfer);
-    return header->flags != 0 ||
-           (payload == transfer->block->bytes && header->bytes == payload);
+    return header->flags != 0 || (payload == transfer->block->bytes && header->bytes == payload);
 }
 
 static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)

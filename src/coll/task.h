@@ -88,8 +88,8 @@ struct cgx_coll {
     struct cgx_verdict seen; /* set: what the sample has shown; if it forbids, nothing is written */
     /* Set where the outcome is DONE: what was uniformly quantised, by all ranks. */
     struct cgx_quantised quantised;
-    size_t sent;             /* set: bytes of the messages sent */
-    int code;                /* set where the outcome is BROKEN: MPI's, if MPI failed */
+    size_t sent; /* set: bytes of the messages sent */
+    int code;    /* set where the outcome is BROKEN: MPI's, if MPI failed */
     struct {
         uint32_t hash;     /* of the plan and the history's age, in every message */
         unsigned backends; /* that have begun */

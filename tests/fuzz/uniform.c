@@ -94,8 +94,8 @@ static void check_payload(const struct scene *scene, const struct cgx_codec *cod
 {
     float *decoded = malloc(scene->piece.count * sizeof *decoded);
     unsigned char *sum = aligned_alloc(16, scene->bytes);
-    enum cgx_status reduced = run(scene, cgx_codec_host_named("portable"), CGX_REDUCE,
-                                  scene->values, scene->sum);
+    enum cgx_status reduced =
+        run(scene, cgx_codec_host_named("portable"), CGX_REDUCE, scene->values, scene->sum);
 
     fuzz_require(decoded && sum, "there is memory");
     fuzz_require(run(scene, codec, CGX_DECODE, scene->payload, decoded) == status,
@@ -108,8 +108,8 @@ static void check_payload(const struct scene *scene, const struct cgx_codec *cod
     fuzz_require(reduced == status && run(scene, codec, CGX_REDUCE, scene->values, sum) == status,
                  "what is decoded is reduced");
     if (status == CGX_OK)
-        fuzz_require(memcmp(sum, scene->sum,
-                            cgx_uniform_used(scene->sum, scene->piece.count)) == 0 &&
+        fuzz_require(memcmp(sum, scene->sum, cgx_uniform_used(scene->sum, scene->piece.count)) ==
+                             0 &&
                          run(scene, codec, CGX_DECODE, sum, decoded) == CGX_OK,
                      "all kernels reduce to the same bytes, which are decoded");
     free(decoded);

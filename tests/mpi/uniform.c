@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a loud buffer and of one
- * that is a hundred times quieter, with a part of zeros. From the third step on both have one
+/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a loud buffer and of
+ * one that is a hundred times quieter, with a part of zeros. From the third step on both have one
  * step, and together the error of rotated quantisation at the width that is set; in sums that are
  * quantised HOPS times on their way, as much more. */
 
@@ -14,7 +14,7 @@
 
 #define COUNT 150003
 #define QUIET 120001 /* elements of the quiet buffer: calls are told apart by their counts */
-#define ZEROS 8192 /* from element 1024 on */
+#define ZEROS 8192   /* from element 1024 on */
 
 static double *expected;
 static float *values, *output; /* of this rank, or of another; and the sums */
@@ -98,12 +98,13 @@ int main(int argc, char **argv)
 {
     static const double errors[] = {0.570796, 0.133121, 0.0358197, 0.00963036, 0.00252155};
     const char *set = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
-    double share = 0, hops = argc > 1 ? atof(argv[1]) : 1, wanted = errors[(set ? atoi(set) : 4) - 1];
+    double share = 0, hops = argc > 1 ? atof(argv[1]) : 1,
+           wanted = errors[(set ? atoi(set) : 4) - 1];
     unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : 12;
     struct totals all = {0, 0, true, true};
 
     check_begin(&argc, &argv);
-        expected = check_memory(COUNT * sizeof *expected);
+    expected = check_memory(COUNT * sizeof *expected);
     values = check_memory(COUNT * sizeof *values);
     output = check_memory(COUNT * sizeof *values);
     for (unsigned step = 0; step < steps; step++) {

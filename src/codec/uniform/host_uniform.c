@@ -261,10 +261,9 @@ static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_buc
     group = group_of(bucket, &place, &head, payload[place.exponent]);
     memcpy(&kinds, payload + place.kinds, sizeof kinds);
     if (!cgx_uniform_is_step(group.step) ||
-        !kernels_of(walk)->decode(&group, kinds,
-                                  (const uint64_t *)(const void *)(payload +
-                                                                   word_at(&place, begin)),
-                                  end - begin, add, values))
+        !kernels_of(walk)->decode(
+            &group, kinds, (const uint64_t *)(const void *)(payload + word_at(&place, begin)),
+            end - begin, add, values))
         return CGX_ERR_FORMAT;
     return CGX_OK;
 }

@@ -19,7 +19,7 @@
 #include "codec/quant.h"
 #include "util/integers.h"
 
-#define CGX_UNIFORM 48      /* encodings are this + width */
+#define CGX_UNIFORM 48       /* encodings are this + width */
 #define CGX_UNIFORM_WIDTHS 5 /* the error is that of rotated quantisation at as many bits */
 
 #define CGX_UNIFORM_BLOCK 64
@@ -120,8 +120,8 @@ float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
 
 /* ---- arithmetic ---- */
 
-/* The step at which the squared error is ERROR, relative to elements whose squares add up to ENERGY;
- * COUNT of them. */
+/* The step at which the squared error is ERROR, relative to elements whose squares add up to
+ * ENERGY; COUNT of them. */
 CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
 {
     double step = sqrt(12 * error * energy / count);

@@ -71,8 +71,7 @@ INLINE uint32_t sum_of(codes block)
 {
     __m256i sums = _mm256_add_epi64(_mm256_sad_epu8(block.half[0], _mm256_setzero_si256()),
                                     _mm256_sad_epu8(block.half[1], _mm256_setzero_si256()));
-    __m128i pair =
-        _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    __m128i pair = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
 
     return (uint32_t)(_mm_cvtsi128_si32(pair) + _mm_extract_epi32(pair, 2));
 }
@@ -92,8 +91,7 @@ INLINE uint64_t bit_of(codes block, unsigned bit)
 
 INLINE __m256i shifted_half(__m256i half, unsigned by)
 {
-    return _mm256_and_si256(_mm256_srli_epi16(half, (int)by),
-                            _mm256_set1_epi8((char)(255u >> by)));
+    return _mm256_and_si256(_mm256_srli_epi16(half, (int)by), _mm256_set1_epi8((char)(255u >> by)));
 }
 
 INLINE codes shifted(codes block, unsigned by)
@@ -117,8 +115,8 @@ INLINE codes none(void)
 /* VALUE in the bytes that MASK has a bit for. */
 INLINE __m256i spread(uint32_t mask, unsigned value)
 {
-    const __m256i bytes = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
-                                             0x0303030303030303);
+    const __m256i bytes =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
     const __m256i bits = _mm256_set1_epi64x((long long)0x8040201008040201);
     __m256i all = _mm256_shuffle_epi8(_mm256_set1_epi32((int)mask), bytes);
 

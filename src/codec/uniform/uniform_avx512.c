@@ -17,8 +17,7 @@ typedef __m512i codes;
 /* For the 16 lanes of a block. */
 INLINE __m512i hash(const struct cgx_uniform_group *group, uint32_t block)
 {
-    const __m512i lanes =
-        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     __m512i h = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)(16 * block)));
 
     h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x9E3779B9u));
@@ -32,9 +31,9 @@ INLINE __m512i hash(const struct cgx_uniform_group *group, uint32_t block)
 /* A permutation takes 4 bits of each index: the table has everything twice. */
 INLINE __m512 dither_of(__m512i hash, unsigned quarter)
 {
-    const __m512 table = _mm512_setr_ps(-.4375f, -.3125f, -.1875f, -.0625f, .0625f, .1875f, .3125f,
-                                        .4375f, -.4375f, -.3125f, -.1875f, -.0625f, .0625f, .1875f,
-                                        .3125f, .4375f);
+    const __m512 table =
+        _mm512_setr_ps(-.4375f, -.3125f, -.1875f, -.0625f, .0625f, .1875f, .3125f, .4375f, -.4375f,
+                       -.3125f, -.1875f, -.0625f, .0625f, .1875f, .3125f, .4375f);
 
     return _mm512_permutexvar_ps(_mm512_srli_epi32(hash, 20 + 3 * quarter), table);
 }

@@ -81,11 +81,12 @@ static bool encodes(const struct cgx_codec *codec, const struct cgx_coding *codi
 
     memset(payloads[0], 0xAA, sizeof payloads[0]);
     memset(payloads[1], 0, sizeof payloads[1]);
-    used = uniform_encode(coding, values, 0, count, (struct uniform_before){0}, payloads[1] + GUARD);
+    used =
+        uniform_encode(coding, values, 0, count, (struct uniform_before){0}, payloads[1] + GUARD);
     return data_code(codec, CGX_ENCODE, coding, &piece, elements + 1, payloads[0]) == CGX_OK &&
            memcmp(payloads[0] + GUARD, payloads[1] + GUARD, used) == 0 && used <= most &&
-           cgx_uniform_used(payloads[0] + GUARD, count) == used &&
-           only_guard(payloads[0], GUARD) && only_guard(payloads[0] + GUARD + most, GUARD);
+           cgx_uniform_used(payloads[0] + GUARD, count) == used && only_guard(payloads[0], GUARD) &&
+           only_guard(payloads[0] + GUARD + most, GUARD);
 }
 
 /* Whether elements are decoded to what the first set decodes them to, and nothing else is. */
@@ -168,8 +169,8 @@ static void test_checksums(const struct cgx_codec *codec)
         uint64_t state = 5, sum;
 
         for (int k = 0; k < 5048; k++)
-            values[k] = (float)(int32_t)(data_random(&state) >> 32) * 0x1p-31f *
-                        (float)(1u << k / 64 % 11);
+            values[k] =
+                (float)(int32_t)(data_random(&state) >> 32) * 0x1p-31f * (float)(1u << k / 64 % 11);
         data_code(codec, CGX_ENCODE, &coding, &piece, values, payloads[0]);
         sum = data_checksum(payloads[0], cgx_uniform_used(payloads[0], 3000));
         if (sum != golden[i])

@@ -32,9 +32,8 @@ static enum cgx_status transmit(const struct cgx_codec *codec, float step, uint3
     const struct cgx_piece piece = {.count = count, .bits = ENCODING};
     enum cgx_status status = data_code(codec, CGX_ENCODE, &coding, &piece, values, payload);
 
-    return status == CGX_OK
-               ? data_code(codec, CGX_DECODE, &coding, &piece, payload, decoded)
-               : status;
+    return status == CGX_OK ? data_code(codec, CGX_DECODE, &coding, &piece, payload, decoded)
+                            : status;
 }
 
 /* ---- errors ---- */
@@ -175,8 +174,8 @@ static void test_steps(const struct cgx_codec *codec)
 
         transmit(codec, 1, 1, 2048);
         memcpy(payload, &steps[i], sizeof steps[i]);
-        decodes = decodes && data_code(codec, CGX_DECODE, &coding, &piece, payload, decoded) ==
-                                 CGX_ERR_FORMAT;
+        decodes = decodes &&
+                  data_code(codec, CGX_DECODE, &coding, &piece, payload, decoded) == CGX_ERR_FORMAT;
     }
     ok(decodes, "%s: nor decoded", codec->name);
     data_fill(DATA_HUGE, 3, values, 2048);
@@ -208,20 +207,17 @@ static void test_malformed(const struct cgx_codec *codec)
     size_t used;
 
     data_fill(DATA_GAUSSIAN, 4, values, 3000);
-    ok(decode_changed(codec, 0, 0, 0) == CGX_OK, "%s: what is not changed is decoded",
-       codec->name);
+    ok(decode_changed(codec, 0, 0, 0) == CGX_OK, "%s: what is not changed is decoded", codec->name);
     memcpy(&end, payload + layout.ends, sizeof end);
     for (int by = -2; by <= 2; by++)
         refused = refused && (by == 0 || decode_changed(codec, layout.ends, end + (uint32_t)by,
                                                         4) == CGX_ERR_FORMAT);
-    refused = refused &&
-              decode_changed(codec, layout.ends + 4, UINT32_MAX, 4) == CGX_ERR_FORMAT &&
+    refused = refused && decode_changed(codec, layout.ends + 4, UINT32_MAX, 4) == CGX_ERR_FORMAT &&
               decode_changed(codec, layout.ends + 8, 48 * 8, 4) == CGX_ERR_FORMAT;
     ok(refused, "%s: lengths that lie are refused", codec->name);
     refused = decode_changed(codec, layout.exponents, 255, 1) == CGX_ERR_FORMAT;
     for (uint64_t kind = CGX_UNIFORM_KINDS; kind < 16; kind++)
-        refused =
-            refused && decode_changed(codec, layout.kinds, kind * 0x11, 1) == CGX_ERR_FORMAT;
+        refused = refused && decode_changed(codec, layout.kinds, kind * 0x11, 1) == CGX_ERR_FORMAT;
     refused = refused && decode_changed(codec, layout.kinds + 23, 0x10, 1) == CGX_ERR_FORMAT;
     ok(refused, "%s: exponents and blocks that there are not are refused", codec->name);
     transmit(codec, 1, 1, 3000);
@@ -252,8 +248,7 @@ static void test_peek(const struct cgx_codec *codec)
     for (size_t i = 0; i < 3; i++) {
         size_t count = cgx_bucket_elements(&piece, 512, i);
 
-        same = same &&
-               cgx_peek_bucket(&coding, &piece, i, payload, bucket, &scale) == CGX_OK &&
+        same = same && cgx_peek_bucket(&coding, &piece, i, payload, bucket, &scale) == CGX_OK &&
                scale == 0.25f &&
                memcmp(bucket, decoded + i * CGX_UNIFORM_GROUP, count * sizeof *bucket) == 0;
     }
