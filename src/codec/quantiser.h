@@ -54,6 +54,13 @@ struct cgx_quantiser {
 /* By enum cgx_family. */
 extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
 
+/* Whether pieces of FAMILY, which may be CGX_FAMILY_AUTO, vary: it has one step for all elements,
+ * and no widths to choose. */
+static inline bool cgx_family_varies(enum cgx_family family)
+{
+    return family != CGX_FAMILY_AUTO && cgx_quantisers[family].varies;
+}
+
 /* ---- max-min quantisation ---- */
 
 /* The narrowest that ROUNDING has a grid for. */

@@ -119,12 +119,6 @@ static enum cgx_family family_of(const struct cgx_settings *settings,
                : settings->codec;
 }
 
-/* Whether FAMILY has one step for all elements, and so no widths to choose. */
-static bool is_stepped(enum cgx_family family)
-{
-    return family != CGX_FAMILY_AUTO && cgx_quantisers[family].varies;
-}
-
 /* The widths of what nothing more is said about. */
 static struct cgx_segment default_widths(const struct cgx_settings *settings,
                                          const struct cgx_override *override)
@@ -136,7 +130,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!is_set && (!settings->adaptive || is_stepped(family)))
+    if (!is_set && (!settings->adaptive || cgx_family_varies(family)))
         return fixed(family, bits);
     if (is_set) {
         least = allowed(settings, override->least);
@@ -147,7 +141,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     /* Where there is nothing to choose the width is had from the start. */
     if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
-    if (!settings->adaptive || is_stepped(family))
+    if (!settings->adaptive || cgx_family_varies(family))
         return fixed(family, bits);
     return widths_of(family, bits, least, most);
 }
