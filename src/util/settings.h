@@ -130,7 +130,7 @@ struct cgx_settings_pair {
 };
 
 /* All pairs, NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 4
+#define CGX_SETTINGS_PAIRS 5
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* The default of a row of the table. */
