@@ -160,7 +160,7 @@ static void test_set(const struct cgx_codec *codec, enum cgx_dtype dtype)
 /* Of elements from integers that depend on no library, at two steps. */
 static void test_checksums(const struct cgx_codec *codec)
 {
-    static const uint64_t golden[2] = {0xA4E9D81F40C3B5ACu, 0xD1FFE77493100CCFu};
+    static const uint64_t golden[2] = {0xD57A889318CAD3E9u, 0xC0EDEB59D1252D5Eu};
     bool same = true;
 
     for (int i = 0; i < 2; i++) {
