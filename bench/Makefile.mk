@@ -3,7 +3,7 @@
 
 # Benchmarks.
 
-bench_programs = bench/codec bench/guard bench/policy bench/stages_error bench/sums_error
+bench_programs = bench/codec bench/guard bench/policy bench/rates bench/stages_error bench/sums_error
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
 bench_allreduce_SOURCES = bench/allreduce.c bench/allreduce_half.c bench/allreduce_half.h \
@@ -40,6 +40,7 @@ endif
 bench: all $(bench_programs) bench/exact_call $(device_benches)
 	bench/codec
 	bench/policy
+	bench/rates
 	bench/stages_error
 	bench/sums_error
 	$(MPIEXEC) -n 2 tools/cgxrun bench/exact_call

@@ -7,8 +7,9 @@
  *         [CSV]
  *   codec --device ...    the kernels on a GPU instead: see codec_device.c
  *
- * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated, as in --bits 4,r4. --history: and
- * with the history of sums, in rows of their own.
+ * Widths 1 to 8 are of max-min quantisation, r1 to r5 of rotated and u1 to u5 of uniform, at the
+ * step of the same error, as in --bits 4,r4. --history: and with the history of sums, in rows of
+ * their own.
  *
  * Prints a row for each kernel set, type, width and operation, and writes it to the file CSV. The
  * bytes in GB/s are those of elements: read by encode, written by decode, of float32 accumulators
@@ -27,7 +28,7 @@
 #include "codec/history.h"
 #include "codec/host_kernels.h"
 #include "codec/packing.h"
-#include "codec/rotated/rotated.h"
+#include "codec/rotated/rotated_model.h"
 #include "codec_options.h"
 #include "times.h"
 
@@ -76,13 +77,12 @@ static void fill_input(struct bench *bench)
     }
 }
 
-/* "4" or "r4". */
+/* "4", "r4" or "u4". */
 static const char *encoding_name(unsigned encoding)
 {
     static char name[3];
 
-    snprintf(name, sizeof name, "%s%u",
-             cgx_encoding_family(encoding) == CGX_FAMILY_ROTATED ? "r" : "",
+    snprintf(name, sizeof name, "%s%u", cgx_encoding_quantiser(encoding)->mark,
              cgx_encoding_width(encoding) % 10);
     return name;
 }
@@ -93,6 +93,8 @@ static const char *rounding_name(const struct bench *bench)
         return "history";
     if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_ROTATED)
         return "rotated";
+    if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
+        return "dithered";
     return bench->coding.rounding == CGX_ROUNDING_NEAREST ? "nearest" : "stochastic";
 }
 
@@ -177,7 +179,8 @@ static double limit_of(const struct bench *bench, enum operation operation)
 
         return bench->set == cgx_codec_host() && float32 && words && operation != REDUCE ? 0.8 : 0;
     }
-    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST)
+    if (bench->set != cgx_codec_host() || bench->coding.rounding != CGX_ROUNDING_NEAREST ||
+        cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM)
         return 0;
     if (operation == ENCODE)
         return headline ? 1.0 : 0.6;
@@ -242,18 +245,23 @@ static void measure_history(struct bench *bench)
 /* One set, type and width. */
 static void measure_all(struct bench *bench)
 {
+    bool is_uniform = cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_UNIFORM;
     struct cgx_layout layout;
 
     bench->piece.count = bench->bytes / cgx_dtype_size(bench->coding.dtype);
     layout =
         cgx_piece_layout(bench->piece.count, bench->piece.bits, BUCKET_SIZE, bench->coding.dtype);
     bench->stride = layout.bytes;
+    if (is_uniform)
+        bench->coding.step =
+            cgx_uniform_step(1.0 / 3, 1, cgx_rotated_error(cgx_encoding_width(bench->piece.bits)));
     for (size_t p = 0; p < SOURCES; p++)
         cgx_codec_run(bench->set, &(struct cgx_work){CGX_ENCODE, &bench->coding, &bench->piece, 1,
                                                      .in = bench->input,
                                                      .out = bench->payloads + p * bench->stride});
     for (int operation = 0; operation < OPERATIONS; operation++)
-        if (operation != DECODE_ADD || cgx_encoding_family(bench->piece.bits) != CGX_FAMILY_ROTATED)
+        if (cgx_encoding_family(bench->piece.bits) == CGX_FAMILY_MAXMIN ||
+            (operation != DECODE_ADD && (operation != PACKING_PAYS || !is_uniform)))
             measure(bench, (enum operation)operation);
 }
 
@@ -282,16 +290,18 @@ static void run(struct bench *bench, const struct codec_options *options)
                 continue;
             bench->coding.dtype = (enum cgx_dtype)dtype;
             fill_input(bench);
-            for (unsigned bits = 1; bits <= CGX_ROTATED + CGX_ROTATED_WIDTHS; bits++) {
-                bench->piece.bits = bits;
-                if ((bits <= CGX_WIDTHS || bits > CGX_ROTATED) &&
-                    codec_options_list(options->bits, encoding_name(bits)) &&
-                    (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST))
-                    measure_all(bench);
-                if (options->history && (bits <= CGX_WIDTHS || bits > CGX_ROTATED) &&
-                    codec_options_list(options->bits, encoding_name(bits)))
-                    measure_history(bench);
-            }
+            for (int family = 0; family < CGX_FAMILIES; family++)
+                for (unsigned width = 1; width <= cgx_quantisers[family].widths; width++) {
+                    unsigned bits = cgx_encoding_of((enum cgx_family)family, width);
+
+                    bench->piece.bits = bits;
+                    if (!codec_options_list(options->bits, encoding_name(bits)))
+                        continue;
+                    if (bits > 1 || options->rounding == CGX_ROUNDING_NEAREST)
+                        measure_all(bench);
+                    if (options->history)
+                        measure_history(bench);
+                }
         }
 }
 
@@ -301,7 +311,8 @@ static bool allocate(struct bench *bench)
     bench->output = aligned_alloc(4096, bench->bytes);
     bench->accumulators = aligned_alloc(4096, 2 * bench->bytes);
     /* 8 bits of 16-bit elements take the most: half of the input, and the headers. */
-    bench->payloads = aligned_alloc(4096, (SOURCES + 1) * (bench->bytes / 2 + bench->bytes / 128));
+    bench->payloads =
+        aligned_alloc(4096, (SOURCES + 1) * (bench->bytes / 2 + bench->bytes / 128 + 4096));
     if (bench->input == NULL || bench->output == NULL || bench->accumulators == NULL ||
         bench->payloads == NULL)
         return false;
@@ -346,7 +357,7 @@ int main(int argc, char *argv[])
         fprintf(stderr,
                 "usage: %s [--bits LIST] [--dtype LIST] [--rounding nearest|stochastic] "
                 "[--kernels LIST] [--size MIB] [--history] [CSV]\n"
-                "widths: 1 to 8, and r1 to r5 of rotated quantisation\n",
+                "widths: 1 to 8, r1 to r5 of rotated and u1 to u5 of uniform quantisation\n",
                 argv[0]);
         return 2;
     }

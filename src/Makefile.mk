@@ -52,6 +52,11 @@ libcgxcore_la_SOURCES = \
 	src/codec/rotated/rotated_model.h \
 	src/codec/rotated/rotated_portable.c \
 	src/codec/rotated/rotated_vectors.h \
+	src/codec/uniform/host_uniform.c \
+	src/codec/uniform/uniform.c src/codec/uniform/uniform.h \
+	src/codec/uniform/uniform_kernels.h \
+	src/codec/uniform/uniform_kernels_body.h \
+	src/codec/uniform/uniform_portable.c \
 	src/topo/claims.c src/topo/claims.h \
 	src/topo/machine.h \
 	src/topo/nodes.c src/topo/nodes.h \
@@ -63,6 +68,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
+	src/policy/plan_stepped.c \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
 	src/policy/rules/override.h \
@@ -81,6 +87,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/widths/allocate.c src/policy/widths/allocate.h \
 	src/policy/widths/families.c src/policy/widths/families.h \
 	src/policy/widths/finding.h \
+	src/policy/widths/step_size.c src/policy/widths/step_size.h \
 	src/mpi/abi.h \
 	src/mpi/abi_body.h \
 	src/mpi/abi_mpich.c \
@@ -201,16 +208,19 @@ if X86_64
 noinst_LTLIBRARIES += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_LIBADD += libcgxavx2.la libcgxavx512.la
 libcgxcore_la_SOURCES += src/codec/host_x86.c
-libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c
-libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c
-libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c
+libcgxavx2_la_SOURCES = src/codec/host_avx2.c src/codec/rotated/rotated_avx2.c \
+	src/codec/uniform/uniform_avx2.c
+libcgxavx2_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx2 -mfma -mf16c -mbmi2
+libcgxavx512_la_SOURCES = src/codec/host_avx512.c src/codec/rotated/rotated_avx512.c \
+	src/codec/uniform/uniform_avx512.c
 libcgxavx512_la_CFLAGS = $(libcgxcore_la_CFLAGS) -mavx512f -mavx512bw -mavx512vl \
-	-mavx512dq -mfma -mf16c
+	-mavx512dq -mfma -mf16c -mbmi2
 else
 libcgxcore_la_SOURCES += src/codec/host_generic.c
 libcgxcore_la_LIBADD += $(LIBM)
 unbuilt += src/codec/host_avx2.c src/codec/host_avx512.c src/codec/host_x86.c \
-	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c
+	src/codec/rotated/rotated_avx2.c src/codec/rotated/rotated_avx512.c \
+	src/codec/uniform/uniform_avx2.c src/codec/uniform/uniform_avx512.c
 endif
 
 libcgxpmpi_la_SOURCES =

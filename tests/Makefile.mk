@@ -37,6 +37,8 @@ unit_programs = \
 	tests/unit/codec/sets \
 	tests/unit/codec/stochastic \
 	tests/unit/codec/types \
+	tests/unit/codec/uniform_bytes \
+	tests/unit/codec/uniform_error \
 	tests/unit/coll/exchange \
 	tests/unit/coll/layout \
 	tests/unit/coll/pull \
@@ -162,6 +164,7 @@ mpi_tests = \
 	tests/mpi/transport_faults \
 	tests/mpi/traps \
 	tests/mpi/types_classify \
+	tests/mpi/uniform \
 	tests/mpi/warmup
 # ... what other scripts run, and these.
 mpi_programs = tests/mpi/adaptive_streams tests/mpi/adaptive_values tests/mpi/adaptive_withdrawn \

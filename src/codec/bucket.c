@@ -19,13 +19,18 @@ static uint32_t header_at(const unsigned char *data, size_t index)
 
 struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size)
 {
+    if (cgx_encoding_quantiser(piece->bits)->varies)
+        return (struct cgx_shown){.offset = piece->offset,
+                                  .bytes = cgx_uniform_layout_of(piece->count).words};
     return (struct cgx_shown){.offset = piece->offset,
                               .bytes =
                                   cgx_piece_buckets(piece, bucket_size) * CGX_BUCKET_HEADER_BYTES};
 }
 
-float cgx_bucket_scale(const unsigned char *data, size_t index)
+float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data, size_t index)
 {
+    if (cgx_encoding_quantiser(piece->bits)->varies)
+        return cgx_uniform_scale(data, piece->count, index);
     return cgx_header_scale(header_at(data, index));
 }
 
@@ -47,7 +52,7 @@ double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
     if (cgx_encoding_is_exact(piece->bits))
         return 0;
     for (size_t i = 0; i < buckets; i++) {
-        double u = (double)cgx_bucket_scale(data, i);
+        double u = (double)cgx_bucket_scale(piece, data, i);
         size_t count = whole ? cgx_encoding_bucket(piece->bits, bucket_size)
                              : cgx_bucket_elements(piece, bucket_size, i);
 

@@ -8,17 +8,20 @@
 
 #include "codec/codec.h"
 
-/* Where the headers of PIECE, which is quantised, are in its payload. */
+/* Where the headers of PIECE, which is quantised, are in its payload; where pieces vary, all that
+ * is before its codes. */
 struct cgx_shown cgx_bucket_headers(const struct cgx_piece *piece, unsigned bucket_size);
 
-/* u of bucket INDEX, the step of its levels: 0 where it is constant, NaN where it is poisoned. */
-float cgx_bucket_scale(const unsigned char *data, size_t index);
+/* u of bucket INDEX of PIECE, the step of its levels: 0 where it is constant, NaN where it is
+ * poisoned. */
+float cgx_bucket_scale(const struct cgx_piece *piece, const unsigned char *data, size_t index);
 
 /* Whether bucket INDEX, of an encoding that has bounds, has a grid; *ZERO is its zero point. */
 bool cgx_bucket_zero(const unsigned char *data, size_t index, int32_t *zero);
 
 /* The quantisation energy of PIECE: the sum of n u^2 over its buckets, of n elements each; NaN if
- * one is poisoned, 0 if PIECE is exact. */
+ * one is poisoned, 0 if PIECE is exact. It is not for pieces that vary, which say the energy of all
+ * their quantisations (uniform/uniform.h). */
 double cgx_bucket_energy(const struct cgx_piece *piece, unsigned bucket_size,
                          const unsigned char *data);
 

@@ -21,6 +21,7 @@ struct cgx_coding {
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
     uint32_t stream; /* which rank quantises, at which stage */
+    float step; /* of uniform quantisation (uniform/uniform.h); 0: as the elements of a piece are */
     /* reduce and measure: RAWS sources, none or more, from FIRST_RAW on are raw. They hold the
      * elements of each piece as the buffer does, one after the other, from its RAW on. */
     unsigned first_raw, raws;
@@ -84,11 +85,13 @@ static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint
 
 enum cgx_operation {
     /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
-     * written, padding as zeros. */
+     * written, padding as zeros; of one that varies (quantiser.h), those that are used.
+     * CGX_ERR_INVALID, also of reduce, if such a piece cannot be encoded. */
     CGX_ENCODE,
 
     /* Decodes SOURCES, one or more payloads, sums them in float32 in the order given, and encodes
-     * the sum into OUT, a payload which may be one of the sources that is not raw. A source of NULL
+     * the sum into OUT, a payload which may be one of the sources that is not raw unless
+     * pieces vary (quantiser.h). A source of NULL
      * stands for the unquantised elements IN and may occur at most once, among raw ones too. The
      * same PIECES describe every payload and every raw source. A sum that may exceed the type's
      * range (a partial one: that of float32), given the scales of its sources, poisons its bucket;

@@ -9,6 +9,7 @@
 #define CGX_CODEC_ENCODING_H
 
 #include "codec/quantiser.h"
+#include "codec/uniform/uniform.h"
 
 static inline bool cgx_encoding_is_exact(unsigned encoding)
 {
@@ -72,6 +73,8 @@ static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
     unsigned width = cgx_encoding_width(encoding);
 
+    if (cgx_encoding_quantiser(encoding)->varies)
+        return 0;
     if (cgx_encoding_quantiser(encoding)->whole)
         return i == 0 ? width : 0;
     return cgx_plane_width(width, i);
@@ -86,12 +89,14 @@ static inline size_t cgx_encoding_padded(unsigned encoding, size_t count)
 }
 
 /* Bytes of COUNT elements, a multiple of the bucket, with the headers of their buckets, without
- * padding. */
+ * padding; the most, where pieces vary. */
 static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
                                         enum cgx_dtype dtype, size_t count)
 {
     if (cgx_encoding_is_exact(encoding))
         return count * cgx_dtype_size(dtype);
+    if (cgx_encoding_quantiser(encoding)->varies)
+        return count / CGX_UNIFORM_GROUP * CGX_UNIFORM_GROUP_BYTES;
     return count / 8 * cgx_encoding_width(encoding) +
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }

@@ -48,6 +48,16 @@ enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_B
     return CGX_OK;
 }
 
+size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most)
+{
+    struct cgx_message message;
+
+    if (filled < CGX_MESSAGE_HEADER_BYTES || cgx_message_read(data, &message) != CGX_OK ||
+        message.bytes > most - CGX_MESSAGE_HEADER_BYTES)
+        return filled;
+    return CGX_MESSAGE_HEADER_BYTES + (size_t)message.bytes;
+}
+
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype)
 {
@@ -57,6 +67,10 @@ struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned buc
     layout.elements = cgx_codes_padded(count);
     if (cgx_encoding_is_exact(encoding)) {
         layout.bytes = cgx_round_up(count * cgx_dtype_size(dtype), CGX_PIECE_ALIGNMENT);
+        return layout;
+    }
+    if (cgx_encoding_quantiser(encoding)->varies) {
+        layout.bytes = cgx_uniform_bytes(count);
         return layout;
     }
     layout.bytes = cgx_round_up(layout.buckets * CGX_BUCKET_HEADER_BYTES, CGX_PIECE_ALIGNMENT);

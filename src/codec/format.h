@@ -19,7 +19,7 @@
 #include "util/settings.h"
 #include "util/status.h"
 
-#define CGX_FORMAT_VERSION 4
+#define CGX_FORMAT_VERSION 5
 
 /* Types of elements. The values are part of the plan hash. */
 enum cgx_dtype { CGX_FLOAT32 = 0, CGX_FLOAT16 = 1, CGX_BFLOAT16 = 2 };
@@ -60,6 +60,10 @@ void cgx_message_write(const struct cgx_message *message,
  * the caller knows whose message it is. */
 enum cgx_status cgx_message_read(const unsigned char header[CGX_MESSAGE_HEADER_BYTES],
                                  struct cgx_message *message);
+
+/* The bytes of the message, of MOST at the most, that begins with FILLED bytes at DATA, its header
+ * included; FILLED if they are no header of such a message. */
+size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most);
 
 /* ---- bucket header ---- */
 
@@ -136,7 +140,8 @@ struct cgx_layout {
     size_t bytes; /* of the whole piece, a multiple of 16 */
 };
 
-/* COUNT elements in ENCODING; for CGX_BITS_EXACT only bytes is meaningful. BUCKET_SIZE: the
+/* COUNT elements in ENCODING; for CGX_BITS_EXACT only bytes is meaningful, and where pieces vary
+ * (quantiser.h) these are the most. BUCKET_SIZE: the
  * one that is set. */
 struct cgx_layout cgx_piece_layout(size_t count, unsigned encoding, unsigned bucket_size,
                                    enum cgx_dtype dtype);

@@ -86,11 +86,12 @@ struct cgx_host_kernels {
 };
 
 /* By family the kernels that it alone has, if any, in the set whose symbols SET names. */
-#define CGX_FAMILY_KERNELS(set)                   \
-    {                                             \
-        [CGX_FAMILY_ROTATED] = &set(cgx_rotated_) \
+#define CGX_FAMILY_KERNELS(set)                                                              \
+    {                                                                                        \
+        [CGX_FAMILY_ROTATED] = &set(cgx_rotated_), [CGX_FAMILY_UNIFORM] = &set(cgx_uniform_) \
     }
 extern const struct cgx_rotated_kernels cgx_rotated_portable, cgx_rotated_avx2, cgx_rotated_avx512;
+extern const struct cgx_uniform_kernels cgx_uniform_portable, cgx_uniform_avx2, cgx_uniform_avx512;
 
 /* A set of kernels: "portable", "avx2" or "avx512". */
 struct cgx_codec {

@@ -15,7 +15,9 @@
 #include "util/float_state.h"
 
 const struct cgx_host_family *const cgx_host_families[CGX_FAMILIES] = {
-    [CGX_FAMILY_MAXMIN] = &cgx_host_maxmin, [CGX_FAMILY_ROTATED] = &cgx_host_rotated};
+    [CGX_FAMILY_MAXMIN] = &cgx_host_maxmin,
+    [CGX_FAMILY_ROTATED] = &cgx_host_rotated,
+    [CGX_FAMILY_UNIFORM] = &cgx_host_uniform};
 
 static size_t element_size(const struct cgx_walk *walk)
 {
@@ -78,6 +80,8 @@ static void pad(const struct cgx_walk *walk, const struct cgx_work *work)
     unsigned char *at = (unsigned char *)work->out + piece->offset;
     size_t end = layout->buckets * CGX_BUCKET_HEADER_BYTES;
 
+    if (cgx_encoding_quantiser(piece->bits)->varies)
+        return;
     if (cgx_encoding_is_exact(piece->bits))
         end = piece->count * element_size(walk);
     for (int i = 0; i < CGX_PLANES && !cgx_encoding_is_exact(piece->bits); i++) {
@@ -108,8 +112,10 @@ static enum cgx_status run_piece(struct cgx_walk *walk, const struct cgx_work *w
         size_t index = samples ? cgx_sample_bucket(i, sampling) : i;
         struct cgx_bucket bucket = cgx_walk_bucket(walk, index);
 
-        if (operation(walk, work, &bucket) != CGX_OK)
-            return CGX_ERR_FORMAT;
+        enum cgx_status status = operation(walk, work, &bucket);
+
+        if (status != CGX_OK)
+            return status;
         walk->samples += samples;
         cgx_walk_pass(walk, work, bucket.count);
     }
@@ -132,9 +138,12 @@ static enum cgx_status run(const struct cgx_host_kernels *kernels, const struct 
     if (work->operation > CGX_MEASURE)
         return CGX_ERR_INVALID;
     for (size_t i = 0; i < work->npieces; i++) {
+        enum cgx_status status;
+
         cgx_walk_piece(&walk, &work->pieces[i]);
-        if (run_piece(&walk, work) != CGX_OK)
-            return CGX_ERR_FORMAT;
+        status = run_piece(&walk, work);
+        if (status != CGX_OK)
+            return status;
         if (work->operation == CGX_ENCODE || work->operation == CGX_REDUCE)
             pad(&walk, work);
     }

@@ -17,7 +17,8 @@ static bool has_f16c(void)
 
 static bool is_supported(const struct cgx_codec *set)
 {
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("bmi2") && has_f16c();
 
     if (set == &cgx_host_avx512)
         return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

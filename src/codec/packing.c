@@ -9,10 +9,21 @@
  * many. */
 enum { SAMPLE_ONE_IN = 32, SAMPLE_LEAST = 8, SAMPLE_MOST = 64 };
 
+bool cgx_extent_varies(const struct cgx_extent *extent)
+{
+    bool varies = false;
+
+    for (size_t i = 0; i < extent->npieces; i++)
+        varies = varies || cgx_encoding_quantiser(extent->pieces[i].bits)->varies;
+    return varies;
+}
+
 bool cgx_packing_pays(const struct cgx_extent *extent, const unsigned char *payload)
 {
     size_t total = 0, wanted, stride, next = 0, seen = 0, sent = 0;
 
+    if (cgx_extent_varies(extent))
+        return true;
     for (size_t i = 0; i < extent->npieces; i++) {
         if (!cgx_encoding_is_exact(extent->pieces[i].bits))
             total += cgx_piece_buckets(&extent->pieces[i], extent->bucket_size);
@@ -145,11 +156,47 @@ static const unsigned char *take_map(struct course *course, const struct cgx_blo
     return has(course, cgx_blocks_packed(blocks, map)) ? map : NULL;
 }
 
+/* The bytes that PIECE, at offset AT of the payload, is sent with; 0: it is none. */
+static size_t used_of(const struct course *course, const struct cgx_piece *piece, size_t at)
+{
+    if (!has(course, sizeof(struct cgx_uniform_head)))
+        return 0;
+    return cgx_uniform_used(course->from + (course->unpacks ? course->at : at), piece->count);
+}
+
+/* Where some piece varies. False if it is no packed payload. */
+static bool move_used(struct course *course, const struct cgx_extent *extent)
+{
+    size_t done = 0, all = extent->end - extent->begin;
+
+    for (size_t i = 0; i < extent->npieces; i++) {
+        const struct cgx_piece *piece = &extent->pieces[i];
+        size_t at = piece->offset - extent->begin, used;
+
+        if (!cgx_encoding_quantiser(piece->bits)->varies)
+            continue;
+        if (!has(course, at - done))
+            return false;
+        carry(course, done, at - done);
+        used = used_of(course, piece, at);
+        if (used == 0 || !has(course, used))
+            return false;
+        carry(course, at, used);
+        done = at + cgx_uniform_bytes(piece->count);
+    }
+    if (!has(course, all - done))
+        return false;
+    carry(course, done, all - done);
+    return true;
+}
+
 /* False if it is no packed payload, or has no room. */
 static bool move(struct course *course, const struct cgx_extent *extent)
 {
     size_t done = 0, all = extent->end - extent->begin;
 
+    if (cgx_extent_varies(extent))
+        return move_used(course, extent);
     for (size_t i = 0; i < extent->npieces; i++) {
         const struct cgx_piece *piece = &extent->pieces[i];
         size_t at = piece->offset - extent->begin;

@@ -5,6 +5,7 @@
 
 #include "codec/quant.h"
 #include "codec/rotated/rotated_model.h"
+#include "codec/uniform/uniform.h"
 
 /* The square of the steps from the least to the greatest element. */
 static double maxmin_range(unsigned width, enum cgx_rounding rounding)
@@ -12,6 +13,13 @@ static double maxmin_range(unsigned width, enum cgx_rounding rounding)
     double steps = cgx_encoding_steps(width, rounding);
 
     return steps * steps;
+}
+
+/* Its pieces have the same energy at all widths. */
+static double uniform_range(unsigned width, enum cgx_rounding rounding)
+{
+    (void)width, (void)rounding;
+    return 1;
 }
 
 const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
@@ -23,6 +31,7 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                            .rounds_by_chance = true,
                            .residual_bits = CGX_RESIDUAL_BITS,
                            .range = maxmin_range,
+                           .is_choice = true,
                            .is_measured = true},
     [CGX_FAMILY_ROTATED] = {.mark = "r",
                             .kernels = "rotated_",
@@ -32,4 +41,12 @@ const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES] = {
                             .whole = true,
                             .residual_bits = 1,
                             .range = cgx_rotated_range,
-                            .error = cgx_rotated_error}};
+                            .error = cgx_rotated_error,
+                            .is_choice = true},
+    [CGX_FAMILY_UNIFORM] = {.mark = "u",
+                            .first = CGX_UNIFORM,
+                            .widths = CGX_UNIFORM_WIDTHS,
+                            .bucket = CGX_UNIFORM_GROUP,
+                            .varies = true,
+                            .residual_bits = CGX_UNIFORM_WIDTHS + 1,
+                            .range = uniform_range}};

@@ -21,6 +21,10 @@ struct cgx_quantiser {
      * lie in bit planes (format.h). */
     bool whole;
 
+    /* A piece has as many bytes as its elements take, at most those of its layout, and says how
+     * many (cgx_piece_used). It has no bucket headers. */
+    bool varies;
+
     /* An element is within a step of its level, half a step where rounding is to the nearest, and a
      * header says what levels there are. Else the elements of a bucket have a bound together. */
     bool has_bounds;
@@ -40,12 +44,22 @@ struct cgx_quantiser {
     /* The squared error, relative to the elements. NULL: it depends on the elements. */
     double (*error)(unsigned width);
 
+    /* CGX_FAMILY_AUTO may choose it. */
+    bool is_choice;
+
     /* The family's pieces are measured (measure.h). */
     bool is_measured;
 };
 
 /* By enum cgx_family. */
 extern const struct cgx_quantiser cgx_quantisers[CGX_FAMILIES];
+
+/* Whether pieces of FAMILY, which may be CGX_FAMILY_AUTO, vary: it has one step for all elements,
+ * and no widths to choose. */
+static inline bool cgx_family_varies(enum cgx_family family)
+{
+    return family != CGX_FAMILY_AUTO && cgx_quantisers[family].varies;
+}
 
 /* ---- max-min quantisation ---- */
 

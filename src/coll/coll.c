@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "coll/feedback.h"
 #include "coll/scratch.h"
 #include "coll/stage.h"
@@ -131,6 +132,21 @@ static bool is_lost(const struct cgx_coll *coll, const struct cgx_slice *slice)
            (slice->missed && slices == 1 && coll->watching.threshold > 0);
 }
 
+/* What the pieces of SLICE say of all quantisations that they come from. */
+static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
+{
+    for (size_t i = 0; i < slice->pieces; i++) {
+        const struct cgx_piece *piece = &slice->slot->pieces[i];
+        struct cgx_uniform_head head;
+
+        if (!cgx_encoding_quantiser(piece->bits)->varies)
+            continue;
+        head = cgx_uniform_head_of(slice->slot->staging + piece->offset);
+        coll->quantised.energy += head.energy;
+        coll->quantised.elements += (double)head.elements;
+    }
+}
+
 /* What comes of SLICE, whose stages are over. */
 static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
 {
@@ -151,10 +167,12 @@ static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
     /* A rank that has missed it hears of it with the next slice, as long as there is one. */
     if (coll->state.consensus)
         return coll->schedule->slices > 1 ? CGX_OUTCOME_DONE : CGX_OUTCOME_CONSENSUS;
-    if (slice->lost)
+    if (slice->lost) {
         coll->state.lost = true;
-    else
+    } else {
+        add_quantised(coll, slice);
         coll->state.undecoded = slice;
+    }
     return CGX_OUTCOME_DONE;
 }
 
@@ -221,6 +239,7 @@ void cgx_coll_begin(struct cgx_coll *coll)
 {
     coll->sent = 0;
     coll->code = CGX_MPI_SUCCESS;
+    coll->quantised = (struct cgx_quantised){0};
     coll->seen = (struct cgx_verdict){CGX_CONSENSUS_UNKNOWN, NAN, INFINITY};
     memset(&coll->state, 0, sizeof coll->state);
     coll->state.hash = hash_of(coll);

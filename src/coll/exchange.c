@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "codec/format.h"
 #include "coll/shm.h"
 
 /* The most fragments of one transfer that are under way, and of all of many, which have one each at
@@ -102,14 +103,31 @@ static int post_fragment(struct cgx_exchange *exchange, struct cgx_transfer *tra
                           by->tag, by->comm, request);
 }
 
+/* The first fragment of TRANSFER has come, and says how many bytes there are: posts as many more
+ * fragments as may be under way. */
+static int post_rest(struct cgx_exchange *exchange, struct cgx_transfer *transfer)
+{
+    int code = CGX_MPI_SUCCESS;
+    size_t bytes = cgx_message_bytes(transfer->data, transfer->filled, transfer->bytes);
+
+    transfer->bytes = bytes;
+    for (size_t i = 1; code == CGX_MPI_SUCCESS && i < exchange->window && transfer->posted < bytes;
+         i++)
+        code = post_fragment(exchange, transfer, exchange->nfragments++);
+    return code;
+}
+
 static int post_first(struct cgx_exchange *exchange, int direction)
 {
     for (size_t t = 0; t < exchange->ntransfers; t++) {
         struct cgx_transfer *transfer = &exchange->transfers[t];
+        size_t window = exchange->window;
 
         if ((int)transfer->direction != direction || transfer->pending)
             continue;
-        for (size_t i = 0; i < exchange->window && transfer->posted < transfer->bytes; i++) {
+        if (transfer->varies && direction == CGX_TRANSFER_RECEIVE)
+            window = 1;
+        for (size_t i = 0; i < window && transfer->posted < transfer->bytes; i++) {
             int code = post_fragment(exchange, transfer, exchange->nfragments);
 
             if (code != CGX_MPI_SUCCESS)
@@ -133,6 +151,12 @@ static int advance(struct cgx_exchange *exchange, size_t slot, const void *statu
         if (code != CGX_MPI_SUCCESS)
             return code;
         transfer->filled += (size_t)count;
+        if (transfer->varies && !transfer->started) {
+            transfer->started = true;
+            code = post_rest(exchange, transfer);
+            if (code != CGX_MPI_SUCCESS)
+                return code;
+        }
     }
     if (transfer->posted < transfer->bytes)
         return post_fragment(exchange, transfer, slot);
@@ -231,7 +255,10 @@ static bool receive_shared(const struct cgx_transports *transports, struct cgx_t
         puller->pull(puller->state, transfer, &message);
         return true;
     }
-    memcpy(transfer->data, message.data, transfer->filled);
+    if (transports->copier.copy)
+        transports->copier.copy(transports->copier.state, transfer, message.data);
+    else
+        memcpy(transfer->data, message.data, transfer->filled);
     cgx_shm_take(transports->shm, (unsigned)transfer->peer);
     transfer->pending = false;
     return true;
@@ -319,6 +346,9 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
     exchange->idle = 0;
     for (size_t t = 0; t < ntransfers; t++) {
         transfers[t].posted = 0;
+        transfers[t].started = false;
+        if (transfers[t].varies && transfers[t].direction == CGX_TRANSFER_SEND)
+            transfers[t].bytes = transfers[t].filled;
         if (transfers[t].direction == CGX_TRANSFER_RECEIVE)
             transfers[t].filled = 0;
     }

@@ -29,9 +29,13 @@ struct cgx_transfer {
     unsigned char *data;
     size_t bytes;                  /* of the message as scheduled */
     size_t filled;                 /* send: bytes to be sent; receive: set to the bytes that came */
-    const struct cgx_block *block; /* for who pulls it */
+    const struct cgx_block *block; /* for who pulls or copies it */
+    /* It has as many fragments as what is sent of it needs, which begins with a message's header;
+     * the same on both sides. */
+    bool varies;
     /* State of the exchange. */
     size_t posted; /* bytes of the message whose fragments have been posted */
+    bool started;  /* the first fragment of one that varies has come */
     bool pending;  /* it goes through shared memory, and is not complete */
     bool pulled;   /* copied from the sender's device; the sender is not yet acknowledged */
 };
@@ -53,6 +57,13 @@ struct cgx_pace {
     bool has_processors; /* every rank of this machine has a processor of its own (topo/claims.h) */
 };
 
+/* Copies what came of TRANSFER, whose sender has it at FROM in its segment, to where it belongs:
+ * filled bytes, of which some may be left out. */
+struct cgx_copier {
+    const void *state;
+    void (*copy)(const void *state, const struct cgx_transfer *transfer, const unsigned char *from);
+};
+
 /* The transports between ranks. */
 struct cgx_transports {
     const struct cgx_mpi *mpi;
@@ -62,6 +73,7 @@ struct cgx_transports {
     struct cgx_pace pace;
     struct cgx_shm *shm; /* for those that it reaches, whose messages are in its segment; or NULL */
     struct cgx_puller puller;
+    struct cgx_copier copier; /* where nothing pulls; NULL: all bytes are copied */
 };
 #define CGX_TAG_NEVER 1
 

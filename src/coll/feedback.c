@@ -119,7 +119,7 @@ static void add_second_moment(const struct cgx_slice *slice, const struct cgx_pi
 
     if (cgx_peek_bucket(coding, piece, index, payload, values, &scale) != CGX_OK)
         return;
-    scale = cgx_bucket_scale(payload + piece->offset, index);
+    scale = cgx_bucket_scale(piece, payload + piece->offset, index);
     weight = (double)count * scale * scale * cgx_encoding_range(piece->bits, coding->rounding);
     for (size_t i = 0; i < count; i++)
         second_moment += (double)values[i] * (double)values[i];

@@ -94,7 +94,7 @@ struct part {
  * of them. Each slice of codes of a piece is rounded up. */
 static struct part largest_part(const struct cgx_schedule *schedule, size_t slices, bool ever)
 {
-    enum { ROUNDING = 64 };
+    enum { ROUNDING = 128 };
     const struct cgx_plan *plan = schedule->plan;
     size_t share = plan->bytes / (cgx_schedule_chunks(schedule) * slices) + 1;
     size_t buckets = plan->unit / plan->bucket_size, trailers[CGX_TRAILERS + 1] = {0};
@@ -165,7 +165,7 @@ static size_t enough_staging(const struct cgx_schedule *schedule, bool ever)
 static struct cgx_volume volume_of(const struct cgx_plan *plan, size_t slices)
 {
     return (struct cgx_volume){.exact = plan->count / slices * cgx_dtype_size(plan->dtype),
-                               .encoded = plan->bytes / slices,
+                               .encoded = cgx_plan_sent(plan) / slices,
                                .units = plan->count / slices / plan->unit + 1,
                                .elements = plan->count / slices};
 }

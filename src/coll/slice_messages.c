@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "codec/packing.h"
 #include "util/log.h"
 
@@ -16,19 +17,6 @@ static uint8_t flags_of(const struct cgx_slice *slice)
                      (slice->lost ? CGX_MESSAGE_LOST : 0) |
                      (unrecoverable ? CGX_MESSAGE_UNRECOVERABLE : 0) |
                      (slice->consensus ? CGX_MESSAGE_CONSENSUS : 0));
-}
-
-/* The next message of the exchange, which is BLOCK's. */
-static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
-                                 const struct cgx_block *block, size_t at)
-{
-    struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers++];
-
-    transfer->peer = (int)peer;
-    transfer->block = block;
-    transfer->data = slice->slot->staging + at;
-    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
-    return transfer;
 }
 
 /* ---- packed messages ---- */
@@ -53,7 +41,16 @@ static struct cgx_extent extent_of(const struct cgx_slice *slice, const struct c
                                .end = begin + block->bytes};
 }
 
-/* Packs the message of BLOCK if that pays; all peers are sent the same. Returns whether it is. */
+/* Whether it has pieces that vary. */
+static bool varies(const struct cgx_slice *slice, const struct cgx_block *block)
+{
+    const struct cgx_extent extent = extent_of(slice, block);
+
+    return cgx_extent_varies(&extent);
+}
+
+/* Packs the message of BLOCK if that pays, as it does where pieces vary; all peers are sent the
+ * same. Returns whether it is. */
 static bool pack(struct cgx_slice *slice, const struct cgx_block *block)
 {
     const struct cgx_scratch *scratch = slice->coll->scratch;
@@ -92,7 +89,66 @@ static bool unpack(const struct cgx_slice *slice, const struct cgx_transfer *tra
     return cgx_unpack(&extent, room, bytes, payload) == CGX_OK;
 }
 
+/* Of the message of TRANSFER at FROM, in the segment of a local peer: where pieces vary, those
+ * bytes that they use. */
+static void copy(const void *state, const struct cgx_transfer *transfer, const unsigned char *from)
+{
+    const struct cgx_slice *slice = state;
+    const struct cgx_block *block = transfer->block;
+    const struct cgx_extent extent = extent_of(slice, block);
+    size_t done = 0;
+
+    if (block->is_raw || transfer->filled < transfer->bytes) {
+        memcpy(transfer->data, from, transfer->filled);
+        return;
+    }
+    for (size_t i = 0; i < extent.npieces; i++) {
+        const struct cgx_piece *piece = &extent.pieces[i];
+        size_t at = piece->offset - block->message, used;
+
+        if (!cgx_encoding_quantiser(piece->bits)->varies)
+            continue;
+        used = cgx_uniform_used(from + at, piece->count);
+        memcpy(transfer->data + done, from + done, at + used - done);
+        done = at + cgx_uniform_bytes(piece->count);
+        if (used == 0) /* for what decodes it to refuse */
+            memset(transfer->data + at, 0, sizeof(struct cgx_uniform_head));
+    }
+    memcpy(transfer->data + done, from + done, transfer->filled - done);
+}
+
+/* The next message of the exchange, which is BLOCK's. */
+static struct cgx_transfer *list(struct cgx_slice *slice, unsigned peer,
+                                 const struct cgx_block *block, size_t at)
+{
+    struct cgx_transfer *transfer = &slice->coll->scratch->transfers[slice->ntransfers++];
+
+    transfer->peer = (int)peer;
+    transfer->block = block;
+    transfer->data = slice->slot->staging + at;
+    transfer->bytes = CGX_MESSAGE_HEADER_BYTES + block->bytes;
+    transfer->varies = may_pack(slice, peer, block) && varies(slice, block);
+    return transfer;
+}
+
 /* ---- what is sent and what comes ---- */
+
+/* The bytes of TRANSFER that get to its receiver. */
+static size_t sent_of(const struct cgx_slice *slice, const struct cgx_transfer *transfer)
+{
+    const struct cgx_block *block = transfer->block;
+    const struct cgx_extent extent = extent_of(slice, block);
+    size_t unused = 0;
+
+    for (size_t i = 0; i < extent.npieces && !block->is_raw && !transfer->varies; i++) {
+        const struct cgx_piece *piece = &extent.pieces[i];
+
+        if (cgx_encoding_quantiser(piece->bits)->varies)
+            unused += cgx_uniform_bytes(piece->count) -
+                      cgx_uniform_used(slice->slot->staging + piece->offset, piece->count);
+    }
+    return transfer->filled - unused;
+}
 
 void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block)
 {
@@ -111,7 +167,7 @@ void cgx_slice_send(struct cgx_slice *slice, unsigned peer, const struct cgx_blo
     cgx_message_write(&header, transfer->data);
     transfer->direction = CGX_TRANSFER_SEND;
     transfer->filled = CGX_MESSAGE_HEADER_BYTES + header.bytes;
-    slice->sent += transfer->filled;
+    slice->sent += present ? sent_of(slice, transfer) : transfer->filled;
 }
 
 void cgx_slice_receive(struct cgx_slice *slice, unsigned peer, const struct cgx_block *block,
@@ -133,7 +189,7 @@ static bool is_expected(const struct cgx_slice *slice, const struct cgx_transfer
         return false;
     if (header->flags == CGX_MESSAGE_PACKED)
         return header->bytes == payload && unpack(slice, transfer);
-    return header->flags != 0 || (transfer->filled == transfer->bytes && header->bytes == payload);
+    return header->flags != 0 || (payload == transfer->block->bytes && header->bytes == payload);
 }
 
 static void take(struct cgx_slice *slice, const struct cgx_transfer *transfer)
@@ -169,7 +225,8 @@ enum cgx_status cgx_slice_post(struct cgx_slice *slice)
                                               .tag = coll->tag,
                                               .pace = coll->pace,
                                               .shm = coll->shm,
-                                              .puller = cgx_slice_puller(slice)};
+                                              .puller = cgx_slice_puller(slice),
+                                              .copier = {slice, copy}};
 
     return cgx_exchange_begin(coll->scratch->exchange, &transports, coll->scratch->transfers,
                               slice->ntransfers);

@@ -122,7 +122,7 @@ static void add_scales(const struct cgx_slice *slice, const struct cgx_block *pa
 
         for (size_t k = 0; k < buckets && !cgx_encoding_is_exact(piece->bits); k++)
             scales[(piece->first + k * bucket) / bucket_size] +=
-                cgx_bucket_scale(slice->slot->staging + piece->offset, k);
+                cgx_bucket_scale(piece, slice->slot->staging + piece->offset, k);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "policy/consensus.h"
 #include "policy/recent.h"
 #include "policy/widths/finding.h"
+#include "policy/widths/step_size.h"
 
 struct cgx_scratch;
 
@@ -64,7 +65,8 @@ struct cgx_coll {
     struct cgx_pace pace;        /* fragments as on all ranks */
     struct cgx_shm *shm;         /* attached to SCRATCH's segment; NULL: all messages go by MPI */
     enum cgx_pull pull; /* by the encoder, which then is the decoder; DEVICE: on all ranks */
-    uint64_t seed;      /* of stochastic rounding */
+    uint64_t seed;      /* of stochastic rounding and dither */
+    float step;         /* of uniform quantisation; 0: as the elements of each piece are */
     uint32_t call;
     const void *input; /* may be the output */
     void *output;
@@ -84,8 +86,10 @@ struct cgx_coll {
     float *scales;
     struct cgx_watching watching;
     struct cgx_verdict seen; /* set: what the sample has shown; if it forbids, nothing is written */
-    size_t sent;             /* set: bytes of the messages sent */
-    int code;                /* set where the outcome is BROKEN: MPI's, if MPI failed */
+    /* Set where the outcome is DONE: what was uniformly quantised, by all ranks. */
+    struct cgx_quantised quantised;
+    size_t sent; /* set: bytes of the messages sent */
+    int code;    /* set where the outcome is BROKEN: MPI's, if MPI failed */
     struct {
         uint32_t hash;     /* of the plan and the history's age, in every message */
         unsigned backends; /* that have begun */

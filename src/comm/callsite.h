@@ -13,6 +13,7 @@
 #include "policy/recent.h"
 #include "policy/step/recurrence.h"
 #include "policy/widths/adapt.h"
+#include "policy/widths/step_size.h"
 #include "util/backoff.h"
 
 /* How far the sums of compressed calls have come to be still. A sum that has hardly changed adds 2,
@@ -69,6 +70,7 @@ struct cgx_callsite {
     struct cgx_schedule layered;   /* of the layer's plan */
     size_t sample_words;           /* where its words of what was sampled begin */
     struct cgx_kept_memory kept;
+    struct cgx_step_size step_size; /* for its calls alone, of uniform quantisation */
 };
 
 /* An event of a site. Events are the same on all ranks, except for what is marked as this rank's.

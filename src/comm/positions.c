@@ -263,12 +263,49 @@ static bool is_chosen(const struct cgx_comm *state)
            cgx_settings_history(settings, false) || state->terms.hints || cgx_config_rules();
 }
 
+/* ---- the step of uniform quantisation ---- */
+
+/* A training step begins; one with other positions has another mean. */
+static void begin_step(struct cgx_step *step, uint64_t generation)
+{
+    if (step->generation != generation)
+        step->size = (struct cgx_step_size){.mean = 0};
+    step->generation = generation;
+    cgx_step_size_next(&step->size);
+}
+
+float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_callsite *site,
+                              const struct cgx_plan *plan)
+{
+    unsigned width = cgx_plan_stepped(plan);
+    bool placed = site->key.position != CGX_POSITION_NONE;
+    float size = 0;
+
+    if (width > 0 && placed)
+        size = cgx_step_size_of(&state->step.size, width);
+    return width > 0 && size == 0 ? cgx_step_size_of(&site->step_size, width) : size;
+}
+
+void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
+                             const struct cgx_quantised *quantised)
+{
+    if (site->key.position != CGX_POSITION_NONE)
+        cgx_step_size_add(&state->step.size, quantised);
+    cgx_step_size_add(&site->step_size, quantised);
+    cgx_step_size_next(&site->step_size);
+}
+
+/* ---- the beginning of a step ---- */
+
 int cgx_positions_step(struct cgx_comm *state)
 {
     enum cgx_adapt_due due;
     union cgx_float_state caller;
     int code = CGX_MPI_SUCCESS;
 
+    cgx_float_enter(&caller);
+    begin_step(&state->step, cgx_recurrence_generation(state->stream.recurrence));
+    cgx_float_leave(&caller);
     if (!is_chosen(state) || !state->private.comm)
         return code;
     cgx_float_enter(&caller);

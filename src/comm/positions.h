@@ -28,4 +28,13 @@ void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *sit
 /* Forgets the layers of STATE, if there are any. */
 void cgx_positions_drop(struct cgx_comm *state);
 
+/* The step of uniform quantisation for a call of SITE with PLAN: that of the training step's calls
+ * or, until one has been, that of the site's; 0: none is known, or PLAN has no such segments. */
+float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_callsite *site,
+                              const struct cgx_plan *plan);
+
+/* QUANTISED was, in a call of SITE: all ranks have seen the same, but those that have failed. */
+void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
+                             const struct cgx_quantised *quantised);
+
 #endif

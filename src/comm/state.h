@@ -117,10 +117,12 @@ struct cgx_agreed {
     size_t plan; /* bytes that a plan can be made in, on all ranks */
 };
 
-/* The layers of the present step; written by positions.c. */
+/* What is chosen for the present step; written by positions.c. */
 struct cgx_step {
     struct cgx_positions *layers; /* NULL: none */
     struct cgx_backoff retry;     /* if a rank had no memory for them */
+    struct cgx_step_size size;    /* of uniform quantisation, for steps of ... */
+    uint64_t generation;          /* ... these positions */
 };
 
 struct cgx_comm {

@@ -99,7 +99,7 @@ static struct cgx_segment widths_of(enum cgx_family family, unsigned bits, unsig
     for (int f = CGX_FAMILY_MAXMIN + 1; f < CGX_FAMILIES; f++) {
         struct cgx_segment other = widths_in((enum cgx_family)f, bits, least, most);
 
-        if (other.family == f)
+        if (other.family == f && cgx_quantisers[f].is_choice)
             maxmin.alternatives[f] = (struct cgx_widths){other.bits, other.least, other.most};
     }
     return cgx_segment_has_alternative(&maxmin) ? maxmin
@@ -130,7 +130,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
 
     if (override && override->exact)
         return fixed(family, CGX_BITS_EXACT);
-    if (!is_set && !settings->adaptive)
+    if (!is_set && (!settings->adaptive || cgx_family_varies(family)))
         return fixed(family, bits);
     if (is_set) {
         least = allowed(settings, override->least);
@@ -141,7 +141,7 @@ static struct cgx_segment default_widths(const struct cgx_settings *settings,
     /* Where there is nothing to choose the width is had from the start. */
     if (is_set || least == most)
         bits = bits < least ? least : bits > most ? most : bits;
-    if (!settings->adaptive)
+    if (!settings->adaptive || cgx_family_varies(family))
         return fixed(family, bits);
     return widths_of(family, bits, least, most);
 }
@@ -250,7 +250,8 @@ static unsigned unit_of(enum cgx_family family, unsigned bucket_size)
     unsigned unit = bucket_size;
 
     for (int f = 0; f < CGX_FAMILIES; f++)
-        if ((family == CGX_FAMILY_AUTO || (int)family == f) && cgx_quantisers[f].bucket > unit)
+        if ((family == CGX_FAMILY_AUTO ? cgx_quantisers[f].is_choice : (int)family == f) &&
+            cgx_quantisers[f].bucket > unit)
             unit = cgx_quantisers[f].bucket;
     return unit;
 }

@@ -139,6 +139,13 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
  * a segment keeps its own width where it may not have the one that is there. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 
+/* The bytes that are sent of what is encoded, about: fewer than `bytes` where pieces vary. */
+size_t cgx_plan_sent(const struct cgx_plan *plan);
+
+/* The width whose error the step of uniform quantisation has, in all segments: that of the first
+ * which is quantised so. 0: none is. */
+unsigned cgx_plan_stepped(const struct cgx_plan *plan);
+
 /* The segment that ELEMENT is in. */
 size_t cgx_plan_segment(const struct cgx_plan *plan, size_t element);
 

@@ -31,8 +31,13 @@ enum cgx_reduction {
 enum cgx_transport { CGX_TRANSPORT_AUTO, CGX_TRANSPORT_SHM, CGX_TRANSPORT_P2P, CGX_TRANSPORT_MPI };
 enum cgx_profile { CGX_PROFILE_CGX, CGX_PROFILE_BYTEGRAD, CGX_PROFILE_TORCH_CGX };
 /* How elements are quantised; the table of families (codec/quantiser.h) has this order. */
-enum cgx_family { CGX_FAMILY_MAXMIN, CGX_FAMILY_ROTATED, CGX_FAMILY_AUTO /* as the data says */ };
-#define CGX_CODECS "maxmin, rotated, auto" /* their names */
+enum cgx_family {
+    CGX_FAMILY_MAXMIN,
+    CGX_FAMILY_ROTATED,
+    CGX_FAMILY_UNIFORM,
+    CGX_FAMILY_AUTO /* as the data says, of the first two */
+};
+#define CGX_CODECS "maxmin, rotated, uniform, auto" /* their names */
 enum cgx_minimal { CGX_MINIMAL_SAID, CGX_MINIMAL_AUTO /* more where that takes less time */ };
 
 enum cgx_history_kept {
@@ -125,7 +130,7 @@ struct cgx_settings_pair {
 };
 
 /* All pairs, NULL behind the last. */
-#define CGX_SETTINGS_PAIRS 4
+#define CGX_SETTINGS_PAIRS 5
 const struct cgx_settings_pair *cgx_settings_pair(size_t index);
 
 /* The default of a row of the table. */

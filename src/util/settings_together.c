@@ -37,6 +37,16 @@ static void forget_history(struct cgx_settings *settings)
     settings->history = CGX_HISTORY_NEVER;
 }
 
+static bool feeds_uniform(const struct cgx_settings *settings)
+{
+    return settings->codec == CGX_FAMILY_UNIFORM && settings->error_feedback;
+}
+
+static void forget_errors(struct cgx_settings *settings)
+{
+    settings->error_feedback = false;
+}
+
 static const struct row {
     struct cgx_settings_pair about;
     bool (*excludes)(const struct cgx_settings *settings);
@@ -50,6 +60,9 @@ static const struct row {
      round_to_nearest},
     {{"CGX_HISTORY", "1", "CGX_ERROR_FEEDBACK", "0"}, feeds_history, forget_history},
     {{"CGX_HISTORY", "1", "CGX_ROUNDING", "nearest"}, rounds_history, forget_history},
+    {{"CGX_ERROR_FEEDBACK", "1", "CGX_CODEC", "maxmin, rotated, auto"},
+     feeds_uniform,
+     forget_errors},
 };
 
 const struct cgx_settings_pair *cgx_settings_pair(size_t index)

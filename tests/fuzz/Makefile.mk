@@ -11,7 +11,8 @@ fuzz_programs = \
 	tests/fuzz/message \
 	tests/fuzz/packing \
 	tests/fuzz/rules \
-	tests/fuzz/settings
+	tests/fuzz/settings \
+	tests/fuzz/uniform
 unit_programs += $(fuzz_programs)
 check_LTLIBRARIES += tests/fuzz/libfuzz.la tests/fuzz/libreplay.la
 tests_fuzz_libfuzz_la_SOURCES = tests/fuzz/fuzz.c

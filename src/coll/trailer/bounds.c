@@ -105,8 +105,8 @@ static float scales_before(const struct bucket *bucket, const struct cgx_payload
                                bucket->in_part);
 
         *hidden += bound;
-        scales +=
-            cgx_bucket_scale(source + (bucket->piece->offset - from->origin), bucket->in_piece);
+        scales += cgx_bucket_scale(bucket->piece, source + (bucket->piece->offset - from->origin),
+                                   bucket->in_piece);
         scales += bound;
     }
     return scales;

@@ -107,6 +107,9 @@ static void add_bucket(struct sample *sample, const struct cgx_piece *piece, siz
     const struct cgx_coding *coding = &sample->slice->coding;
     const enum cgx_rounding rounding = cgx_encoding_rounding(piece->bits, coding->rounding);
     const double variance = cgx_rounding_variance(rounding);
+    /* Of ranks that agree; errors with a dither are independent. */
+    const bool are_alike =
+        rounding == CGX_ROUNDING_NEAREST && !cgx_encoding_quantiser(piece->bits)->varies;
     const double ranks = sample->slice->coll->schedule->ranks;
     struct cgx_piece in_source = *piece;
     struct decoded sum, bucket;
@@ -124,9 +127,8 @@ static void add_bucket(struct sample *sample, const struct cgx_piece *piece, siz
         member->squared =
             cgx_squares_difference(bucket.values, sum.values, member->share, sum.count);
         member->noise = noise_of(&bucket);
-        member->least = rounding == CGX_ROUNDING_NEAREST
-                            ? before_crossings(member->squared, &bucket, &sum, member->share)
-                            : 0;
+        member->least =
+            are_alike ? before_crossings(member->squared, &bucket, &sum, member->share) : 0;
         others += member->noise;
     }
     others *= (sample->members.count - 1.0) / sample->count;

@@ -193,7 +193,7 @@ static bool is_empty(struct cgx_watch_samples *samples, size_t place)
 {
     const struct cgx_piece *piece = find(samples, place);
 
-    return cgx_bucket_scale(samples->slice->slot->staging + piece->offset,
+    return cgx_bucket_scale(piece, samples->slice->slot->staging + piece->offset,
                             place - samples->before) == 0;
 }
 

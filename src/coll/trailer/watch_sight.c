@@ -54,7 +54,7 @@ static bool is_alone(float sum, float u)
 static float steps_of(const struct cgx_payloads *from, const unsigned char *payload,
                       const struct cgx_piece *piece, size_t index)
 {
-    return cgx_bucket_scale(payload + piece->offset - from->origin, index);
+    return cgx_bucket_scale(piece, payload + piece->offset - from->origin, index);
 }
 
 /* Bucket INDEX of PIECE, with steps SUM: what the members have brought to it, of whom one in STRIDE
@@ -123,7 +123,7 @@ void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *pa
     size_t index;
 
     while ((piece = cgx_watch_next(&samples, &index)) != NULL) {
-        float sum = cgx_bucket_scale(slice->slot->staging + piece->offset, index);
+        float sum = cgx_bucket_scale(piece, slice->slot->staging + piece->offset, index);
 
         if (!(sum > 0))
             continue;
@@ -142,7 +142,7 @@ static void count_alone(const struct cgx_slice *slice, const struct cgx_block *p
     size_t index;
 
     while ((piece = cgx_watch_next(&samples, &index)) != NULL)
-        sight->alone += cgx_bucket_scale(slice->slot->staging + piece->offset, index) > 0;
+        sight->alone += cgx_bucket_scale(piece, slice->slot->staging + piece->offset, index) > 0;
 }
 
 /* ---- signs ---- */

@@ -62,7 +62,7 @@ static const struct {
     {"-> recurs=never recurs=never", 1, 17, "\"recurs\" refused: it is there twice"},
     {"-> exact recurs=always", 1, 10, "an exact call can have no other action"},
     {"-> recurs=never bits=exact", 1, 17, "an exact call can have no other action"},
-    {"-> codec=best", 1, 10, "codec: \"best\" refused: allowed: maxmin, rotated, auto"},
+    {"-> codec=best", 1, 10, "codec: \"best\" refused: allowed: maxmin, rotated, uniform, auto"},
     {"-> codec=rotated exact", 1, 18, "an exact call can have no other action"},
     {"-> consensus=0", 1, 14, "consensus: \"0\" refused: allowed: on, off"},
     {"-> consensus=off exact", 1, 18, "an exact call can have no other action"},

@@ -1,0 +1,353 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Groups of uniform pieces: heads, types of elements, steps that are doubled. Groups are encoded in
+ * their order, each behind the words of the one before it. */
+
+#include "codec/host_walk.h"
+
+#include <string.h>
+
+#include "codec/host_history.h"
+#include "codec/rotated/rotated_model.h"
+#include "codec/uniform/uniform_kernels.h"
+
+static const struct cgx_uniform_kernels *kernels_of(const struct cgx_walk *walk)
+{
+    return walk->kernels->families[CGX_FAMILY_UNIFORM];
+}
+
+/* A group. The offsets are from the start of the payload area. */
+struct place {
+    struct cgx_uniform_layout layout;
+    size_t index, piece;
+    size_t end, exponent, kinds; /* what its piece says of it */
+    unsigned blocks;
+};
+
+static struct place place_of(const struct cgx_walk *walk, const struct cgx_bucket *bucket)
+{
+    const struct cgx_piece *piece = walk->piece;
+    struct place place = {.layout = cgx_uniform_layout_of(piece->count),
+                          .index = (bucket->first - piece->first) / CGX_UNIFORM_GROUP,
+                          .piece = piece->offset};
+
+    place.end = place.piece + place.layout.ends + place.index * sizeof(uint32_t);
+    place.exponent = place.piece + place.layout.exponents + place.index;
+    place.kinds = place.piece + place.layout.kinds + place.index * sizeof(uint64_t);
+    place.blocks = (unsigned)cgx_bucket_count(bucket->count, CGX_UNIFORM_BLOCK);
+    return place;
+}
+
+/* The word of a group that is NUMBER in its piece. */
+static size_t word_at(const struct place *place, size_t number)
+{
+    return place->piece + place->layout.words + number * sizeof(uint64_t);
+}
+
+/* The words up to the end of the group, or up to its beginning. */
+static uint32_t end_of(const struct place *place, const unsigned char *payload)
+{
+    uint32_t end;
+
+    memcpy(&end, payload + place->end, sizeof end);
+    return end;
+}
+
+static uint32_t begin_of(const struct place *place, const unsigned char *payload)
+{
+    return place->index > 0 ? end_of(place, payload - sizeof(uint32_t)) : 0;
+}
+
+/* Whose step is 2^EXPONENT of that of its piece. */
+static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const struct place *place,
+                                         const struct cgx_uniform_head *head, unsigned exponent)
+{
+    float step = ldexpf(head->step, (int)exponent);
+
+    return (struct cgx_uniform_group){.step = step,
+                                      .inverse = 1.0f / step,
+                                      .key = head->key,
+                                      .first = (uint32_t)(bucket->first / CGX_UNIFORM_BLOCK),
+                                      .blocks = place->blocks};
+}
+
+/* ---- elements ---- */
+
+/* All elements of the group's blocks as float32, divided by their scales if they have some, zeros
+ * behind those that are there up to the end of the group: where they are, or in ROOM. */
+static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_work *work,
+                                  const struct cgx_bucket *bucket, const unsigned char *elements,
+                                  float *room)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    bool has_history = cgx_has_history(walk, work);
+
+    if (dtype == CGX_FLOAT32 && bucket->count == CGX_UNIFORM_GROUP && !has_history)
+        return (const cgx_float32 *)elements;
+    walk->kernels->widen[dtype](elements, bucket->count, room);
+    memset(room + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *room);
+    if (has_history)
+        cgx_history_divide(walk, work, bucket, room);
+    return room;
+}
+
+/* How often STEP is doubled for all of VALUES that are finite to have a code. */
+static unsigned most_exponent(const cgx_float32 *values, float step)
+{
+    float most = 0, inverse = 1.0f / step;
+    unsigned exponent = 0;
+
+    for (size_t i = 0; i < CGX_UNIFORM_GROUP; i++)
+        if (fabsf(values[i]) < INFINITY && fabsf(values[i]) > most)
+            most = fabsf(values[i]);
+    while (!(most * inverse <= CGX_UNIFORM_MOST_CODE)) {
+        exponent++;
+        inverse = 1.0f / ldexpf(step, (int)exponent);
+    }
+    return exponent;
+}
+
+/* ---- encode ---- */
+
+/* What is written to a piece before its first group is: the head but for the own energy. */
+static struct cgx_uniform_head head_for(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    struct cgx_uniform_head head = {.step = walk->coding->step,
+                                    .key = cgx_uniform_key(walk->key, walk->coding->stream),
+                                    .elements = walk->piece->count};
+
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
+        struct cgx_uniform_head source;
+
+        if (cgx_walk_unquantised(walk, work, p, walk->piece->first))
+            continue;
+        source = cgx_uniform_head_of(work->sources[p] + walk->piece->offset);
+        head.energy += source.energy;
+        head.elements += source.elements;
+    }
+    return head;
+}
+
+/* Whether the piece can be encoded: a sum takes other bytes than its sources, which must stay. */
+static bool may_begin(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    bool may = walk->coding->step == 0 || cgx_uniform_is_step(walk->coding->step);
+
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++)
+        may = may && work->sources[p] != work->out;
+    return may;
+}
+
+/* The squares of all elements of the piece from FIRST of a buffer on, at ELEMENTS, of groups where
+ * that is finite. */
+static double squares_of(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const unsigned char *elements)
+{
+    cgx_uniform_values room;
+    double sum = 0;
+
+    for (size_t i = 0; i < walk->layout.buckets; i++) {
+        const struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
+        size_t at = (bucket.first - walk->piece->first) * cgx_dtype_size(walk->coding->dtype);
+        float squares = walk->kernels->norm(widened(walk, work, &bucket, elements + at, room),
+                                            CGX_UNIFORM_GROUP);
+
+        sum += squares < INFINITY ? (double)squares : 0;
+    }
+    return sum;
+}
+
+/* The step of a piece that has none: that of the error of its width, of elements as large as those
+ * it is made of are if they are independent. */
+static float own_step(const struct cgx_walk *walk, const struct cgx_work *work)
+{
+    const struct cgx_piece *piece = walk->piece;
+    double error = cgx_rotated_error(piece->bits - CGX_UNIFORM), energy = 0;
+    double count = (double)piece->count;
+
+    if (work->operation == CGX_ENCODE)
+        energy = squares_of(walk, work, cgx_walk_element(walk, work->in, piece->first));
+    for (size_t p = 0; work->operation == CGX_REDUCE && p < work->nsources; p++) {
+        const unsigned char *elements = cgx_walk_unquantised(walk, work, p, piece->first);
+        float step = elements ? 0 : cgx_uniform_head_of(work->sources[p] + piece->offset).step;
+
+        if (elements)
+            energy += squares_of(walk, work, elements);
+        else if (cgx_uniform_is_step(step))
+            energy += (double)step * (double)step * count / (12 * error);
+    }
+    return cgx_uniform_step(energy, count, error);
+}
+
+/* Begins a piece, with zeros between the parts before its words. */
+static enum cgx_status begin_piece(const struct cgx_walk *walk, const struct cgx_work *work,
+                                   const struct place *place)
+{
+    unsigned char *payload = work->out;
+    struct cgx_uniform_head head;
+
+    if (!may_begin(walk, work))
+        return CGX_ERR_INVALID;
+    head = head_for(walk, work);
+    if (head.step == 0)
+        head.step = own_step(walk, work);
+    memcpy(payload + place->piece, &head, sizeof head);
+    memset(payload + place->piece + sizeof head, 0, place->layout.words - sizeof head);
+    return CGX_OK;
+}
+
+/* Writes all VALUES of a group behind the groups before it. */
+static void quantise(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                     const struct place *place, const cgx_float32 *values, unsigned char *payload)
+{
+    struct cgx_uniform_head head = cgx_uniform_head_of(payload + place->piece);
+    uint64_t *words = (uint64_t *)(void *)(payload + word_at(place, head.words)), kinds;
+    struct cgx_uniform_group group = group_of(bucket, place, &head, 0);
+    size_t count = kernels_of(walk)->encode(&group, values, false, &kinds, words);
+    uint32_t end;
+
+    if (count == CGX_UNIFORM_TOO_MANY) {
+        unsigned most = most_exponent(values, head.step), exponent = 0;
+
+        while (count == CGX_UNIFORM_TOO_MANY) {
+            group = group_of(bucket, place, &head, exponent);
+            count = kernels_of(walk)->encode(&group, values, true, &kinds, words);
+            payload[place->exponent] = (unsigned char)exponent;
+            exponent = exponent == 0 ? 1 : 2 * exponent;
+            exponent = exponent < most ? exponent : most;
+        }
+    }
+    words[count] = 0; /* if it is the last: up to a multiple of 16 bytes */
+    head.words += count;
+    head.energy += (double)walk->kernels->norm(values, CGX_UNIFORM_GROUP);
+    if (isnan(head.energy))
+        head.energy = (double)NAN; /* of either sign, as the processor has it */
+    end = (uint32_t)head.words;
+    memcpy(payload + place->end, &end, sizeof end);
+    memcpy(payload + place->kinds, &kinds, sizeof kinds);
+    memcpy(payload + place->piece, &head, sizeof head);
+}
+
+static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    const unsigned char *elements = cgx_walk_element(walk, work->in, bucket->first);
+    const struct place place = place_of(walk, bucket);
+    cgx_uniform_values room;
+
+    if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
+        return CGX_ERR_INVALID;
+    cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
+    quantise(walk, bucket, &place, widened(walk, work, bucket, elements, room), work->out);
+    return CGX_OK;
+}
+
+/* ---- decode ---- */
+
+/* Decodes a group to all elements of its blocks, or adds it to VALUES. */
+static enum cgx_status restore(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                               const unsigned char *payload, bool add, cgx_float32 *values)
+{
+    const struct place place = place_of(walk, bucket);
+    struct cgx_uniform_head head = cgx_uniform_head_of(payload + place.piece);
+    size_t begin = begin_of(&place, payload), end = end_of(&place, payload);
+    struct cgx_uniform_group group;
+    uint64_t kinds;
+
+    if (!cgx_uniform_is_step(head.step) || begin > end ||
+        end > place.layout.blocks * CGX_UNIFORM_BLOCK_WORDS)
+        return CGX_ERR_FORMAT;
+    group = group_of(bucket, &place, &head, payload[place.exponent]);
+    memcpy(&kinds, payload + place.kinds, sizeof kinds);
+    if (!cgx_uniform_is_step(group.step) ||
+        !kernels_of(walk)->decode(
+            &group, kinds, (const uint64_t *)(const void *)(payload + word_at(&place, begin)),
+            end - begin, add, values))
+        return CGX_ERR_FORMAT;
+    return CGX_OK;
+}
+
+static enum cgx_status decode(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    size_t size = cgx_dtype_size(dtype);
+    unsigned char *elements = (unsigned char *)work->out + bucket->first * size;
+    bool in_place = dtype == CGX_FLOAT32 && bucket->count % CGX_UNIFORM_BLOCK == 0;
+    cgx_uniform_values room;
+    cgx_float32 *values = in_place ? (cgx_float32 *)elements : room;
+
+    cgx_walk_prefetch(elements, bucket->count * size);
+    if (restore(walk, bucket, work->in, false, values) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    if (cgx_has_history(walk, work)) {
+        cgx_history_multiply(walk, work, bucket, values);
+        cgx_history_enter(walk, work, bucket, values);
+    }
+    if (!in_place)
+        walk->kernels->narrow[dtype](room, bucket->count, elements);
+    return CGX_OK;
+}
+
+/* ---- reduce ---- */
+
+/* Adds unquantised ELEMENTS to SUM; those of the first source are the sum. */
+static void add_elements(const struct cgx_walk *walk, const struct cgx_work *work,
+                         const struct cgx_bucket *bucket, const unsigned char *elements,
+                         bool is_first, float *sum)
+{
+    cgx_uniform_values room;
+    const cgx_float32 *values = widened(walk, work, bucket, elements, is_first ? sum : room);
+
+    if (is_first && values != sum)
+        memcpy(sum, values, sizeof room);
+    else if (!is_first)
+        walk->kernels->add(values, CGX_UNIFORM_GROUP, sum);
+}
+
+static enum cgx_status reduce(const struct cgx_walk *walk, const struct cgx_work *work,
+                              const struct cgx_bucket *bucket)
+{
+    const struct place place = place_of(walk, bucket);
+    cgx_uniform_values sum;
+
+    if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
+        return CGX_ERR_INVALID;
+    if (bucket->count < CGX_UNIFORM_GROUP)
+        memset(sum, 0, sizeof sum);
+    for (size_t p = 0; p < work->nsources; p++) {
+        const unsigned char *elements = cgx_walk_unquantised(walk, work, p, bucket->first);
+
+        if (elements)
+            add_elements(walk, work, bucket, elements, p == 0, sum);
+        else if (restore(walk, bucket, work->sources[p], p > 0, sum) != CGX_OK)
+            return CGX_ERR_FORMAT;
+    }
+    /* Behind the elements that are there sources have the dither of theirs. */
+    memset(sum + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *sum);
+    quantise(walk, bucket, &place, sum, work->out);
+    return CGX_OK;
+}
+
+/* ---- the family ---- */
+
+static enum cgx_status peek(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
+                            const unsigned char *payload, float *values, float *scale)
+{
+    const struct place place = place_of(walk, bucket);
+    cgx_uniform_values room;
+
+    if (restore(walk, bucket, payload, false, room) != CGX_OK)
+        return CGX_ERR_FORMAT;
+    memcpy(values, room, bucket->count * sizeof *values);
+    *scale = cgx_uniform_scale(payload + place.piece, walk->piece->count, place.index);
+    for (size_t i = 0; i < bucket->count; i++)
+        if (!(fabsf(values[i]) < INFINITY))
+            *scale = NAN;
+    return CGX_OK;
+}
+
+const struct cgx_host_family cgx_host_uniform = {
+    .operations = {[CGX_ENCODE] = encode, [CGX_REDUCE] = reduce, [CGX_DECODE] = decode},
+    .peek = peek};

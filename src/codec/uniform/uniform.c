@@ -1,0 +1,31 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "codec/uniform/uniform.h"
+
+size_t cgx_uniform_used(const unsigned char *piece, size_t count)
+{
+    struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);
+    struct cgx_uniform_head head = cgx_uniform_head_of(piece);
+
+    if (head.words > layout.blocks * CGX_UNIFORM_BLOCK_WORDS)
+        return 0;
+    return layout.words + cgx_round_up(head.words * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
+}
+
+float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index)
+{
+    struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);
+    size_t blocks = layout.blocks - index * CGX_UNIFORM_BLOCKS;
+    float scale = 0;
+    uint64_t kinds;
+
+    memcpy(&kinds, piece + layout.kinds + index * sizeof kinds, sizeof kinds);
+    for (size_t b = 0; b < blocks && b < CGX_UNIFORM_BLOCKS; b++, kinds >>= 4) {
+        if ((kinds & 15) == CGX_UNIFORM_POISON)
+            return NAN;
+        if ((kinds & 15) != CGX_UNIFORM_ZEROS)
+            scale = ldexpf(cgx_uniform_head_of(piece).step, piece[layout.exponents + index]);
+    }
+    return scale;
+}

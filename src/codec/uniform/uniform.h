@@ -1,0 +1,170 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Uniform quantisation: one step for all elements, subtractive dither, and codes of variable length
+ * (doc/format.md, "Uniform quantisation"). The code of an element x is k = round(x / step + d), its
+ * level (k - d) * step. The error is at most half a step, evenly spread over it and independent of
+ * x (Schuchman, "Dither Signals and Their Effect on Quantization Noise", IEEE Transactions on
+ * Communication Technology 12(4), 1964).
+ *
+ * A piece has a head and, for each group of 1024 elements, where its words end, how often its step
+ * is doubled, and 4 bits for each block of 64; then the groups' words. Blocks have Rice codes (Rice
+ * and Plaunt, "Adaptive Variable-Length Coding for Efficient Compression of Spacecraft Television
+ * Data", IEEE Transactions on Communication Technology 19(6), 1971), as masks of 64 bits. A group
+ * has at most 128 words, 8 bits to an element. */
+#ifndef CGX_CODEC_UNIFORM_UNIFORM_H
+#define CGX_CODEC_UNIFORM_UNIFORM_H
+
+#include "codec/format.h"
+#include "codec/quant.h"
+#include "util/integers.h"
+
+#define CGX_UNIFORM 48       /* encodings are this + width */
+#define CGX_UNIFORM_WIDTHS 5 /* the error is that of rotated quantisation at as many bits */
+
+#define CGX_UNIFORM_BLOCK 64
+#define CGX_UNIFORM_GROUP 1024
+#define CGX_UNIFORM_BLOCKS (CGX_UNIFORM_GROUP / CGX_UNIFORM_BLOCK) /* of a group */
+
+/* The most words of 64 bits that a block has on average, and a group. */
+#define CGX_UNIFORM_BLOCK_WORDS 8
+#define CGX_UNIFORM_GROUP_WORDS (CGX_UNIFORM_BLOCKS * CGX_UNIFORM_BLOCK_WORDS)
+
+/* The most bytes of a group, but for what a piece has but once. */
+#define CGX_UNIFORM_GROUP_BYTES (CGX_UNIFORM_GROUP_WORDS * 8 + CGX_UNIFORM_BLOCKS)
+
+/* What the 4 bits of a block say; below CGX_UNIFORM_PLAIN: the parameter of its Rice codes. */
+enum {
+    CGX_UNIFORM_PLAIN = 7, /* codes of 8 bits */
+    CGX_UNIFORM_NONE,      /* all codes are 0 */
+    CGX_UNIFORM_ZEROS,     /* all elements are 0 */
+    CGX_UNIFORM_RAW,       /* float32 elements */
+    CGX_UNIFORM_POISON,    /* all elements are NaN */
+    CGX_UNIFORM_KINDS
+};
+
+#define CGX_UNIFORM_MOST_CODE 126 /* in magnitude */
+
+/* Steps, those of groups too. */
+#define CGX_UNIFORM_LEAST_STEP 0x1p-120f
+#define CGX_UNIFORM_MOST_STEP 0x1p126f
+
+static inline bool cgx_uniform_is_step(float step)
+{
+    return step >= CGX_UNIFORM_LEAST_STEP && step <= CGX_UNIFORM_MOST_STEP;
+}
+
+/* ---- a piece ---- */
+
+/* Begins a piece, in this form. */
+struct cgx_uniform_head {
+    float step;
+    uint32_t key;   /* of the dither */
+    uint64_t words; /* of all groups */
+    /* The sum of the squares of all that was quantised for the piece: of what it encodes and, if
+     * this is a sum, for its sources; not finite where one of them is not. And how many elements
+     * that are. */
+    double energy;
+    uint64_t elements;
+};
+_Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
+
+/* Where the parts of a piece are, in bytes from its start; each is at a multiple of 16. */
+struct cgx_uniform_layout {
+    size_t groups, blocks;
+    size_t ends;      /* 32 bits for each group: the words up to its end */
+    size_t exponents; /* 8 bits for each group: its step is 2^EXPONENT of the piece's */
+    size_t kinds;     /* 64 bits for each group, 4 for each block */
+    size_t words;
+    size_t bytes; /* of the piece with the most words, and 16 more that a decoder may read */
+};
+
+static inline struct cgx_uniform_layout cgx_uniform_layout_of(size_t count)
+{
+    struct cgx_uniform_layout layout;
+
+    layout.groups = cgx_bucket_count(count, CGX_UNIFORM_GROUP);
+    layout.blocks = cgx_bucket_count(count, CGX_UNIFORM_BLOCK);
+    layout.ends = sizeof(struct cgx_uniform_head);
+    layout.exponents =
+        layout.ends + cgx_round_up(layout.groups * sizeof(uint32_t), CGX_PIECE_ALIGNMENT);
+    layout.kinds = layout.exponents + cgx_round_up(layout.groups, CGX_PIECE_ALIGNMENT);
+    layout.words =
+        layout.kinds + cgx_round_up(layout.groups * sizeof(uint64_t), CGX_PIECE_ALIGNMENT);
+    layout.bytes = layout.words + layout.blocks * CGX_UNIFORM_BLOCK_WORDS * sizeof(uint64_t) +
+                   CGX_PIECE_ALIGNMENT;
+    return layout;
+}
+
+/* The most bytes of a piece of COUNT elements, a multiple of 16. */
+static inline size_t cgx_uniform_bytes(size_t count)
+{
+    return cgx_uniform_layout_of(count).bytes;
+}
+
+static inline struct cgx_uniform_head cgx_uniform_head_of(const unsigned char *piece)
+{
+    struct cgx_uniform_head head;
+
+    memcpy(&head, piece, sizeof head);
+    return head;
+}
+
+/* The bytes that PIECE, of COUNT elements, uses of its most, as its head says: a multiple of 16. 0:
+ * it says more than that. */
+size_t cgx_uniform_used(const unsigned char *piece, size_t count);
+
+/* The step of group INDEX of PIECE, of COUNT elements: 0 where all its elements are, NaN where a
+ * block is poisoned. */
+float cgx_uniform_scale(const unsigned char *piece, size_t count, size_t index);
+
+/* ---- arithmetic ---- */
+
+/* The step at which the squared error is ERROR, relative to elements whose squares add up to
+ * ENERGY; COUNT of them. */
+CGX_QUANT float cgx_uniform_step(double energy, double count, double error)
+{
+    double step = sqrt(12 * error * energy / count);
+
+    return step < (double)CGX_UNIFORM_LEAST_STEP  ? CGX_UNIFORM_LEAST_STEP
+           : step > (double)CGX_UNIFORM_MOST_STEP ? CGX_UNIFORM_MOST_STEP
+                                                  : (float)step;
+}
+
+/* The key of the dither of what STREAM quantises in a call with the key CALL. */
+CGX_QUANT uint32_t cgx_uniform_key(uint32_t call, uint32_t stream)
+{
+    return cgx_mix((call ^ stream) + 0x9E3779B9u);
+}
+
+/* Bits 20 + 3j to 22 + 3j are of the dither of element 16j + LANE of block number BLOCK of the
+ * buffer. */
+CGX_QUANT uint32_t cgx_uniform_hash(uint32_t key, uint32_t block, uint32_t lane)
+{
+    uint32_t h = (16 * block + lane) * 0x9E3779B9u + key;
+
+    h ^= h >> 16;
+    h *= 0x85EBCA6Bu;
+    h ^= h >> 13;
+    return h * 0xC2B2AE35u;
+}
+
+/* Of 3 bits: an odd number of sixteenths from -7 to 7. */
+CGX_QUANT float cgx_uniform_dither(uint32_t bits)
+{
+    return (float)(2 * (int32_t)bits - 7) * 0.0625f;
+}
+
+/* The parameter of a block whose codes k, as 2k or -2k - 1, add up to SUM, or CGX_UNIFORM_PLAIN:
+ * about the binary logarithm of their mean times ln 2. A block has at most 512 bits. */
+CGX_QUANT unsigned cgx_uniform_parameter(uint32_t sum)
+{
+    uint32_t scaled = sum * 45 >> 12;
+    unsigned parameter = 0;
+
+    while (parameter < 6 && scaled >> parameter != 0)
+        parameter++;
+    return 64 * parameter + 64 + (sum >> parameter) < 512 ? parameter : CGX_UNIFORM_PLAIN;
+}
+
+#endif

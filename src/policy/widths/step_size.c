@@ -1,0 +1,40 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "policy/widths/step_size.h"
+
+#include <math.h>
+
+#include "codec/rotated/rotated_model.h"
+#include "codec/uniform/uniform.h"
+
+/* What a step counts in the mean. */
+#define WEIGHT 0.125
+
+/* The most that the mean is over the last step: a step that is too large costs more than one that
+ * is too small. */
+#define MOST_OVER_LAST 1.25
+
+void cgx_step_size_add(struct cgx_step_size *size, const struct cgx_quantised *quantised)
+{
+    if (!isfinite(quantised->energy) || !(quantised->elements > 0))
+        return;
+    size->now.energy += quantised->energy;
+    size->now.elements += quantised->elements;
+}
+
+void cgx_step_size_next(struct cgx_step_size *size)
+{
+    if (size->now.energy > 0) {
+        size->last = size->now.energy / size->now.elements;
+        size->mean = size->mean > 0 ? size->mean + WEIGHT * (size->last - size->mean) : size->last;
+        if (size->mean > MOST_OVER_LAST * size->last)
+            size->mean = MOST_OVER_LAST * size->last;
+    }
+    size->now = (struct cgx_quantised){0};
+}
+
+float cgx_step_size_of(const struct cgx_step_size *size, unsigned width)
+{
+    return size->mean > 0 ? cgx_uniform_step(size->mean, 1, cgx_rotated_error(width)) : 0;
+}

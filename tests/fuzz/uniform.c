@@ -1,0 +1,166 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Pieces of uniform quantisation, which are as long as they say: what any elements are encoded to
+ * is decoded to within half a step, and then any of its bytes change; all kernels encode it alike,
+ * decode and reduce it alike or refuse it alike, and nothing outside is touched. */
+#include <math.h>
+
+#include "codec/bucket.h"
+#include "codec/encoding.h"
+#include "codec/host_kernels.h"
+#include "fuzz/fuzz.h"
+
+#define MOST 2100
+#define SETS 3
+
+struct scene {
+    struct cgx_coding coding;
+    struct cgx_piece piece;
+    size_t bytes; /* of a piece at the most */
+    float *values, *decoded;
+    unsigned char *payload, *sum;
+};
+
+static struct scene take_scene(struct fuzz_input *input)
+{
+    struct scene scene = {.coding = {.bucket_size = 512,
+                                     .seed = fuzz_take(input, 256),
+                                     .stream = fuzz_take(input, 8),
+                                     .step = ldexpf(1, (int)fuzz_take(input, 247) - 120)},
+                          .piece = {.bits = CGX_UNIFORM + 1}};
+
+    scene.piece.count = 1 + (fuzz_take(input, 256) * 256 + fuzz_take(input, 256)) % MOST;
+    scene.bytes = cgx_uniform_bytes(scene.piece.count);
+    scene.payload = aligned_alloc(16, scene.bytes);
+    scene.sum = aligned_alloc(16, scene.bytes);
+    scene.decoded = malloc(scene.piece.count * sizeof(float));
+    fuzz_require(scene.payload && scene.sum && scene.decoded, "there is memory");
+    return scene;
+}
+
+static void free_scene(const struct scene *scene)
+{
+    free(scene->values);
+    free(scene->decoded);
+    free(scene->payload);
+    free(scene->sum);
+}
+
+static enum cgx_status run(const struct scene *scene, const struct cgx_codec *codec,
+                           enum cgx_operation operation, const void *in, void *out)
+{
+    const unsigned char *sources[] = {scene->payload, NULL, scene->payload};
+
+    return cgx_codec_run(codec, &(struct cgx_work){operation, &scene->coding, &scene->piece, 1,
+                                                   sources, 3, .in = in, .out = out});
+}
+
+/* Whether Y may be what X is decoded to: a level beyond the largest float is an infinity, and where
+ * there are many that are not finite blocks are poisoned. */
+static bool is_near(double x, double y, double step)
+{
+    double bound = step * 0.50001 + fabs(x) * 0x1p-22;
+
+    if (isnan(y))
+        return true;
+    return isfinite(y) ? fabs(y - x) <= bound : fabs(x) + bound >= 0x1.fffffep127 && x * y > 0;
+}
+
+static void check_elements(const struct scene *scene)
+{
+    size_t exponents = cgx_uniform_layout_of(scene->piece.count).exponents;
+
+    for (size_t i = 0; i < scene->piece.count; i++)
+        fuzz_require(is_near((double)scene->values[i], (double)scene->decoded[i],
+                             ldexp((double)scene->coding.step,
+                                   scene->payload[exponents + i / CGX_UNIFORM_GROUP])),
+                     "elements are within half a step, or NaN");
+}
+
+/* Encoded by the portable kernels, and by those of CODEC. */
+static void check_encoding(const struct scene *scene, const struct cgx_codec *codec)
+{
+    size_t used = cgx_uniform_used(scene->payload, scene->piece.count);
+
+    fuzz_require(run(scene, codec, CGX_ENCODE, scene->values, scene->sum) == CGX_OK &&
+                     memcmp(scene->sum, scene->payload, used) == 0,
+                 "all kernels encode to the same bytes");
+}
+
+/* The payload, whatever it holds. */
+static void check_payload(const struct scene *scene, const struct cgx_codec *codec,
+                          enum cgx_status status)
+{
+    float *decoded = malloc(scene->piece.count * sizeof *decoded);
+    unsigned char *sum = aligned_alloc(16, scene->bytes);
+    enum cgx_status reduced =
+        run(scene, cgx_codec_host_named("portable"), CGX_REDUCE, scene->values, scene->sum);
+
+    fuzz_require(decoded && sum, "there is memory");
+    fuzz_require(run(scene, codec, CGX_DECODE, scene->payload, decoded) == status,
+                 "all kernels decode or refuse alike");
+    if (status == CGX_OK)
+        for (size_t i = 0; i < scene->piece.count; i++)
+            fuzz_require(decoded[i] == scene->decoded[i] ||
+                             (isnan(decoded[i]) && isnan(scene->decoded[i])),
+                         "all kernels decode to the same elements");
+    fuzz_require(reduced == status && run(scene, codec, CGX_REDUCE, scene->values, sum) == status,
+                 "what is decoded is reduced");
+    if (status == CGX_OK)
+        fuzz_require(memcmp(sum, scene->sum, cgx_uniform_used(scene->sum, scene->piece.count)) ==
+                             0 &&
+                         run(scene, codec, CGX_DECODE, sum, decoded) == CGX_OK,
+                     "all kernels reduce to the same bytes, which are decoded");
+    free(decoded);
+    free(sum);
+}
+
+static bool peek(const struct scene *scene)
+{
+    static float values[CGX_BUCKET_SIZE_MAX];
+    bool all = true;
+    float scale;
+
+    for (size_t i = 0; i < cgx_piece_buckets(&scene->piece, 512); i++)
+        all = cgx_peek_bucket(&scene->coding, &scene->piece, i, scene->payload, values, &scale) ==
+                  CGX_OK &&
+              all;
+    return all;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[SETS] = {"portable", "avx2", "avx512"};
+    static const struct cgx_codec *sets[SETS];
+    struct fuzz_input input = {data, size};
+    struct scene scene = take_scene(&input);
+    unsigned changes = fuzz_take(&input, 8);
+    enum cgx_status status;
+
+    if (!sets[0])
+        for (int i = 0; i < SETS; i++)
+            sets[i] = cgx_codec_host_named(names[i]);
+    scene.values = fuzz_block(&input, scene.piece.count * sizeof(float));
+    memset(scene.payload, 0x55, scene.bytes);
+    fuzz_require(run(&scene, sets[0], CGX_ENCODE, scene.values, scene.payload) == CGX_OK &&
+                     run(&scene, sets[0], CGX_DECODE, scene.payload, scene.decoded) == CGX_OK,
+                 "elements are encoded, and decoded");
+    check_elements(&scene);
+    for (int i = 1; i < SETS; i++)
+        if (sets[i])
+            check_encoding(&scene, sets[i]);
+    for (; changes > 0; changes--) {
+        size_t at = fuzz_take(&input, 256) * (size_t)256 + fuzz_take(&input, 256);
+
+        scene.payload[at % scene.bytes] ^= (unsigned char)fuzz_take(&input, 256);
+    }
+    status = run(&scene, sets[0], CGX_DECODE, scene.payload, scene.decoded);
+    fuzz_require(status == CGX_OK || status == CGX_ERR_FORMAT, "a payload is decoded or refused");
+    fuzz_require(peek(&scene) == (status == CGX_OK), "what is decoded can be looked into");
+    for (int i = 1; i < SETS; i++)
+        if (sets[i])
+            check_payload(&scene, sets[i], status);
+    free_scene(&scene);
+    return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums with CGX_CODEC=uniform, "uniform HOPS [STEPS]": steps of two calls, of a loud buffer and of
+ * one that is a hundred times quieter, with a part of zeros. From the third step on both have one
+ * step, and together the error of rotated quantisation at the width that is set; in sums that are
+ * quantised HOPS times on their way, as much more. */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/check.h"
+
+#define COUNT 150003
+#define QUIET 120001 /* elements of the quiet buffer: calls are told apart by their counts */
+#define ZEROS 8192   /* from element 1024 on */
+
+static double *expected;
+static float *values, *output; /* of this rank, or of another; and the sums */
+
+static double gaussian(uint64_t *state)
+{
+    double u[2];
+
+    for (int i = 0; i < 2; i++) {
+        uint64_t x = *state += 0x9E3779B97F4A7C15u;
+
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+        x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+        u[i] = (double)(((x ^ x >> 31) >> 11) + 1) * 0x1p-53;
+    }
+    return sqrt(-2 * log(u[0])) * cos(6.283185307179586 * u[1]);
+}
+
+/* The elements of RANK, and their squares. */
+static double fill(int rank, unsigned step, double scale, size_t count)
+{
+    uint64_t state = (uint64_t)rank * 1000003 + step * 7919 + (scale < 1);
+    double squares = 0;
+
+    for (size_t i = 0; i < COUNT; i++) {
+        double x = gaussian(&state) * scale;
+
+        values[i] = i >= 1024 && i < 1024 + ZEROS ? 0 : (float)x;
+    }
+    for (size_t i = 0; i < count; i++)
+        squares += (double)values[i] * (double)values[i];
+    return squares;
+}
+
+struct totals {
+    double error, squares; /* of results, and of all that is quantised on their way */
+    bool same, zeros;
+};
+
+/* Sums COUNT elements that are SCALE loud. */
+static void sum(unsigned step, double scale, size_t count, struct totals *totals)
+{
+    memset(expected, 0, COUNT * sizeof *expected);
+    for (int rank = 0; rank < check_size; rank++) {
+        totals->squares += fill(rank, step, scale, count);
+        for (size_t i = 0; i < count; i++)
+            expected[i] += (double)values[i];
+    }
+    fill(check_rank, step, scale, count);
+    MPI_Allreduce(values, output, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    for (size_t i = 0; i < count; i++) {
+        double error = (double)output[i] - expected[i];
+
+        totals->error += error * error;
+        totals->squares += expected[i] * expected[i];
+        if (i >= 1024 && i < 1024 + ZEROS)
+            totals->zeros = totals->zeros && output[i] == 0;
+    }
+    totals->same = check_same(output, count * sizeof *output, MPI_COMM_WORLD) && totals->same;
+}
+
+/* What one rank brings that is no number, or is far beyond all others. */
+static void test_special(unsigned step)
+{
+    bool kept;
+
+    fill(check_rank, step, 1, COUNT);
+    if (check_rank == check_size - 1) {
+        values[5] = NAN;
+        values[20000] = 30000;
+    }
+    values[70000] = check_rank == 0 ? INFINITY : 1;
+    MPI_Allreduce(values, output, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    kept = isnan(output[5]) && !isfinite(output[70000]) && fabsf(output[20000] - 30000) < 200 &&
+           isfinite(output[40000]);
+    check(kept, "NaN, infinities and what is far beyond the step are kept");
+    check(check_same(output, COUNT * sizeof *output, MPI_COMM_WORLD), "the same on all ranks");
+}
+
+int main(int argc, char **argv)
+{
+    static const double errors[] = {0.570796, 0.133121, 0.0358197, 0.00963036, 0.00252155};
+    const char *set = getenv("CGX_COMPRESSION_QUANTIZATION_BITS");
+    double share = 0, hops = argc > 1 ? atof(argv[1]) : 1,
+           wanted = errors[(set ? atoi(set) : 4) - 1];
+    unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : 12;
+    struct totals all = {0, 0, true, true};
+
+    check_begin(&argc, &argv);
+    expected = check_memory(COUNT * sizeof *expected);
+    values = check_memory(COUNT * sizeof *values);
+    output = check_memory(COUNT * sizeof *values);
+    for (unsigned step = 0; step < steps; step++) {
+        struct totals now = {0, 0, true, true};
+
+        sum(step, 1, COUNT, &now);
+        sum(step, 0.01, QUIET, &now);
+        all.same = all.same && now.same;
+        all.zeros = all.zeros && now.zeros;
+        if (step >= steps - 4)
+            share += now.error / now.squares / wanted / 4;
+    }
+    check(all.same, "all sums are the same on all ranks");
+    check(all.zeros, "where all ranks have zeros sums are zero");
+    check(share > 0.6 && share < 1.1 * hops,
+          "the error is that of rotated quantisation (%.3f of it)", share);
+    test_special(steps);
+    free(expected);
+    free(values);
+    free(output);
+    return check_end();
+}
