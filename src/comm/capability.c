@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/bucket.h"
+#include "codec/quantiser.h"
 #include "comm/connect.h"
 #include "cuda/pinned_pool.h"
 #include "mpi/config.h"
@@ -39,6 +40,9 @@ static enum cgx_status get_backend(struct cgx_comm *state, const struct cgx_poin
 
     area.exportable = cgx_connect_may_export(state);
     area.shares_processors = !state->places.pace.has_processors;
+    /* Devices have no kernels for pieces that vary. */
+    if (buffer->memory != CGX_MEMORY_HOST && cgx_family_varies(cgx_config()->codec))
+        return CGX_ERR_DEVICE;
     if (buffer->memory != CGX_MEMORY_HOST)
         return cgx_cuda_backend(&state->work->scratch.devices, buffer, &area, backend);
     *backend = cgx_backend_host();

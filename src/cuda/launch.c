@@ -197,6 +197,8 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .sampling = coding->sampling};
     void *parameters[] = {&args};
 
+    if (!kernel) /* a rule has a family that devices do not have */
+        return CGX_ERR_DEVICE;
     return CGX_CUDA_CALL(cuLaunchKernel, kernel, group->tiles, 1, 1, CGX_KERNEL_THREADS, 1, 1, 0,
                          work->streams[CGX_STREAM_COMPUTE], parameters, NULL);
 }
