@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the libcgxpmpi developers
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What a sum cannot take less than: the steps of a host that drives a device, in microseconds, and in
-// which a model of calls counts them: launches, waits, copies of small messages, and words that
+// What a sum cannot take less than: the steps of a host that drives a device, in microseconds, and
+// in which a model of calls counts them: launches, waits, copies of small messages, and words that
 // host and kernel tell each other.
 //
 //     nvcc -O2 -std=c++17 -arch=native bench/gpu_floor.cu -o gpu_floor && ./gpu_floor

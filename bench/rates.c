@@ -81,7 +81,7 @@ static double entropy(const struct cgx_uniform_head *head)
         uint32_t h = cgx_uniform_hash(head->key, i / 64, i % 16) >> (20 + 3 * (i % 64 / 16)) & 7;
         double code = nearbyint((double)(values[i] / head->step + cgx_uniform_dither(h)));
 
-        counts[h][(int)fmin(fmax(code + CODES / 2, 0), CODES - 1)]++;
+        counts[h][(int)fmin(fmax(code + (int)(CODES / 2), 0), CODES - 1)]++;
     }
     for (int h = 0; h < 8; h++) {
         double all = 0;

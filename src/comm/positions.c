@@ -279,20 +279,31 @@ float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_cal
 {
     unsigned width = cgx_plan_stepped(plan);
     bool placed = site->key.position != CGX_POSITION_NONE;
+    union cgx_float_state caller;
     float size = 0;
 
-    if (width > 0 && placed)
+    if (width == 0)
+        return 0;
+    cgx_float_enter(&caller);
+    if (placed)
         size = cgx_step_size_of(&state->step.size, width);
-    return width > 0 && size == 0 ? cgx_step_size_of(&site->step_size, width) : size;
+    if (size == 0)
+        size = cgx_step_size_of(&site->step_size, width);
+    cgx_float_leave(&caller);
+    return size;
 }
 
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
                              const struct cgx_quantised *quantised)
 {
+    union cgx_float_state caller;
+
+    cgx_float_enter(&caller);
     if (site->key.position != CGX_POSITION_NONE)
         cgx_step_size_add(&state->step.size, quantised);
     cgx_step_size_add(&site->step_size, quantised);
     cgx_step_size_next(&site->step_size);
+    cgx_float_leave(&caller);
 }
 
 /* ---- the beginning of a step ---- */

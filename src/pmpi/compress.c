@@ -194,7 +194,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     enum cgx_outcome outcome;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
-    union cgx_float_state caller;
     int code;
     struct cgx_coll coll = {.mpi = cgx_mpi(),
                             .comm = state->private.comm,
@@ -212,9 +211,6 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (!schedule)
         return cgx_failure(call, state, CGX_MPI_SUCCESS, "out of memory");
     coll.schedule = schedule;
-    cgx_float_enter(&caller);
-    coll.step = cgx_positions_step_size(state, site, schedule->plan);
-    cgx_float_leave(&caller);
     if (layer) {
         cgx_positions_sample(state, site, &call->send, coll.input);
         coll.schedule = &site->layered;
@@ -237,16 +233,14 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     if (code != CGX_MPI_SUCCESS)
         return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
     /* What is divided by a young history changes from step to step. */
-    if (coll.has_history && coll.age < CGX_HISTORY_YOUNG)
-        coll.step = 0;
+    if (!coll.has_history || coll.age >= CGX_HISTORY_YOUNG)
+        coll.step = cgx_positions_step_size(state, site, schedule->plan);
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, schedule->plan);
     outcome = run(state, &coll, site->key);
     cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
-    cgx_float_enter(&caller);
     if (outcome == CGX_OUTCOME_DONE)
         cgx_positions_quantised(state, site, &coll.quantised);
-    cgx_float_leave(&caller);
     return conclude(call, state, site, capability.refusal, outcome, &coll);
 }

@@ -3,6 +3,8 @@
 
 #include "codec/uniform/uniform.h"
 
+_Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
+
 size_t cgx_uniform_used(const unsigned char *piece, size_t count)
 {
     struct cgx_uniform_layout layout = cgx_uniform_layout_of(count);

@@ -67,7 +67,6 @@ struct cgx_uniform_head {
     double energy;
     uint64_t elements;
 };
-_Static_assert(sizeof(struct cgx_uniform_head) == 32, "it is part of the format");
 
 /* Where the parts of a piece are, in bytes from its start; each is at a multiple of 16. */
 struct cgx_uniform_layout {
@@ -164,7 +163,7 @@ CGX_QUANT unsigned cgx_uniform_parameter(uint32_t sum)
 
     while (parameter < 6 && scaled >> parameter != 0)
         parameter++;
-    return 64 * parameter + 64 + (sum >> parameter) < 512 ? parameter : CGX_UNIFORM_PLAIN;
+    return 64 * parameter + 64 + (sum >> parameter) < 512 ? parameter : (unsigned)CGX_UNIFORM_PLAIN;
 }
 
 #endif
