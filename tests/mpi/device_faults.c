@@ -6,7 +6,7 @@
  *   device_faults once SLICES      allocations, on the host too, copies and launches are refused
  *   device_faults sticky SLICES    copies and kernels that fail when they are carried out
  *   device_faults lost SLICES      every call of the driver, from one on
- *   device_faults kernels [last]   that the device cannot run, of the first rank or the last
+ *   device_faults kernels RANK      that the device cannot run, of the "first" rank or the "last"
  * Linked with the library's objects. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -353,11 +353,10 @@ static void test_kernels(int faulty)
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc > 1 ? argv[1] : "once";
+    const char *mode = argc > 1 ? argv[1] : "once", *which = argc > 2 ? argv[2] : "1";
+    bool last = strcmp(which, "last") == 0;
 
-    bool last = argc > 2 && strcmp(argv[2], "last") == 0;
-
-    slices = argc > 2 && !last ? (unsigned)atoi(argv[2]) : 1;
+    slices = strcmp(mode, "kernels") != 0 ? (unsigned)atoi(which) : 1;
     stride = slices > 1 ? 2 : 1;
     check_begin(&argc, &argv);
     if (!place_begin(mode, true))
