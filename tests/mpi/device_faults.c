@@ -6,7 +6,7 @@
  *   device_faults once SLICES      allocations, on the host too, copies and launches are refused
  *   device_faults sticky SLICES    copies and kernels that fail when they are carried out
  *   device_faults lost SLICES      every call of the driver, from one on
- *   device_faults kernels RANK      that the device cannot run, of the "first" rank or the "last"
+ *   device_faults kernels RANK     that the device cannot run, of the "first" rank or the "last"
  * Linked with the library's objects. */
 #include <mpi.h>
 #include <stdlib.h>
