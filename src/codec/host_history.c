@@ -3,6 +3,8 @@
 
 #include "codec/host_history.h"
 
+#include <string.h>
+
 #include "codec/history.h"
 
 static uint8_t *scales_of(const struct cgx_work *work, const struct cgx_bucket *bucket)
@@ -20,6 +22,22 @@ void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *wo
                           const struct cgx_bucket *bucket, cgx_float32 *values)
 {
     walk->kernels->multiply(scales_of(work, bucket), bucket->count, values);
+}
+
+const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct cgx_work *work,
+                                       const struct cgx_bucket *bucket,
+                                       const unsigned char *elements, float *room)
+{
+    enum cgx_dtype dtype = walk->coding->dtype;
+    bool has_history = cgx_has_history(walk, work);
+
+    if (dtype == CGX_FLOAT32 && bucket->count == walk->size && !has_history)
+        return (const cgx_float32 *)elements;
+    walk->kernels->widen[dtype](elements, bucket->count, room);
+    memset(room + bucket->count, 0, (walk->size - bucket->count) * sizeof *room);
+    if (has_history)
+        cgx_history_divide(walk, work, bucket, room);
+    return room;
 }
 
 void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,

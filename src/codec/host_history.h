@@ -19,6 +19,13 @@ void cgx_history_divide(const struct cgx_walk *walk, const struct cgx_work *work
 void cgx_history_multiply(const struct cgx_walk *walk, const struct cgx_work *work,
                           const struct cgx_bucket *bucket, cgx_float32 *values);
 
+/* All ELEMENTS of a bucket that has as many as the walk's size, as float32, divided by their scales
+ * if they have some, with zeros behind those that are there. They are where they were, or in ROOM.
+ */
+const cgx_float32 *cgx_history_widened(const struct cgx_walk *walk, const struct cgx_work *work,
+                                       const struct cgx_bucket *bucket,
+                                       const unsigned char *elements, float *room);
+
 /* Enters RESULTS, where the bucket is to learn from the call. */
 void cgx_history_enter(const struct cgx_walk *walk, const struct cgx_work *work,
                        const struct cgx_bucket *bucket, const cgx_float32 *results);

@@ -40,24 +40,6 @@ static enum cgx_status read_header(const struct cgx_bucket *bucket, const unsign
 
 /* ---- quantising ---- */
 
-/* All elements of a bucket as float32, divided by their scales if they have some, zeros behind
- * those that are there: where they are, or in ROOM. */
-static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_work *work,
-                                  const struct cgx_bucket *bucket, const unsigned char *elements,
-                                  float *room)
-{
-    enum cgx_dtype dtype = walk->coding->dtype;
-    bool has_history = cgx_has_history(walk, work);
-
-    if (dtype == CGX_FLOAT32 && bucket->count == CGX_ROTATED_BUCKET && !has_history)
-        return (const cgx_float32 *)elements;
-    walk->kernels->widen[dtype](elements, bucket->count, room);
-    memset(room + bucket->count, 0, (CGX_ROTATED_BUCKET - bucket->count) * sizeof *room);
-    if (has_history)
-        cgx_history_divide(walk, work, bucket, room);
-    return room;
-}
-
 /* Values times FACTOR: incomplete elements whose squares add up to SQUARES, or a sum, COMPLETE. */
 struct quantity {
     const float *values;
@@ -161,7 +143,7 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     float step;
 
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    values = widened(walk, work, bucket, elements, room);
+    values = cgx_history_widened(walk, work, bucket, elements, room);
     if (residuals) {
         if (!add_to_elements(walk, bucket, residuals, values, room))
             residuals = NULL;
@@ -206,8 +188,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
 {
     if (sum->elements || sum->nwaiting == SOURCES_AT_ONCE)
         add_waiting(walk, sum);
-    kernels_of(walk)->rotate(widened(walk, work, bucket, elements, sum->room), 0x1p-10f, walk->key,
-                             number_of(bucket), sum->rotated);
+    kernels_of(walk)->rotate(cgx_history_widened(walk, work, bucket, elements, sum->room), 0x1p-10f,
+                             walk->key, number_of(bucket), sum->rotated);
     sum->waiting[sum->nwaiting++] =
         (struct cgx_rotated_source){.step = 1, .elements = sum->rotated};
     sum->elements = true;

@@ -74,24 +74,6 @@ static struct cgx_uniform_group group_of(const struct cgx_bucket *bucket, const 
 
 /* ---- elements ---- */
 
-/* All elements of the group's blocks as float32, divided by their scales if they have some, zeros
- * behind those that are there up to the end of the group: where they are, or in ROOM. */
-static const cgx_float32 *widened(const struct cgx_walk *walk, const struct cgx_work *work,
-                                  const struct cgx_bucket *bucket, const unsigned char *elements,
-                                  float *room)
-{
-    enum cgx_dtype dtype = walk->coding->dtype;
-    bool has_history = cgx_has_history(walk, work);
-
-    if (dtype == CGX_FLOAT32 && bucket->count == CGX_UNIFORM_GROUP && !has_history)
-        return (const cgx_float32 *)elements;
-    walk->kernels->widen[dtype](elements, bucket->count, room);
-    memset(room + bucket->count, 0, (CGX_UNIFORM_GROUP - bucket->count) * sizeof *room);
-    if (has_history)
-        cgx_history_divide(walk, work, bucket, room);
-    return room;
-}
-
 /* How often STEP is doubled for all of VALUES that are finite to have a code. */
 static unsigned most_exponent(const cgx_float32 *values, float step)
 {
@@ -150,8 +132,8 @@ static double squares_of(const struct cgx_walk *walk, const struct cgx_work *wor
     for (size_t i = 0; i < walk->layout.buckets; i++) {
         const struct cgx_bucket bucket = cgx_walk_bucket(walk, i);
         size_t at = (bucket.first - walk->piece->first) * cgx_dtype_size(walk->coding->dtype);
-        float squares = walk->kernels->norm(widened(walk, work, &bucket, elements + at, room),
-                                            CGX_UNIFORM_GROUP);
+        float squares = walk->kernels->norm(
+            cgx_history_widened(walk, work, &bucket, elements + at, room), CGX_UNIFORM_GROUP);
 
         sum += squares < INFINITY ? (double)squares : 0;
     }
@@ -239,7 +221,8 @@ static enum cgx_status encode(const struct cgx_walk *walk, const struct cgx_work
     if (place.index == 0 && begin_piece(walk, work, &place) != CGX_OK)
         return CGX_ERR_INVALID;
     cgx_walk_prefetch(elements, bucket->count * cgx_dtype_size(walk->coding->dtype));
-    quantise(walk, bucket, &place, widened(walk, work, bucket, elements, room), work->out);
+    quantise(walk, bucket, &place, cgx_history_widened(walk, work, bucket, elements, room),
+             work->out);
     return CGX_OK;
 }
 
@@ -298,7 +281,8 @@ static void add_elements(const struct cgx_walk *walk, const struct cgx_work *wor
                          bool is_first, float *sum)
 {
     cgx_uniform_values room;
-    const cgx_float32 *values = widened(walk, work, bucket, elements, is_first ? sum : room);
+    const cgx_float32 *values =
+        cgx_history_widened(walk, work, bucket, elements, is_first ? sum : room);
 
     if (is_first && values != sum)
         memcpy(sum, values, sizeof room);
