@@ -1,65 +1,66 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The codec: operations that the host and every backend carry out with the same bytes as result.
- * The families of quantisation are in quantiser.h, the layout in format.h. */
+/* The codec. The host and every backend implement these operations with the same bytes as result.
+ * Families of quantisation: quantiser.h; layout: format.h. */
 #ifndef CGX_CODEC_CODEC_H
 #define CGX_CODEC_CODEC_H
 
 #include "codec/history.h"
 #include "codec/measure.h"
 
-/* What all pieces of a call have in common. */
+/* What all pieces of a call share. */
 struct cgx_coding {
     enum cgx_dtype dtype;
     unsigned bucket_size;       /* power of two, 64 to 4096 */
-    enum cgx_rounding rounding; /* stochastic only with widths from 2 */
-    bool partial; /* reduce: its sums will be added to others, so the type's range is no limit */
-    /* Of stochastic rounding: the random bits of element i are a function of these and i alone; two
-     * quantisations of the same element must differ in them. What all ranks draw alike is a
-     * function of seed and call. */
+    enum cgx_rounding rounding; /* stochastic: width 2 or more only */
+    bool partial; /* reduce: the sums will be added to others, so only float32 limits them */
+    /* Stochastic rounding: the random bits of element i depend on these three and i alone; two
+     * quantisations of the same element must differ in them. What all ranks draw alike depends on
+     * seed and call. */
     uint64_t seed;
     uint32_t call;   /* compressed calls on this communicator so far */
-    uint32_t stream; /* which rank quantises, at which stage */
-    float step; /* of uniform quantisation (uniform/uniform.h); 0: as the elements of a piece are */
-    /* reduce and measure: RAWS sources, none or more, from FIRST_RAW on are raw. They hold the
-     * elements of each piece as the buffer does, one after the other, from its RAW on. */
+    uint32_t stream; /* which rank quantises, in which stage */
+    float
+        step; /* of uniform quantisation (uniform/uniform.h); 0: derived from a piece's elements */
+    /* reduce and measure: the RAWS sources (maybe none) from FIRST_RAW on are raw. A raw source
+     * holds the unquantised elements of each piece, contiguous, from the piece's RAW on. */
     unsigned first_raw, raws;
     struct cgx_sampling sampling; /* measure: which buckets */
 };
 
-/* Whether source number SOURCE of a call is raw. */
+/* Whether SOURCE is raw. */
 static inline bool cgx_is_raw(const struct cgx_coding *coding, size_t source)
 {
     return source - coding->first_raw < coding->raws;
 }
 
-/* Error feedback: what quantising has lost, kept from call to call as bfloat16 and added to what is
- * quantised next. That of element I of the buffer is AT[I - FIRST], for all elements of the pieces;
- * AT is where the elements are, aligned to 16 bytes, and FIRST a multiple of 64. The caller begins
- * with zeros.
+/* Error feedback: the errors of quantising, kept from call to call as bfloat16 and added to what is
+ * quantised next. The residual of element I of the buffer is AT[I - FIRST]. AT is in the memory of
+ * the elements, aligned to 16 bytes, and covers all pieces; FIRST is a multiple of 64. The caller
+ * begins with zeros.
  *
- * Encode and reduce add residuals to the elements and to the sum, at most four times as much of
- * them as there is of these in the norm of the bucket, and leave there what the payload lacks. A
- * bucket that is poisoned or of zeros keeps its residuals. Pieces whose family rounds to the
- * nearest have residuals, of widths from its residual_bits on (quantiser.h); those of others stay
- * as they are. After an error some have been changed. */
+ * Encode adds residuals to the elements and reduce to the sum, scaled so that their norm over the
+ * bucket is at most four times that of what they are added to; both then store what the payload
+ * lacks. A bucket that is poisoned or all zeros keeps its residuals. Only pieces that round to
+ * nearest, with a width of at least residual_bits of their family (quantiser.h), use residuals;
+ * those of other pieces do not change. After an error some residuals have changed. */
 struct cgx_residuals {
-    uint16_t *at; /* NULL: there are none */
+    uint16_t *at; /* NULL: no residuals */
     size_t first;
 };
 
-/* History scaling (history.h), of all elements of the buffer, in memory where these are. The caller
- * begins with zeros, and has the same on all ranks.
+/* History scaling (history.h) of all elements of the buffer, in the memory of the elements. The
+ * caller begins with zeros; all ranks must have the same history.
  *
- * Pieces then begin at a multiple of their bucket and of a block, and are those of elements divided
- * by their scales: encode, reduce and measure divide the elements that they read, and decode
- * multiplies, and then enters what it writes. Pieces that are rounded by chance have none. After an
- * error some have been changed. */
+ * Pieces then begin at a multiple of their bucket and of a block, and hold elements divided by
+ * their scales. Encode, reduce and measure divide the elements that they read. Decode multiplies,
+ * then updates the history with what it writes. Pieces that round stochastically have no history.
+ * After an error some of it has changed. */
 struct cgx_history {
-    uint8_t *scales; /* by element, aligned to 16 bytes; NULL: there is none */
-    float *units;    /* by block */
-    uint32_t age;    /* sums that it is of */
+    uint8_t *scales; /* one per element, aligned to 16 bytes; NULL: no history */
+    float *units;    /* one per block */
+    uint32_t age;    /* sums seen so far */
 };
 
 static inline size_t cgx_history_scales_bytes(size_t count)
@@ -67,14 +68,14 @@ static inline size_t cgx_history_scales_bytes(size_t count)
     return (count + 63) / 64 * 64;
 }
 
-/* Bytes of memory for a buffer of COUNT elements: one each, and four for each block. */
+/* Bytes of history for a buffer of COUNT elements: one per element, four per block. */
 static inline size_t cgx_history_bytes(size_t count, unsigned bucket_size)
 {
     return cgx_history_scales_bytes(count) +
            cgx_bucket_count(count, cgx_history_block(bucket_size)) * sizeof(float);
 }
 
-/* It lies in MEMORY like this, and is of AGE sums. */
+/* The history of AGE sums stored in MEMORY, of cgx_history_bytes. */
 static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint32_t age)
 {
     unsigned char *scales = (unsigned char *)memory;
@@ -84,45 +85,42 @@ static inline struct cgx_history cgx_history_in(void *memory, size_t count, uint
 }
 
 enum cgx_operation {
-    /* Quantises the pieces of IN, elements, into OUT, a payload. Every byte of every piece is
-     * written, padding as zeros; of one that varies (quantiser.h), those that are used.
-     * CGX_ERR_INVALID, also of reduce, if such a piece cannot be encoded. */
+    /* Quantises the pieces of IN, elements, into OUT, a payload. Writes every byte of each piece,
+     * padding as zeros; of a piece that varies (quantiser.h), every byte it uses. CGX_ERR_INVALID,
+     * also from reduce: a piece that varies cannot be encoded. */
     CGX_ENCODE,
 
-    /* Decodes SOURCES, one or more payloads, sums them in float32 in the order given, and encodes
-     * the sum into OUT, a payload which may be one of the sources that is not raw unless
-     * pieces vary (quantiser.h). A source of NULL
-     * stands for the unquantised elements IN and may occur at most once, among raw ones too. The
-     * same PIECES describe every payload and every raw source. A sum that may exceed the type's
-     * range (a partial one: that of float32), given the scales of its sources, poisons its bucket;
-     * unquantised elements have none. Without bounds (quantiser.h) only a sum that is not finite
-     * does. CGX_ERR_FORMAT
-     * as for decode. */
+    /* Decodes SOURCES, one or more payloads, sums them in float32 in the given order, and encodes
+     * the sum into OUT, a payload. OUT may be a source that is not raw, unless pieces vary
+     * (quantiser.h). A source of NULL stands for the unquantised elements IN and may occur once,
+     * among raw sources too. PIECES describe every payload and raw source alike.
+     *
+     * A bucket is poisoned if the sum may exceed the type's range (float32's for a partial sum),
+     * given the scales of its sources; unquantised elements have none. Without bounds (quantiser.h)
+     * it is poisoned only if the sum is not finite. CGX_ERR_FORMAT as for decode. */
     CGX_REDUCE,
 
-    /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT if a
-     * bucket header is none that an encoder writes. */
+    /* Decodes the pieces of IN, a payload, into their places in OUT, elements. CGX_ERR_FORMAT: no
+     * encoder writes such a bucket header. */
     CGX_DECODE,
 
-    /* Sums SOURCES as reduce does and measures what quantising the sum would cost: writes to OUT,
-     * an array of struct cgx_sample, for every sampled bucket (measure.h) of every piece that is
-     * max-min quantised, one after the other, what that says, for all widths and the rounding of
-     * CODING. The widths of PIECES are those of the sources alone. A bucket is poisoned
-     * if the sum itself is, whatever the scales of its sources. CGX_ERR_FORMAT as for decode, for
-     * the buckets that are sampled. */
+    /* Sums SOURCES as reduce does and measures the error that quantising the sum would cause at
+     * every width, with CODING's rounding. Writes to OUT one struct cgx_sample for each sampled
+     * bucket (measure.h) of each max-min quantised piece, in order. The widths of PIECES describe
+     * the sources only. A bucket is poisoned only if the sum itself is, whatever its sources'
+     * scales. CGX_ERR_FORMAT as for decode, for sampled buckets. */
     CGX_MEASURE,
 
-    /* Of device backends alone: brings the RANGES of the payload IN, in any order, to the staging
-     * memory, where the host needs them and payloads go from device to device. Once between two
-     * waits. */
+    /* Device backends only: copies RANGES of the payload IN, in any order, to the staging memory,
+     * for the host to read when payloads travel between devices. At most once between two waits. */
     CGX_SHOW,
 
     CGX_OPERATIONS
 };
 
-/* What the host codec does from time to time while it is at work, so that messages move on: after
- * every CGX_MEANWHILE_ELEMENTS elements or somewhat more, with the caller's floating-point modes.
- * It must leave alone what the work reads and writes. */
+/* What the host codec calls while it works, so that messages progress: after about every
+ * CGX_MEANWHILE_ELEMENTS elements, with the caller's floating-point modes. It must not touch what
+ * the work reads and writes. */
 struct cgx_meanwhile {
     void (*poll)(void *state);
     void *state;
@@ -130,7 +128,7 @@ struct cgx_meanwhile {
 #define CGX_MEANWHILE_ELEMENTS 32768
 
 /* One operation. Elements may be misaligned; payloads, raw sources and samples are aligned to 16
- * bytes. No operation reads or writes outside the pieces it is given; none keeps a pointer. */
+ * bytes. An operation reads and writes only inside its pieces and keeps no pointer. */
 struct cgx_work {
     enum cgx_operation operation;
     const struct cgx_coding *coding;
@@ -144,21 +142,21 @@ struct cgx_work {
     size_t nranges;
     struct cgx_residuals residuals;        /* encode, reduce */
     struct cgx_history history;            /* encode, reduce, measure, decode; not with residuals */
-    const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices do nothing meanwhile */
+    const struct cgx_meanwhile *meanwhile; /* NULL: nothing; devices ignore it */
 };
 
 /* The host codec with one set of kernels (host_kernels.h). */
 struct cgx_codec;
 
-/* That of the set: "avx2", say. */
+/* The name of its kernels, for example "avx2". */
 const char *cgx_codec_name(const struct cgx_codec *codec);
 
-/* Carries out WORK. The caller's floating-point modes change no byte and are left as they were,
- * exception flags included. Returns CGX_OK or, where stated, an error, which is not logged: the
- * caller knows whose payload it is. After an error the destination holds anything. */
+/* Carries out WORK. The caller's floating-point modes and exception flags neither change a byte nor
+ * are changed. Errors are not logged, since only the caller knows whose payload it is. After an
+ * error the destination is undefined. */
 enum cgx_status cgx_codec_run(const struct cgx_codec *codec, const struct cgx_work *work);
 
-/* With the fastest kernels that this processor has. */
+/* The codec with the fastest kernels that this processor supports. */
 const struct cgx_codec *cgx_codec_host(void);
 
 #endif

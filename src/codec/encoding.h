@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How the elements of a piece are stored, by a number: CGX_BITS_EXACT stands for the elements as
- * they are, all others for a width of a family (quantiser.h); 1 to 8 is max-min quantisation
- * (quant.h) at as many bits. What an encoding takes, and how far its elements are from what they
- * stand for. */
+/* An encoding is a number that says how the elements of a piece are stored: CGX_BITS_EXACT for
+ * unquantised elements, otherwise a width of a family (quantiser.h); 1 to 8 is max-min quantisation
+ * (quant.h) with as many bits. These functions give its size and its error. */
 #ifndef CGX_CODEC_ENCODING_H
 #define CGX_CODEC_ENCODING_H
 
@@ -16,7 +15,7 @@ static inline bool cgx_encoding_is_exact(unsigned encoding)
     return encoding == CGX_BITS_EXACT;
 }
 
-/* Its family; of elements as they are, the first. */
+/* Its family; the first family for CGX_BITS_EXACT. */
 static inline enum cgx_family cgx_encoding_family(unsigned encoding)
 {
     int family = CGX_FAMILIES - 1;
@@ -32,19 +31,19 @@ static inline const struct cgx_quantiser *cgx_encoding_quantiser(unsigned encodi
     return &cgx_quantisers[cgx_encoding_family(encoding)];
 }
 
-/* WIDTH bits to an element in FAMILY, which has them. */
+/* The encoding of FAMILY with WIDTH bits per element. */
 static inline unsigned cgx_encoding_of(enum cgx_family family, unsigned width)
 {
     return cgx_quantisers[family].first + width;
 }
 
-/* Bits of an element; of one that is not quantised, CGX_BITS_EXACT. */
+/* Bits per element; CGX_BITS_EXACT if it is not quantised. */
 static inline unsigned cgx_encoding_width(unsigned encoding)
 {
     return encoding - cgx_encoding_quantiser(encoding)->first;
 }
 
-/* Elements of a bucket. BUCKET_SIZE, here and below: the one that is set. */
+/* Elements of a bucket. BUCKET_SIZE, here and below: the configured one. */
 static inline unsigned cgx_encoding_bucket(unsigned encoding, unsigned bucket_size)
 {
     unsigned bucket = cgx_encoding_quantiser(encoding)->bucket;
@@ -67,8 +66,8 @@ static inline size_t cgx_bucket_elements(const struct cgx_piece *piece, unsigned
     return rest < size ? rest : size;
 }
 
-/* Bits per element in plane I (format.h) of a piece; 0: no such plane. Codes of whole buckets are
- * in the first. */
+/* Bits per element in plane I (format.h) of a piece; 0: no such plane. If codes lie bucket by
+ * bucket, plane 0 has them all. */
 static inline unsigned cgx_encoding_plane(unsigned encoding, int i)
 {
     unsigned width = cgx_encoding_width(encoding);
@@ -88,8 +87,8 @@ static inline size_t cgx_encoding_padded(unsigned encoding, size_t count)
     return quantiser->whole ? quantiser->bucket : cgx_codes_padded(count);
 }
 
-/* Bytes of COUNT elements, a multiple of the bucket, with the headers of their buckets, without
- * padding; the most, where pieces vary. */
+/* Bytes of COUNT elements, a multiple of the bucket, with bucket headers and without padding; an
+ * upper limit for pieces that vary. */
 static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
                                         enum cgx_dtype dtype, size_t count)
 {
@@ -101,14 +100,14 @@ static inline size_t cgx_encoding_bytes(unsigned encoding, unsigned bucket_size,
            count / cgx_encoding_bucket(encoding, bucket_size) * CGX_BUCKET_HEADER_BYTES;
 }
 
-/* Whether an element is known to within a bound of its own, by which sums beyond the type are told
- * (bucket.h). */
+/* Whether each element has its own error bound, with which sums beyond the type's range are
+ * detected (bucket.h). */
 static inline bool cgx_encoding_has_bounds(unsigned encoding)
 {
     return !cgx_encoding_is_exact(encoding) && cgx_encoding_quantiser(encoding)->has_bounds;
 }
 
-/* How an encoder rounds where ROUNDING is set. */
+/* How an encoder rounds if ROUNDING is configured. */
 static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cgx_rounding rounding)
 {
     return cgx_encoding_quantiser(encoding)->rounds_by_chance ? rounding : CGX_ROUNDING_NEAREST;
@@ -116,14 +115,14 @@ static inline enum cgx_rounding cgx_encoding_rounding(unsigned encoding, enum cg
 
 /* ---- energy and error ---- */
 
-/* By this times its energy (bucket.h) a piece is compared in other encodings of its family. */
+/* A piece's energy (bucket.h) times this range is comparable across the encodings of a family. */
 static inline double cgx_encoding_range(unsigned encoding, enum cgx_rounding rounding)
 {
     return cgx_encoding_quantiser(encoding)->range(cgx_encoding_width(encoding), rounding);
 }
 
-/* The squared error of an element in units of the square of a step, over which elements are spread
- * evenly: 1/12 for the nearest level, 1/6 for one of the two beside it by chance. */
+/* The mean squared error of an element in units of its squared step, if elements are spread evenly
+ * over steps: 1/12 for nearest, 1/6 for stochastic rounding. */
 static inline double cgx_rounding_variance(enum cgx_rounding rounding)
 {
     return rounding == CGX_ROUNDING_STOCHASTIC ? 1.0 / 6 : 1.0 / 12;

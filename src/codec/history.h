@@ -1,19 +1,18 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The arithmetic of history scaling, one definition for every backend: of each element of a buffer
- * that recurs all ranks know how large its sums have been, by the sums that they all had, and
- * quantisation is of elements divided by that (doc/format.md). Adam and its kin divide a gradient
- * by its own past in the same way: what is lost is then in proportion to what they use.
+/* The arithmetic of history scaling, one definition for every backend. All ranks know how large the
+ * sums of each element of a recurring buffer have been, since all have received them; elements are
+ * quantised after division by that size (doc/format.md). Adam and similar optimisers divide a
+ * gradient by its own past in the same way, so the error is in proportion to what they use.
  *
- * A scale is 1 + 8 r / m, r being the root of a decaying mean of the element's squared sums, and m
- * the root of the mean of r^2 over the bucket. Scales are stored as 8 bits, 3 of exponent and 5 of
- * mantissa, from 1 to 252; what lies between two of them becomes one of both by chance, the same on
- * all ranks. The unit m / 8 is stored for each block of elements, of which a bucket has one or
- * more. All zeros: there is no history yet.
+ * A scale is 1 + 8 r / m: r is the root of a decaying mean of the element's squared sums, m the
+ * root of the mean of r^2 over the bucket. A scale, from 1 to 252, is stored in 8 bits, 3 of
+ * exponent and 5 of mantissa, rounded stochastically but alike on all ranks. The unit m / 8 is
+ * stored for each block of elements; a bucket has one or more blocks. All zeros: no history yet.
  *
- * The mean begins as if there had been sums in which all elements were alike, since one that is
- * small in the first sum need not be in the next. From CGX_HISTORY_YOUNG sums on it decays, and a
+ * The mean begins as if earlier sums had been equal in all elements, since an element that is small
+ * in the first sum need not be in the next. From CGX_HISTORY_YOUNG sums on the mean decays, and a
  * bucket learns from one sum in four. */
 #ifndef CGX_CODEC_HISTORY_H
 #define CGX_CODEC_HISTORY_H
@@ -24,7 +23,7 @@
 
 #define CGX_HISTORY_YOUNG 24
 
-/* Elements of a block: a bucket of each family has one or several. */
+/* Elements of a block: a bucket of any family has one or several. */
 #define CGX_HISTORY_BLOCK_MAX 1024u
 CGX_QUANT uint32_t cgx_history_block(uint32_t bucket_size)
 {
@@ -42,21 +41,21 @@ CGX_QUANT float cgx_history_inverse(uint32_t code)
     return cgx_reciprocal(cgx_history_scale(code));
 }
 
-/* Whether a bucket, whose first block has UNIT, learns from the call, with a history of AGE sums:
- * by chance, the same on all ranks. FIRST: its first element in the buffer, modulo 2^32; KEY is
+/* Whether a bucket whose first block has UNIT learns from this call, with a history of AGE sums:
+ * random, but alike on all ranks. FIRST: its first element in the buffer, modulo 2^32. KEY:
  * cgx_call_key's. */
 CGX_QUANT int cgx_history_is_due(uint32_t key, uint32_t first, float unit, uint32_t age)
 {
     return age < CGX_HISTORY_YOUNG || unit == 0.0f || cgx_mix(~key - first) >> 30 == 0;
 }
 
-/* What a sum counts in the mean of a bucket whose first block has UNIT. */
+/* The weight of a sum in the mean of a bucket whose first block has UNIT. */
 CGX_QUANT float cgx_history_weight(float unit, uint32_t age)
 {
     return unit == 0.0f ? 0.4f : age < CGX_HISTORY_YOUNG ? 2.0f / (float)(age + 5) : 0.04f;
 }
 
-/* The mean of the squares, after RESULT. */
+/* The mean of the squares, RESULT included. */
 CGX_QUANT float cgx_history_mean(uint32_t code, float unit, float weight, float result)
 {
     float before = (cgx_history_scale(code) - 1.0f) * unit;
@@ -64,21 +63,21 @@ CGX_QUANT float cgx_history_mean(uint32_t code, float unit, float weight, float 
     return (1.0f - weight) * (before * before) + weight * (result * result);
 }
 
-/* Whether means, of which SUM is that over the bucket, may be stored. Not where a result was not
- * finite: the bucket's history stays as it was. */
+/* Whether the means of a bucket, which add up to SUM, may be stored. If a result was not finite
+ * they may not, and the bucket keeps its history. */
 CGX_QUANT int cgx_history_is_known(float sum)
 {
     return sum < 0x1p126f;
 }
 
-/* What sums in which all were alike add to each mean of a bucket of COUNT elements, whose first
- * block had UNIT; 0: it is in them. */
+/* What earlier sums of equal elements add to each mean of a bucket of COUNT elements, whose first
+ * block had UNIT; 0 if the means contain it. */
 CGX_QUANT float cgx_history_alike(float unit, float sum, float count)
 {
     return unit == 0.0f ? sum / count : 0.0f;
 }
 
-/* The unit of the bucket; 0: it has no history. */
+/* The unit of the bucket; 0: no history. */
 CGX_QUANT float cgx_history_unit(float sum, float count, float alike)
 {
     return sum > 0x1p-100f ? sqrtf(sum / count + alike) * 0.125f : 0.0f;
@@ -90,7 +89,7 @@ CGX_QUANT uint32_t cgx_history_random(uint32_t key, uint32_t index)
     return index * 0x9E3779B9u + key;
 }
 
-/* How MEAN is stored. INVERSE is 1/unit; 0: there is no history. */
+/* The code that MEAN is stored as. INVERSE: 1/unit; 0: no history. */
 CGX_QUANT uint32_t cgx_history_code(float mean, float inverse, uint32_t random)
 {
     uint32_t bits = cgx_float_bits(1.0f + sqrtf(mean) * inverse) - 0x3F800000u;

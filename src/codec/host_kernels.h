@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Inside the host backend: what it does to one bucket, in several compilations. One body of source
- * (host_kernels_body.h) is compiled by host_portable.c, host_avx2.c and host_avx512.c, each with
- * its own flags; all give the same bytes. The walk over pieces and buckets
- * (host_operations.c) is compiled once. */
+/* Inside the host backend: the kernels, which work on one bucket. host_portable.c, host_avx2.c and
+ * host_avx512.c compile the same source (host_kernels_body.h) with their own flags; all give the
+ * same bytes. The walk over pieces and buckets (host_operations.c) is compiled once. */
 #ifndef CGX_CODEC_HOST_KERNELS_H
 #define CGX_CODEC_HOST_KERNELS_H
 
@@ -15,7 +14,7 @@
 #include "codec/quantiser.h"
 #include "util/float_state.h"
 
-/* In the caller's buffer, which may be misaligned, and codes taken several at a time. */
+/* For misaligned elements of the caller's buffer, and for several codes at a time. */
 typedef float cgx_float32 __attribute__((aligned(1), may_alias));
 typedef uint16_t cgx_uint16 __attribute__((aligned(1), may_alias));
 typedef uint32_t cgx_uint32 __attribute__((aligned(1), may_alias));
@@ -28,7 +27,7 @@ struct cgx_host_range {
     bool poison;
 };
 
-/* Which random bits belong to the first element of a bucket. */
+/* Identifies the random bits of a bucket's first element. */
 struct cgx_random {
     uint64_t seed;
     uint32_t call;
@@ -36,8 +35,8 @@ struct cgx_random {
     uint64_t group; /* element / 8 */
 };
 
-/* All counts are of elements, at least 1. Codes are those of one bucket: pointers to its part of
- * each plane, padded to a multiple of 64 elements; planes that the width lacks are not touched. */
+/* Counts are elements, at least 1. Codes are those of one bucket: pointers to its part of each
+ * plane, padded to a multiple of 64 elements. Planes that the width lacks are not touched. */
 struct cgx_host_kernels {
     /* By enum cgx_dtype: elements to float32, exactly. */
     void (*widen[3])(const void *elements, size_t count, float *values);
@@ -47,29 +46,28 @@ struct cgx_host_kernels {
 
     void (*add)(const cgx_float32 *addends, size_t count, float *values);
 
-    /* The sum of squares of all SIZE values of a bucket, in the order that doc/format.md says. */
+    /* The sum of squares of all SIZE values of a bucket, in the order of doc/format.md. */
     float (*norm)(const cgx_float32 *values, size_t size);
 
     /* Adds ADDENDS times FACTOR, in one rounding. */
     void (*add_scaled)(const float *addends, float factor, size_t count, float *values);
 
-    /* Of history scaling: values times the inverse of their scales, or times these. */
+    /* History scaling: divide values by their scales, or multiply them. */
     void (*divide)(const uint8_t *scales, size_t count, float *values);
     void (*multiply)(const uint8_t *scales, size_t count, cgx_float32 *values);
 
-    /* MEANS becomes what is known of the squares of RESULTS with these, which have WEIGHT; UNITS
-     * are those of blocks of BLOCK. Returns their sum, in the order of sums over a bucket of SIZE.
-     */
+    /* Sets MEANS to the means of squares with RESULTS included, which have WEIGHT. UNITS: one per
+     * BLOCK elements. Returns the sum of MEANS in the order of sums over a bucket of SIZE. */
     float (*learn)(const uint8_t *scales, const float *units, size_t block, float weight,
                    const cgx_float32 *results, size_t count, size_t size, float *means);
 
-    /* Stores MEANS plus ALIKE; INDEX is that of the first element in the buffer. */
+    /* Stores MEANS plus ALIKE as scales. INDEX: of the first element in the buffer. */
     void (*store)(const float *means, float alike, float inverse, uint32_t key, size_t index,
                   size_t count, uint8_t *scales);
 
     struct cgx_host_range (*range)(const cgx_float32 *values, size_t count);
 
-    /* RANDOM: for stochastic rounding; NULL for nearest. */
+    /* RANDOM: for stochastic rounding; NULL: nearest. */
     void (*encode)(const cgx_float32 *values, size_t count, struct cgx_grid grid, unsigned bits,
                    const struct cgx_random *random, unsigned char *const codes[CGX_PLANES]);
 
@@ -77,15 +75,15 @@ struct cgx_host_kernels {
     void (*decode)(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, bool add, cgx_float32 *values);
 
-    /* Of struct cgx_sample, the element of SQUARES for that grid; for stochastic rounding it does
+    /* One element of SQUARES in struct cgx_sample, for that grid. With stochastic rounding it does
      * not depend on BITS. */
     uint32_t (*squares)(const float *values, size_t count, struct cgx_grid grid, unsigned bits,
                         bool stochastic);
 
-    const void *families[CGX_FAMILIES]; /* CGX_FAMILY_KERNELS */
+    const void *families[CGX_FAMILIES]; /* set by CGX_FAMILY_KERNELS */
 };
 
-/* By family the kernels that it alone has, if any, in the set whose symbols SET names. */
+/* The kernels that only one family has, by family, in the set that SET names. */
 #define CGX_FAMILY_KERNELS(set)                                                              \
     {                                                                                        \
         [CGX_FAMILY_ROTATED] = &set(cgx_rotated_), [CGX_FAMILY_UNIFORM] = &set(cgx_uniform_) \
@@ -101,14 +99,14 @@ struct cgx_codec {
 
 extern const struct cgx_codec cgx_host_portable, cgx_host_avx2, cgx_host_avx512;
 
-/* The codec of that name, or NULL if there is none or this processor lacks what it needs; the
- * fastest for a NULL. */
+/* The codec of that name; NULL if there is none or this processor cannot run it. For NULL, the
+ * fastest. */
 const struct cgx_codec *cgx_codec_host_named(const char *name);
 
 /* ---- extremes, shared by all sets ---- */
 
-/* Of the bits of floats as integers: with these no NaN is lost as it is in a minimum of floats, and
- * three instructions a vector give minimum, maximum and the test for poison. */
+/* Extremes of the bits of floats taken as integers: unlike a minimum of floats, this loses no NaN,
+ * and three instructions per vector give minimum, maximum and the test for poison. */
 struct cgx_extremes {
     uint32_t least;
     uint32_t greatest;

@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the sets have in common: plain C written for the compiler's vectoriser. A file that includes
- * this has defined the names of the set's symbols CGX_HOST_SET, which begin with a prefix, its name
- * CGX_HOST_NAME, and the functions for which processors have instructions that plain C does not
- * reach:
+/* The part that all sets of host kernels share: plain C for the compiler's vectoriser. A file that
+ * includes this must define CGX_HOST_SET, which adds the set to a symbol's prefix, CGX_HOST_NAME,
+ * its name, and the functions that need instructions which plain C does not reach:
  *   widen_float16, narrow_float16   as the members of struct cgx_host_kernels
  *   scan                            extremes of COUNT elements
  *   quantise_nearest, quantise_stochastic
@@ -17,7 +16,7 @@
 #include "codec/host_kernels.h"
 #include "codec/measure.h"
 
-/* Codes pass through the first-level cache as bytes, so many at a time. */
+/* Codes pass through the first-level cache as bytes, in blocks of this size. */
 #define BLOCK 512
 
 /* ---- conversions ---- */
@@ -65,8 +64,8 @@ static void add_scaled(const float *addends, float factor, size_t count, float *
         values[i] = cgx_fma(addends[i], factor, values[i]);
 }
 
-/* Of the columns of a bucket, four elements a quarter of it apart: those of eight columns, then by
- * pairs. */
+/* Sums the columns of a bucket; a column is four elements a quarter of the bucket apart. Adds eight
+ * columns first, then pairs. */
 static float sum_columns(const float *columns, size_t size)
 {
     float lanes[CGX_BUCKET_SIZE_MAX / 32], sum = 0;
@@ -157,7 +156,7 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
     for (size_t i = whole; i < count; i++)
         extremes = cgx_extremes_with(extremes, cgx_float_bits(values[i]));
-    /* With a negative among them, it is the one of the greatest bits that is the minimum. */
+    /* If there are negatives, the minimum is the one with the greatest bits. */
     range.min = cgx_bits_float(extremes.greatest >> 31 ? extremes.greatest : extremes.least);
     range.max = cgx_bits_float(extremes.signed_greatest < 0 ? extremes.least
                                                             : (uint32_t)extremes.signed_greatest);
@@ -167,7 +166,7 @@ static struct cgx_host_range find_range(const cgx_float32 *values, size_t count)
 
 /* ---- codes to bit planes ---- */
 
-/* COUNT is a multiple of 64; SHIFT says which bits of the codes are meant. */
+/* COUNT is a multiple of 64; SHIFT selects the bits of the codes. */
 
 static void pack4(const uint8_t *codes, size_t count, unsigned char *plane)
 {
@@ -235,7 +234,7 @@ static void unpack1(const unsigned char *plane, size_t count, unsigned shift, ui
     }
 }
 
-/* Elements FIRST to FIRST + COUNT - 1 of a bucket, and zeros up to a multiple of 64. */
+/* Packs elements FIRST to FIRST + COUNT - 1 of a bucket, then zeros up to a multiple of 64. */
 static void pack(uint8_t *codes, size_t first, size_t count, unsigned bits,
                  unsigned char *const planes[CGX_PLANES])
 {
@@ -269,7 +268,7 @@ static void unpack(const unsigned char *const planes[CGX_PLANES], size_t first, 
 
 /* ---- elements to codes and back ---- */
 
-/* Elements of a bucket from FIRST on, which is a multiple of 8. */
+/* Quantises elements of a bucket from FIRST on, a multiple of 8. */
 static void quantise(const cgx_float32 *values, size_t first, size_t count, struct cgx_grid grid,
                      unsigned bits, const struct cgx_random *random, uint8_t *codes)
 {
@@ -322,7 +321,7 @@ decode_to(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned b
     }
 }
 
-/* A sum takes a tenth longer where one loop does both. */
+/* Two loops: one loop for both makes sums a tenth slower. */
 static void decode(const unsigned char *const codes[CGX_PLANES], size_t count, unsigned bits,
                    float u, int32_t z, bool add, cgx_float32 *values)
 {

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Inside the host backend: where the buckets of a piece lie in memory. */
+/* Inside the host backend: where the buckets of a piece are in memory. */
 #ifndef CGX_CODEC_HOST_WALK_H
 #define CGX_CODEC_HOST_WALK_H
 
 #include "codec/host_kernels.h"
 
-/* The piece that is looked at. */
+/* A walk over pieces, at one of them. */
 struct cgx_walk {
     const struct cgx_host_kernels *kernels;
     const struct cgx_coding *coding;
@@ -16,19 +16,19 @@ struct cgx_walk {
     size_t size;                /* elements of a bucket */
     unsigned plane[CGX_PLANES]; /* bits per element */
     uint32_t key;               /* cgx_call_key's */
-    size_t samples;             /* of the buckets that have been measured */
-    float *values, *addend;     /* room for a bucket each */
+    size_t samples;             /* of the buckets measured so far */
+    float *values, *addend;     /* space for a bucket each */
     union cgx_float_state *caller;
-    size_t passed; /* elements, since WORK's meanwhile was called last */
+    size_t passed; /* elements since the last call of WORK's meanwhile */
 };
 
-/* One bucket of the piece; the places are bytes from the start of the payload area. */
+/* One bucket of the piece; offsets are in bytes from the start of the payload area. */
 struct cgx_bucket {
     size_t first; /* element of the caller's buffer */
     size_t count;
     size_t header;
     size_t codes[CGX_PLANES];
-    size_t constant; /* the first code there is, in bit planes */
+    size_t constant; /* the first bit plane that the width has */
 };
 
 /* Carries out WORK for one bucket of the piece. */
@@ -38,7 +38,7 @@ typedef enum cgx_status cgx_bucket_operation(const struct cgx_walk *walk,
 
 /* The host's operations on buckets of a family. */
 struct cgx_host_family {
-    /* By enum cgx_operation. NULL: pieces are passed over. */
+    /* By enum cgx_operation. NULL: the operation skips such pieces. */
     cgx_bucket_operation *operations[CGX_MEASURE + 1];
 
     /* Decodes a bucket as cgx_peek_bucket does. */
@@ -48,13 +48,13 @@ struct cgx_host_family {
 
 typedef float cgx_bucket_values[CGX_BUCKET_SIZE_MAX] __attribute__((aligned(64)));
 
-/* Goes to PIECE. */
+/* Moves to PIECE. */
 void cgx_walk_piece(struct cgx_walk *walk, const struct cgx_piece *piece);
 
 /* Bucket INDEX of the piece, which is not exact. */
 struct cgx_bucket cgx_walk_bucket(const struct cgx_walk *walk, size_t index);
 
-/* COUNT more elements are done: it may be time for WORK's meanwhile. */
+/* Counts COUNT more elements and calls WORK's meanwhile when it is due. */
 void cgx_walk_pass(struct cgx_walk *walk, const struct cgx_work *work, size_t count);
 
 /* Where element INDEX of the caller's buffer is. */
@@ -64,8 +64,8 @@ static inline const unsigned char *cgx_walk_element(const struct cgx_walk *walk,
     return (const unsigned char *)buffer + index * cgx_dtype_size(walk->coding->dtype);
 }
 
-/* Asks for the elements of a later bucket, BYTES like the one at ELEMENTS, from memory. What the
- * processor does by itself stops at the end of a page and comes late for what is to be written. */
+/* Prefetches BYTES of a later bucket, for the bucket at ELEMENTS. Hardware prefetching stops at
+ * page boundaries and is late for writes. */
 static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
 {
     uintptr_t ahead = (uintptr_t)elements + 8192; /* a quarter of a first-level cache, or less */
@@ -74,23 +74,22 @@ static inline void cgx_walk_prefetch(const void *elements, size_t bytes)
         __builtin_prefetch((const void *)(ahead + i));
 }
 
-/* Where the elements from FIRST of the caller's buffer on are in source P of WORK, if that is not
- * quantised: in the buffer or, where it is raw, in the source. NULL if it is a payload. */
+/* Where source P of WORK has the caller's elements from FIRST on, if it is not quantised: in the
+ * buffer or, if raw, in the source. NULL: the source is a payload. */
 const unsigned char *cgx_walk_unquantised(const struct cgx_walk *walk, const struct cgx_work *work,
                                           size_t p, size_t first);
 
-/* Adds COUNT unquantised elements to the values of the walk; those of the first source are the
- * values. */
+/* Adds COUNT unquantised elements to the walk's values, or sets them if IS_FIRST. */
 void cgx_walk_add(const struct cgx_walk *walk, const void *elements, size_t count, bool is_first);
 
 /* Writes a bucket's header. */
 void cgx_walk_header(const struct cgx_bucket *bucket, uint32_t header, unsigned char *payload);
 
-/* Writes zeros as the codes of a bucket. */
+/* Sets the codes of a bucket to zero. */
 void cgx_walk_clear(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                     unsigned char *payload);
 
-/* Poisons a bucket: its header says so, and its codes are zeros. */
+/* Poisons a bucket: sets its header and zeroes its codes. */
 void cgx_walk_poison(const struct cgx_walk *walk, const struct cgx_bucket *bucket,
                      unsigned char *payload);
 

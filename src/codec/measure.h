@@ -1,40 +1,41 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What quantising would cost in error at every width: measured on a sample of buckets, not
+/* The error that quantising would cause at each width, measured on a sample of buckets. It is not
  * modelled, since n u^2 / 12 is wrong by up to ten times for sparse and heavy-tailed data. Sums are
- * of integers, so that every backend gives the same whatever order it adds in. */
+ * of integers, so every backend gives the same result in any order of addition. */
 #ifndef CGX_CODEC_MEASURE_H
 #define CGX_CODEC_MEASURE_H
 
 #include "codec/format.h"
 #include "codec/quant.h"
 
-/* One bucket of each block of this many in a piece is measured, never the same place twice running,
- * so that rows of a matrix do not alias. The last block may be incomplete and lack it. All of them
- * in one step, or each in one of several: the work is the same. */
+/* Of every CGX_SAMPLE_BLOCK buckets of a piece (a block) one is measured, never in the same place
+ * of two successive blocks, so that rows of a matrix do not alias. The last block may be incomplete
+ * and have none. One step measures all blocks, or several steps share them: the work is the
+ * same. */
 #define CGX_SAMPLE_BLOCK 4
 
-/* The most steps that they may be spread over, and the buckets of which one is then measured in a
- * step. */
+/* The largest number of steps (phases) that share the blocks, and the buckets of which one is then
+ * measured in a step. */
 #define CGX_SAMPLE_PHASES 16
 #define CGX_SAMPLE_GROUP (CGX_SAMPLE_BLOCK * CGX_SAMPLE_PHASES)
 
-/* Which of them a step measures: phase PHASE, from 0, of PHASES, a power of two up to
- * CGX_SAMPLE_PHASES; both 0: all, as with 1. No bucket is measured in two phases. A piece of few
- * buckets has samples in some only, in phase 0 at least. */
+/* The blocks that a step measures: those of phase PHASE, from 0, of PHASES, a power of two up to
+ * CGX_SAMPLE_PHASES; both 0: all, as with 1. No bucket is measured in two phases. A small piece has
+ * samples in some phases only, always in phase 0. */
 struct cgx_sampling {
     uint32_t phases, phase;
 };
 
-/* Buckets of which one is measured. */
+/* The number of buckets of which one is measured. */
 CGX_QUANT size_t cgx_sample_group(struct cgx_sampling sampling)
 {
     return CGX_SAMPLE_BLOCK * (size_t)(sampling.phases > 1 ? sampling.phases : 1);
 }
 
-/* The bucket of a piece, counted from its first, that sample INDEX is of. A block's turn in its
- * group moves on from group to group. */
+/* The bucket of sample INDEX, counted from the piece's first. The block that is measured changes
+ * from group to group. */
 CGX_QUANT size_t cgx_sample_bucket(size_t index, struct cgx_sampling sampling)
 {
     size_t blocks = sampling.phases > 1 ? sampling.phases : 1;
@@ -51,31 +52,31 @@ CGX_QUANT size_t cgx_sample_count(size_t buckets, struct cgx_sampling sampling)
     return whole + (cgx_sample_bucket(whole, sampling) < buckets);
 }
 
-/* One measured bucket. With d = fma(x, 1/u, -(q + z)) the distance of an element from its level in
- * steps, and t = d * 1024 rounded to an integer, halves to even, SQUARES holds the sum of t^2: the
- * squared error in units of u^2 2^-20. For stochastic rounding it is the expected error: with d the
- * distance from the nearest integer, the sum of |t| (1024 - |t|), which the fraction of x/u would
- * give too, and nothing for 1 bit. All zero where the bucket is constant or poisoned. u is that of
- * cgx_grid_over for MIN, MAX. A zero is +0.
+/* One measured bucket. SQUARES holds the sum of t^2 over its elements: the squared error in units
+ * of u^2 2^-20. Here d = fma(x, 1/u, -(q + z)) is the distance of an element from its level in
+ * steps, and t is d * 1024 rounded to an integer, halves to even. For stochastic rounding SQUARES
+ * is the expected error: with d the distance from the nearest integer, the sum of |t| (1024 - |t|),
+ * as for the fraction of x/u; 0 at 1 bit. All SQUARES are 0 if the bucket is constant or poisoned.
+ * u is that of cgx_grid_over for MIN, MAX. A zero is +0.
  *
- * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: it is what the error
- * of other families is a part of. Zero where the bucket is poisoned. */
+ * POWER is the sum of t^2 for distances from 0, in steps of cgx_sample_grid: the error of other
+ * families is a part of it. It is 0 if the bucket is poisoned. */
 struct cgx_sample {
-    float min, max;               /* both NaN: the bucket is poisoned at every width */
+    float min, max;               /* both NaN: poisoned at every width */
     uint32_t squares[CGX_WIDTHS]; /* by width - 1 */
     uint32_t power;
 };
 
-/* The squared error of the bucket at BITS, a sum over its elements; NaN if it is poisoned, and else
- * INFINITY at 1 bit for stochastic rounding. */
+/* The squared error of the bucket at BITS, summed over its elements. NaN if it is poisoned;
+ * otherwise INFINITY for stochastic rounding at 1 bit. */
 double cgx_sample_error(const struct cgx_sample *sample, enum cgx_rounding rounding, unsigned bits);
 
 /* The sum of the squares of the bucket's elements; NaN if it is poisoned. */
 double cgx_sample_second_moment(const struct cgx_sample *sample);
 
-/* Of elements from MIN to MAX, a grid whose step is a power of two: the largest magnitude is a
- * quarter of it or more, unless it is below 2^-126, and less than half. It has only the fields that
- * squares are found from. */
+/* A grid for elements from MIN to MAX whose step is a power of two. The largest magnitude is less
+ * than half a step, and at least a quarter unless it is below 2^-126. Only the fields that squares
+ * need are set. */
 CGX_QUANT struct cgx_grid cgx_sample_grid(float min, float max)
 {
     float magnitude = -min > max ? -min : max;
@@ -85,11 +86,11 @@ CGX_QUANT struct cgx_grid cgx_sample_grid(float min, float max)
     return grid;
 }
 
-/* ---- what an element adds to SQUARES ---- */
+/* ---- the share of one element in SQUARES ---- */
 
-/* t of X at the level u * NEAREST, which is at most 3/4 of a step away. The product has 48
- * significant bits. Where NEAREST is not 0 it is 1/4 or more, a multiple of 2^-49 therefore, and so
- * is the difference, of magnitude below 1: double holds both, and either form rounds once. */
+/* t of X at the level u * NEAREST, at most 3/4 of a step away. The product has 48 significant bits.
+ * If NEAREST is not 0, the product is at least 1/4, so it is a multiple of 2^-49, as is the
+ * difference, of magnitude below 1: double represents both exactly, and either form rounds once. */
 CGX_QUANT int32_t cgx_sample_distance(float x, float inv, int32_t nearest)
 {
 #if defined(__CUDACC__) || defined(__FP_FAST_FMAF)
@@ -116,7 +117,7 @@ CGX_QUANT uint32_t cgx_square_stochastic(float x, struct cgx_grid grid)
     return (uint32_t)(t < 0 ? -t * (1024 + t) : t * (1024 - t));
 }
 
-/* On a grid of cgx_sample_grid: what cgx_square_nearest is at any width, since the nearest level is
+/* On a grid of cgx_sample_grid: equals cgx_square_nearest at any width, since the nearest level is
  * 0. */
 CGX_QUANT uint32_t cgx_square_power(float x, struct cgx_grid grid)
 {

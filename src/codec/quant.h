@@ -41,9 +41,9 @@ CGX_QUANT float cgx_bits_float(uint32_t bits)
     return value;
 }
 
-/* 1/VALUE, rounded to nearest; VALUE is a bfloat16 from 2^-126 to 2^126. On a device, one step of
- * Newton's method on the mantissa leaves an error of 2^-44 or less, and with 8 significant bits
- * 1/VALUE is at least 2^-33 away from where the rounding would change. */
+/* 1/VALUE, rounded to nearest; VALUE is a bfloat16 from 2^-126 to 2^126. On a device, one Newton
+ * step on the mantissa leaves an error of at most 2^-44, and with 8 significant bits 1/VALUE is at
+ * least 2^-33 away from any rounding boundary. */
 CGX_QUANT float cgx_reciprocal(float value)
 {
 #ifdef __CUDA_ARCH__
@@ -59,7 +59,7 @@ CGX_QUANT float cgx_reciprocal(float value)
 #endif
 }
 
-/* ---- what is drawn alike on all ranks ---- */
+/* ---- random bits that all ranks share ---- */
 
 CGX_QUANT uint32_t cgx_mix(uint32_t h) /* the finaliser of MurmurHash3, a bijection */
 {
@@ -70,7 +70,7 @@ CGX_QUANT uint32_t cgx_mix(uint32_t h) /* the finaliser of MurmurHash3, a biject
     return h ^ h >> 16;
 }
 
-/* Of a call, the same on all ranks and in all its stages. */
+/* The key of a call, the same on all ranks and in all stages. */
 CGX_QUANT uint32_t cgx_call_key(uint64_t seed, uint32_t call)
 {
     uint32_t h = cgx_mix((uint32_t)seed + 0x9E3779B9u);
@@ -94,9 +94,9 @@ CGX_QUANT float cgx_bf16_up(float value)
     return cgx_bits_float((cgx_float_bits(value) + 0xFFFFu) & 0xFFFF0000u);
 }
 
-/* The integer nearest to the exact product x * inv, halves to even; |x * inv| <= 2^22. In both
- * forms 1.5 * 2^p is added, which makes 1 the unit in the last place, so that the low bits are the
- * integer. The product is exact in double. */
+/* The integer nearest to the exact product x * inv, halves to even; |x * inv| <= 2^22. Both forms
+ * add 1.5 * 2^p, so that the unit in the last place is 1 and the low bits are the integer. In
+ * double the product is exact. */
 CGX_QUANT int32_t cgx_round_product_fma(float x, float inv)
 {
     return (int32_t)(cgx_float_bits(fmaf(x, inv, 0x1.8p23f)) - 0x4B400000u);
@@ -120,10 +120,10 @@ CGX_QUANT int32_t cgx_round_product(float x, float inv)
 #endif
 }
 
-/* fmaf by name, and without hardware for it: product and sum in double, the sum rounded to odd so
- * that rounding it once more, to float32, gives what one rounding would (Boldo, Melquiond:
- * "Emulation of FMA and Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008); a
- * subnormal number has fewer bits, and is rounded once all the more. */
+/* fmaf without hardware: product and sum in double, with the sum rounded to odd. Rounding that to
+ * float32 then gives what a single rounding would (Boldo, Melquiond: "Emulation of FMA and
+ * Correctly Rounded Sums", IEEE Transactions on Computers 57(4), 2008), for subnormal results too,
+ * which have fewer bits. */
 CGX_QUANT float cgx_fma_double(float x, float y, float z)
 {
     double product = (double)x * (double)y; /* exact */
@@ -148,7 +148,7 @@ CGX_QUANT float cgx_fma(float x, float y, float z)
 #endif
 }
 
-/* u that covers the range with STEPS steps. MAX > MIN, both below 2^125 in magnitude. */
+/* The step u with which STEPS steps cover the range. MAX > MIN, both below 2^125 in magnitude. */
 CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
 {
     float magnitude = -min > max ? -min : max;
@@ -159,8 +159,8 @@ CGX_QUANT float cgx_grid_scale(float min, float max, uint32_t steps)
     return cgx_bf16_up(u > 0x1p-126f ? u : 0x1p-126f);
 }
 
-/* Nearest: 2^bits - 1 steps. Stochastic: one fewer, since a value may be rounded away from it on
- * either side; BITS >= 2. */
+/* Nearest: 2^bits - 1 steps. Stochastic: one step fewer, since a value may be rounded outwards at
+ * either end; BITS >= 2. */
 CGX_QUANT struct cgx_grid cgx_grid_over(float min, float max, unsigned bits, int stochastic)
 {
     struct cgx_grid grid;
@@ -197,17 +197,17 @@ CGX_QUANT float cgx_level(uint32_t code, float u, int32_t z)
     return u * (float)((int32_t)code + z);
 }
 
-/* SUM + U * LEVEL, LEVEL being a code plus a zero point: where the product is finite it is exact,
- * and the FMA, which devices have, gives what product and sum do. */
+/* SUM + U * LEVEL, where LEVEL is a code plus a zero point. A finite product is exact, so the FMA,
+ * which devices have, gives the same as product and sum. */
 CGX_QUANT float cgx_add_level(float sum, float u, float level)
 {
     return fmaf(u, level, sum);
 }
 
-/* Whether a sum of quantised elements, whose extremes are MIN and MAX and the steps of whose
- * sources add up to STEPS, stands for an exact sum that may be beyond the type's largest: for
- * float16, what is half-way between the largest and the next rounds to infinity; for the other
- * types something below that, since no finite sum comes near it. */
+/* Whether a sum of quantised elements may stand for an exact sum beyond the type's largest value.
+ * MIN, MAX: the sum's extremes. STEPS: the sum of its sources' steps. The float16 limit is half-way
+ * between the largest value and the next, which rounds to infinity. The limit of the other types is
+ * lower, since no finite sum comes near it. */
 CGX_QUANT int cgx_may_overflow(float min, float max, float steps, int stochastic, int float16)
 {
     float slack = steps * (stochastic ? 0x1.02p0f : 0x1.02p-1f);
@@ -223,7 +223,7 @@ CGX_QUANT uint32_t cgx_grid_header(struct cgx_grid grid)
     return cgx_float_bits(grid.u) | ((uint32_t)grid.z & 0xFFFFu);
 }
 
-/* Whether HEADER holds a grid that an encoder may have written: u from 2^-126 to 2^126. */
+/* Whether HEADER is a grid that an encoder may write: u from 2^-126 to 2^126. */
 CGX_QUANT int cgx_header_is_grid(uint32_t header)
 {
     uint32_t u = header & 0xFFFF0000u;
@@ -231,7 +231,7 @@ CGX_QUANT int cgx_header_is_grid(uint32_t header)
     return u >= 0x00800000u && u <= 0x7E800000u;
 }
 
-/* Whether VALUE may be that of a constant bucket. */
+/* Whether VALUE may be the value of a constant bucket. */
 CGX_QUANT int cgx_is_regular(float value)
 {
     return (cgx_float_bits(value) & 0x7FFFFFFFu) < CGX_MAGNITUDE_LIMIT_BITS;
@@ -329,11 +329,10 @@ CGX_QUANT uint16_t cgx_to_float16(float value)
     return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
-/* Max-min quantisation at fewer bits keeps no residuals: its errors are no less than the elements.
- */
+/* Max-min quantisation at fewer bits uses no residuals: its errors are as large as the elements. */
 #define CGX_RESIDUAL_BITS 2
 
-/* What is kept of an error of quantisation: a bfloat16, 0 if that is not finite. */
+/* A quantisation error as it is kept: a bfloat16, 0 if not finite. */
 CGX_QUANT uint16_t cgx_residual(float error)
 {
     uint16_t residual = cgx_to_bfloat16(error);
@@ -341,20 +340,20 @@ CGX_QUANT uint16_t cgx_residual(float error)
     return (residual & 0x7F80u) == 0x7F80u ? 0 : residual;
 }
 
-/* Residuals that are added are at most four times as long, in the norm, as what they are added to.
- * The square of that. */
+/* The norm of added residuals is at most four times that of what they are added to; this is the
+ * square of four. */
 #define CGX_RESIDUAL_CAP 16.0f
 
-/* Whether residuals are added as they are. Sums of squares: of the VALUES of a bucket, and of its
- * RESIDUALS. Where squares vanish, or both sums are beyond a float, it is not known which is
- * longer. The product is exact, or infinite, and then more than any sum that is finite. */
+/* Whether residuals are added unscaled. VALUES, RESIDUALS: their sums of squares over a bucket. If
+ * squares underflow, or both sums overflow, it is unknown which is longer. The product is exact, or
+ * infinite and then more than any finite sum. */
 CGX_QUANT int cgx_residuals_fit(float values, float residuals)
 {
     return values > 0.0f && residuals <= values * CGX_RESIDUAL_CAP && residuals < INFINITY;
 }
 
-/* What residuals are multiplied by before they are added, so that they are no longer than that; 0
- * where it is not known. */
+/* The factor that residuals are multiplied by before they are added, so that the cap holds; 0 if it
+ * is unknown. */
 CGX_QUANT float cgx_residual_cap(float values, float residuals)
 {
     if (cgx_residuals_fit(values, residuals))
@@ -363,8 +362,8 @@ CGX_QUANT float cgx_residual_cap(float values, float residuals)
                                                  : 0.0f;
 }
 
-/* A finite level beyond the largest float16 becomes that. (No level that an encoder writes is
- * beyond the largest bfloat16.) */
+/* Clamps finite levels to the float16 range. (Encoders write no level beyond the bfloat16
+ * range.) */
 CGX_QUANT float cgx_clamp_float16(float level)
 {
     return level > 65504.0f ? 65504.0f : level < -65504.0f ? -65504.0f : level;

@@ -1,20 +1,20 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sums over float32 in float64, for what looks at a sample of buckets. The order of additions is
- * fixed; the caller's floating-point modes must not matter. */
+/* Sums over float32 in float64, for samples of buckets. The order of additions is fixed; the
+ * caller's floating-point modes must not matter. */
 #ifndef CGX_CODEC_SQUARES_H
 #define CGX_CODEC_SQUARES_H
 
 #include <stddef.h>
 
-/* How many of VALUES are not 0. */
+/* The number of VALUES that are not 0. */
 size_t cgx_squares_nonzero(const float *values, size_t count);
 
-/* The sum of v^2, and in *MAGNITUDES that of |v|. */
+/* The sum of v^2; sets *MAGNITUDES to the sum of |v|. */
 double cgx_squares_sum(const float *values, size_t count, double *magnitudes);
 
-/* The sum of (v - SHARE * o)^2, o being of OTHERS. */
+/* The sum of (v - SHARE * o)^2, with o from OTHERS. */
 double cgx_squares_difference(const float *values, const float *others, double share, size_t count);
 
 #endif

@@ -2,36 +2,36 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 
 /* The arithmetic of rotated quantisation, one definition for every backend. A bucket of 1024
- * elements x is rotated, z = H D x with signs D that are fresh in every call and H the Hadamard
- * matrix of ones and minus ones; the elements of z are nearly normal, whatever those of x are, and
- * are quantised by thresholds and integer levels for that distribution (Lloyd, Max; rotated
- * quantisation: Suresh et al. 2017; the unbiased scale: EDEN, Vargaftik et al. 2022). Sums are
- * formed of rotated elements, and only what is decoded is rotated back.
+ * elements x is rotated: z = H D x, with random signs D that are new in every call and the Hadamard
+ * matrix H of entries 1 and -1. The elements of z are nearly normal, whatever those of x are, and
+ * are quantised with thresholds and integer levels for the normal distribution (Lloyd, Max; rotated
+ * quantisation: Suresh et al. 2017; the unbiased scale: EDEN, Vargaftik et al. 2022). Ranks sum
+ * rotated elements; only decoding rotates back.
  *
- * As in quant.h: float32 with IEEE rounding, FMA by name alone. doc/format.md gives the order of
- * all sums. */
+ * As in quant.h: float32 with IEEE rounding, FMA by name only. doc/format.md gives the order of all
+ * sums. */
 #ifndef CGX_CODEC_ROTATED_ROTATED_H
 #define CGX_CODEC_ROTATED_ROTATED_H
 
 #include "codec/format.h"
 #include "codec/quant.h"
 
-#define CGX_ROTATED 16          /* its encodings are this + its width */
+#define CGX_ROTATED 16          /* encodings are this + width */
 #define CGX_ROTATED_WIDTHS 5    /* 1 to 5 bits */
 #define CGX_ROTATED_BUCKET 1024 /* elements */
 
-/* ---- places ---- */
+/* ---- order of elements and codes ---- */
 
-/* On the side of elements a bucket is 32 lanes of 32: element 128 k + 4 l + j is number 4 k + j of
- * lane l. On the side of codes, number E of LANE is this element. */
+/* In element order a bucket is 32 lanes of 32: element 128 k + 4 l + j is number 4 k + j of lane l.
+ * In code order, this is the element that is number E of LANE. */
 CGX_QUANT uint32_t cgx_rotated_place(uint32_t lane, uint32_t e)
 {
     return (lane & 3) | (e >> 3) << 2 | (e & 7) << 4 | lane >> 2 << 7;
 }
 
-/* The codes of a bucket are WIDTH words of 32 bits for each lane, word w of lane l at 32 w + l. A
- * word holds as many codes as it has room for, the first lowest, and the bits above these are, from
- * the first word to the last, one string with the codes that are left. */
+/* The codes of a bucket are WIDTH words of 32 bits per lane; word w of lane l is at 32 w + l. Each
+ * word holds as many whole codes as fit, the first in the lowest bits. The spare bits above them,
+ * from the first word to the last, form one string with the remaining codes. */
 CGX_QUANT uint32_t cgx_rotated_per_word(uint32_t width)
 {
     return 32 / width;
@@ -39,8 +39,8 @@ CGX_QUANT uint32_t cgx_rotated_per_word(uint32_t width)
 
 /* ---- signs ---- */
 
-/* Bit 4 k + j: whether the sign of element 128 k + 4 LANE + j is turned. BUCKET: first element of
- * the bucket in the caller's buffer / 1024, modulo 2^32. */
+/* Bit 4 k + j: whether element 128 k + 4 LANE + j changes its sign. BUCKET: the bucket's first
+ * element in the caller's buffer / 1024, modulo 2^32. */
 CGX_QUANT uint32_t cgx_rotated_signs(uint32_t key, uint32_t bucket, uint32_t lane)
 {
     return cgx_mix((32 * bucket + lane) * 0x9E3779B9u + key);
@@ -48,12 +48,13 @@ CGX_QUANT uint32_t cgx_rotated_signs(uint32_t key, uint32_t bucket, uint32_t lan
 
 /* ---- thresholds and levels ---- */
 
-/* Of width b, with K = 2^(b - 1): t, an element over the rms, has code floor(K + u (alpha - beta
- * |u|)) with u = t clamped to +-limit, found as bits of a float from 2048 to 4096. */
+/* For width b and K = 2^(b - 1), the code of t, an element divided by the rms, is floor(K + u
+ * (alpha - beta |u|)), where u is t clamped to +-limit. It is read from the bits of a float between
+ * 2048 and 4096. */
 struct cgx_rotated_book {
     float alpha, beta, limit;
-    float
-        levels[1 << (CGX_ROTATED_WIDTHS - 1)]; /* of codes K and up; K - 1 and down: minus these */
+    float levels[1 << (CGX_ROTATED_WIDTHS -
+                       1)]; /* of codes K, K + 1, ...; K - 1, K - 2, ... have the negatives */
 };
 
 CGX_QUANT struct cgx_rotated_book cgx_rotated_book(uint32_t width)
@@ -73,7 +74,7 @@ CGX_QUANT struct cgx_rotated_book cgx_rotated_book(uint32_t width)
     return books[width - 1];
 }
 
-CGX_QUANT float cgx_rotated_clamp(float t, float limit) /* t is a number */
+CGX_QUANT float cgx_rotated_clamp(float t, float limit) /* t is not NaN */
 {
 #ifdef __CUDACC__
     return fminf(fmaxf(t, -limit), limit);
@@ -82,7 +83,7 @@ CGX_QUANT float cgx_rotated_clamp(float t, float limit) /* t is a number */
 #endif
 }
 
-/* A code plus this, of which no width reaches the lowest bit that is set. */
+/* Added to a code; codes of any width stay below its lowest set bit. */
 #define CGX_ROTATED_BIAS 0x45400u
 
 CGX_QUANT uint32_t cgx_rotated_biased(float t, uint32_t width, const struct cgx_rotated_book *book)
@@ -108,19 +109,20 @@ CGX_QUANT float cgx_rotated_level(uint32_t code, uint32_t width,
 
 /* ---- range ---- */
 
-/* Sums of squares in between are those of a bucket whose sums neither overflow nor vanish. Others
- * are done with elements times CGX_ROTATED_UP or CGX_ROTATED_DOWN, exact but for what vanishes. */
+/* Between these two, the sums of squares of a bucket neither overflow nor underflow. Otherwise its
+ * elements are multiplied by CGX_ROTATED_UP or CGX_ROTATED_DOWN first, which is exact except for
+ * underflow. */
 #define CGX_ROTATED_LEAST 0x1p-96f
 #define CGX_ROTATED_MOST 0x1p96f
 #define CGX_ROTATED_UP 0x1p96f
 #define CGX_ROTATED_DOWN 0x1p-96f
 
-/* What elements whose squares add up to SQUARES are multiplied by; 1: nothing. */
+/* The factor for elements whose squares add up to SQUARES; 1: none. */
 CGX_QUANT float cgx_rotated_factor(float squares)
 {
     return squares < CGX_ROTATED_LEAST  ? CGX_ROTATED_UP
            : squares < CGX_ROTATED_MOST ? 1.0f
-                                        : CGX_ROTATED_DOWN; /* what is not finite too */
+                                        : CGX_ROTATED_DOWN; /* also if not finite */
 }
 
 /* ---- scale and header ---- */
@@ -132,23 +134,23 @@ CGX_QUANT float cgx_bf16_near(float value) /* positive and finite, halves to eve
     return cgx_bits_float((bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u);
 }
 
-/* The rms of rotated elements that codes are found with, of which SQUARE is the mean square: a
- * bfloat16. */
+/* The rms, a bfloat16, that codes are found with; SQUARE is the mean square of the rotated
+ * elements. */
 CGX_QUANT float cgx_rotated_rms(float square)
 {
     return cgx_bf16_near(sqrtf(square));
 }
 
-/* The step of levels, a bfloat16, that makes the mean error zero over the signs. INV: 1 / rms. A:
- * the sum of t L over the bucket, L being the level of t. Z: the sum of squares of rotated
+/* The step of levels, a bfloat16, that makes the mean error over the signs zero. INV: 1 / rms. A:
+ * the sum over the bucket of t L, where L is the level of t. Z: the sum of squares of the rotated
  * elements. */
 CGX_QUANT float cgx_rotated_step(float inv, float a, float z)
 {
     return cgx_bf16_near(z * inv / a);
 }
 
-/* The header of a bucket with STEP, of elements that were multiplied by FACTOR, a power of two. 0,
- * and all codes 0, where the step would be too small for a bfloat16. */
+/* The header of a bucket with STEP whose elements were multiplied by FACTOR, a power of two. 0,
+ * with all codes 0, if the step is too small for a bfloat16. */
 CGX_QUANT uint32_t cgx_rotated_header(float step, float factor)
 {
     float scale = factor == CGX_ROTATED_UP     ? step * CGX_ROTATED_DOWN
@@ -165,8 +167,9 @@ CGX_QUANT int cgx_rotated_is_header(uint32_t header)
            ((header & 0xFFFFu) == 0 && header >= 0x00800000u && header < 0x7F800000u);
 }
 
-/* Levels times a header from here on are rotated back with the header times CGX_ROTATED_ASIDE, and
- * the elements divided by it, so that nothing overflows but elements. */
+/* Levels times a header of this size or more are rotated back with the header times
+ * CGX_ROTATED_ASIDE, and the elements are then divided by that, so that only elements can
+ * overflow. */
 #define CGX_ROTATED_LARGE 0x1p80f
 #define CGX_ROTATED_ASIDE 0x1p-40f
 

@@ -1,26 +1,24 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What sets of vector kernels for rotated encodings have in common. Values are on the side of codes
- * (rotated.h): vector 32 g + e has number e of as many lanes as a vector has, from VECTOR * g on;
- * elements that `rotate` leaves lack the stages of bits 4, 5 and 6, which are of e, and those that
- * load_incomplete does. A file that includes this after rotated_vectors.h has defined the set's
+/* The part that all sets of vector kernels for rotated encodings share. Values are in code order
+ * (rotated.h): vector 32 g + e holds number e of VECTOR lanes, from lane VECTOR * g on. Elements
+ * from `rotate` lack the stages of bits 4, 5 and 6, which are bits of e, and those that
+ * load_incomplete does. A file that includes this after rotated_vectors.h must define the set's
  * symbol CGX_ROTATED_SET and
  *   fma_of, magnitude       FMA and absolute value
  *   clamp                   to a limit and its negative
  *   struct table, table_of, look_up
- *                           levels times a step by codes, of whose words only the WIDTH lowest bits
+ *                           levels times a step by codes; only the WIDTH lowest bits of each word
  *                           count
  *   arrange, look_up_arranged
- *                           the same where codes are taken from a word of codes, all of them
- *                           whole, that arrange has seen
+ *                           the same for a word of whole codes that arrange has prepared
  *   over_lanes              the sum over 32 lanes
- *   load_incomplete         elements 8 q to 8 q + 7 of group g as `rotate` left them, but for the
- *                           stages of bits 4, 5 and 6
- *   sum_of_columns          the sum over 128 / VECTOR vectors, of which vector m has the sums of
- *                           elements whose numbers modulo 128 are VECTOR m and on
- *   rotate_by, rotate_back  as `rotate`, and as the rest of `restore`, given the words of signs
- */
+ *   load_incomplete         elements 8 q to 8 q + 7 of group g from `rotate`, after all missing
+ *                           stages but those of bits 4, 5 and 6
+ *   sum_of_columns          the sum over 128 / VECTOR vectors; vector m has the sums of elements
+ *                           whose numbers modulo 128 are VECTOR m and on
+ *   rotate_by, rotate_back  as `rotate`, and as the rest of `restore`, given the words of signs */
 
 #include <string.h>
 
@@ -31,7 +29,7 @@ INLINE void levels_of(const unsigned char *codes, unsigned width, size_t g, unsi
                       const struct table *table, vector v[8])
 {
     unsigned per_word = cgx_rotated_per_word(width), first = 8 * q / per_word;
-    bool plain = per_word * width == 32; /* every code in one word, and eight in the same */
+    bool plain = per_word * width == 32; /* no code spans words, and these eight are in one word */
     words w[CGX_ROTATED_WIDTHS];
 
     UNROLLED

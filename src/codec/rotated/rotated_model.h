@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The error of rotated quantisation, which depends on its width alone. */
+/* The error of rotated quantisation, which depends on the width only. */
 #ifndef CGX_CODEC_ROTATED_ROTATED_MODEL_H
 #define CGX_CODEC_ROTATED_ROTATED_MODEL_H
 
 #include "codec/rotated/rotated.h"
 
-/* The squared error, relative to the elements, of normal elements with the thresholds and levels of
- * rotated.h. */
+/* The squared error relative to the squared elements, for normal elements with the thresholds and
+ * levels of rotated.h. */
 static inline double cgx_rotated_error(unsigned width)
 {
     static const double errors[CGX_ROTATED_WIDTHS] = {0.570796, 0.133121, 0.0358197, 0.00963036,
@@ -17,7 +17,7 @@ static inline double cgx_rotated_error(unsigned width)
     return errors[width - 1];
 }
 
-/* The mean square of the elements in steps, rotated ones being 32 times as large. */
+/* The mean square of the elements in steps. Rotated elements are 32 times as large. */
 static inline double cgx_rotated_range(unsigned width, enum cgx_rounding rounding)
 {
     static const double rms[CGX_ROTATED_WIDTHS] = {132.449, 144.368, 96.2101, 91.7623, 8046.25};

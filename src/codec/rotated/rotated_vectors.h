@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What sets of vector kernels for rotated encodings have in common before the instructions of each:
- * signs, places of codes, butterflies. A file that includes this has defined VECTOR, and the types
- * vector and words of as many float32 and uint32_t; it goes on with rotated_kernels_body.h. */
+/* The part that all sets of vector kernels for rotated encodings share and that comes before their
+ * own instructions: signs, positions of codes, butterflies. A file that includes this must define
+ * VECTOR and the types vector and words, of VECTOR float32 and uint32_t; rotated_kernels_body.h
+ * follows. */
 
 #include "codec/rotated/rotated_kernels.h"
 
@@ -11,7 +12,7 @@
 #define GROUPS (32 / VECTOR)
 #define UNROLLED _Pragma("GCC unroll 8")
 
-/* Elements of a buffer, like cgx_float32, may lie anywhere. */
+/* For elements of a buffer, which may be misaligned as cgx_float32 may. */
 typedef vector loose_vector __attribute__((aligned(1), may_alias));
 typedef words loose_words __attribute__((aligned(4), may_alias));
 
@@ -23,8 +24,8 @@ INLINE void sign_words(uint32_t key, uint32_t bucket, uint32_t signs[32])
 
 /* ---- codes ---- */
 
-/* How a code of WIDTH bits, number E of its lane, goes into WORD: shifted left by so many bits,
- * under MASK, which is 0 if it does not. */
+/* The part of code number E of a lane that is in WORD: shifted left by SHIFT, under MASK; MASK is 0
+ * if WORD has no bit of it. */
 struct share {
     unsigned shift;
     uint32_t mask;
@@ -33,7 +34,7 @@ struct share {
 INLINE struct share share_of(unsigned width, unsigned e, unsigned word)
 {
     unsigned per_word = cgx_rotated_per_word(width), spare = 32 - per_word * width;
-    unsigned whole = per_word * width; /* codes that are in one word */
+    unsigned whole = per_word * width; /* codes that do not span words */
     uint32_t all = (1u << width) - 1;
     struct share share;
 
@@ -48,7 +49,7 @@ INLINE struct share share_of(unsigned width, unsigned e, unsigned word)
     return share;
 }
 
-/* Adds code number E of each lane: bits 12 and up of R. */
+/* Adds code number E of each lane; the code is bits 12 and up of R. */
 INLINE void put(unsigned width, unsigned e, words r, words *w)
 {
     UNROLLED
@@ -61,7 +62,7 @@ INLINE void put(unsigned width, unsigned e, words r, words *w)
     }
 }
 
-/* Whether WORD is complete with code number E, and not before. */
+/* Whether code number E completes WORD. */
 INLINE bool completes(unsigned width, unsigned e, unsigned word)
 {
     unsigned per_word = cgx_rotated_per_word(width);
@@ -69,7 +70,7 @@ INLINE bool completes(unsigned width, unsigned e, unsigned word)
     return per_word * width == 32 ? e == (word + 1) * per_word - 1 : e == 31;
 }
 
-/* Code number E of each lane, in the lowest bits. */
+/* Code number E of each lane, in the low bits. */
 INLINE words get(unsigned width, unsigned e, const words *w)
 {
     unsigned per_word = cgx_rotated_per_word(width);
@@ -97,7 +98,8 @@ INLINE void butterfly(vector *a, vector *c)
     *c = difference;
 }
 
-/* The stages of the bits of the vectors' numbers, COUNT vectors, a power of two. */
+/* The stages for the bits of the vectors' indices. COUNT, the number of vectors, is a power of
+ * two. */
 INLINE void butterflies(vector *v, int count)
 {
     UNROLLED
