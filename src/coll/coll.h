@@ -1,15 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The compressed all-reduce of one recurring buffer over a private communicator: which algorithm,
- * in how many slices, and what is done when a rank cannot serve.
+/* The compressed all-reduce of one recurring buffer over a private communicator: runs the
+ * schedule's algorithm slice by slice, also when a rank cannot take part.
  *
- * While one slice is on the wire the next is encoded and the last decoded: backends of devices
- * queue that work, and the host does it while the messages of an exchange are under way, and polls
- * them now and then.
+ * While one slice is on the wire, the next is encoded and the last decoded. Device backends queue
+ * that work; the host does it during an exchange and polls the messages meanwhile.
  *
- * No rank ever leaves the schedule: one that cannot serve sends headers only, with a flag that
- * every stage passes on. */
+ * No rank ever leaves the schedule: a rank that cannot serve the call sends headers only, with a
+ * flag that every stage passes on. */
 #ifndef CGX_COLL_COLL_H
 #define CGX_COLL_COLL_H
 
@@ -17,23 +16,23 @@
 
 enum cgx_outcome {
     CGX_OUTCOME_DONE,
-    CGX_OUTCOME_DECLINED,  /* all ranks know that it cannot be done; no output was written on any */
-    CGX_OUTCOME_CONSENSUS, /* all ranks know that SEEN forbids it; no output was written on any */
-    CGX_OUTCOME_HALFWAY,   /* as declined, but output was written: the call is an error on all */
-    CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it exactly either: an error on
-                                * all */
+    CGX_OUTCOME_DECLINED,  /* all ranks know that the call cannot be done; no rank wrote output */
+    CGX_OUTCOME_CONSENSUS, /* all ranks know that SEEN forbids it; no rank wrote output */
+    CGX_OUTCOME_HALFWAY,   /* declined after output was written: an error on all ranks */
+    CGX_OUTCOME_UNRECOVERABLE, /* all ranks know that one cannot do it uncompressed either: an error
+                                  on all */
     CGX_OUTCOME_LOST,          /* this rank has no result; others may have one */
-    /* MPI failed, or this rank lost what others may have seen in the last slice, or have in their
-     * FEEDBACK: COMM and SCRATCH may never be used again. */
+    /* MPI failed; or, in the last slice or in FEEDBACK, this rank may lack data that others have.
+     * COMM and SCRATCH must never be used again. */
     CGX_OUTCOME_BROKEN,
 };
 
-/* The call in parts: whether it is over, and then with which *OUTCOME. Waits for this rank's
- * device, and never for other ranks. */
+/* begin starts the call. poll returns whether it is over and then sets *OUTCOME. Both wait for this
+ * rank's device but never for other ranks. */
 void cgx_coll_begin(struct cgx_coll *coll);
 bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome);
 
-/* The whole call. */
+/* Runs the whole call. */
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll);
 
 #endif

@@ -1,28 +1,28 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a call shows of the segments of an adaptive plan, for struct cgx_feedback. */
+/* Fills struct cgx_feedback: measurements of the segments of an adaptive plan during a call. */
 #ifndef CGX_COLL_FEEDBACK_H
 #define CGX_COLL_FEEDBACK_H
 
 #include "coll/slice.h"
 
-/* Empties the feedback, and the scales. */
+/* Clears the feedback and the scales. */
 void cgx_feedback_begin(const struct cgx_coll *coll);
 
-/* All ranks know that they have no result. */
+/* Records that no rank has a result. */
 void cgx_feedback_void(const struct cgx_coll *coll);
 
-/* The weight (finding.h) of PIECE, whose bucket headers are at HEADERS; NaN if one is poisoned. */
+/* The weight (finding.h) of PIECE with bucket headers at HEADERS; NaN if a bucket is poisoned. */
 double cgx_feedback_weight(const struct cgx_plan *plan, const struct cgx_piece *piece,
                            const unsigned char *headers);
 
-/* Adds the errors of what the slice has measured, which has been waited for with what was encoded
- * of it, and their weights. */
+/* Adds the errors that the slice has measured, and their weights. The measurements and the encoding
+ * must be complete. */
 void cgx_feedback_errors(const struct cgx_slice *slice);
 
-/* Call for the own part when it is sealed: its sum is complete. Adds the power of the sum, where
- * the host has its payload, and its weights. */
+/* Adds the second moment of the sum, if the host has its payload, and its weights. To be called
+ * when this rank's own part is sealed, so that its sum is complete. */
 void cgx_feedback_second_moment(const struct cgx_slice *slice, const struct cgx_block *part);
 
 #endif

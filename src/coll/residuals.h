@@ -1,30 +1,29 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Error feedback in a sum of several stages: every quantisation of this rank has residuals of its
- * own (codec.h), by the place of its elements. What a rank sends of its input has those of the
- * buffer; what it sums of its shard inside the node or a row, and sends to other nodes, has those
- * of the shard; the sum of its chunk has those of the chunk. The partial sums that go round in a
- * ring inside a node have none: in them a rank quantises nearly the whole buffer once more, which
- * would take as much memory again. */
+/* Error feedback in a sum of several stages. Each quantisation of this rank has its own residuals
+ * (codec.h), indexed by element: those of the buffer for the input it sends, those of its shard for
+ * sums inside the node or a row that go to other nodes, and those of its chunk for the chunk's sum.
+ * Partial sums in a ring inside a node have none: a rank quantises nearly the whole buffer again in
+ * them, which would double the memory. */
 #ifndef CGX_COLL_RESIDUALS_H
 #define CGX_COLL_RESIDUALS_H
 
 #include "coll/slice.h"
 
-/* Bytes of memory for those of RANK: of float32, half of the buffer, and for each stage that sums
- * half of what the rank sums there. */
+/* Bytes for all residuals of RANK: for float32 half of the buffer's size, and for each stage that
+ * sums half of what the rank sums there. */
 size_t cgx_residuals_bytes(const struct cgx_schedule *schedule, unsigned rank);
 
-/* They lie in MEMORY like this, while the plan is as it is. */
+/* The residuals in MEMORY. Valid while the plan does not change. */
 struct cgx_error_feedback cgx_residuals_in(void *memory, const struct cgx_schedule *schedule,
                                            unsigned rank);
 
-/* Of BLOCK, where it is encoded from the input ... */
+/* The residuals for encoding BLOCK from the input ... */
 struct cgx_residuals cgx_residuals_of_input(const struct cgx_slice *slice,
                                             const struct cgx_block *block);
 
-/* ... and where it is summed; PARTIAL: the sum will be added to others. */
+/* ... and for encoding its sum; PARTIAL: the sum will be added to others. */
 struct cgx_residuals cgx_residuals_of_sum(const struct cgx_slice *slice,
                                           const struct cgx_block *block, bool partial);
 

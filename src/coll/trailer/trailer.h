@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Trailers follow the pieces of a part, to the end of its payload (doc/format.md). The rank that
- * quantises the part writes them, and all ranks that get the part get them. */
+/* Trailers follow the pieces of a part, up to the end of its payload (doc/format.md). The rank that
+ * quantises the part writes them; all ranks that receive the part receive them. */
 #ifndef CGX_COLL_TRAILER_TRAILER_H
 #define CGX_COLL_TRAILER_TRAILER_H
 
@@ -18,35 +18,35 @@ struct cgx_shown;
 struct cgx_slice;
 
 struct cgx_trailer {
-    /* Whether parts of SCHEDULE, formed as SCHEME says, have it. The schedule's slices, hash and
-     * needs are not set yet. NULL: they have it where the plan is adaptive. */
+    /* Whether parts of SCHEDULE, formed as SCHEME says, have this trailer; called before SCHEDULE's
+     * slices, hash and needs are set. NULL: only if the plan is adaptive. */
     bool (*needed)(const struct cgx_schedule *schedule, const struct cgx_scheme *scheme);
 
-    /* Bytes of the trailer for each piece, each bucket and each part of the first slice. */
+    /* Bytes of the trailer per piece, per bucket, and per part of the first slice. */
     size_t by_piece, by_bucket, by_first;
 
-    /* Called after every quantisation of PART, which is a sum of what is in FROM; LAST: of all.
-     * Writes the trailer, where zeros are. CORRECT, before all SEAL, may change the pieces of the
-     * last sum. NULL, here and below: there is nothing to do. */
+    /* Both are called after every quantisation of PART, a sum of FROM; LAST: the final sum. All
+     * correct functions run before any seal. correct may change the pieces of the final sum; seal
+     * writes the trailer over zeros. NULL, here and below: nothing to do. */
     void (*correct)(struct cgx_slice *slice, const struct cgx_block *part,
                     const struct cgx_payloads *from, bool last);
     void (*seal)(struct cgx_slice *slice, const struct cgx_block *part,
                  const struct cgx_payloads *from, bool last);
 
-    /* Tells COLL what the parts of SLICE say, which have arrived. */
+    /* Passes the trailers of SLICE's parts, which have arrived, to COLL. */
     void (*take)(struct cgx_coll *coll, const struct cgx_slice *slice);
 
-    /* Where payloads go from device to device: lists what the host reads of PART beside its bucket
-     * headers, in the sum and in what local peers send to be summed. Returns the number of ranges;
-     * 0: it does not read the headers either. NULL: it reads the headers alone. */
+    /* For payloads that go from device to device: lists the ranges of PART, besides bucket headers,
+     * that the host reads in the sum and in local peers' messages to be summed. Returns their
+     * number; 0: not even the headers. NULL: the headers only. */
     size_t (*list_shown)(const struct cgx_slice *slice, const struct cgx_block *part,
                          struct cgx_shown *ranges);
-    size_t shown, shown_by_part; /* the most ranges of a slice, or of a part if that is more */
+    size_t shown, shown_by_part; /* the most ranges of a slice, or of a part if more */
 };
 
 extern const struct cgx_trailer cgx_energies, cgx_bounds, cgx_watch;
 
-/* In their order in a payload. */
+/* In payload order. */
 enum { CGX_TRAILER_ENERGIES, CGX_TRAILER_BOUNDS, CGX_TRAILER_WATCH, CGX_TRAILERS };
 static const struct cgx_trailer *const cgx_trailers[CGX_TRAILERS] = {&cgx_energies, &cgx_bounds,
                                                                      &cgx_watch};

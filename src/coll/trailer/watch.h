@@ -1,46 +1,45 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The sample within a compressed call: whether its sums are of gradients (policy/consensus.h). The
- * rank that forms the last sum of a part of the first slice has what others brought to it, as
- * payloads in the host's memory. It looks at a sample of buckets, and what it has seen travels
- * behind the part to all ranks, which come to the same verdict before anything is written. In a
- * grid and in a ring it has sums, which have the noise of all that they were formed of, by which
- * ranks are no farther apart: there others look before, and tell it with what they
- * send.
+/* Samples within a compressed call, to judge whether its sums are of gradients
+ * (policy/consensus.h). The rank that forms the last sum of a part of the first slice has the other
+ * members' payloads in host memory. It examines a sample of buckets; its findings travel behind the
+ * part to all ranks, which reach the same verdict before anything is written. In a grid or a ring
+ * that rank has only sums of several ranks, whose noise hides how far ranks are apart; there other
+ * ranks examine earlier sums and send their findings along.
  *
- * Distance: with x_m what member m brings to a sum of R of the P ranks (of all, of a row, or of two
- * members of a ring), a rank or a node of w_m R ranks, and s the sum,
+ * Distance: let member m, a rank or a node, bring x_m to a sum s of R of the P ranks (all, a row,
+ * or two members of a ring), and stand for w_m R ranks. Then
  *
  *     d_m = R / P (P - 1) (1 / w_m - 1) (|x_m - w_m s|^2 - noise_m) / ((1 - w_m)^2 |s|^2)
  *
- * stands for |x_r - s/P|^2 / |s/P|^2 of its ranks, as far as the local peers of a node are apart
- * independently of each other. The nearest member counts. The noise is that of quantising: u^2/12
- * (stochastic: u^2/6) of each element that is not on the level zero, in x_m with the weight
- * 1 - 2 w_m, in the sum and all payloads with w_m^2. Of more than 8 members one in so many is
- * looked at, and stands for the others' noise. That overestimates it where x_m and w_m s differ by
- * less than a step: errors of nearest rounding are then alike. The distance of a bucket is
- * therefore no less than what the elements on different levels tell of it.
+ * estimates |x_r - s/P|^2 / |s/P|^2 of its ranks, if deviations of local peers in a node are
+ * independent. The nearest member counts. The noise is that of quantising: u^2/12 (stochastic:
+ * u^2/6) for each element that is not on level zero, with weight 1 - 2 w_m in x_m and w_m^2 in the
+ * sum and all payloads. Of more than 8 members one in several is examined and stands for the
+ * others' noise. That overestimates the noise if x_m and w_m s differ by less than a step, since
+ * nearest rounding then makes equal errors. The distance of a bucket is therefore at least what its
+ * elements on different levels prove.
  *
- * Gathers: a member that brings zeros has empty bucket headers. Signs: bucket headers tell them.
+ * Gathers: a member that brings zeros has empty bucket headers. Signs: bucket headers show them.
  * Change: the owner keeps a sample of the last sums that it has formed.
  *
- * What is exact, or has fewer than 3 bits, is not looked at. */
+ * Pieces that are exact or have fewer than 3 bits are not examined. */
 #ifndef CGX_COLL_TRAILER_WATCH_H
 #define CGX_COLL_TRAILER_WATCH_H
 
 #include "coll/slice.h"
 
-/* Whether the sample covers all that calls of SCHEDULE quantise. */
+/* Whether the samples cover everything that calls of SCHEDULE quantise. */
 bool cgx_watch_sees(const struct cgx_schedule *schedule);
 
-/* ---- which sums of a slice are sampled, and who brings what to them ----
+/* ---- which sums of a slice are sampled, and who contributes to them ----
  *
- * Without a grid and a ring these are the last sums. In a grid the owner of a part has sums of
- * rows: the next row looks at its own. In a ring the owner has one sum of all others: the first sum
- * is sampled, of two members. */
+ * Without a grid or ring these are the last sums. In a grid the owner of a part has only sums of
+ * rows, so the next row samples its own. In a ring the owner has one sum of all others, so the
+ * first sum, of two members, is sampled. */
 
-/* The members of the stage, whose sums are sampled: ranks of a single node, or nodes. */
+/* The members of the stage whose sums are sampled: ranks of a single node, or nodes. */
 struct cgx_watch_members {
     unsigned count, self;
     unsigned first; /* of the nodes */
@@ -49,88 +48,88 @@ struct cgx_watch_members {
 
 struct cgx_watch_members cgx_watch_members_of(const struct cgx_slice *slice);
 
-/* MEMBER among all of the stage's, counted from 1. */
+/* MEMBER's number among all of the stage's, from 1. */
 uint32_t cgx_watch_number_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
                              unsigned member);
 
-/* Ranks that MEMBER stands for. */
+/* The number of ranks that MEMBER stands for. */
 unsigned cgx_watch_ranks_of(const struct cgx_slice *slice, const struct cgx_watch_members *members,
                             unsigned member);
 
-/* What MEMBER, not this rank's, has brought to a sum of FROM. */
+/* The payload of MEMBER, not this rank, in a sum of FROM. */
 const unsigned char *cgx_watch_payload_of(const struct cgx_payloads *from,
                                           const struct cgx_watch_members *members, unsigned member);
 
-/* Whether a sum of PART that is formed now, the LAST or not, is one that is sampled. */
+/* Whether the current sum of PART, the LAST or not, is sampled. */
 bool cgx_watch_is_sampled(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
-/* How many members have brought something to PART before this sum is formed, the LAST or not, of a
- * ring; 0: it is not one of a ring. */
+/* In a ring, the number of members that have contributed to PART before the current sum, the LAST
+ * or not; 0: not in a ring. */
 unsigned cgx_watch_hop(const struct cgx_slice *slice, const struct cgx_block *part, bool last);
 
-/* The payload among FROM that tells what was seen of PART before this sum; NULL: nothing was. */
+/* The payload of FROM that carries earlier findings about PART; NULL: none. */
 const unsigned char *cgx_watch_seen_before(const struct cgx_slice *slice,
                                            const struct cgx_block *part,
                                            const struct cgx_payloads *from, bool last);
 
 /* ---- which buckets of a part are sampled ----
  *
- * One in 256 of those that tell anything, after 16 calls others, the same on all ranks. */
+ * One in 256 of the useful ones; others after 16 calls; the same on all ranks. */
 
-/* With fewer bits nothing can be told: most elements are on the level zero. */
+/* With fewer bits most elements are on level zero and show nothing. */
 #define CGX_WATCH_LEAST_BITS 3
 
-/* So many buckets are sampled in all parts together and, in each part that has them, so many, if
- * that is more: a few rows of a matrix may be what ranks agree on. */
+/* The most buckets sampled in all parts together, and the least in each part that has as many, even
+ * if that is more: ranks may agree on only a few rows of a matrix. */
 #define CGX_WATCH_MOST 256
 #define CGX_WATCH_LEAST 8
 
-/* Buckets of PIECE that tell anything: all of them, or none. */
+/* The useful buckets of PIECE: all or none. */
 size_t cgx_watch_buckets(const struct cgx_slice *slice, const struct cgx_piece *piece);
 
-/* The samples of a part, one after the other. Where the host has all of the sum, those that are
- * empty there are replaced by their next neighbours that are not. */
+/* An iterator over the samples of a part. If the host has the whole sum, buckets that are empty
+ * there are replaced by the nearest ones behind that are not. */
 struct cgx_watch_samples {
     const struct cgx_slice *slice;
     const struct cgx_block *part;
     size_t buckets, count; /* of the part, and of samples */
-    size_t number;         /* samples before */
-    bool filled;           /* not empty ones */
-    size_t piece, before;  /* in which the last one was, and buckets of the pieces before */
+    size_t number;         /* samples so far */
+    bool filled;           /* replaces empty ones */
+    size_t piece, before;  /* of the last sample, and buckets of the pieces before it */
 };
 
 struct cgx_watch_samples cgx_watch_samples_in(const struct cgx_slice *slice,
                                               const struct cgx_block *part);
 
-/* COUNT others, or all buckets if there are fewer; maybe empty ones. */
+/* A second sample of COUNT buckets, or all if there are fewer; some may be empty. */
 struct cgx_watch_samples cgx_watch_samples_of(const struct cgx_slice *slice,
                                               const struct cgx_block *part, size_t count);
 
-/* Which samples are taken: the same number stands for the same ones of a part. Sums are compared
- * with those before, so that it is another only once in a while. */
+/* Identifies the sampled places: equal numbers mean equal places in a part. It changes rarely,
+ * since sums are compared with earlier ones. */
 uint32_t cgx_watch_places(const struct cgx_slice *slice);
 
-/* The next one is bucket *INDEX of the piece that is returned; NULL: there are no more. */
+/* Returns the piece of the next sample, its bucket *INDEX; NULL: the end. */
 const struct cgx_piece *cgx_watch_next(struct cgx_watch_samples *samples, size_t *index);
 
-/* ---- what owners see of a sum of FROM, which PART lies in ---- */
+/* ---- findings about a sum of FROM in which PART lies ---- */
 
-/* Of a part, or of all. In a message the words of doc/format.md. */
+/* Of a part, or of all. In a message, the words of doc/format.md. */
 struct cgx_sight {
-    double deviation, mean; /* of the nearest member: apart / mean is its distance */
+    double deviation, mean; /* of the nearest member; deviation / mean is its distance */
     uint32_t signs;         /* CGX_SIGN_: there are such elements, in ... */
-    uint32_t buckets;       /* ... so many buckets that show signs */
-    uint32_t alone;         /* buckets of the sum that are not empty, of those ... */
-    uint32_t shared;        /* ... of which so many are known to be of several members */
-    uint32_t bringer;       /* CGX_BRINGER_NONE, that member counted from 1, or CGX_BRINGERS */
+    uint32_t buckets;       /* ... this many buckets that show signs */
+    uint32_t alone;         /* sampled buckets that are not empty in the sum; of those ... */
+    uint32_t shared;        /* ... this many have contributions of several members */
+    uint32_t bringer;       /* the only contributor from 1, CGX_BRINGER_NONE or CGX_BRINGERS */
     struct cgx_change change;
 };
 
 enum { CGX_SIGN_POSITIVE = 1, CGX_SIGN_NEGATIVE = 2 };
 #define CGX_BRINGER_NONE 0u
-#define CGX_BRINGERS UINT32_C(0x3FFFFFFF) /* it was not always the same one, or is not known */
+#define CGX_BRINGERS UINT32_C(0x3FFFFFFF) /* several, or unknown */
 
-/* Who has brought something, ONE or OTHER. */
+/* The contributor of two findings together. */
 static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
 {
     if (one == CGX_BRINGER_NONE || one == other)
@@ -138,19 +137,18 @@ static inline uint32_t cgx_bringers(uint32_t one, uint32_t other)
     return other == CGX_BRINGER_NONE ? one : CGX_BRINGERS;
 }
 
-/* Sets apart and mean of SIGHT (watch_distance.c). */
+/* Sets deviation and mean of SIGHT (watch_distance.c). */
 void cgx_sight_distance(const struct cgx_slice *slice, const struct cgx_block *part,
                         const struct cgx_payloads *from, struct cgx_sight *sight);
 
-/* Adds to shared and bringer what the members of a sum have brought, or in a ring, at HOP, this
- * rank. */
+/* Adds to shared and bringer the contributions of a sum's members; in a ring, at HOP, this
+ * rank's. */
 void cgx_sight_members(const struct cgx_slice *slice, const struct cgx_block *part,
                        const struct cgx_payloads *from, unsigned hop, struct cgx_sight *sight);
 
-/* What the last sum, the whole call's, tells by itself: sets signs, buckets and the change, and
- * alone, which is 0 where less than a quarter of the elements are not zero. Signs that this rank's
- * own input has, where the host has it, are signs too: in a sum, small elements of one sign vanish
- * beside large ones of the other. */
+/* Sets what the final sum shows by itself: signs, buckets, change and alone, which is 0 if less
+ * than a quarter of the elements are not zero. Signs in this rank's own input, if the host has it,
+ * count too: in a sum, small elements of one sign vanish beside large ones of the other. */
 void cgx_sight_sum(const struct cgx_slice *slice, const struct cgx_block *part,
                    struct cgx_sight *sight);
 
