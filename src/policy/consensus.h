@@ -1,32 +1,31 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether a sum is one of gradients, judged by its data: what recurs need not be a gradient, and
- * weights that are averaged do not survive four bits. With x_r what rank r of P puts in and s the
- * sum,
+/* Judges by its data whether a sum is of gradients. Data that recurs need not be a gradient, and
+ * averaged weights do not survive four bits. With x_r the input of rank r of P and s the sum,
  *
  *     d_r = |x_r - s/P|^2 / |s/P|^2
  *
- * is how far the rank is from the mean. A sum must stay exact where one of these holds:
+ * is the distance of the rank from the mean. A sum must stay exact if one of these holds:
  *
- *   close     the rank that is nearest to the mean has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS,
- *             in all and in at least half of the buckets: weights. One straggler among ranks that
- *             agree does not hide them. (Of a gradient, a few large rows may be alike on all
- *             ranks: those of the most frequent words, or of a few units that are left.)
- *   still     the sum has hardly changed since the last but one (recent.h): forces, averages,
+ *   close     the rank nearest to the mean has d_r < min(0.4 (P - 1), 1) * CGX_CONSENSUS, in total
+ *             and in at least half of the buckets: weights. One straggler among agreeing ranks does
+ *             not hide them. (In a gradient a few large rows may be alike on all ranks: rows of the
+ *             most frequent words, or of the few units that are still active.)
+ *   still     the sum has hardly changed since an earlier one (recent.h): forces, averages,
  *             second-order factors.
  *   one sign  no element of the sum is negative, or none is positive: variances, counts.
- *   disjoint  no element is non-zero on two ranks, several ranks have brought some, and at least a
- *             quarter of the sum's elements are not zero: data that is gathered. (Of a large table
- *             ranks may just have touched other rows; what one rank alone has may be the gradient
- *             of an expert, which changes.)
+ *   disjoint  no element is non-zero on two ranks, several ranks contribute, and at least a quarter
+ *             of the sum's elements are not zero: gathered data. (With a large table, ranks may
+ * just have touched different rows; and an expert's gradient may come from one rank alone, but it
+ * changes.)
  *
- * bench/results/state.md has what gradients and state were measured at. It is no proof: sums of a
- * solver's vectors, or activations, look like gradients.
+ * bench/results/state.md has measurements of gradients and state. The test is no proof: a solver's
+ * vectors, or activations, look like gradients.
  *
- * Pure arithmetic on samples. In an exact call each rank votes on its own sample, as
- * words of which ranks take the least, so that all come to the same verdict; in a compressed call
- * the owners of sums do (coll/trailer/watch.h). */
+ * Pure arithmetic on samples. In an exact call each rank turns its sample into a vote, a few words
+ * whose minimum over the ranks gives all the same verdict. In a compressed call the owners of sums
+ * judge (coll/trailer/watch.h). */
 #ifndef CGX_POLICY_CONSENSUS_H
 #define CGX_POLICY_CONSENSUS_H
 
@@ -37,41 +36,41 @@
 /* The change (recent.h) below which a sum is still. */
 #define CGX_CONSENSUS_CHANGE 0.15
 
-/* The change from which on a few samples are enough to tell that it is not. */
+/* The change from which a few samples suffice to show that a sum is not still. */
 #define CGX_CONSENSUS_CHANGE_FAR 0.5
 
-/* A rank is this many thresholds from the mean at the least where it is farther than one of them in
- * more than half of the buckets. */
+/* If a rank is farther than the threshold in more than half of the buckets, its distance counts as
+ * at least this many thresholds. */
 #define CGX_CONSENSUS_FAR 2
 
-/* What a rank has seen of one sum. All zero: nothing. */
+/* What a rank has observed of one sum. All zero: nothing. */
 struct cgx_closeness {
-    double threshold; /* set by the caller: of close */
+    double threshold; /* set by the caller: the limit of close */
     double deviation; /* |x_r - s/P|^2 */
     double mean;      /* |s/P|^2 */
-    bool positive;    /* some element of the sum is */
-    bool negative;    /* some is */
-    bool brought;     /* some element is non-zero here, ... */
+    bool positive;    /* the sum has a positive element */
+    bool negative;    /* the sum has a negative element */
+    bool brought;     /* an element is non-zero here ... */
     bool shared;      /* ... and on another rank too */
     size_t count;     /* elements ... */
-    size_t nonzero;   /* ... and how many are not zero in the sum */
-    size_t filled;    /* takings of which the sum is not zero, ... */
-    size_t far;       /* ... and in how many this rank is no nearer than the threshold */
-    bool not_finite;  /* some element of input or sum is not */
+    size_t nonzero;   /* ... and those not zero in the sum */
+    size_t filled;    /* samples with a sum that is not zero ... */
+    size_t far;       /* ... and those where this rank is at least the threshold away */
+    bool not_finite;  /* an element of input or sum is not finite */
 };
 
-/* Takes COUNT elements of what this rank put in, and of the sum of RANKS ranks. */
+/* Adds COUNT elements of this rank's input and of the sum of RANKS ranks. */
 void cgx_closeness_add(struct cgx_closeness *closeness, const float *input, const float *sum,
                        size_t count, unsigned ranks);
 
-/* The vote of RANK, with the CHANGE of the sum (infinite: not known); the least of each word
- * over all ranks is that of all. All zero: a rank has none, or none is asked for. */
+/* The vote of RANK, with the CHANGE of the sum (infinite: unknown). The minimum of each word over
+ * all ranks is the joint vote. All zero: a rank has no vote, or none is needed. */
 #define CGX_CONSENSUS_WORDS 7
 void cgx_consensus_vote(const struct cgx_closeness *closeness, double change, unsigned rank,
                         uint32_t words[CGX_CONSENSUS_WORDS]);
 
 enum cgx_consensus {
-    CGX_CONSENSUS_UNKNOWN, /* there was nothing but zeros, or something that is not finite */
+    CGX_CONSENSUS_UNKNOWN, /* only zeros, or something not finite */
     CGX_CONSENSUS_NONE,    /* it may be compressed */
     CGX_CONSENSUS_CLOSE,
     CGX_CONSENSUS_STILL,
@@ -81,8 +80,8 @@ enum cgx_consensus {
 
 struct cgx_verdict {
     enum cgx_consensus consensus;
-    double distance; /* d_r of the rank that is nearest to the mean; NaN: not known */
-    double change;   /* of the sum; infinite: not known */
+    double distance; /* d_r of the rank nearest to the mean; NaN: unknown */
+    double change;   /* of the sum; infinite: unknown */
 };
 
 /* Whether the sum must stay exact. */
@@ -91,19 +90,19 @@ static inline bool cgx_verdict_forbids(const struct cgx_verdict *verdict)
     return verdict->consensus > CGX_CONSENSUS_NONE;
 }
 
-/* What holds for a sum; the first of these decides. */
+/* Properties of a sum; the first that holds decides. */
 struct cgx_findings {
     bool disjoint, one_sign;
     double distance, change;
 };
 
-/* The threshold for d_r on RANKS ranks, with SETTING as CGX_CONSENSUS. */
+/* The threshold for d_r on RANKS ranks, SETTING being CGX_CONSENSUS. */
 double cgx_consensus_threshold(double setting, unsigned ranks);
 
-/* The verdict on a sum of which something is known, with THRESHOLD. */
+/* The verdict on a sum with these findings. */
 struct cgx_verdict cgx_consensus_of(const struct cgx_findings *findings, double threshold);
 
-/* What follows from the vote of all, with THRESHOLD. */
+/* The verdict that follows from the joint vote. */
 struct cgx_verdict cgx_consensus_judge(const uint32_t words[CGX_CONSENSUS_WORDS], double threshold);
 
 #endif

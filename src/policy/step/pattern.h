@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The sums of a step in their order, and where in it the program is. That is not always known: sums
- * are left out, others come between, and layers are alike. So all positions are kept that the next
- * sum may have. The first sum that only one of them explains says which; until then no position is
- * told. */
+/* The sums of a step in order, and the program's position in it. The position is not always
+ * certain: sums are left out, others come between, and layers are alike. So all positions that the
+ * next sum may have are kept as candidates. No position is reported until a sum leaves only one. */
 #ifndef CGX_POLICY_STEP_PATTERN_H
 #define CGX_POLICY_STEP_PATTERN_H
 
@@ -15,7 +14,7 @@
 #include "policy/step/periods.h"
 #include "policy/step/sums.h"
 
-/* Parts of all elements, over the calls of late. */
+/* Shares of elements over recent calls. */
 struct cgx_window {
     uint64_t all, part;
     uint32_t calls;
@@ -23,52 +22,51 @@ struct cgx_window {
 
 /* All zeros: no step is followed. */
 struct cgx_pattern {
-    uint64_t generation; /* how many patterns there have been */
+    uint64_t generation; /* number of patterns so far */
     uint64_t elements;
-    uint32_t length;      /* 0: there is none */
-    uint32_t ncandidates; /* 0: it is lost */
-    uint32_t credit;      /* for looking where it is */
-    uint32_t told;        /* the position told last, or the length */
+    uint32_t length;      /* 0: no pattern */
+    uint32_t ncandidates; /* 0: position lost */
+    uint32_t credit;      /* for searches of the position */
+    uint32_t told;        /* the last reported position, or the length */
     bool firm;            /* no layer can look like it */
-    bool tellable;        /* its positions mean something */
+    bool tellable;        /* its positions have a meaning */
     bool strict;          /* sums vary: it may be of layers that were fused alike */
-    bool struck;          /* the last sum of the step was not one that was expected */
-    bool judged;          /* it has been followed for long enough to be judged */
-    bool following;       /* its positions may be told: it explains most elements now, */
-    bool proven;          /* or has done so once */
-    /* Sums that had a position, and that are of the step at all. */
+    bool struck;          /* the last sum of the step was not expected */
+    bool judged;          /* followed for long enough to be judged */
+    bool following;       /* it explains most elements now, so positions may be reported */
+    bool proven;          /* it has explained them once */
+    /* Sums with a position, and sums that belong to the step. */
     struct cgx_window placed, members;
-    uint16_t sums[CGX_STEP_LONGEST];       /* numbers in the table */
-    uint16_t candidates[CGX_STEP_LONGEST]; /* positions that the next sum may have */
+    uint16_t sums[CGX_STEP_LONGEST];       /* indices in the table of sums */
+    uint16_t candidates[CGX_STEP_LONGEST]; /* possible positions of the next sum */
 };
 
 /* How the length of a step is known. */
 enum cgx_step_source { CGX_STEP_FOUND, CGX_STEP_PACED /* by pauses */, CGX_STEP_SET };
 
 struct cgx_step_place {
-    bool known;       /* one candidate explains the sum, whether it may be told or not */
-    bool begins_step; /* as struct cgx_occurrence has it */
+    bool known;       /* one candidate explains the sum, whether it may be reported or not */
+    bool begins_step; /* as in struct cgx_occurrence */
     size_t position;
 };
 
-/* Follows the latest PERIOD of LOG from now on, as another generation. STRICT: as in the
- * struct. */
+/* Follows the latest PERIOD of LOG from now on, as a new generation. STRICT: as in the struct. */
 void cgx_pattern_adopt(struct cgx_pattern *pattern, struct cgx_sums *sums,
                        const struct cgx_sum_log *log, const struct cgx_period *period,
                        enum cgx_step_source source, bool strict);
 
-/* Follows nothing any more. */
+/* Stops following. */
 void cgx_pattern_drop(struct cgx_pattern *pattern, struct cgx_sums *sums);
 
-/* Takes the next large sum. There must be a pattern. */
+/* Takes the next large sum. A pattern must exist. */
 struct cgx_step_place cgx_pattern_follow(struct cgx_pattern *pattern, const struct cgx_sums *sums,
                                          uint16_t sum);
 
-/* True if a sum of another kind is a stray: the step is followed, and makes most of all elements.
- */
+/* Whether a sum of another kind is off-step: the step is followed and makes most of all
+ * elements. */
 bool cgx_pattern_is_whole(const struct cgx_pattern *pattern);
 
-/* True if the pattern is that of something that is over, or of layers that PERIOD has in it. */
+/* Whether the pattern belongs to something that has ended, or to layers within PERIOD. */
 bool cgx_pattern_gives_way(const struct cgx_pattern *pattern, const struct cgx_sums *sums,
                            const struct cgx_sum_log *log, const struct cgx_period *period);
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The large sums that a communicator has seen, by key, each under a small number. Constant memory:
- * when the table is full, those seen least often are forgotten, but never those of the step. */
+/* A table of the large sums that a communicator has seen, by key; each has an index. Memory is
+ * constant: when the table is full, the sums seen least often are forgotten, except those of the
+ * step. */
 #ifndef CGX_POLICY_STEP_SUMS_H
 #define CGX_POLICY_STEP_SUMS_H
 
@@ -12,33 +13,33 @@
 /* The longest step that is recognised, in large sums. */
 #define CGX_STEP_LONGEST 4096
 
-/* The position of a sum that has none, or none that is certain. */
+/* The position of a sum without a certain position. */
 #define CGX_POSITION_NONE UINT32_MAX
 
-/* Room for the longest step and for as many more as keep forgetting rare. */
+/* Space for the longest step, and enough more to make forgetting rare. */
 #define CGX_SUMS_MOST 6144
 #define CGX_SUMS_CHAINS 4096
 
-/* A count of elements that no sum has; greater ones are taken for it, so that products of them with
- * the length of a history do not overflow. */
+/* An upper limit of counts, larger than any real one, so that counts times the length of a log do
+ * not overflow. */
 #define CGX_SUMS_ELEMENTS_MOST (UINT64_C(1) << 40)
 
 struct cgx_sum {
     uint64_t key;
-    uint16_t seen;  /* saturates; 0: nothing is here */
+    uint16_t seen;  /* saturates; 0: unused */
     uint16_t times; /* in the step that is followed */
-    uint16_t next;  /* in its chain, or among the free; 0: the last */
+    uint16_t next;  /* in its chain, or in the free list; 0: the last */
 };
 
 /* All zeros: empty. */
 struct cgx_sums {
-    uint16_t used; /* the greatest number ever given */
-    uint16_t free; /* the first of those given back, or 0 */
+    uint16_t used; /* the largest index ever used */
+    uint16_t free; /* the first freed index, or 0 */
     uint16_t chains[CGX_SUMS_CHAINS];
     struct cgx_sum sums[CGX_SUMS_MOST + 1]; /* from 1 on */
 };
 
-/* Scrambles all bits of X into all others (a finaliser of the kind of MurmurHash3's). */
+/* A bijection in which each bit of X affects all bits (a finaliser like MurmurHash3's). */
 static inline uint64_t cgx_scramble(uint64_t x)
 {
     x ^= x >> 31;
@@ -55,12 +56,11 @@ static inline uint64_t cgx_sum_elements(const struct cgx_sum *sum)
     return elements < CGX_SUMS_ELEMENTS_MOST ? elements : CGX_SUMS_ELEMENTS_MOST;
 }
 
-/* The number of the sum of KEY, from 1. One that is not there is added as not seen yet: it must be
- * seen before the next is looked for. 0: the table is full. */
+/* The index, from 1, of the sum of KEY, which is added as unseen if it is new; it must be counted
+ * as seen before the next call. 0: the table is full. */
 uint16_t cgx_sums_find(struct cgx_sums *sums, uint64_t key);
 
-/* Makes room in a full table. Numbers of what is forgotten have SEEN 0 until they are used again.
- */
+/* Makes space in a full table. Forgotten indices have SEEN 0 until they are reused. */
 void cgx_sums_forget(struct cgx_sums *sums);
 
 #endif

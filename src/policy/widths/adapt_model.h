@@ -1,50 +1,48 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What policy/widths/adapt.h takes errors and budgets for, from what it knows. The choice is made
- * of them in adapt_choice.c. */
+/* The model of errors and budgets for policy/widths/adapt.h. adapt_choice.c chooses with it. */
 #ifndef CGX_POLICY_WIDTHS_ADAPT_MODEL_H
 #define CGX_POLICY_WIDTHS_ADAPT_MODEL_H
 
 #include "policy/widths/adapt_state.h"
 
-/* What SUM over buckets of weight SEEN is for those of weight ALL (finding.h). A sample of constant
- * buckets says nothing of others. */
+/* SUM over buckets of weight SEEN, extrapolated to weight ALL (finding.h). A sample of constant
+ * buckets says nothing about others. */
 double cgx_model_for_all(double sum, double seen, double all);
 
 /* What the ENERGY of SEGMENT would be if its steps were its ranges. */
 double cgx_model_range(const struct cgx_adapt_segment *segment, double energy);
 
-/* Whether anything is known of SEGMENT, and something of it is chosen. */
+/* Whether SEGMENT has been measured, and its width or family is chosen. */
 bool cgx_model_knows(const struct cgx_adapt_segment *segment);
 
-/* The error of SEGMENT in ENCODING, of a family that it can have; NaN: not known. */
+/* The error of SEGMENT in ENCODING, of an allowed family; NaN: unknown. */
 double cgx_model_error(const struct cgx_adapt_segment *segment, unsigned encoding);
 
-/* The second moment of the sum of SEGMENT, now; NaN: not known. */
+/* The present second moment of SEGMENT's sum; NaN: unknown. */
 double cgx_model_second_moment(const struct cgx_adapt_segment *segment);
 
-/* Whether SEGMENT may have FAMILY: where zeros must be kept, one that keeps them; else any that
- * does not, and one that does where it has a width in common with such a one. */
+/* Whether SEGMENT may have FAMILY. If it must keep zeros, only families that keep them; otherwise
+ * any that does not, and one that does if it shares a width with such a family. */
 bool cgx_model_allows(const struct cgx_adapt_segment *segment, enum cgx_family family);
 
-/* The encoding of WIDTH that SEGMENT should have: of the family with the least error, unless what
- * it would gain by switching is less than CGX_ADAPT_SWITCH says. 0: no family has that width, or
- * nothing is known of it there. */
+/* The encoding of WIDTH for SEGMENT: the family with the least error, unless a switch gains less
+ * than CGX_ADAPT_SWITCH requires. 0: no family has that width, or nothing is known of it. */
 unsigned cgx_model_pick(const struct cgx_adapt_segment *segment, unsigned width);
 
-/* The encoding that the error of SEGMENT is compared with, the base width. */
+/* The encoding with the base width that SEGMENT's error is compared with. */
 unsigned cgx_model_base(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment);
 
-/* What SEGMENT adds to the budget. */
+/* SEGMENT's contribution to the budget. */
 double cgx_model_budget(const struct cgx_adapt *adapt, const struct cgx_adapt_segment *segment);
 
-/* What policy/widths/adapt.h says of cgx_adapt_estimate. */
+/* Implements cgx_adapt_estimate. */
 void cgx_model_estimate(const struct cgx_adapt *adapt, const struct cgx_adapt_layer *layer,
                         double *error, double *budget);
 
-/* Makes what is in SUMMED and was measured with the present widths what estimates are made from,
- * and corrects budgets by what it was taken for before: so, once for each choice. */
+/* Bases estimates on SUMMED, measured with the present widths, and corrects budgets by the ratio to
+ * earlier estimates. Call once per choice. */
 void cgx_model_take(struct cgx_adapt *adapt);
 
 #endif
