@@ -76,9 +76,8 @@ size_t cgx_message_bytes(const unsigned char *data, size_t filled, size_t most);
 
 /* A run of elements of the caller's buffer in a payload. */
 struct cgx_piece {
-    size_t first; /* element of the caller's buffer; a multiple of the bucket size */
-    size_t
-        count; /* elements, at least 1; a multiple of the bucket size except at the buffer's end */
+    size_t first;  /* element of the caller's buffer; a multiple of the bucket size */
+    size_t count;  /* elements, at least 1; whole buckets except at the buffer's end */
     unsigned bits; /* the encoding */
     size_t offset; /* bytes from the start of the payload area; a multiple of 16 */
     size_t raw;    /* bytes from the start of each raw source (codec.h), if any; a multiple of 16 */

@@ -133,11 +133,10 @@ struct cgx_slice {
     const struct cgx_coll *coll;
     unsigned node, local; /* of this rank */
     unsigned row, column; /* of its node */
-    enum cgx_vote
-        vote; /* set by the stages: the worst vote this rank knows; at the end, that of all ranks */
-    bool is_shard_owner; /* this rank owns one ... */
-    bool is_owner;       /* ... and a chunk of it */
-    enum cgx_pull pull;  /* NONE without local peers */
+    enum cgx_vote vote;   /* set by the stages: the worst known here; at the end, of all ranks */
+    bool is_shard_owner;  /* this rank owns one ... */
+    bool is_owner;        /* ... and a chunk of it */
+    enum cgx_pull pull;   /* NONE without local peers */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;

@@ -84,8 +84,7 @@ struct cgx_coll {
      * all quantisations of the bucket. */
     float *scales;
     struct cgx_watching watching;
-    struct cgx_verdict
-        seen; /* set: the result of the checks; if it forbids compression, nothing is written */
+    struct cgx_verdict seen; /* set: the result; if it forbids compression, nothing is written */
     /* Set if the outcome is DONE: what all ranks have quantised uniformly. */
     struct cgx_quantised quantised;
     size_t sent; /* set: bytes of the messages sent */

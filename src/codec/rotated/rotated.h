@@ -53,8 +53,7 @@ CGX_QUANT uint32_t cgx_rotated_signs(uint32_t key, uint32_t bucket, uint32_t lan
  * 2048 and 4096. */
 struct cgx_rotated_book {
     float alpha, beta, limit;
-    float levels[1 << (CGX_ROTATED_WIDTHS -
-                       1)]; /* of codes K, K + 1, ...; K - 1, K - 2, ... have the negatives */
+    float levels[1 << (CGX_ROTATED_WIDTHS - 1)]; /* of codes K and up; those below: negated */
 };
 
 CGX_QUANT struct cgx_rotated_book cgx_rotated_book(uint32_t width)
