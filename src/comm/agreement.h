@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The two agreements between the ranks of a communicator: small all-reduces on the caller's own
- * communicator, in which every rank is at that moment anyway. All return MPI's code; results are
- * the same on all ranks. */
+/* Agreements between the ranks of a communicator: small all-reduces on the caller's own
+ * communicator, which all ranks are calling at that moment. All return MPI's code; results are the
+ * same on all ranks. */
 #ifndef CGX_COMM_AGREEMENT_H
 #define CGX_COMM_AGREEMENT_H
 
@@ -16,32 +16,32 @@
 
 /* What ranks compare, besides version and settings. */
 struct cgx_agreement {
-    uint32_t hints; /* hash of what the program has said of the communicator */
-    uint32_t name;  /* hash of its name, where rules ask for it */
-    bool ready;     /* this rank has the memory that it needs */
+    uint32_t hints; /* hash of the program's hints for the communicator */
+    uint32_t name;  /* hash of its name, if rules use names */
+    bool ready;     /* this rank has all memory that it needs */
 };
 
-/* In the first call on COMM that some setting could make compressed, and in the first after a hint:
- * *EQUAL if all ranks have the same version, format of messages, settings and hints and are ready;
- * *FINAL if they differ in something other than hints, so that comparing again is useless. If they
- * differ, rank 0 of COMM names the variables; *EQUAL is false after an error too. A rank without
- * this library takes part in its all-reduces as if they were the program's own: that is an error
- * where MPI sees it or it can be seen in what they give. Where MPI waits for ever, so does this. */
+/* Compares version, message format, settings and hints in the first call on COMM that some setting
+ * could compress, and in the first after a hint. *EQUAL: all ranks have the same and are ready.
+ * *FINAL: they differ in more than hints, so comparing again is useless. If they differ, rank 0 of
+ * COMM names the variables. After an error *EQUAL is false. A rank without this library takes part
+ * with its own program's all-reduce: this is an error if MPI or the results show it; if MPI waits
+ * for ever, so does this function. */
 int cgx_agree_settings(cgx_mpi_comm comm, const struct cgx_agreement *agreement, bool *equal,
                        bool *final);
 
-/* What a rank says of a call, and what follows from what all say. */
+/* What a rank says about a call, and the joint result. */
 struct cgx_answer {
     enum cgx_vote vote;
     unsigned dtype;                          /* of the elements */
-    uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* of the data: the least of each word counts */
+    uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* of the data; the minimum of each word counts */
 };
 
-/* In a call that is to be compressed from now on, on all ranks: *ALL is what all can do, CGX_ABLE
- * only for the same type of elements. */
+/* In a call that is to be compressed from now on, on all ranks: *ALL is what all ranks can do,
+ * CGX_ABLE only if their element types are equal. */
 int cgx_agree_call(cgx_mpi_comm comm, const struct cgx_answer *mine, struct cgx_answer *all);
 
-/* Whether all ranks have the burst MINE (*SAME; never if it is none): a step by pauses. */
+/* *SAME: all ranks have the burst MINE, a step found by pauses; false if MINE is none. */
 int cgx_agree_burst(cgx_mpi_comm comm, const struct cgx_burst *mine, bool *same);
 
 #endif

@@ -1,29 +1,29 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ways by which the ranks of a node reach each other. */
+/* How the ranks of a node are connected. */
 #ifndef CGX_COMM_CONNECT_H
 #define CGX_COMM_CONNECT_H
 
 #include "comm/state.h"
 
-/* The most ranks of a node that share staging memory, as CGX_INNER_COMMUNICATOR_TYPE says: for
+/* The most ranks of a node that may share staging memory, by CGX_INNER_COMMUNICATOR_TYPE; for
  * struct cgx_scratch. */
 unsigned cgx_connect_local_peers(const struct cgx_comm *state);
 
-/* Whether local peers may come to open the memory of devices. */
+/* Whether local peers may later open the memory of devices. */
 bool cgx_connect_may_export(const struct cgx_comm *state);
 
-/* Collective on STATE's private communicator, when staging memory or backends may have changed on
- * some rank: all ranks come to share memory with their local peers, or none does from then on,
- * which is logged. The same for the memory of devices, where CGX_INNER_COMMUNICATOR_TYPE allows it,
- * of calls with the backend DEVICE on this rank (NULL: with none, or with two). *BY_DEVICE: such
- * calls go from device to device, on all ranks. Else DEVICE comes to copy from what local peers
- * share, if it can. Returns MPI's code. */
+/* Connects local peers after staging memory or backends may have changed on some rank. Collective
+ * on STATE's private communicator. Either all ranks share memory with their local peers, or none
+ * does from then on, which is logged. The same holds for device memory, if
+ * CGX_INNER_COMMUNICATOR_TYPE allows it, in calls with the backend DEVICE on this rank (NULL: none,
+ * or two different ones). *BY_DEVICE: on all ranks such calls go from device to device. Otherwise
+ * DEVICE copies from what local peers share, if it can. Returns MPI's code. */
 int cgx_connect(struct cgx_comm *state, struct cgx_backend *device, bool *by_device);
 
-/* How DEVICE gets the payloads of local peers in calls of KIND. Only from device to device must all
- * ranks do the same. */
+/* How DEVICE gets the payloads of local peers in calls of KIND. Only CGX_PULL_DEVICE must be the
+ * same on all ranks. */
 enum cgx_pull cgx_connect_pull(const struct cgx_kind *kind, const struct cgx_backend *device);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The recurring buffers of a communicator, by position in the step, each with a plan of its own
- * whose widths are chosen by policy/widths/adapt.h. At the beginning of a step ranks exchange what
- * is due: by collectives on the caller's communicator, in which all are, since what is due follows
- * from what they share. */
+/* The recurring buffers of a communicator by position in the step. Each has a plan whose widths
+ * policy/widths/adapt.h chooses. At the beginning of a step, ranks exchange what is due in
+ * collectives on the caller's communicator. All ranks take part, since what is due follows from
+ * shared state. */
 #ifndef CGX_COMM_POSITIONS_H
 #define CGX_COMM_POSITIONS_H
 
@@ -12,28 +12,28 @@
 #include "comm/state.h"
 #include "cuda/memory.h"
 
-/* To be called before the first call of a step that has a position is served. Returns MPI's code;
+/* Must be called before the first call of a step with a position is served. Returns MPI's code;
  * after an error the communicator is broken. */
 int cgx_positions_step(struct cgx_comm *state);
 
-/* Where the findings of a call of SITE, whose plan is adaptive, go. */
+/* The feedback of a call of SITE, whose plan is adaptive. */
 struct cgx_feedback cgx_positions_feedback(const struct cgx_comm *state,
                                            const struct cgx_callsite *site);
 
-/* Before a call of SITE, which has a layer, if what goes into it is sampled now: its input is
- * BUFFER, of which the driver says WHERE. */
+/* Samples the input of a call of SITE, which has a layer, if the present step samples inputs.
+ * BUFFER is the input, at WHERE. */
 void cgx_positions_sample(struct cgx_comm *state, const struct cgx_callsite *site,
                           const struct cgx_pointer *where, const void *buffer);
 
-/* Forgets the layers of STATE, if there are any. */
+/* Drops STATE's layers, if any. */
 void cgx_positions_drop(struct cgx_comm *state);
 
-/* The step of uniform quantisation for a call of SITE with PLAN: that of the training step's calls
- * or, until one has been, that of the site's; 0: none is known, or PLAN has no such segments. */
+/* The step of uniform quantisation for a call of SITE with PLAN: the training step's, or the site's
+ * until there is one. 0: unknown, or PLAN has no uniform segments. */
 float cgx_positions_step_size(const struct cgx_comm *state, const struct cgx_callsite *site,
                               const struct cgx_plan *plan);
 
-/* QUANTISED was, in a call of SITE: all ranks have seen the same, but those that have failed. */
+/* Records QUANTISED of a call of SITE, which is the same on all ranks that did not fail. */
 void cgx_positions_quantised(struct cgx_comm *state, struct cgx_callsite *site,
                              const struct cgx_quantised *quantised);
 
