@@ -43,8 +43,7 @@ struct cgx_consensus_sample {
     struct cgx_recent *recent;               /* NULL: none, or memory is short */
     uint8_t still;                           /* see CGX_STILL_ENOUGH */
     uint32_t watched;                        /* number of sampled compressed calls */
-    struct cgx_verdict
-        alarm;        /* of the last compressed call, if it objected and is not judged yet */
+    struct cgx_verdict alarm; /* of the last compressed call, if it objected and is not judged */
     uint32_t ignored; /* verdicts that compressed calls are not sampled for, a bit each, ... */
     struct cgx_backoff unwatched; /* ... during so many calls */
 };

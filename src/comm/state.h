@@ -44,10 +44,8 @@ struct cgx_kind {
     bool by_device; /* and go from device to device inside nodes */
     bool trusted;   /* a call of this kind was sampled and judged a gradient */
     enum cgx_dtype dtype;
-    struct cgx_backoff
-        retry; /* if not agreed: calls until ranks ask about new calls without a position */
-    struct cgx_backoff p2p_suspended; /* if calls have stopped going from device to device: calls
-                                         until ranks try again */
+    struct cgx_backoff retry;         /* until ranks ask about new calls without a position */
+    struct cgx_backoff p2p_suspended; /* after calls stopped going from device to device */
 };
 
 /* A communicator's first sums of at least 1024 elements (CGX_ELIGIBLE_LEAST) are exact without any
