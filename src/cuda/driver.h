@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The CUDA driver that the program has loaded. Nothing is linked and nothing is loaded: its entry
- * points are put into one table when it is first seen. */
+/* The CUDA driver that the program has loaded. The library neither links nor loads it: a table of
+ * its entry points is filled when it is first seen. */
 #ifndef CGX_CUDA_DRIVER_H
 #define CGX_CUDA_DRIVER_H
 
@@ -11,7 +11,7 @@
 
 #include "util/status.h"
 
-/* Every driver since CUDA 11 has these. (A macro of cuda.h may give a name its version.) */
+/* Available in every driver since CUDA 11. (A macro of cuda.h may add a version to a name.) */
 #define CGX_CUDA_REQUIRED(X)      \
     X(cuCtxGetCurrent)            \
     X(cuCtxGetDevice)             \
@@ -66,20 +66,20 @@ struct cgx_cuda {
 #define CGX_CUDA_FIELD(name) __typeof__(name) *name;
     CGX_CUDA_REQUIRED(CGX_CUDA_FIELD)
 #undef CGX_CUDA_FIELD
-    /* Of CUDA 12.0 and 12.4, which the header may be older than; NULL: the driver is. */
+    /* Of CUDA 12.0 and 12.4, for which the header may be too old; NULL if the driver is. */
     CUresult (*cuCtxGetId)(CUcontext context, unsigned long long *id);
     CUresult (*cuStreamGetGreenCtx)(CUstream stream, void **green);
 };
 
-/* The table, or NULL while the program has loaded no driver, or one too old (said once at info
- * level). For every call of the program: costs less than 0.05 us without a driver. */
+/* The table; NULL while the program has loaded no driver, or one too old (logged once, level info).
+ * Called for every call of the program: less than 0.05 us without a driver. */
 const struct cgx_cuda *cgx_cuda(void);
 
-/* CGX_OK, or CGX_ERR_DEVICE (running out of memory: CGX_ERR_NOMEM; what a stream capture of the
- * program forbids: CGX_ERR_BUSY), logged at debug level as "WHAT: name of CODE". */
+/* CGX_OK, CGX_ERR_NOMEM (out of memory), CGX_ERR_BUSY (forbidden during a stream capture of the
+ * program) or CGX_ERR_DEVICE. Errors are logged at debug level as "WHAT: name of CODE". */
 enum cgx_status cgx_cuda_status(CUresult code, const char *what);
 
-/* The status of a call of FUNCTION of the table. */
+/* Calls FUNCTION of the table and returns its status. */
 #define CGX_CUDA_CALL(function, ...) cgx_cuda_status(cgx_cuda()->function(__VA_ARGS__), #function)
 
 #endif

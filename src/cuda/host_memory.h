@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory of the host for a device: pinned, which some systems refuse (containers and virtual
- * machines, devices in confidential mode), and near the device. */
+/* Host memory for a device: pinned (some containers, virtual machines and devices in confidential
+ * mode refuse this) and near the device. */
 #ifndef CGX_CUDA_HOST_MEMORY_H
 #define CGX_CUDA_HOST_MEMORY_H
 
@@ -10,26 +10,23 @@
 
 #include "cuda/driver.h"
 
-/* Pins BYTES at MEMORY, whole pages, in the current context, portable and with FLAGS more
- * (cuMemHostRegister). The driver's answer; a refusal that other memory would meet with too is
- * said, once in the process, as a warning. */
+/* Pins BYTES at MEMORY, whole pages, in the current context, portable and with additional FLAGS
+ * (cuMemHostRegister). Returns the driver's code. A refusal that would affect other memory too is
+ * logged once per process, as a warning. */
 CUresult cgx_cuda_pin(void *memory, size_t bytes, unsigned flags);
 
-/* False: the driver may still hold the pages of MEMORY, and would take what comes to lie there for
- * pinned. */
+/* False: the driver may still hold MEMORY's pages and would treat later memory there as pinned. */
 bool cgx_cuda_unpin(void *memory);
 
-/* Copies over another NUMA node's links take longer, and take from what others have of them.
+/* Asks the system for memory near the device of the current context, for the pages of BYTES at
+ * MEMORY, which are about to be pinned: copies across NUMA nodes take longer and slow down others.
+ * It is only a hint. Pages that were touched before, as by calls on host buffers, stay in place. If
+ * the node is full, hwloc is missing, the device's location is unknown or the system refuses, pages
+ * may be anywhere; a line at debug level says so once per process.
  *
- * Asks the system for memory near the device of the current context, for the pages that hold BYTES
- * at MEMORY, whole pages that are about to be pinned. It is a wish: pages that were touched before,
- * as a call on host buffers leaves them, stay where they are, and where the node is full, hwloc is
- * missing, the device's place is unknown or the system refuses, they are anywhere; once per process
- * a line at debug level says so.
- *
- * On a machine with one NUMA node this is all: it is asked for its processors, once (4 ms on two
- * cores). On others it is looked through for devices too, once (up to some 100 ms on large servers,
- * in the first call of the process that pins memory), and then each call costs a system call. */
+ * On a machine with one NUMA node the only cost is one look at its processors (4 ms on two cores).
+ * Other machines are also searched for devices once (up to some 100 ms on large servers, in the
+ * first call that pins memory), and then each call costs a system call. */
 void cgx_cuda_bind_numa(void *memory, size_t bytes);
 
 #endif

@@ -1,34 +1,34 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* One operation on one slot: its table and its kernel, queued. */
+/* Queues one operation on one slot: its table and its kernels. */
 #ifndef CGX_CUDA_LAUNCH_H
 #define CGX_CUDA_LAUNCH_H
 
 #include "cuda/work.h"
 
-/* Queues REQUEST behind what was stored on SLOT. The context is current. *LAUNCHED: the families
- * whose kernels are queued, a bit each, though others may have failed. */
+/* Queues REQUEST behind what was stored on SLOT. The context must be current. *LAUNCHED: a bit for
+ * each family whose kernel was queued, also if others failed. */
 enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 const struct cgx_work *request, unsigned *launched);
 
-/* What is queued next on STREAM comes after what SLOT has on the one before. */
+/* Orders what is queued next on STREAM behind SLOT's work on the previous stream. */
 enum cgx_status cgx_cuda_follow(const struct cgx_cuda_work *work, const struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream);
 
-/* Marks what is queued for SLOT on STREAM so far. */
+/* Marks the end of SLOT's work on STREAM so far. */
 enum cgx_status cgx_cuda_record(const struct cgx_cuda_work *work, struct cgx_cuda_slot *slot,
                                 enum cgx_cuda_stream stream);
 
-/* The device address of DATA, which lies in the staging memory of SLOT. */
+/* The device address that mirrors DATA, in the staging memory of SLOT. */
 static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
                                             const unsigned char *data)
 {
     return slot->mirror + (CUdeviceptr)(data - slot->host);
 }
 
-/* Decodes as REQUEST says by the processor what no kernel of LAUNCHED, as above, does: a rank
- * without a result would be alone, and a kernel that has run has changed the history. */
+/* Decodes on the processor what no kernel of LAUNCHED has decoded. Without this only this rank
+ * would lack a result, and kernels that have run have changed the history. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,
                                         const struct cgx_work *request, unsigned launched);
 

@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Host memory that stands in for device memory while an MPI that cannot read the latter works on
- * it, and the copies between the two. Thread-safe. WHERE is what the driver says of the device
- * memory. The work is done in its context, which each function enters unless the caller has
- * (cgx_cuda_enter). none.c has no such memory, and all of this fails there. */
+/* Host memory that replaces device memory for an MPI that cannot read device memory, and copies
+ * between the two. Thread-safe. WHERE describes the device memory. Functions work in its context,
+ * which they enter unless the caller has (cgx_cuda_enter). In none.c all of them fail. */
 #ifndef CGX_CUDA_PINNED_POOL_H
 #define CGX_CUDA_PINNED_POOL_H
 
@@ -14,28 +13,28 @@
 #include "cuda/memory.h"
 #include "util/status.h"
 
-/* What is kept pinned for later calls, at most: a process that sums gradients needs the same again
- * in a moment, and pinning costs more than the copy. */
+/* The most memory kept pinned for later calls: a process that sums gradients soon needs the same
+ * again, and pinning costs more than the copy. */
 #define CGX_PINNED_KEPT_BYTES ((size_t)512 << 20)
 #define CGX_PINNED_KEPT_BLOCKS 16
 
-/* Whether there can be device memory: the program has loaded a driver. Costs as much as
- * cgx_cuda_memory without one. */
+/* Whether device memory can exist: the program has loaded a driver. Without one as cheap as
+ * cgx_cuda_memory. */
 bool cgx_pinned_possible(void);
 
-/* At least BYTES of host memory, aligned to a page; pinned unless the driver refuses, and ordinary
- * memory in any case: it outlives its context. CGX_ERR_NOMEM: there is none. To be given back. */
+/* At least BYTES of host memory, page-aligned, that outlives its context; pinned unless the driver
+ * refuses. CGX_ERR_NOMEM: no memory. Return with cgx_pinned_give. */
 enum cgx_status cgx_pinned_take(const struct cgx_pointer *where, size_t bytes, void **memory);
 void cgx_pinned_give(const struct cgx_pointer *where, void *memory);
 
-/* Waits for all work of the context. */
+/* Waits for all work in the context. */
 enum cgx_status cgx_pinned_wait(const struct cgx_pointer *where);
 
-/* Copies BYTES from and to DEVICE, after all earlier work of the legacy default stream and of the
- * streams that it synchronises with; done when they return. */
+/* Copy BYTES from or to DEVICE after all earlier work of the legacy default stream and of streams
+ * that synchronise with it; complete on return. */
 enum cgx_status cgx_pinned_fetch(const struct cgx_pointer *where, void *host, const void *device,
                                  size_t bytes);
-/* The same of COUNT runs of SIZE bytes, one every STRIDE bytes, which come one after the other. */
+/* As fetch, for COUNT runs of SIZE bytes, STRIDE bytes apart, which become contiguous. */
 enum cgx_status cgx_pinned_gather(const struct cgx_pointer *where, void *host, const void *device,
                                   size_t size, size_t stride, size_t count);
 enum cgx_status cgx_pinned_store(const struct cgx_pointer *where, void *device, const void *host,
