@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ABIs that the library knows. Each fills a table whose raw, name and version are set, from the
- * LIBRARY that dlopen gave; returns the name of what it lacks, or NULL. */
+/* The known ABIs. Each function fills a table, whose raw, name and version are set, from the
+ * LIBRARY that dlopen returned. Returns the name of what is missing, or NULL. */
 #ifndef CGX_MPI_ABI_H
 #define CGX_MPI_ABI_H
 
 struct cgx_mpi;
 
-/* Functions of MPI-3 that are called by their names in the table. */
+/* MPI-3 functions with the same name in the table. */
 /* clang-format off */
 #define CGX_ABI_FUNCTIONS(X)                                                              \
     X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Allreduce)       \

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The calls of an MPI whose handles are HANDLE, an integer or a pointer, as calls with words. An
- * abi_*.c includes it once, with
+/* Wraps the calls of an MPI whose handles are HANDLE, an integer or a pointer, as calls with words.
+ * An abi_*.c includes this once, with
  *
  *     HANDLE             the type of all handles
  *     STATUS_BYTES       of its MPI_Status
@@ -19,7 +19,7 @@
 #define NATIVE(handle) ((HANDLE)(intptr_t)(handle))
 #define WORD(type, handle) ((type)(intptr_t)(handle))
 
-/* CALL(NAME, PARAMETERS, TYPES, ARGUMENTS): a function whose native has TYPES. */
+/* CALL(NAME, PARAMETERS, TYPES, ARGUMENTS): a function whose native form has TYPES. */
 #define CALL(name, parameters, types, arguments) \
     static int(*native_##name) types;            \
     static int call_##name parameters            \
@@ -27,7 +27,7 @@
         return native_##name arguments;          \
     }
 
-/* ---- the same but for words ---- */
+/* ---- functions that differ in handles only ---- */
 
 CALL(Initialized, (int *flag), (int *), (flag))
 CALL(Finalized, (int *flag), (int *), (flag))
@@ -114,9 +114,9 @@ CALL(Type_get_envelope,
 CALL(Comm_revoke, (cgx_mpi_comm comm), (HANDLE), (NATIVE(comm)))
 CALL(Comm_is_revoked, (cgx_mpi_comm comm, int *flag), (HANDLE, int *), (NATIVE(comm), flag))
 
-/* ---- what sets a handle, and what frees one ---- */
+/* ---- functions that set or free a handle ---- */
 
-/* MAKE(NAME, TYPE, PARAMETERS, TYPES, ARGUMENTS): parameters end in TYPE *made, arguments in
+/* MAKE(NAME, TYPE, PARAMETERS, TYPES, ARGUMENTS): PARAMETERS end in TYPE *made, ARGUMENTS in
  * &native. */
 #define MAKE(name, type, parameters, types, arguments) \
     static int(*native_##name) types;                  \
@@ -169,7 +169,7 @@ static int call_Type_get_contiguous(cgx_mpi_datatype datatype, int *count, cgx_m
     return code;
 }
 
-/* ---- what MPI calls ---- */
+/* ---- callbacks ---- */
 
 typedef int copy_attribute(HANDLE comm, int keyval, void *extra, void *in, void *out, int *flag);
 typedef int delete_attribute(HANDLE comm, int keyval, void *value, void *extra);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What Open MPI's ABI and that of the standard have in common: handles are pointers, and most
- * constants are the same. An ABI's file defines STATUS_BYTES and includes it once. */
+/* The common part of Open MPI's ABI and the standard's: handles are pointers, and most constants
+ * agree. An ABI's file defines STATUS_BYTES and includes this once. */
 #define HANDLE void *
 #define STATUS_ERROR 8
 #define STATUS_IGNORE NULL

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The program's own MPI library, whichever it is. Nothing is linked: at the first intercepted call
- * the library that the program has loaded is found, opened without loading anything, and one table
- * is filled with its PMPI_ entry points, handles and constants. What depends on the ABI is in one
- * file for each (abi_mpich.c, abi_openmpi.c, abi_standard.c). */
+/* The program's own MPI library, of any kind. Nothing is linked: the first intercepted call finds
+ * the MPI that the program has loaded, opens it without loading anything, and fills a table with
+ * its PMPI_ entry points, handles and constants. Each ABI has one file (abi_mpich.c, abi_openmpi.c,
+ * abi_standard.c). */
 #ifndef CGX_MPI_TABLE_H
 #define CGX_MPI_TABLE_H
 
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Handles are words, which hold the integers of MPICH's ABI as well as the pointers of others. NULL
- * is no handle of any. */
+/* Handles are words that hold the integers of MPICH's ABI or the pointers of others. NULL is never
+ * a handle. */
 typedef struct cgx_mpi_comm_object *cgx_mpi_comm;
 typedef struct cgx_mpi_datatype_object *cgx_mpi_datatype;
 typedef struct cgx_mpi_op_object *cgx_mpi_op;
@@ -27,14 +27,14 @@ typedef intptr_t cgx_mpi_aint; /* MPI_Aint */
 
 #define CGX_MPI_SUCCESS 0
 
-/* The most of any ABI, with the end of the string. */
+/* The maximum of all ABIs, including the terminating zero. */
 #define CGX_MPI_OBJECT_NAME_BYTES 128
 #define CGX_MPI_INFO_VALUE_BYTES 1025
 #define CGX_MPI_ERROR_BYTES 512
 #define CGX_MPI_REQUEST_MOST 8
 #define CGX_MPI_STATUS_MOST 32
 
-/* A function of an op: MPI_User_function or, if LARGE, MPI_User_function_c. DATATYPE points to the
+/* An op's function: MPI_User_function or, if LARGE, MPI_User_function_c. DATATYPE points to the
  * MPI's own handle. */
 typedef void cgx_mpi_user_function(void *in, void *inout, int *length, void *datatype);
 typedef void cgx_mpi_user_function_c(void *in, void *inout, cgx_mpi_count *length, void *datatype);
@@ -42,26 +42,25 @@ typedef void cgx_mpi_user_function_c(void *in, void *inout, cgx_mpi_count *lengt
 /* Either of them. */
 typedef void cgx_mpi_function(void);
 
-/* Called when an attribute goes. */
+/* Called when an attribute is deleted. */
 typedef void cgx_mpi_attribute_end(void *value);
 
 enum cgx_mpi_abi {
     CGX_MPI_ABI_KNOWN,   /* the table is complete */
-    CGX_MPI_ABI_FOREIGN, /* an ABI that this library does not know, or an MPI that lacks what it
-                          * needs: there are name and RAW alone, which may be NULL where it lacks
-                          * them */
-    CGX_MPI_ABI_NONE,    /* no MPI library was found: there is nothing */
+    CGX_MPI_ABI_FOREIGN, /* unknown ABI, or an MPI that lacks something needed: only name and RAW
+                            are set, whose members may be NULL */
+    CGX_MPI_ABI_NONE,    /* no MPI library was found: nothing is set */
 };
 
-/* Functions have the arguments of MPI's, but for those that are said to be others. */
+/* Functions take MPI's arguments unless stated otherwise. */
 struct cgx_mpi {
     enum cgx_mpi_abi abi;
     const char *abi_name; /* "MPICH", "Open MPI" or "the MPI standard" */
-    int version[2];       /* of MPICH itself, as 4.0.2: {4, 0}; of all others {0, 0} */
+    int version[2];       /* of MPICH itself, e.g. {4, 0} for 4.0.2; {0, 0} for all others */
     char name[64];        /* first line of MPI_Get_library_version up to a comma, for messages */
 
-    /* What is intercepted, as it is, handles being words and addresses; of MPI-4, and NULL where
-     * the library has none: _c. */
+    /* The intercepted functions with handles as words and addresses. _c are of MPI-4, NULL if the
+     * library lacks them. */
     struct {
         int (*Allreduce)(const void *sendbuf, void *recvbuf, int count, uintptr_t datatype,
                          uintptr_t op, uintptr_t comm);
@@ -75,15 +74,15 @@ struct cgx_mpi {
         int (*Abort)(uintptr_t comm, int code);
     } raw;
 
-    /* A handle that was passed as a word, of which fewer bits may count. */
+    /* The handle passed as WORD, of which fewer bits may count. */
     uintptr_t (*handle)(uintptr_t word);
-    /* The handle that is stored at ADDRESS. */
+    /* The handle stored at ADDRESS. */
     uintptr_t (*handle_at)(const void *address);
 
     /* ---- handles and constants ---- */
 
     cgx_mpi_comm COMM_WORLD, COMM_SELF, COMM_NULL;
-    /* Those of halves are DATATYPE_NULL where the library has none. */
+    /* Half types are DATATYPE_NULL if the library lacks them. */
     cgx_mpi_datatype DATATYPE_NULL, BYTE, INT, UINT32_T, DOUBLE, FLOAT, REAL, REAL4, C_FLOAT16,
         REAL2, BFLOAT16;
     cgx_mpi_op OP_NULL, SUM, MIN, MAX, BOR;
@@ -93,13 +92,13 @@ struct cgx_mpi {
     int THREAD_MULTIPLE, ANY_SOURCE, UNDEFINED, COMM_TYPE_SHARED, COMBINER_NAMED,
         COMBINER_CONTIGUOUS;
     int ERR_BUFFER, ERR_COUNT, ERR_TYPE, ERR_OTHER, ERR_INTERN, ERR_NO_MEM, ERR_IN_STATUS;
-    int FT;            /* MPI_FT, a key of MPI_COMM_WORLD's, where there is Comm_is_revoked */
-    int communicators; /* a process can have as many, or more */
+    int FT;                             /* MPI_FT, a key of MPI_COMM_WORLD, with Comm_is_revoked */
+    int communicators;                  /* at least this many per process */
     size_t request_bytes, status_bytes; /* at most CGX_MPI_REQUEST_MOST, CGX_MPI_STATUS_MOST */
     size_t status_error;                /* offset of a status's MPI_ERROR */
 
-    /* What a handle says by itself: whether it may be that of a datatype, and whether that of an op
-     * which the program has made. */
+    /* What a handle itself shows: whether it may be a datatype's, and whether it is of an op that
+     * the program has created. */
     bool (*looks_like_type)(cgx_mpi_datatype datatype);
     bool (*looks_created)(cgx_mpi_op op);
 
@@ -125,8 +124,8 @@ struct cgx_mpi {
                     int sendtag, void *recvbuf, int recvcount, cgx_mpi_datatype recvtype,
                     int source, int recvtag, cgx_mpi_comm comm);
 
-    /* Arrays of requests and of statuses are the library's own: as many times request_bytes and
-     * status_bytes. The last finds nothing out but lets MPI move on. */
+    /* Arrays of requests and statuses are the library's own, of request_bytes and status_bytes per
+     * entry. Iprobe, last, is called only to let MPI progress. */
     int (*Isend)(const void *buf, int count, cgx_mpi_datatype datatype, int dest, int tag,
                  cgx_mpi_comm comm, void *request);
     int (*Irecv)(void *buf, int count, cgx_mpi_datatype datatype, int source, int tag,
@@ -148,7 +147,7 @@ struct cgx_mpi {
                                  int *translated);
     int (*Group_free)(cgx_mpi_group *group);
 
-    /* Attributes that are not copied with a communicator; END (or NULL) is told of what goes. */
+    /* Attributes that are not copied with a communicator; END (or NULL) is called on deletion. */
     int (*Comm_create_keyval)(cgx_mpi_attribute_end *end, int *keyval);
     int (*Comm_free_keyval)(int *keyval);
     int (*Comm_get_attr)(cgx_mpi_comm comm, int keyval, void *value, int *flag);
@@ -170,7 +169,7 @@ struct cgx_mpi {
                                 cgx_mpi_aint *extent);
     int (*Type_get_envelope)(cgx_mpi_datatype datatype, int *integers, int *addresses,
                              int *datatypes, int *combiner);
-    /* Of a contiguous type: its count and the type that it is made of. */
+    /* A contiguous type's count and element type. */
     int (*Type_get_contiguous)(cgx_mpi_datatype datatype, int *count, cgx_mpi_datatype *inner);
     int (*Type_free)(cgx_mpi_datatype *datatype);
 
@@ -178,61 +177,61 @@ struct cgx_mpi {
     void (*call_op)(cgx_mpi_function *function, bool large, void *in, void *inout, int length,
                     cgx_mpi_datatype datatype);
 
-    /* Extensions that some libraries have; NULL where it has none. Before MPI_Init they may abort.
-     * The first: of type CGX_MPI_GPU_CUDA. */
+    /* Extensions of some libraries; NULL if missing. They may abort before MPI_Init. The first: for
+     * type CGX_MPI_GPU_CUDA. */
     int (*GPU_query_support)(int gpu_type, int *is_supported);
     int (*Query_cuda_support)(void);
 
-    /* Fortran's arguments in C, where the MPI's Fortran calls PMPI_Allreduce and not MPI_Allreduce;
-     * elsewhere all is NULL. */
+    /* Fortran's arguments in C, if the MPI's Fortran calls PMPI_Allreduce instead of MPI_Allreduce;
+     * otherwise all NULL. */
     struct {
         cgx_mpi_comm (*Comm_f2c)(int comm);
         cgx_mpi_datatype (*Type_f2c)(int datatype);
         cgx_mpi_op (*Op_f2c)(int op);
-        cgx_mpi_datatype INTEGER;      /* what handles are, if it has the size of an int */
+        cgx_mpi_datatype INTEGER;      /* the type of handles, if it has the size of an int */
         const void *IN_PLACE, *BOTTOM; /* the addresses that stand for these */
-        bool has_addresses_08;         /* buffers of mpi_f08 are addresses, not descriptors */
+        bool has_addresses_08;         /* mpi_f08 passes buffers as addresses, not as descriptors */
     } fortran;
 
-    /* Fault tolerance (ULFM): both, or NULL. MPICH's Comm_revoke aborts, and has no other. */
+    /* Fault tolerance (ULFM): both or NULL. MPICH's Comm_revoke aborts, and it has no other. */
     int (*Comm_revoke)(cgx_mpi_comm comm);
     int (*Comm_is_revoked)(cgx_mpi_comm comm, int *flag);
 };
 
 #define CGX_MPI_GPU_CUDA 0 /* MPIX_GPU_SUPPORT_CUDA */
 
-/* The table, filled on the first call of the process: CALLER is an address within the object that
- * called MPI, whose own dependencies are searched first, then all loaded objects. Never NULL;
- * thread-safe; an atomic load once it is filled. The library found stays loaded. Prints one error
- * where no MPI is found, or one of another ABI. May be called before MPI_Init. */
+/* The table, filled in the process's first call. CALLER: an address in the object that called MPI;
+ * its dependencies are searched first, then all loaded objects. Never NULL; thread-safe; an atomic
+ * load once filled. The library found stays loaded. Prints one error if no MPI is found, or one of
+ * an unknown ABI. May be called before MPI_Init. */
 const struct cgx_mpi *cgx_mpi_find(const void *caller);
 
-/* Whether this process is the one to speak of what all ranks of a job meet with, as far as
- * launchers say, where MPI cannot be asked. */
+/* Whether this process should log what concerns all ranks of a job, according to the launcher, when
+ * MPI cannot be asked. */
 bool cgx_mpi_speaks(void);
 
-/* The address of SYMBOL in the object that CALLER lies in or in its dependencies or, where they
- * have none, in any other that is loaded; NULL: none has it. */
+/* The address of SYMBOL in CALLER's object or its dependencies, otherwise in any other loaded
+ * object; NULL: not found. */
 void *cgx_mpi_symbol(const void *caller, const char *symbol);
 
-/* The table once cgx_mpi_find has returned, NULL before. */
+/* The table after cgx_mpi_find has returned, before that NULL. */
 extern _Atomic(const struct cgx_mpi *) cgx_mpi_found;
 static inline const struct cgx_mpi *cgx_mpi(void)
 {
     return atomic_load_explicit(&cgx_mpi_found, memory_order_acquire);
 }
 
-/* Sets each of COUNT INTEGERS (int) to the least that a rank of COMM has. Returns MPI's code. */
+/* Sets each of COUNT INTEGERS (int) to its minimum over the ranks of COMM. Returns MPI's code. */
 int cgx_mpi_least(cgx_mpi_comm comm, void *integers, int count);
 
-/* The same with all bits that some rank has, of words of 32. */
+/* Likewise, the bitwise or of words of 32 bits. */
 int cgx_mpi_union(cgx_mpi_comm comm, void *words, int count);
 
-/* The code of what failed in a call of Testsome that returned CODE and DONE of the STATUSES: they
- * may have it alone. */
+/* The error code of a call of Testsome that returned CODE and DONE STATUSES; only these may have
+ * it. */
 int cgx_mpi_error_of(const struct cgx_mpi *mpi, int code, int done, const unsigned char *statuses);
 
-/* Logs the text of CODE behind WHAT, at level error. */
+/* Logs WHAT with the text of CODE, at level error. */
 void cgx_mpi_log_error(const struct cgx_mpi *mpi, const char *what, int code);
 
 #endif
