@@ -7,8 +7,8 @@
 
 #include "pmpi/call.h"
 
-/* Compresses the call, whose buffers were looked at, or passes it to the MPI library; returns what
- * MPI_Allreduce returns. */
+/* Compresses CALL, whose memory was queried, or passes it to the MPI library. Returns the value for
+ * MPI_Allreduce. */
 int cgx_allreduce(struct cgx_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* A call of the program, and what is known of its buffers. */
+/* An intercepted call and its buffers. */
 #ifndef CGX_PMPI_CALL_H
 #define CGX_PMPI_CALL_H
 
@@ -11,7 +11,7 @@
 #include "cuda/memory.h"
 #include "mpi/types.h"
 
-/* The caller's arguments; large: those of MPI_Allreduce_c. */
+/* The caller's arguments; large: to MPI_Allreduce_c. */
 struct cgx_call {
     const void *sendbuf;
     void *recvbuf;
@@ -20,25 +20,25 @@ struct cgx_call {
     cgx_mpi_op op;
     cgx_mpi_comm comm;
     bool large;
-    struct cgx_pointer send, receive; /* where the buffers lie; in place, both are the same */
-    enum cgx_type_class type;         /* of the elements, once cgx_eligible has found it */
-    size_t position;                  /* in the step; CGX_POSITION_NONE: not known */
+    struct cgx_pointer send, receive; /* where the buffers are; equal if in place */
+    enum cgx_type_class type;         /* of the elements; set by cgx_eligible */
+    size_t position;                  /* in the step; CGX_POSITION_NONE: unknown */
 };
 
-/* Sets CALL's send and receive: the driver is asked once for each distinct buffer, and not at all
- * where no data is named. */
+/* Sets CALL's send and receive: one driver query per distinct buffer, none if the call has no
+ * data. */
 void cgx_call_query_memory(struct cgx_call *call);
 
-/* Where the elements that CALL puts in are. */
+/* The buffer of CALL's input elements. */
 const void *cgx_call_input(const struct cgx_call *call);
 
-/* PMPI_Allreduce with CALL's arguments; returns what it returns. */
+/* PMPI_Allreduce with CALL's arguments; returns its code. */
 int cgx_call_reduce(const struct cgx_call *call);
 
-/* ---- on a communicator that cannot be relied on any more ---- */
+/* ---- on a communicator that has failed ---- */
 
-/* MPI failed with CODE in CALL, or this rank did, WHY (MPI_SUCCESS): the caller gets the code, or
- * one of our own, and so it does of all later calls. */
+/* Handles a failure in CALL: MPI failed with CODE or, with MPI_SUCCESS, this rank did because of
+ * WHY. Returns the error code for the caller; later calls fail with the same code. */
 int cgx_failure(const struct cgx_call *call, struct cgx_comm *state, int code, const char *why);
 
 /* What a later CALL returns; CODE is that of the failure. */

@@ -8,9 +8,9 @@
 #include "observe/reason.h"
 #include "pmpi/call.h"
 
-/* One PMPI_Allreduce with the caller's arguments; returns what it returns. (Device buffers that the
- * MPI library cannot read are copied, see bounce.h; half-precision sums that it would abort on go
- * through float32.) Where it succeeds the call is counted and logged with its REASON. */
+/* One PMPI_Allreduce with the caller's arguments; returns its code. (Device buffers that the MPI
+ * library cannot read are copied, see bounce.h; half-precision sums on which it would abort go
+ * through float32.) On success counts and logs the call with REASON. */
 int cgx_exact(const struct cgx_call *call, enum cgx_reason reason);
 
 #endif
