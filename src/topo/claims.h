@@ -1,16 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether the ranks of a machine have a processor each, so that one that waits may keep its own.
+/* Whether each rank of a machine has its own processor, so that a waiting rank may keep it.
  *
- * A processor is what the system schedules on, a hardware thread. A rank may use those in the
- * affinity mask of its thread that calls MPI: one or a few where the launcher binds ranks, else all
- * that its cpuset leaves, which it shares with the other ranks. The ranks of a machine have
- * processors if every one can be given a processor that it may use and no other is given. Where two
- * masks are the same, apart, or one within the other, as launchers make them, this is found
- * whenever it is so; where masks overlap otherwise, it may be missed. Where a control group limits
- * the time of a rank, that must come to as many processors as the machine has ranks. Only the ranks
- * that are compared count: not those of other jobs, nor the threads that ranks have besides. */
+ * A processor is a hardware thread. A rank may use those in the affinity mask of its thread that
+ * calls MPI: one or a few if the launcher binds ranks, otherwise all of its cpuset, which it shares
+ * with other ranks. Ranks have processors if each can be given one that it may use and no other
+ * rank is given. This is always found if any two masks are equal, disjoint or nested, as launchers
+ * make them; with other overlaps it may be missed. If a control group limits a rank's processor
+ * time, the limit must be at least as many processors as the machine has ranks. Other jobs, and
+ * other threads of ranks, do not count. */
 #ifndef CGX_TOPO_CLAIMS_H
 #define CGX_TOPO_CLAIMS_H
 
@@ -20,25 +19,25 @@
 
 #define CGX_CLAIM_WORDS 16
 
-/* What ranks tell each other, with no pointers in it. */
+/* What ranks exchange; no pointers. */
 struct cgx_claim {
-    uint32_t machine; /* equal on ranks of one kernel, whatever their containers; 0: unknown */
+    uint32_t machine; /* equal for ranks on one kernel, whatever their containers; 0: unknown */
     uint32_t limit;   /* cgx_claim_limit */
-    uint32_t count;   /* of the processors; 0: unknown */
+    uint32_t count;   /* processors; 0: unknown */
     uint32_t unused;
     uint64_t processors[CGX_CLAIM_WORDS]; /* bit i of word w: processor 64 w + i */
 };
 
-/* Of the calling thread. */
+/* The claim of the calling thread. */
 struct cgx_claim cgx_claim_make(void);
 
-/* How many processors' time a control group may use, of which FILE is the cpu.max, rounded down; if
- * there is no such file or limit, CGX_CLAIM_UNLIMITED. */
+/* The processors whose time the control group of FILE, a cpu.max, may use, rounded down;
+ * CGX_CLAIM_UNLIMITED if there is no such file or limit. */
 #define CGX_CLAIM_UNLIMITED UINT32_MAX
 uint32_t cgx_claim_limit(const char *file);
 
-/* Whether those of the CLAIMS that are of the same machine as CLAIMS[RANK] have a processor each;
- * false where a machine or a mask is unknown. */
+/* Whether all CLAIMS of the machine of CLAIMS[RANK] have a processor each; false if a machine or
+ * mask is unknown. */
 bool cgx_claims_fit(const struct cgx_claim *claims, size_t ranks, size_t rank);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* What this machine is made of, and where its GPUs are in it, as hwloc sees it. libhwloc.so.15 is
- * opened at the first question and stays open; none.c is for builds without hwloc. All of this is
- * thread-safe. hwloc itself honours its variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC show another
- * machine than this one. In a set-uid program, whose environment is another user's, it is not
- * opened. */
+/* The parts of this machine and the location of its GPUs, from hwloc. libhwloc.so.15 is opened on
+ * first use and stays open; none.c is for builds without hwloc. Thread-safe. hwloc obeys its own
+ * variables: HWLOC_XMLFILE and HWLOC_SYNTHETIC describe another machine. It is not opened in
+ * set-uid programs, whose environment is another user's. */
 #ifndef CGX_TOPO_MACHINE_H
 #define CGX_TOPO_MACHINE_H
 
@@ -15,38 +14,38 @@
 
 #include "util/status.h"
 
-/* Of a package or NUMA node: there is none, or it cannot be told which one. */
+/* A package or NUMA node that does not exist or is unknown. */
 #define CGX_TOPO_UNKNOWN (-1)
 
-/* With the end of the string. */
+/* Including the terminating zero. */
 #define CGX_TOPO_BUS_ID_BYTES 24
 #define CGX_TOPO_NAME_BYTES 64
 
-/* A machine. Questions about it take microseconds and change nothing. */
+/* A machine. Queries take microseconds and change nothing. */
 struct cgx_topo;
 
-/* What to look for. Devices are those that the kernel's files tell of: neither a CUDA nor an OpenCL
- * nor an X library is asked, which would start a driver in the program. */
+/* What to look for. Devices come from the kernel's files; CUDA, OpenCL and X libraries, which would
+ * start a driver in the program, are not used. */
 enum cgx_topo_detail { CGX_TOPO_PROCESSORS, CGX_TOPO_DEVICES };
 
-/* The machine that this process runs on, or what of it a container shows. Looked at once per
- * process and detail, which takes from 5 ms (processors, one package) to some 100 ms (devices,
- * large servers); the library keeps it, also when it fails. CGX_ERR_INVALID: built without hwloc,
- * no usable libhwloc is installed, or it could not find out; CGX_ERR_NOMEM: no memory. */
+/* The machine that this process runs on, as far as its container shows it. Examined once per
+ * process and detail, in 5 ms (processors, one package) to some 100 ms (devices, large servers).
+ * The library keeps the result, also a failure. CGX_ERR_INVALID: built without hwloc, no usable
+ * libhwloc, or hwloc failed; CGX_ERR_NOMEM. */
 enum cgx_status cgx_topo_here(enum cgx_topo_detail detail, const struct cgx_topo **topo);
 
-/* A kind that hwloc does not see (packages within some virtual machines) counts 0. */
+/* A count is 0 if hwloc does not see such parts (packages in some virtual machines). */
 struct cgx_topo_machine {
     unsigned packages;
     unsigned numa_nodes;
     unsigned cores;
-    unsigned processing_units; /* hardware threads that this process may see */
+    unsigned processing_units; /* hardware threads visible to this process */
 };
 
 void cgx_topo_machine(const struct cgx_topo *topo, struct cgx_topo_machine *machine);
 
-/* Questions about what is at a PLACE count from 0, in hwloc's order. CGX_ERR_INVALID: there are not
- * as many. Packages are known by their place. */
+/* PLACE counts from 0 in hwloc's order. CGX_ERR_INVALID: there are not as many. Packages are
+ * identified by place. */
 
 struct cgx_topo_package {
     unsigned cores;
@@ -56,10 +55,10 @@ struct cgx_topo_package {
 enum cgx_status cgx_topo_package(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_package *package);
 
-/* NUMA nodes are known by the number that the system gives them, which may leave some out. */
+/* NUMA nodes are identified by the system's number, which may skip some. */
 struct cgx_topo_numa_node {
     unsigned number;
-    int package; /* that all its cores belong to, or CGX_TOPO_UNKNOWN */
+    int package; /* of all its cores, or CGX_TOPO_UNKNOWN */
     unsigned cores;
     uint64_t bytes; /* of memory; 0: unknown */
 };
@@ -67,78 +66,78 @@ struct cgx_topo_numa_node {
 enum cgx_status cgx_topo_numa_node(const struct cgx_topo *topo, unsigned place,
                                    struct cgx_topo_numa_node *node);
 
-/* Where the calling thread may run; it is the one that calls MPI and copies. */
+/* Where the calling thread may run; it should be the one that calls MPI and copies. */
 struct cgx_topo_place {
-    int package;   /* CGX_TOPO_UNKNOWN: more than one, or hwloc sees none */
+    int package;   /* CGX_TOPO_UNKNOWN: several, or hwloc sees none */
     int numa_node; /* its number, or CGX_TOPO_UNKNOWN */
     unsigned cores;
     unsigned processing_units;
 };
 
-/* CGX_ERR_INVALID: the system does not say; CGX_ERR_NOMEM: no memory. For a machine that is not
- * this one: all of it. */
+/* CGX_ERR_INVALID: the system does not say; CGX_ERR_NOMEM. If TOPO is another machine: all of
+ * it. */
 enum cgx_status cgx_topo_place(const struct cgx_topo *topo, struct cgx_topo_place *place);
 
-/* A GPU, and what is near it. Bus ids are domain:bus:device.function, as 0000:3b:00.0. */
+/* A GPU and its neighbourhood. Bus ids are domain:bus:device.function, as 0000:3b:00.0. */
 struct cgx_topo_gpu {
     char bus_id[CGX_TOPO_BUS_ID_BYTES];
     int package; /* or CGX_TOPO_UNKNOWN */
-    /* The number of the nearest NUMA node, or CGX_TOPO_UNKNOWN. Where several kinds of memory are
-     * as near, the least number: that is ordinary memory. */
+    /* The nearest NUMA node's number, or CGX_TOPO_UNKNOWN. Of several kinds of memory equally near,
+     * the least number: ordinary memory. */
     int numa_node;
-    /* The upstream port of the PCI switch that it hangs on; "": on a port of the processor. GPUs of
-     * one switch, and no others, have the same one. */
+    /* The upstream port of its PCI switch; "" if it is on a port of the processor. Equal only for
+     * GPUs of the same switch. */
     char pci_switch[CGX_TOPO_BUS_ID_BYTES];
-    /* The network interface with the longest common PCI path, else one of the same package; of
-     * several as near, an OpenFabrics device, else the first. "": it cannot be told. hwloc does not
-     * know whether there is a cable in it. */
+    /* The network interface with the longest common PCI path, otherwise one of the same package; of
+     * several, an OpenFabrics device, otherwise the first. "": unknown. hwloc does not know whether
+     * a cable is connected. */
     char network[CGX_TOPO_NAME_BYTES];
 };
 
-/* GPUs of one switch follow each other. They are the display adapters and accelerators of NVIDIA,
- * and PCI devices that hwloc knows as devices of CUDA, NVML or OpenCL. What else has a screen, as a
- * server's management processor, is none. In a container there may be more than CUDA can use. There
- * are none without CGX_TOPO_DEVICES. */
+/* GPUs of one switch are consecutive. GPUs are display adapters and accelerators of NVIDIA, and PCI
+ * devices that hwloc knows as devices of CUDA, NVML or OpenCL; other display adapters, such as a
+ * server's management processor, are not. A container may show more than CUDA can use. None without
+ * CGX_TOPO_DEVICES. */
 enum cgx_status cgx_topo_gpu(const struct cgx_topo *topo, unsigned place, struct cgx_topo_gpu *gpu);
 
-/* The one with this bus id, as CUDA's driver writes it: in hexadecimal digits of either case.
- * CGX_ERR_INVALID: it is no bus id, or there is no such PCI device. */
+/* The GPU with this bus id, in hexadecimal of either case, as the CUDA driver writes it.
+ * CGX_ERR_INVALID: no bus id, or no such PCI device. */
 enum cgx_status cgx_topo_gpu_at(const struct cgx_topo *topo, const char *bus_id,
                                 struct cgx_topo_gpu *gpu);
 
-/* A network interface of the kernel, or an OpenFabrics device: those that belong to a device of the
- * machine, virtual ones apart. */
+/* A network interface of the kernel or an OpenFabrics device that belongs to a device of the
+ * machine; not virtual. */
 struct cgx_topo_network {
     char name[CGX_TOPO_NAME_BYTES];
     bool fabrics;
 };
 
-/* There are none without CGX_TOPO_DEVICES. */
+/* None without CGX_TOPO_DEVICES. */
 enum cgx_status cgx_topo_network(const struct cgx_topo *topo, unsigned place,
                                  struct cgx_topo_network *network);
 
-/* Asks the system for memory of a NUMA node, by its number, for the pages that hold BYTES at
- * MEMORY. To be called before they are first touched or pinned: those that have been stay where
- * they are. Where the node is full another one serves. Costs a system call, and once what
- * cgx_topo_here with CGX_TOPO_PROCESSORS costs. CGX_ERR_INVALID: there is no such node, the system
- * refuses (as containers may), or the machine is unknown; the memory is as good as before. */
+/* Asks the system for memory of the NUMA node with that number, for the pages of BYTES at MEMORY.
+ * Call it before they are touched or pinned; touched pages stay. If the node is full another one is
+ * used. Costs a system call, and once what cgx_topo_here costs for CGX_TOPO_PROCESSORS.
+ * CGX_ERR_INVALID: no such node, refused by the system (as in containers), or unknown machine; the
+ * memory is still usable. */
 enum cgx_status cgx_topo_bind(void *memory, size_t bytes, unsigned numa_node);
 
-/* The version of hwloc's interface that this was built for, or "none". */
+/* The version of hwloc's interface at build time, or "none". */
 const char *cgx_topo_build(void);
 
 /* ---- other machines, for tests ---- */
 
-/* Machines other than this one, for tests. */
+/* Where the description comes from. */
 
 enum cgx_topo_source {
     CGX_TOPO_LIVE,      /* this machine, or what hwloc's variables say; no text */
     CGX_TOPO_SYNTHETIC, /* a description, as "pack:2 numa:1 core:4 pu:2"; never has devices */
-    CGX_TOPO_XML        /* a file that hwloc's tools wrote */
+    CGX_TOPO_XML        /* a file written by hwloc's tools */
 };
 
-/* Looks at a machine anew, each time. Status and cost are those of cgx_topo_here; CGX_ERR_INVALID
- * also for a text that hwloc does not understand. To be freed. */
+/* Examines a machine anew in each call. Status and cost as cgx_topo_here; CGX_ERR_INVALID also for
+ * a text that hwloc does not accept. Free with cgx_topo_free. */
 enum cgx_status cgx_topo_load(enum cgx_topo_source source, const char *text,
                               enum cgx_topo_detail detail, struct cgx_topo **topo);
 void cgx_topo_free(struct cgx_topo *topo);

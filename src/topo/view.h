@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* hwloc, opened, and a machine in its hands: what the files that call hwloc share. */
+/* hwloc and a machine loaded with it, shared by the files that call hwloc. */
 #ifndef CGX_TOPO_VIEW_H
 #define CGX_TOPO_VIEW_H
 
@@ -9,8 +9,8 @@
 
 #include "topo/machine.h"
 
-/* What of hwloc is used. Types come from its header, addresses from dlsym. Of its inline functions
- * only those that call no other may be. */
+/* The hwloc functions used: types from its header, addresses from dlsym. Of its inline functions
+ * only those that call no others may be used. */
 #define CGX_HWLOC_FUNCTIONS(X)      \
     X(get_api_version)              \
     X(topology_init)                \
@@ -44,14 +44,14 @@ struct cgx_topo {
     hwloc_topology_t topology;
 };
 
-/* Objects of a kind, in hwloc's order. NULL behind the last. */
+/* The objects of a type, in hwloc's order; NULL behind the last. */
 unsigned cgx_topo_count(const struct cgx_topo *topo, hwloc_obj_type_t type);
 hwloc_obj_t cgx_topo_object(const struct cgx_topo *topo, hwloc_obj_type_t type, unsigned place);
 
-/* The package that all of a set of processing units belongs to, or CGX_TOPO_UNKNOWN. */
+/* The package that contains all of SET, or CGX_TOPO_UNKNOWN. */
 int cgx_topo_package_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set);
 
-/* The number of the NUMA node that all of a set is near to, or CGX_TOPO_UNKNOWN. */
+/* The number of the NUMA node near all of SET, or CGX_TOPO_UNKNOWN. */
 int cgx_topo_node_of(const struct cgx_topo *topo, hwloc_const_cpuset_t set);
 
 #endif
