@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* The floating-point environment of the calling thread, or the part of it that matters: results
- * must not depend on what the program has set. */
+/* The floating-point environment of the calling thread, or its relevant part: results must not
+ * depend on what the program has set. */
 #ifndef CGX_UTIL_FLOAT_STATE_H
 #define CGX_UTIL_FLOAT_STATE_H
 
@@ -14,10 +14,10 @@ union cgx_float_state {
     fenv_t environment;
 };
 
-/* Saves the caller's; then rounding is to nearest, nothing is flushed to zero and nothing traps. */
+/* Saves the caller's environment and sets: round to nearest, no flush to zero, no traps. */
 void cgx_float_enter(union cgx_float_state *caller);
 
-/* Back to the caller's, exception flags included. */
+/* Restores the caller's environment, exception flags included. */
 void cgx_float_leave(const union cgx_float_state *caller);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Arithmetic of sizes and counts, which all fit 64 bits: what comes of size_t is a size_t. */
+/* Arithmetic of sizes and counts, all within 64 bits; a result of size_t values fits size_t. */
 #ifndef CGX_UTIL_INTEGERS_H
 #define CGX_UTIL_INTEGERS_H
 
@@ -23,7 +23,7 @@ static inline uint64_t cgx_divide_up(uint64_t value, uint64_t divisor)
     return value / divisor + (value % divisor != 0);
 }
 
-/* The least multiple of MULTIPLE, which is not 0, that is at least VALUE; it must fit. */
+/* The least multiple of MULTIPLE (not 0) that is at least VALUE; it must fit. */
 static inline uint64_t cgx_round_up(uint64_t value, uint64_t multiple)
 {
     return cgx_divide_up(value, multiple) * multiple;

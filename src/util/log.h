@@ -18,11 +18,11 @@ enum cgx_log_level { CGX_LOG_ERROR, CGX_LOG_WARN, CGX_LOG_INFO, CGX_LOG_DEBUG };
 enum cgx_log_level cgx_log_level(void);
 void cgx_log_set_level(enum cgx_log_level level);
 
-/* Whether stderr was open as the process began. If it was not, a file that the program or its MPI
- * has opened since has its number, and nothing must be written there: nothing is logged. */
+/* Whether stderr was open when the process began. If not, nothing is logged, since another file
+ * that the program or its MPI has opened may have its number. */
 bool cgx_log_has_stderr(void);
 
-/* The rank in the prefix: that in MPI_COMM_WORLD; "?" until it is set. */
+/* Sets the rank in the prefix, that in MPI_COMM_WORLD; "?" before. */
 void cgx_log_set_rank(int rank);
 
 /* Prints if LEVEL is in force; no newline at the end of FORMAT. */

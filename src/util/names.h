@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_ variables that are no settings: mistyped, or torch_cgx's and retired; and retired values. */
+/* CGX_ variables that are no settings (mistyped, or retired ones of torch_cgx), and retired
+ * values. */
 #ifndef CGX_UTIL_NAMES_H
 #define CGX_UTIL_NAMES_H
 
@@ -13,15 +14,15 @@
 /* As cgx_settings_row. */
 typedef const struct cgx_setting *cgx_names_known(size_t index);
 
-/* Another name of the variable NAME, or NULL. */
+/* A variable with the same meaning as NAME, or NULL. */
 const char *cgx_names_alias(const char *name);
 
-/* ENTRY is "NAME=value". If its name begins with CGX_ and is not KNOWN, returns true with a MESSAGE
- * (at most SIZE bytes) that says why it is retired or which known name is the nearest. */
+/* ENTRY is "NAME=value". If NAME begins with CGX_ and is not KNOWN, returns true with a MESSAGE of
+ * at most SIZE bytes: why it is retired, or the nearest known name. */
 bool cgx_names_explain(const char *entry, cgx_names_known *known, char *message, size_t size);
 
-/* Returns what to set in place of TEXT, a retired value of the variable NAME; NULL if it is not
- * retired. */
+/* Returns the replacement for TEXT if it is a retired value of the variable NAME, otherwise
+ * NULL. */
 const char *cgx_names_instead(const char *name, const char *text);
 
 #endif

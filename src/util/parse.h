@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Values of settings and hints as text. In cgx_parse_*, all of TEXT must be the value: no blanks,
- * no sign, nothing behind it. The program's locale plays no part. Results are set only where true
- * is returned. */
+/* Parses values of settings and hints. In cgx_parse_*, TEXT must be the value alone: no blanks, no
+ * sign, nothing behind it. The locale is ignored. Results are set only if true is returned. */
 #ifndef CGX_UTIL_PARSE_H
 #define CGX_UTIL_PARSE_H
 
@@ -13,7 +12,7 @@
 /* Decimal digits, below 2^64. */
 bool cgx_parse_unsigned(const char *text, uint64_t *value);
 
-/* Two of these with SEPARATOR between them, as "3:8" or "4x2". */
+/* Two of them with SEPARATOR in between, as "3:8" or "4x2". */
 bool cgx_parse_pair(const char *text, char separator, uint64_t *first, uint64_t *second);
 
 /* A positive finite decimal number: "1", "0.5", "2.5e-3". */
@@ -22,16 +21,16 @@ bool cgx_parse_positive(const char *text, double *value);
 /* The same, or 0. */
 bool cgx_parse_nonnegative(const char *text, double *value);
 
-/* One word of LIST ("auto, flat"), upper and lower case alike; INDEX counts from 0. */
+/* One word of LIST ("auto, flat"), ignoring case; INDEX counts from 0. */
 bool cgx_parse_choice(const char *text, const char *list, uint64_t *index);
 
-/* A to Z become a to z, whatever the locale says. */
+/* Converts A to Z to lower case, in any locale. */
 char cgx_parse_lower(char character);
 
-/* What is behind "NAME=" in ENVIRONMENT, or NULL; the first of several, as in getenv. */
+/* The value of NAME in ENVIRONMENT, or NULL; the first of several, as in getenv. */
 const char *cgx_environment_find(char *const environment[], const char *name);
 
-/* TEXT from the user for a message: into COPY without control characters and cut, returned. */
+/* Copies the user's TEXT for a message: shortened, without control characters. Returns COPY. */
 #define CGX_PRINTABLE_BYTES 64
 const char *cgx_printable(const char *text, char copy[CGX_PRINTABLE_BYTES]);
 

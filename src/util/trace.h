@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* CGX_TRACE: what each thread of this process did, and when. There is room for a fixed number of
- * events; later ones are counted alone. A thread finishes an event before it finishes the one
- * around it. Without a timeline each function here is one branch.
+/* CGX_TRACE: what each thread of this process did, and when. Space is for a fixed number of events;
+ * later ones are only counted. A thread ends an event before the one around it. Without a timeline
+ * each function here is one branch.
  *
- * On one core of an AMD EPYC a span costs less than 1 ns without a timeline, and 60 to 80 ns with
- * one, 43 of them for two looks at the clock. */
+ * On one core of an AMD EPYC a span costs less than 1 ns without a timeline and 60 to 80 ns with
+ * one, 43 of them for reading the clock twice. */
 #ifndef CGX_UTIL_TRACE_H
 #define CGX_UTIL_TRACE_H
 
@@ -19,12 +19,12 @@
 
 enum cgx_trace_kind {
     CGX_TRACE_CALL,  /* a compressed call */
-    CGX_TRACE_EXACT, /* an exact one that might have been compressed */
-    CGX_TRACE_DRAIN, /* until all that a call has queued is done */
-    CGX_TRACE_SLICE, /* from its first work to its last; the slices of a slot follow each other */
+    CGX_TRACE_EXACT, /* an exact call that might have been compressed */
+    CGX_TRACE_DRAIN, /* waiting for all that a call has queued */
+    CGX_TRACE_SLICE, /* from first to last work; slices of a slot do not overlap */
     CGX_TRACE_ENCODE,
     CGX_TRACE_WAIT_ENCODER,
-    CGX_TRACE_WAIT_DECODER, /* of the slot's slice before */
+    CGX_TRACE_WAIT_DECODER, /* of the slot's previous slice */
     CGX_TRACE_REDUCE_SCATTER_INTRA,
     CGX_TRACE_REDUCE_SCATTER_INTER,
     CGX_TRACE_SUM,
@@ -36,43 +36,43 @@ enum cgx_trace_kind {
 
 struct cgx_trace_event {
     int64_t begin, end; /* cgx_trace_now */
-    uint64_t count;     /* of a call: elements */
-    uint64_t bytes;     /* of a compressed call and of a slice: sent */
-    uint32_t slice;     /* its number; of a compressed call: how many */
-    uint16_t thread;    /* in the order in which they came */
+    uint64_t count;     /* of calls: elements */
+    uint64_t bytes;     /* sent; of compressed calls and slices */
+    uint32_t slice;     /* its number; of compressed calls: the number of slices */
+    uint16_t thread;    /* in order of first events */
     uint8_t kind;       /* enum cgx_trace_kind */
-    uint8_t row;        /* of the thread: 0 for calls, 1 + slot for what is done in one */
-    /* Of a call, with meanings of whoever records calls. */
+    uint8_t row;        /* of the thread: 0 for calls, 1 + slot for work in a slot */
+    /* Of calls; the recorder defines their meanings. */
     uint8_t type, bits, outcome;
 };
 
-/* The events, NULL: there is no timeline. */
+/* The events; NULL: no timeline. */
 extern _Atomic(struct cgx_trace_event *) cgx_trace_events;
 
-/* Gets the memory, once; false if there is none. */
+/* Allocates the events, once; false if memory is short. */
 bool cgx_trace_begin(void);
 
-/* What is kept, for as long as the process lives, by thread, row and time, an event before those
- * within it; and how many events were dropped. No thread may record any more. */
+/* The recorded events, by thread, row and time, an event before those within it, valid for the life
+ * of the process; and the number dropped. No thread may record any more. */
 const struct cgx_trace_event *cgx_trace_end(size_t *kept, uint64_t *dropped);
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 int64_t cgx_trace_clock(void);
 
-/* The end of what began at BEGUN and ends now: BEGUN itself where the clock has gone backwards, so
- * that no duration is negative. */
+/* The end of what began at BEGUN and ends now; BEGUN if the clock has gone backwards, so that no
+ * duration is negative. */
 int64_t cgx_trace_clock_since(int64_t begun);
 
-/* Keeps EVENT as one of this thread that ends now. */
+/* Records EVENT of this thread, which ends now. */
 void cgx_trace_record(struct cgx_trace_event event);
 
-/* 0: there is no timeline. */
+/* The time; 0: no timeline. */
 static inline int64_t cgx_trace_now(void)
 {
     return atomic_load_explicit(&cgx_trace_events, memory_order_relaxed) ? cgx_trace_clock() : 0;
 }
 
-/* What began at BEGIN ends now; nothing if BEGIN is 0. */
+/* Records a span from BEGIN to now; nothing if BEGIN is 0. */
 static inline void cgx_trace_span(enum cgx_trace_kind kind, int64_t begin, unsigned slice,
                                   unsigned slot)
 {
