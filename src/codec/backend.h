@@ -28,7 +28,7 @@ struct cgx_area {
 enum cgx_pull {
     CGX_PULL_NONE,   /* the processor copies them into this rank's staging memory */
     CGX_PULL_HOST,   /* the device copies them from peers' staging memory; not in a ring */
-    CGX_PULL_DEVICE, /* the device also copies from peers' devices */
+    CGX_PULL_DEVICE, /* the device copies them from peers' devices */
 };
 
 struct cgx_backend;

@@ -30,8 +30,8 @@ struct cgx_transfer {
     size_t bytes;                  /* maximum, as scheduled */
     size_t filled;                 /* send: bytes to send; receive: set to the bytes received */
     const struct cgx_block *block; /* for the puller and the copier */
-    /* The number of fragments depends on the bytes sent, which a message header begins; on both
-     * sides. */
+    /* It begins with a message header and has only as many fragments as the bytes sent need. Both
+     * sides must agree on this. */
     bool varies;
     /* State of the exchange: */
     size_t posted; /* bytes covered by posted fragments */
@@ -69,7 +69,7 @@ struct cgx_transports {
     const struct cgx_mpi *mpi;
     cgx_mpi_comm comm;
     cgx_mpi_comm caller; /* the program's communicator that COMM serves */
-    int tag;             /* of all messages; CGX_TAG_NEVER above it is never used */
+    int tag;             /* of all messages; tag + CGX_TAG_NEVER is never used */
     struct cgx_pace pace;
     struct cgx_shm *shm; /* for the peers that it reaches; or NULL */
     struct cgx_puller puller;

@@ -31,7 +31,7 @@ struct cgx_feedback {
 struct cgx_error_feedback {
     struct cgx_residuals input, shard, chunk;
     size_t shard_end; /* the element behind the shard's */
-    size_t bytes;     /* of all */
+    size_t bytes;     /* of all residuals */
 };
 
 /* Checks during a watched call whether its sums are of gradients (policy/consensus.h). The same on
