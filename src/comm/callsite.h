@@ -34,10 +34,9 @@ enum cgx_site_state {
 
 /* The ranks' samples of the data, from exact calls and from compressed calls. */
 struct cgx_consensus_sample {
-    uint8_t clear; /* consecutive samples without objection to compressing */
-    uint8_t
-        strikes;  /* samples of sums that are no gradients; for compressed calls consecutive ones */
-    bool pending; /* the last call's sample is not judged yet; this rank's ... */
+    uint8_t clear;   /* consecutive samples without objection to compressing */
+    uint8_t strikes; /* samples of sums that are no gradients; in compressed calls consecutive */
+    bool pending;    /* the last call's sample is not judged yet; this rank's ... */
     uint32_t data_vote[CGX_CONSENSUS_WORDS]; /* ... vote on it; all zero if it could not sample */
     uint32_t places;                         /* identifies the sampled elements */
     struct cgx_recent *recent;               /* NULL: none, or memory is short */

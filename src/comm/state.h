@@ -67,8 +67,7 @@ struct cgx_first {
     struct cgx_callsite_key keys[CGX_FIRST_SUMS]; /* counts and types */
     struct cgx_smalls before[CGX_FIRST_SUMS + 1]; /* before each of them, and after the last */
     int64_t pauses[CGX_FIRST_SUMS + 1];           /* the longest pause there, in nanoseconds */
-    bool missed; /* later sums were not recorded, since every call was exact: these predict nothing
-                  */
+    bool missed; /* later sums were exact and not recorded: these predict nothing */
 };
 
 #define CGX_KINDS 8 /* enum cgx_type_class */

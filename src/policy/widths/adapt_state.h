@@ -116,8 +116,7 @@ struct cgx_adapt {
 /* What ranks must do between this step and the next. */
 enum cgx_adapt_due {
     CGX_ADAPT_NOTHING,
-    CGX_ADAPT_MEASURED, /* sum all ranks' MEASURED into the root's SUMMED, then as CGX_ADAPT_SCALED
-                         */
+    CGX_ADAPT_MEASURED, /* sum all ranks' MEASURED into the root's SUMMED, then as for scaled */
     CGX_ADAPT_SCALED,   /* the root chooses, and all take its block */
 };
 
