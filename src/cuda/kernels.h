@@ -90,7 +90,7 @@ struct cgx_kernel_args {
     };
     const int64_t *sources; /* see cgx_kernel_source */
     void *buffer;           /* may be misaligned, even for its elements */
-    void *residuals;        /* of the buffer's first element, whether it exists or not */
+    void *residuals;        /* where the buffer's first element would have its own */
     uint8_t *scales;        /* of history */
     float *units;
     unsigned char *payload; /* aligned to 16 */
