@@ -45,6 +45,15 @@ skip() {
     echo "ok $tap_results - $1 # SKIP $2"
 }
 
+# further NAME: whether also the runs that NAME stands for are wanted, which take long and show in other
+# circumstances what has been shown: with CGX_TEST_ALL=yes; a skip otherwise.
+further() {
+    [ "${CGX_TEST_ALL:-}" = yes ] || {
+        skip "$1" "takes long: CGX_TEST_ALL=yes"
+        return 1
+    }
+}
+
 skip_all() {
     echo "1..0 # SKIP $1"
     exit 0

@@ -209,7 +209,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
     scheme.nodes = nodes;
     scheme.flat = flat;
     schedule = cgx_coll_schedule(plan, widest, &scheme, staging);
-    for (unsigned choice = 0; choice < CHOICES; choice++) {
+    for (unsigned choice = ranks % one_of(3); choice < CHOICES; choice += one_of(3)) {
         struct cgx_needs needs = {0};
 
         choose(plan, choice);

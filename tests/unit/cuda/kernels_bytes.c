@@ -4,8 +4,7 @@
 /* The kernels give the bytes of the host codec, for pieces of all encodings at once, all bucket
  * sizes, incomplete buckets, misaligned buffers, and sources of which one is the buffer or is
  * overwritten, and some are raw: "kernels_bytes [EVERY [TYPE]]", of each kernel every so many of
- * the scenes, KERNELS_EVERY if nothing is said or 1 with CGX_TEST_KERNELS=all, and of all types or
- * one. */
+ * the scenes, KERNELS_EVERY or all of them if nothing is said, and of all types or one. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,10 @@
 #include "unit/lib/kernels.h"
 
 #ifndef KERNELS_EVERY
-#define KERNELS_EVERY 1
+#define KERNELS_EVERY 3
 #endif
 
-static unsigned every = KERNELS_EVERY;
+static unsigned every;
 
 static bool is_tried(void)
 {
@@ -171,12 +170,7 @@ static void test_many_pieces(void)
 
 int main(int argc, char **argv)
 {
-    const char *wanted = getenv("CGX_TEST_KERNELS");
-
-    if (wanted != NULL && strcmp(wanted, "all") == 0)
-        every = 1;
-    if (argc > 1)
-        every = (unsigned)atoi(argv[1]);
+    every = argc > 1 ? (unsigned)atoi(argv[1]) : one_of(KERNELS_EVERY);
     if (!kernels_open())
         return done_testing();
     for (int dtype = 0; dtype < 3; dtype++) {
