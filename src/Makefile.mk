@@ -104,6 +104,7 @@ libcgxcore_la_SOURCES = \
 	src/mpi/world.c src/mpi/world.h \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
+	src/coll/exchange_shared.c src/coll/exchange_shared.h \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
@@ -120,6 +121,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/stage.c src/coll/stage.h \
 	src/coll/stages.c \
 	src/coll/task.h \
+	src/coll/transfer.h \
 	src/coll/trailer/bounds.c \
 	src/coll/trailer/energies.c \
 	src/coll/trailer/trailer.h \
