@@ -46,6 +46,14 @@ static bool receive(const struct cgx_transports *transports, struct cgx_transfer
     return true;
 }
 
+/* Whether the peer has done what TRANSFER, which receives nothing, waits for. */
+static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
+{
+    return transfer->direction == CGX_TRANSFER_SEND
+               ? cgx_shm_was_taken(shm, (unsigned)transfer->peer)
+               : cgx_shm_was_released(shm, (unsigned)transfer->peer);
+}
+
 /* When all that comes has been pulled: lets the senders know. */
 static void settle(const struct cgx_transports *transports, struct cgx_transfer *transfers,
                    size_t ntransfers)
@@ -73,7 +81,7 @@ size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
             continue;
         if (receives)
             done += receive(transports, transfer);
-        else if (cgx_shm_was_taken(transports->shm, (unsigned)transfer->peer))
+        else if (is_over(transports->shm, transfer))
             transfer->pending = false, done++;
         pulled += transfer->pulled;
         coming += receives && transfer->pending && !transfer->pulled;

@@ -19,7 +19,8 @@ struct cgx_block;
  * receiver sees that in FILLED. */
 struct cgx_transfer {
     int peer;
-    enum { CGX_TRANSFER_SEND, CGX_TRANSFER_RECEIVE } direction;
+    /* RELEASE: there is no message; the peer comes to release all that it was sent (shm.h). */
+    enum { CGX_TRANSFER_SEND, CGX_TRANSFER_RECEIVE, CGX_TRANSFER_RELEASE } direction;
     unsigned char *data;
     size_t bytes;                  /* of the message as scheduled */
     size_t filled;                 /* send: bytes to be sent; receive: set to the bytes that came */
