@@ -78,9 +78,9 @@ struct cgx_backend_ops {
     void (*pull)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                  const unsigned char *data, size_t bytes);
 
-    /* As pull, but until the next decode on SLOT the sums read what belongs to DATA where PEER has
-     * it, which must leave it there as long. False: it would take longer than pulling, and is not
-     * done. */
+    /* As pull, but sums, and the next decode on SLOT, read what belongs to DATA where PEER has it,
+     * which must leave it there until they have. False: it would take longer than pulling, and is
+     * not done. */
     bool (*borrow)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                    const unsigned char *data, size_t bytes);
 

@@ -5,7 +5,8 @@
  * for every chunk's part. Those of a column lie together, that of the row of the rank's node last;
  * the columns of a shard likewise, and that of the node last; the rank's own shard is the last of
  * the shards, so that its own part is at the very end. Then comes what arrives to be summed, and
- * what is measured. slice_layout.c lays that out, slice_messages.c sends and receives, slice_work.c
+ * what is measured. Where local peers decode the own shard in its place (slice_pull.c) it is at the
+ * end of all that. slice_layout.c lays that out, slice_messages.c sends and receives, slice_work.c
  * has what the backends do, slice_pull.c what the device copies from local peers. A slice keeps
  * where it is between exchanges, so that it can be left and taken up again.
  */
@@ -139,6 +140,7 @@ struct cgx_slice {
     bool is_shard_owner;  /* this rank owns one ... */
     bool is_owner;        /* ... and a chunk of it */
     enum cgx_pull pull;   /* NONE where there are no local peers */
+    bool lends;           /* local peers may decode the own shard where it is */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;
@@ -146,7 +148,7 @@ struct cgx_slice {
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
-    size_t end;    /* of the parts' messages in the staging memory */
+    size_t end;    /* of the parts' messages in the staging memory; of foreign ones if it lends */
     struct cgx_measuring measuring;
     struct cgx_stage stages[CGX_LEVELS];
     size_t incoming[CGX_LEVELS]; /* where what is to be summed arrives in the staging memory ... */
@@ -168,6 +170,7 @@ struct cgx_slice {
     bool missed;    /* this rank lacks even what the owners have seen */
     bool changed;   /* the host has written into what a device backend has of the own part */
     bool unpulled;  /* what local peers have sent could not be copied */
+    bool lent;      /* local peers may have begun to decode the own shard */
     size_t sent;    /* bytes */
 };
 

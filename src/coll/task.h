@@ -99,6 +99,9 @@ struct cgx_coll {
         struct cgx_slice *undecoded;           /* the last that is over, if it is to be decoded */
         const struct cgx_meanwhile *meanwhile; /* while messages are under way */
         bool failed;                           /* MPI has, in what was done meanwhile */
+        bool lent;   /* local peers may be decoding this rank's sums where they are */
+        bool leaves; /* this rank only waits until they have */
+        int outcome; /* then: an enum cgx_outcome */
         /* Why the next slice is declined, if it is. */
         bool lost;      /* this rank has no result, and not all ranks know */
         bool consensus; /* the call must not be compressed, and not all ranks may know */

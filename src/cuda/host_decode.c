@@ -30,7 +30,7 @@ static enum cgx_status copy_up(const struct cgx_cuda_work *work, CUdeviceptr to,
     return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
 }
 
-/* What was pulled is nowhere but in the mirror. */
+/* What was pulled or borrowed is nowhere but on devices. */
 static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
                                    const struct cgx_cuda_slot *slot, const struct cgx_work *request,
                                    const struct cgx_piece *piece)
@@ -38,8 +38,9 @@ static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
     struct cgx_layout layout = cgx_piece_layout(
         piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
     unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
+    const struct cgx_cuda_borrowed *borrowed = NULL;
 
-    return copy_down(work, data, cgx_cuda_mirrored(slot, data), layout.bytes);
+    return copy_down(work, data, cgx_cuda_find(slot, data, &borrowed), layout.bytes);
 }
 
 /* Memory of the host for what a piece is decoded to, and for its history. */

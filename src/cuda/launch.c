@@ -44,6 +44,20 @@ static size_t entries_of(const struct cgx_work *request)
     return request->operation == CGX_SHOW ? request->nranges : request->npieces;
 }
 
+static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
+{
+    return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
+}
+
+CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
+                          const struct cgx_cuda_borrowed **last)
+{
+    for (size_t i = 0; i < slot->nborrowed && !(*last && has(*last, data)); i++)
+        *last = &slot->borrowed[i];
+    return *last && has(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
+                                     : cgx_cuda_mirrored(slot, data);
+}
+
 /* Puts BYTES of VALUE at *AT, which moves behind them; returns whether the device has others there.
  */
 static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
@@ -71,23 +85,47 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
     return cgx_kernel_tiles(piece);
 }
 
-/* Puts the pieces of REQUEST that are of FAMILY at *AT, and says where. */
-static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
-                       int family, struct group *group)
+/* Payloads and samples, in the staging memory. */
+static const unsigned char *staged_of(const struct cgx_work *request)
 {
+    bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
+
+    return reads ? request->in : request->out;
+}
+
+/* Where on the device the offsets of pieces begin. What is decoded may lie in the memory of several
+ * ranks: they begin at the lowest address. */
+static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+{
+    CUdeviceptr origin = cgx_cuda_mirrored(slot, staged_of(request));
+
+    for (size_t i = 0; request->operation == CGX_DECODE && i < slot->nborrowed; i++)
+        origin = slot->borrowed[i].there < origin ? slot->borrowed[i].there : origin;
+    return origin;
+}
+
+/* Puts the pieces of REQUEST that are of FAMILY at *AT, and says where. */
+static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
+                       const struct cgx_work *request, int family, struct group *group)
+{
+    const CUdeviceptr origin = origin_of(slot, request);
+    const struct cgx_cuda_borrowed *borrowed = NULL;
     bool changed = false;
 
     for (size_t i = 0; i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
-        const struct cgx_kernel_piece entry = {.first = piece->first,
-                                               .count = piece->count,
-                                               .offset = piece->offset,
-                                               .raw = piece->raw,
-                                               .bits = piece->bits,
-                                               .tile = group->tiles};
+        struct cgx_kernel_piece entry = {.first = piece->first,
+                                         .count = piece->count,
+                                         .offset = piece->offset,
+                                         .raw = piece->raw,
+                                         .bits = piece->bits,
+                                         .tile = group->tiles};
 
         if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
+        if (request->operation == CGX_DECODE)
+            entry.offset =
+                cgx_cuda_find(slot, staged_of(request) + piece->offset, &borrowed) - origin;
         changed |= put(table, at, &entry, sizeof entry);
         group->entries++;
         group->tiles += (uint32_t)tiles_of(request, piece);
@@ -114,28 +152,18 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
     return changed;
 }
 
-/* Where the device finds a SOURCE of a sum. */
-static CUdeviceptr source_at(const struct cgx_cuda_slot *slot, const unsigned char *source)
-{
-    for (size_t i = 0; source && i < slot->nborrowed; i++) {
-        const struct cgx_cuda_borrowed *borrowed = &slot->borrowed[i];
-
-        if (source >= borrowed->data && source < borrowed->data + borrowed->bytes)
-            return borrowed->there + (CUdeviceptr)(source - borrowed->data);
-    }
-    return source ? cgx_cuda_mirrored(slot, source) : 0;
-}
-
 /* Writes the table of REQUEST: sources, then each of GROUPS; ranges are in the first. Returns the
  * bytes to be uploaded, 0 if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
+    const struct cgx_cuda_borrowed *borrowed = NULL;
     bool changed = false;
     size_t at = 0;
 
     for (size_t i = 0; i < request->nsources; i++) {
-        CUdeviceptr address = source_at(slot, request->sources[i]);
+        const unsigned char *data = request->sources[i];
+        CUdeviceptr address = data ? cgx_cuda_find(slot, data, &borrowed) : 0;
         int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
         changed |= put(table, &at, &source, sizeof source);
@@ -144,19 +172,11 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
         if (request->operation != CGX_SHOW)
-            changed |= put_pieces(table, &at, request, i, &groups[i]);
+            changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
         else if (i == 0)
             changed |= put_ranges(table, &at, request, &groups[i]);
     }
     return changed ? at : 0;
-}
-
-/* Payloads and samples, in the staging memory. */
-static const unsigned char *staged_of(const struct cgx_work *request)
-{
-    bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
-
-    return reads ? request->in : request->out;
 }
 
 /* The elements; of show, where the device finds the staging memory itself. */
@@ -183,7 +203,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .scales = request->history.scales,
         .units = request->history.units,
         .age = request->history.age,
-        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
+        .payload = (void *)(uintptr_t)origin_of(slot, request),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,

@@ -27,6 +27,11 @@ static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
     return slot->mirror + (CUdeviceptr)(data - slot->host);
 }
 
+/* Where the device finds DATA, which belongs into the staging memory of SLOT: where a local peer
+ * has it, or in the mirror. *LAST: NULL, or what was set here before, which is looked at first. */
+CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
+                          const struct cgx_cuda_borrowed **last);
+
 /* Decodes as REQUEST says by the processor what no kernel of LAUNCHED, as above, does: a rank
  * without a result would be alone, and a kernel that has run has changed the history. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,

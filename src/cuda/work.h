@@ -33,12 +33,15 @@ struct cgx_cuda_mark {
     bool pending; /* what is before it was not waited for */
 };
 
-/* What sums read in the memory of a local peer. */
+/* What is summed or decoded where it lies in the memory of a local peer. */
 struct cgx_cuda_borrowed {
     const unsigned char *data; /* where it belongs in the staging memory */
     size_t bytes;
     CUdeviceptr there;
 };
+
+/* From a local peer a slot borrows what is to be summed, and then a sum. */
+#define CGX_CUDA_BORROWED 2
 
 struct cgx_cuda_slot {
     unsigned char *host; /* the staging memory ... */
@@ -50,7 +53,7 @@ struct cgx_cuda_slot {
     bool pulled; /* what is to be decoded never was on the host */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
     struct cgx_cuda_mark marks[CGX_STREAMS];
-    struct cgx_cuda_borrowed *borrowed; /* as many as sources */
+    struct cgx_cuda_borrowed *borrowed; /* CGX_CUDA_BORROWED for each source */
     size_t nborrowed;
 };
 
