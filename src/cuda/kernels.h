@@ -94,7 +94,7 @@ struct cgx_kernel_args {
     void *residuals;        /* where that of the buffer's first element would be */
     uint8_t *scales;        /* of history */
     float *units;
-    unsigned char *payload; /* aligned to 16 */
+    unsigned char *payload; /* aligned to 16; decode: pieces may be in any memory behind it */
     uint32_t *status;       /* becomes CGX_KERNEL_BAD_HEADER; the host's, where atomics are slow */
     uint64_t seed;
     uint32_t call;
