@@ -104,6 +104,7 @@ libcgxcore_la_SOURCES = \
 	src/mpi/world.c src/mpi/world.h \
 	src/coll/coll.c src/coll/coll.h \
 	src/coll/exchange.c src/coll/exchange.h \
+	src/coll/exchange_shared.c src/coll/exchange_shared.h \
 	src/coll/feedback.c src/coll/feedback.h \
 	src/coll/residuals.c src/coll/residuals.h \
 	src/coll/ring.c \
@@ -120,6 +121,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/stage.c src/coll/stage.h \
 	src/coll/stages.c \
 	src/coll/task.h \
+	src/coll/transfer.h \
 	src/coll/trailer/bounds.c \
 	src/coll/trailer/energies.c \
 	src/coll/trailer/trailer.h \
@@ -177,7 +179,7 @@ libcgxcore_la_SOURCES += src/topo/no_hwloc.c
 unbuilt += $(hwloc_sources)
 endif
 cuda_sources = src/cuda/device_backend.c src/cuda/backends.c src/cuda/context.c src/cuda/driver.c src/cuda/exported.c \
-	src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
+	src/cuda/host_decode.c src/cuda/host_memory.c src/cuda/launch.c src/cuda/memory.c src/cuda/module.c src/cuda/peers.c \
 	src/cuda/pinned_pool.c src/cuda/work.c
 cuda_headers = src/cuda/context.h src/cuda/driver.h src/cuda/exported.h src/cuda/host_memory.h \
 	src/cuda/kernels.h src/cuda/launch.h src/cuda/module.h src/cuda/work.h

@@ -221,8 +221,8 @@ LDADD = $(or $($(subst /,_,$(@D))_libs),$(unit_libs))
 examples_libs = $(MPI_LIBS) $(LIBM)
 unit_libs = tests/unit/lib/libunit.la tests/mpi/lib/libmpitest.la tests/lib/libtap.la libcgxcore.la $(LIBM)
 # MPI's programs know nothing of the library, which is preloaded; these have it inside.
-with_library = adaptive_withdrawn codec_faults device_faults memory_faults pace security shared_faults \
-	trace_memory types_classify
+with_library = adaptive_withdrawn codec_faults device_faults device_late memory_faults pace security \
+	shared_faults trace_memory types_classify
 tests_mpi_libs = $(if $(filter $(with_library),$(@F)),libcgxcore.la) tests/mpi/lib/libmpitest.la \
 	tests/lib/libtap.la $(MPI_LIBS) $(LIBM)
 # The first sums of communicators: tests/mpi/lib/first.c.
@@ -262,6 +262,7 @@ tests_mpi_adaptive_withdrawn_wraps = cgx_eligible_capability
 tests_mpi_codec_faults_wraps = cgx_codec_run
 tests_mpi_device_faults_wraps = cgx_coll_schedule cgx_coll_follow cgx_cuda cgx_slice_decode cgx_slice_post \
 	malloc calloc cgx_pages_map
+tests_mpi_device_late_wraps = cgx_coll_schedule cgx_coll_follow
 tests_mpi_memory_faults_wraps = malloc calloc realloc cgx_pages_map cgx_sparse_map
 tests_mpi_pace_wraps = cgx_topo_speed_here
 tests_mpi_security_wraps = cgx_trace_end
@@ -331,8 +332,9 @@ device_mpi_tests = \
 	tests/mpi/device_peers \
 	tests/mpi/exact_device
 device_mpi_programs = tests/mpi/device_calls tests/mpi/device_contexts tests/mpi/device_counts \
-	tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_kinds tests/mpi/device_none \
-	tests/mpi/device_order tests/mpi/device_places tests/mpi/exact_aware tests/mpi/exact_device_errors
+	tests/mpi/device_hidden tests/mpi/device_input tests/mpi/device_kinds tests/mpi/device_late \
+	tests/mpi/device_none tests/mpi/device_order tests/mpi/device_places tests/mpi/exact_aware \
+	tests/mpi/exact_device_errors
 mpi_tests += $(device_mpi_tests)
 mpi_programs += $(device_mpi_programs)
 mpi_scripts += \

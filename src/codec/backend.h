@@ -79,9 +79,9 @@ struct cgx_backend_ops {
     void (*pull)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                  const unsigned char *data, size_t bytes);
 
-    /* As pull, but without a copy: until the next decode on SLOT, sums read PEER's data in place of
-     * DATA. PEER must leave it unchanged until then. False: a pull would be faster, and nothing was
-     * done. */
+    /* As pull, but without a copy: sums, and the next decode on SLOT, read PEER's data in place of
+     * DATA. PEER must leave it unchanged until they have. False: a pull would be faster, and
+     * nothing was done. */
     bool (*borrow)(struct cgx_backend *backend, unsigned slot, unsigned peer, size_t offset,
                    const unsigned char *data, size_t bytes);
 

@@ -150,6 +150,7 @@ static void add_quantised(struct cgx_coll *coll, const struct cgx_slice *slice)
 /* What comes of SLICE, whose stages are over. */
 static enum cgx_outcome conclude(struct cgx_coll *coll, struct cgx_slice *slice)
 {
+    coll->state.lent |= slice->lent;
     if (slice->vote == CGX_UNRECOVERABLE)
         return CGX_OUTCOME_UNRECOVERABLE;
     if (slice->vote != CGX_ABLE && slice->consensus)
@@ -220,12 +221,61 @@ static enum cgx_outcome finish(struct cgx_coll *coll, enum cgx_outcome outcome)
     if (coll->state.backends > 0 && drain(coll) != CGX_OK)
         coll->state.lost = true;
     end_backends(coll);
+    if (coll->shm)
+        cgx_shm_release(coll->shm);
     if (ended != 0)
         cgx_trace_record((struct cgx_trace_event){.begin = ended, .kind = CGX_TRACE_DRAIN});
     if (outcome == CGX_OUTCOME_DONE && coll->state.lost)
         return coll->has_history ? CGX_OUTCOME_BROKEN : CGX_OUTCOME_LOST;
     return outcome;
 }
+
+/* ---- leaving ---- */
+
+/* Begins to wait until local peers have decoded what this rank has lent them: after the call the
+ * program may destroy the context that it is in. Every local peer releases it at the end of the
+ * call, whatever the outcome there. A rank whose outcome is BROKEN waits for nobody. Returns
+ * whether there is anything to wait for. */
+static bool begin_leaving(struct cgx_coll *coll)
+{
+    const struct cgx_nodes *nodes = coll->schedule->nodes;
+    const unsigned node = nodes->node[coll->rank];
+    struct cgx_transfer *transfers = coll->scratch->transfers;
+    const struct cgx_transports transports = {.mpi = coll->mpi,
+                                              .comm = coll->comm,
+                                              .caller = coll->caller,
+                                              .tag = coll->tag,
+                                              .pace = coll->pace,
+                                              .shm = coll->shm};
+    size_t count = 0;
+
+    if (!coll->state.lent || coll->state.outcome == CGX_OUTCOME_BROKEN)
+        return false;
+    for (unsigned i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
+        if (nodes->members[i] != coll->rank)
+            transfers[count++] = (struct cgx_transfer){.peer = (int)nodes->members[i],
+                                                       .direction = CGX_TRANSFER_RELEASE};
+    }
+    coll->state.failed =
+        cgx_exchange_begin(coll->scratch->exchange, &transports, transfers, count) != CGX_OK;
+    return true;
+}
+
+/* Whether that is over. */
+static bool leave(struct cgx_coll *coll, enum cgx_outcome *outcome)
+{
+    bool complete;
+
+    if (coll->state.failed || cgx_exchange_poll(coll->scratch->exchange, &complete) != CGX_OK) {
+        coll->code = cgx_exchange_code(coll->scratch->exchange);
+        *outcome = CGX_OUTCOME_BROKEN;
+        return true;
+    }
+    *outcome = (enum cgx_outcome)coll->state.outcome;
+    return complete;
+}
+
+/* ---- a call ---- */
 
 /* Ranks whose histories are not of the same sums must not take each other's payloads. */
 static uint32_t hash_of(const struct cgx_coll *coll)
@@ -255,6 +305,8 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     struct cgx_slice *slice = slice_of(coll, coll->state.slice);
     bool complete;
 
+    if (coll->state.leaves)
+        return leave(coll, outcome);
     *outcome = CGX_OUTCOME_BROKEN;
     if (!coll->state.failed && cgx_stages_poll(slice, &complete) == CGX_OK) {
         if (!complete) {
@@ -275,7 +327,9 @@ bool cgx_coll_poll(struct cgx_coll *coll, enum cgx_outcome *outcome)
     }
     coll->code = cgx_exchange_code(coll->scratch->exchange);
     *outcome = finish(coll, *outcome);
-    return true;
+    coll->state.outcome = *outcome;
+    coll->state.leaves = begin_leaving(coll);
+    return !coll->state.leaves;
 }
 
 enum cgx_outcome cgx_coll_run(struct cgx_coll *coll)

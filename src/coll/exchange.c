@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "codec/format.h"
-#include "coll/shm.h"
+#include "coll/exchange_shared.h"
 
 /* The most fragments of one transfer that are under way, and of all of many, which have one each at
  * the least. */
@@ -223,92 +223,6 @@ static int advance_fragments(struct cgx_exchange *exchange, int *done)
     return code;
 }
 
-/* ---- shared memory ---- */
-
-/* Sends what goes through shared memory. */
-static void begin_shared(struct cgx_exchange *exchange)
-{
-    struct cgx_shm *shm = exchange->transports.shm;
-
-    for (size_t t = 0; t < exchange->ntransfers; t++) {
-        struct cgx_transfer *transfer = &exchange->transfers[t];
-
-        transfer->pulled = false;
-        transfer->pending = shm && cgx_shm_reaches(shm, (unsigned)transfer->peer);
-        if (transfer->pending && transfer->direction == CGX_TRANSFER_SEND)
-            cgx_shm_send(shm, (unsigned)transfer->peer, transfer->data, transfer->filled);
-    }
-}
-
-/* Whether the message has come; it has been copied, or PULLED. Its end beyond what is expected is
- * lost. */
-static bool receive_shared(const struct cgx_transports *transports, struct cgx_transfer *transfer)
-{
-    const struct cgx_puller *puller = &transports->puller;
-    struct cgx_shm_message message;
-
-    if (transfer->pulled || !cgx_shm_peek(transports->shm, (unsigned)transfer->peer, &message))
-        return false;
-    transfer->filled = message.bytes < transfer->bytes ? message.bytes : transfer->bytes;
-    transfer->pulled = puller->pull != NULL;
-    if (transfer->pulled) {
-        puller->pull(puller->state, transfer, &message);
-        return true;
-    }
-    if (transports->copier.copy)
-        transports->copier.copy(transports->copier.state, transfer, message.data);
-    else
-        memcpy(transfer->data, message.data, transfer->filled);
-    cgx_shm_take(transports->shm, (unsigned)transfer->peer);
-    transfer->pending = false;
-    return true;
-}
-
-/* When all that comes has been pulled: lets the senders know. */
-static void settle_shared(struct cgx_exchange *exchange)
-{
-    const struct cgx_transports *transports = &exchange->transports;
-
-    transports->puller.settle(transports->puller.state);
-    for (size_t t = 0; t < exchange->ntransfers; t++) {
-        struct cgx_transfer *transfer = &exchange->transfers[t];
-
-        if (!transfer->pulled)
-            continue;
-        cgx_shm_take(transports->shm, (unsigned)transfer->peer);
-        transfer->pulled = transfer->pending = false;
-    }
-}
-
-/* Advances what can be; returns how many, *LEFT: how many are not complete. */
-static size_t advance_shared(struct cgx_exchange *exchange, size_t *left)
-{
-    const struct cgx_transports *transports = &exchange->transports;
-    size_t done = 0, coming = 0, pulled = 0;
-
-    *left = 0;
-    for (size_t t = 0; transports->shm && t < exchange->ntransfers; t++) {
-        struct cgx_transfer *transfer = &exchange->transfers[t];
-        bool receives = transfer->direction == CGX_TRANSFER_RECEIVE;
-
-        if (!transfer->pending)
-            continue;
-        if (receives)
-            done += receive_shared(transports, transfer);
-        else if (cgx_shm_was_taken(transports->shm, (unsigned)transfer->peer))
-            transfer->pending = false, done++;
-        pulled += transfer->pulled;
-        coming += receives && transfer->pending && !transfer->pulled;
-        *left += transfer->pending;
-    }
-    if (pulled > 0 && coming == 0) {
-        settle_shared(exchange);
-        *left -= pulled;
-        done += pulled;
-    }
-    return done;
-}
-
 /* ---- all of them ---- */
 
 static enum cgx_status status_of(struct cgx_exchange *exchange, int code)
@@ -356,7 +270,7 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
                                                            : CGX_MPI_SUCCESS;
     if (code != CGX_MPI_SUCCESS)
         return status_of(exchange, code);
-    begin_shared(exchange);
+    cgx_exchange_begin_shared(transports, transfers, ntransfers);
     code = post_first(exchange, CGX_TRANSFER_RECEIVE);
     if (code == CGX_MPI_SUCCESS)
         code = post_first(exchange, CGX_TRANSFER_SEND);
@@ -366,7 +280,9 @@ enum cgx_status cgx_exchange_begin(struct cgx_exchange *exchange,
 enum cgx_status cgx_exchange_poll(struct cgx_exchange *exchange, bool *complete)
 {
     const struct cgx_transports *by = &exchange->transports;
-    size_t left, shared = advance_shared(exchange, &left);
+    size_t left;
+    size_t shared =
+        cgx_exchange_advance_shared(by, exchange->transfers, exchange->ntransfers, &left);
     int done = 0, code = CGX_MPI_SUCCESS;
 
     if (exchange->nfragments > 0)

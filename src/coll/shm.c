@@ -27,8 +27,10 @@
 struct box {
     _Alignas(128) _Atomic uint64_t ready; /* number of the message at ... */
     _Atomic uint64_t offset, bytes;       /* atomic, so that they are read once */
-    _Alignas(
-        128) _Atomic uint64_t taken; /* number of the message that was taken from the local peer */
+    /* Numbers of the messages from the local peer that were taken, and that are not read any more.
+     */
+    _Alignas(128) _Atomic uint64_t taken;
+    _Atomic uint64_t released;
 };
 
 /* In front of a segment. */
@@ -288,4 +290,19 @@ void cgx_shm_take(struct cgx_shm *shm, unsigned rank)
 
     atomic_store_explicit(&shm->front->boxes[number].taken, ++shm->local_peers[number].received,
                           memory_order_release);
+}
+
+void cgx_shm_release(struct cgx_shm *shm)
+{
+    for (unsigned i = 0; i < shm->npeers; i++)
+        atomic_store_explicit(&shm->front->boxes[i].released, shm->local_peers[i].received,
+                              memory_order_release);
+}
+
+bool cgx_shm_was_released(const struct cgx_shm *shm, unsigned rank)
+{
+    const struct peer *peer = &shm->local_peers[shm->nodes->local[rank]];
+
+    return atomic_load_explicit(&peer->front->boxes[shm->self].released, memory_order_acquire) ==
+           peer->sent;
 }

@@ -85,4 +85,9 @@ struct cgx_shm_message {
 bool cgx_shm_peek(const struct cgx_shm *shm, unsigned rank, struct cgx_shm_message *message);
 void cgx_shm_take(struct cgx_shm *shm, unsigned rank);
 
+/* A device may go on reading what was taken, in the memory of its sender, until it is released.
+ * Releases all that was taken from all local peers. */
+void cgx_shm_release(struct cgx_shm *shm);
+bool cgx_shm_was_released(const struct cgx_shm *shm, unsigned rank);
+
 #endif

@@ -5,9 +5,10 @@
  * message for every chunk's part. Parts of a column are adjacent, the row of the rank's node last;
  * columns of a shard likewise, the node's own last; the rank's own shard is the last shard. So the
  * rank's own part is at the very end. Behind it come incoming messages to be summed, then
- * measurements. slice_layout.c lays this out, slice_messages.c sends and receives, slice_work.c
- * calls the backends, slice_pull.c lets the device copy from local peers. A slice keeps its
- * position between exchanges, so that it can be interrupted and resumed. */
+ * measurements. Where local peers decode the own shard in place (slice_pull.c) it is behind all of
+ * these. slice_layout.c lays this out, slice_messages.c sends and receives, slice_work.c calls the
+ * backends, slice_pull.c lets the device copy from local peers. A slice keeps its position between
+ * exchanges, so that it can be interrupted and resumed. */
 #ifndef CGX_COLL_SLICE_H
 #define CGX_COLL_SLICE_H
 
@@ -137,6 +138,7 @@ struct cgx_slice {
     bool is_shard_owner;  /* this rank owns one ... */
     bool is_owner;        /* ... and a chunk of it */
     enum cgx_pull pull;   /* NONE without local peers */
+    bool lends;           /* local peers may decode the own shard in place */
     unsigned slot_number;
     struct cgx_slot *slot;
     const struct cgx_block *parts, *shards, *raw_shards;
@@ -144,7 +146,7 @@ struct cgx_slice {
     struct cgx_coding coding;
     unsigned number;
     size_t pieces; /* of all parts */
-    size_t end;    /* of the parts' messages in the staging memory */
+    size_t end;    /* of the parts' messages in the staging memory; of foreign ones if it lends */
     struct cgx_measuring measuring;
     struct cgx_stage stages[CGX_LEVELS];
     size_t incoming[CGX_LEVELS]; /* staging offsets of incoming messages to be summed ... */
@@ -165,6 +167,7 @@ struct cgx_slice {
     bool missed;    /* this rank lacks even the owners' observations */
     bool changed;  /* the host has changed bytes of its own part that a device backend also holds */
     bool unpulled; /* copying from local peers failed */
+    bool lent;     /* local peers may have begun to decode the own shard */
     size_t sent;   /* bytes */
 };
 

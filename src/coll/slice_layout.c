@@ -73,6 +73,22 @@ static void lay_shard(struct cgx_slice *slice, unsigned shard)
     slice->slot->blocks[chunks + shard] = whole;
 }
 
+/* Local peers may decode the own shard where it is (slice_pull.c) while this rank encodes the next
+ * slice of the slot: nothing else of that slice may lie where the own shard of this one is. So own
+ * shards end where the memory ends that the largest slice needs; nothing else reaches so far. */
+static void lay_own_shard(struct cgx_slice *slice)
+{
+    size_t begin = slice->end, pieces = slice->pieces, most = slice->coll->schedule->needs.staging;
+
+    lay_shard(slice, slice->local);
+    if (!slice->lends)
+        return;
+    slice->pieces = pieces;
+    slice->end = most / CGX_PIECE_ALIGNMENT * CGX_PIECE_ALIGNMENT - (slice->end - begin);
+    lay_shard(slice, slice->local);
+    slice->end = begin;
+}
+
 /* The most bytes of a message with one of COUNT BLOCKS. */
 static size_t longest(const struct cgx_block *blocks, size_t count)
 {
@@ -217,7 +233,8 @@ void cgx_slice_begin(const struct cgx_coll *coll, unsigned number, struct cgx_sl
         if (shard != slice->local)
             lay_shard(slice, shard);
     }
+    slice->lends = slice->pull == CGX_PULL_DEVICE && schedule->intra != CGX_REDUCTION_RING;
     if (slice->is_shard_owner)
-        lay_shard(slice, slice->local);
+        lay_own_shard(slice);
     lay_incoming(slice, schedule->raw ? lay_raw(slice) : slice->end);
 }

@@ -1,10 +1,15 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* Payloads that the device copies from local peers. The host takes of a message its header and, of
- * what is complete, what stands behind the pieces of parts. What is to be summed it sees where the
- * local peer has it: in staging memory that the local peer writes into no more before it has got
- * the sum. */
+/* Payloads that the device copies from local peers, or reads where they have them. The host takes
+ * of a message its header and, of what is complete, what stands behind the pieces of parts. What is
+ * to be summed it sees where the local peer has it: in staging memory that the local peer writes
+ * into no more before it has got the sum.
+ *
+ * A sum that this rank decodes where its owner has it must stay there until then. The owner writes
+ * its next sum of the slot when it has what this rank encodes for that, and this rank's device
+ * encodes after it has decoded; nothing else comes to that place (slice_layout.c). At the end of
+ * the call this rank releases the last sums, and the owner waits for that (coll.c). */
 #include "coll/scratch.h"
 
 #include <string.h>
@@ -54,20 +59,23 @@ static void pull(void *state, const struct cgx_transfer *transfer,
     struct cgx_backend *encoder = slice->coll->encoder;
     const unsigned header = CGX_MESSAGE_HEADER_BYTES;
     unsigned peer = slice->coll->schedule->nodes->local[transfer->peer];
+    bool is_summed;
 
     memcpy(transfer->data, message->data, transfer->filled < header ? transfer->filled : header);
     /* Anything but the whole is refused, or a flag says that there is no payload. */
     if (slice->vote != CGX_ABLE || transfer->filled != transfer->bytes ||
         transfer->filled == header)
         return;
-    if (transfer->data >= slice->slot->staging + slice->incoming[CGX_LEVEL_NODE]) {
+    is_summed = transfer->data >= slice->slot->staging + slice->incoming[CGX_LEVEL_NODE];
+    if (is_summed)
         note(slice, transfer, message);
-        if (encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
-                                 transfer->filled))
-            return;
-    } else {
+    else
         copy_tails(slice, transfer->block, message->data, transfer->data);
-    }
+    /* In a ring a rank passes on the sums of others: it must have them. */
+    if ((is_summed || slice->lends) &&
+        encoder->ops->borrow(encoder, slice->slot_number, peer, message->offset, transfer->data,
+                             transfer->filled))
+        return;
     encoder->ops->pull(encoder, slice->slot_number, peer, message->offset + header,
                        transfer->data + header, transfer->filled - header);
 }
@@ -99,7 +107,10 @@ void cgx_slice_publish(struct cgx_slice *slice)
                      : shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes;
 
     if (slice->pull == CGX_PULL_NONE || slice->vote != CGX_ABLE || slice->lost ||
-        end == shard->message)
+        shard->npieces == 0)
+        return;
+    slice->lent = slice->lends;
+    if (end == shard->message)
         return;
     encoder->ops->store(encoder, slice->slot_number, staging + shard->message,
                         end - shard->message);

@@ -98,6 +98,9 @@ struct cgx_coll {
         struct cgx_slice *undecoded; /* the last finished slice, if still to be decoded */
         const struct cgx_meanwhile *meanwhile; /* while messages are under way */
         bool failed;                           /* MPI failed during meanwhile */
+        bool lent;   /* local peers may be decoding this rank's sums in place */
+        bool leaves; /* this rank only waits until they have finished */
+        int outcome; /* then: an enum cgx_outcome */
         /* Why the next slice is declined, if so: */
         bool lost;      /* this rank has no result, and not all ranks know it */
         bool consensus; /* the call must not be compressed; not all ranks may know it */

@@ -137,8 +137,9 @@ static bool borrow(struct cgx_backend *backend, unsigned number, unsigned peer, 
         return false;
     while (i < slot->nborrowed && slot->borrowed[i].data != data)
         i++;
-    if (i == work->sources)
+    if (i == CGX_CUDA_BORROWED * work->sources)
         return false;
+    slot->pulled = true;
     slot->borrowed[i] = (struct cgx_cuda_borrowed){data, bytes, from.device};
     if (i == slot->nborrowed)
         slot->nborrowed++;
@@ -216,11 +217,13 @@ static enum cgx_status run(struct cgx_backend *backend, unsigned slot,
     }
     if (request->operation != CGX_DECODE)
         return status;
+    if (status != CGX_OK) {
+        status = wait(backend, slot);
+        if (status == CGX_OK)
+            status = cgx_cuda_decode_on_host(work, slot, request, launched);
+    }
     work->slots[slot].nborrowed = 0;
-    if (status == CGX_OK)
-        return CGX_OK;
-    status = wait(backend, slot);
-    return status == CGX_OK ? cgx_cuda_decode_on_host(work, slot, request, launched) : status;
+    return status;
 }
 
 /* ---- what is kept from call to call ---- */

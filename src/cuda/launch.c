@@ -3,7 +3,6 @@
 
 #include "cuda/launch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "codec/encoding.h"
@@ -45,6 +44,20 @@ static size_t entries_of(const struct cgx_work *request)
     return request->operation == CGX_SHOW ? request->nranges : request->npieces;
 }
 
+static bool has(const struct cgx_cuda_borrowed *borrowed, const unsigned char *data)
+{
+    return data >= borrowed->data && data < borrowed->data + borrowed->bytes;
+}
+
+CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
+                          const struct cgx_cuda_borrowed **last)
+{
+    for (size_t i = 0; i < slot->nborrowed && !(*last && has(*last, data)); i++)
+        *last = &slot->borrowed[i];
+    return *last && has(*last, data) ? (*last)->there + (CUdeviceptr)(data - (*last)->data)
+                                     : cgx_cuda_mirrored(slot, data);
+}
+
 /* Puts BYTES of VALUE at *AT, which moves behind them; returns whether the device has others there.
  */
 static bool put(struct cgx_cuda_table *table, size_t *at, const void *value, size_t bytes)
@@ -72,23 +85,47 @@ static uint64_t tiles_of(const struct cgx_work *request, const struct cgx_piece 
     return cgx_kernel_tiles(piece);
 }
 
-/* Puts the pieces of REQUEST that are of FAMILY at *AT, and says where. */
-static bool put_pieces(struct cgx_cuda_table *table, size_t *at, const struct cgx_work *request,
-                       int family, struct group *group)
+/* Payloads and samples, in the staging memory. */
+static const unsigned char *staged_of(const struct cgx_work *request)
 {
+    bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
+
+    return reads ? request->in : request->out;
+}
+
+/* Where on the device the offsets of pieces begin. What is decoded may lie in the memory of several
+ * ranks: they begin at the lowest address. */
+static CUdeviceptr origin_of(const struct cgx_cuda_slot *slot, const struct cgx_work *request)
+{
+    CUdeviceptr origin = cgx_cuda_mirrored(slot, staged_of(request));
+
+    for (size_t i = 0; request->operation == CGX_DECODE && i < slot->nborrowed; i++)
+        origin = slot->borrowed[i].there < origin ? slot->borrowed[i].there : origin;
+    return origin;
+}
+
+/* Puts the pieces of REQUEST that are of FAMILY at *AT, and says where. */
+static bool put_pieces(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table, size_t *at,
+                       const struct cgx_work *request, int family, struct group *group)
+{
+    const CUdeviceptr origin = origin_of(slot, request);
+    const struct cgx_cuda_borrowed *borrowed = NULL;
     bool changed = false;
 
     for (size_t i = 0; i < request->npieces; i++) {
         const struct cgx_piece *piece = &request->pieces[i];
-        const struct cgx_kernel_piece entry = {.first = piece->first,
-                                               .count = piece->count,
-                                               .offset = piece->offset,
-                                               .raw = piece->raw,
-                                               .bits = piece->bits,
-                                               .tile = group->tiles};
+        struct cgx_kernel_piece entry = {.first = piece->first,
+                                         .count = piece->count,
+                                         .offset = piece->offset,
+                                         .raw = piece->raw,
+                                         .bits = piece->bits,
+                                         .tile = group->tiles};
 
         if (cgx_encoding_family(piece->bits) != (enum cgx_family)family)
             continue;
+        if (request->operation == CGX_DECODE)
+            entry.offset =
+                cgx_cuda_find(slot, staged_of(request) + piece->offset, &borrowed) - origin;
         changed |= put(table, at, &entry, sizeof entry);
         group->entries++;
         group->tiles += (uint32_t)tiles_of(request, piece);
@@ -115,28 +152,18 @@ static bool put_ranges(struct cgx_cuda_table *table, size_t *at, const struct cg
     return changed;
 }
 
-/* Where the device finds a SOURCE of a sum. */
-static CUdeviceptr source_at(const struct cgx_cuda_slot *slot, const unsigned char *source)
-{
-    for (size_t i = 0; source && i < slot->nborrowed; i++) {
-        const struct cgx_cuda_borrowed *borrowed = &slot->borrowed[i];
-
-        if (source >= borrowed->data && source < borrowed->data + borrowed->bytes)
-            return borrowed->there + (CUdeviceptr)(source - borrowed->data);
-    }
-    return source ? cgx_cuda_mirrored(slot, source) : 0;
-}
-
 /* Writes the table of REQUEST: sources, then each of GROUPS; ranges are in the first. Returns the
  * bytes to be uploaded, 0 if they are there from the last time. */
 static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table *table,
                          const struct cgx_work *request, struct group groups[CGX_FAMILIES])
 {
+    const struct cgx_cuda_borrowed *borrowed = NULL;
     bool changed = false;
     size_t at = 0;
 
     for (size_t i = 0; i < request->nsources; i++) {
-        CUdeviceptr address = source_at(slot, request->sources[i]);
+        const unsigned char *data = request->sources[i];
+        CUdeviceptr address = data ? cgx_cuda_find(slot, data, &borrowed) : 0;
         int64_t source = cgx_kernel_source(address, cgx_is_raw(request->coding, i));
 
         changed |= put(table, &at, &source, sizeof source);
@@ -145,19 +172,11 @@ static size_t fill_table(const struct cgx_cuda_slot *slot, struct cgx_cuda_table
     for (int i = 0; i < CGX_FAMILIES; i++) {
         groups[i] = (struct group){.at = at};
         if (request->operation != CGX_SHOW)
-            changed |= put_pieces(table, &at, request, i, &groups[i]);
+            changed |= put_pieces(slot, table, &at, request, i, &groups[i]);
         else if (i == 0)
             changed |= put_ranges(table, &at, request, &groups[i]);
     }
     return changed ? at : 0;
-}
-
-/* Payloads and samples, in the staging memory. */
-static const unsigned char *staged_of(const struct cgx_work *request)
-{
-    bool reads = request->operation == CGX_DECODE || request->operation == CGX_SHOW;
-
-    return reads ? request->in : request->out;
 }
 
 /* The elements; of show, where the device finds the staging memory itself. */
@@ -184,7 +203,7 @@ static enum cgx_status launch(const struct cgx_cuda_work *work, const struct cgx
         .scales = request->history.scales,
         .units = request->history.units,
         .age = request->history.age,
-        .payload = (void *)(uintptr_t)cgx_cuda_mirrored(slot, staged_of(request)),
+        .payload = (void *)(uintptr_t)origin_of(slot, request),
         .status = (void *)(uintptr_t)table->reported,
         .seed = coding->seed,
         .call = coding->call,
@@ -244,143 +263,5 @@ enum cgx_status cgx_cuda_launch(struct cgx_cuda_work *work, struct cgx_cuda_slot
     }
     if (status == CGX_OK)
         status = cgx_cuda_record(work, slot, CGX_STREAM_COMPUTE);
-    return status;
-}
-
-/* ---- decoding on the host ---- */
-
-/* Copies on the stream of kernels, after what the caller has queued, and waits. The default stream
- * is left alone: while another thread captures a stream that waits for it, that would void the
- * capture. */
-static enum cgx_status copy_down(const struct cgx_cuda_work *work, void *to, CUdeviceptr from,
-                                 size_t bytes)
-{
-    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
-    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, to, from, bytes, compute);
-
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
-}
-
-static enum cgx_status copy_up(const struct cgx_cuda_work *work, CUdeviceptr to, const void *from,
-                               size_t bytes)
-{
-    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
-    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from, bytes, compute);
-
-    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
-}
-
-/* What was pulled is nowhere but in the mirror. */
-static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
-                                   const struct cgx_cuda_slot *slot, const struct cgx_work *request,
-                                   const struct cgx_piece *piece)
-{
-    struct cgx_layout layout = cgx_piece_layout(
-        piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
-    unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
-
-    return copy_down(work, data, cgx_cuda_mirrored(slot, data), layout.bytes);
-}
-
-/* Memory of the host for what a piece is decoded to, and for its history. */
-struct decoded {
-    unsigned char *elements, *scales;
-    float *units;
-    size_t bytes, nscales, nunits; /* bytes, each a byte, and a float each */
-};
-
-/* Copies the history of PIECE from the device, or, BACK, to it. */
-static enum cgx_status copy_history(const struct cgx_cuda_work *work,
-                                    const struct cgx_work *request, const struct cgx_piece *piece,
-                                    const struct decoded *decoded, bool back)
-{
-    const struct cgx_history *history = &request->history;
-    size_t block = cgx_history_block(request->coding->bucket_size);
-    CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(history->scales + piece->first);
-    CUdeviceptr units = (CUdeviceptr)(uintptr_t)(history->units + piece->first / block);
-    size_t bytes = decoded->nunits * sizeof(float);
-    enum cgx_status status;
-
-    if (back) {
-        status = copy_up(work, scales, decoded->scales, decoded->nscales);
-        return status == CGX_OK ? copy_up(work, units, decoded->units, bytes) : status;
-    }
-    status = copy_down(work, decoded->scales, scales, decoded->nscales);
-    return status == CGX_OK ? copy_down(work, decoded->units, units, bytes) : status;
-}
-
-/* Decodes PIECE into DECODED. Where it is in the buffer says how it is rotated and what its history
- * draws, so the host's memory stands for that part of the buffer. */
-static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
-                                   const struct cgx_piece *piece, const struct decoded *decoded)
-{
-    size_t block = cgx_history_block(request->coding->bucket_size);
-    size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
-    bool has_history = request->history.scales != NULL;
-    struct cgx_work alone = *request;
-    enum cgx_status status = CGX_OK;
-
-    alone.pieces = piece;
-    alone.npieces = 1;
-    alone.out = (void *)((uintptr_t)decoded->elements - before);
-    if (has_history) {
-        alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
-        alone.history.units =
-            (float *)((uintptr_t)decoded->units - piece->first / block * sizeof(float));
-        status = copy_history(work, request, piece, decoded, false);
-    }
-    if (status == CGX_OK)
-        status = cgx_codec_run(cgx_codec_host(), &alone);
-    if (status == CGX_OK && has_history)
-        status = copy_history(work, request, piece, decoded, true);
-    return status;
-}
-
-static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
-                                    const struct cgx_work *request, const struct cgx_piece *piece)
-{
-    size_t size = cgx_dtype_size(request->coding->dtype);
-    uint32_t block = cgx_history_block(request->coding->bucket_size);
-    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
-    struct decoded decoded = {.bytes = piece->count * size};
-    enum cgx_status status = CGX_ERR_NOMEM;
-
-    decoded.nscales = request->history.scales ? piece->count : 0;
-    decoded.nunits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
-    /* A byte more, so that NULL always means that memory is short. */
-    decoded.elements = malloc(decoded.bytes);
-    decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
-    decoded.units = malloc(decoded.nunits * sizeof(float) + 1);
-    if (decoded.elements && decoded.scales && decoded.units)
-        status = decode_into(work, request, piece, &decoded);
-    if (status == CGX_OK)
-        status = copy_up(work, to, decoded.elements, decoded.bytes);
-    free(decoded.elements);
-    free(decoded.scales);
-    free(decoded.units);
-    return status;
-}
-
-enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
-                                        const struct cgx_work *request, unsigned launched)
-{
-    const struct cgx_cuda_slot *slot = &work->slots[number];
-    enum cgx_status status = cgx_cuda_work_enter(work);
-
-    if (status != CGX_OK)
-        return status;
-    if (launched != 0)
-        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
-    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
-        const struct cgx_piece *piece = &request->pieces[i];
-
-        if (launched & 1u << cgx_encoding_family(piece->bits))
-            continue;
-        if (slot->pulled)
-            status = fetch_piece(work, slot, request, piece);
-        if (status == CGX_OK)
-            status = decode_piece(work, request, piece);
-    }
-    cgx_cuda_leave();
     return status;
 }

@@ -27,6 +27,11 @@ static inline CUdeviceptr cgx_cuda_mirrored(const struct cgx_cuda_slot *slot,
     return slot->mirror + (CUdeviceptr)(data - slot->host);
 }
 
+/* The device address of DATA, which belongs to the staging memory of SLOT: where a local peer has
+ * it, or in the mirror. *LAST: NULL, or what was set here before, which is looked at first. */
+CUdeviceptr cgx_cuda_find(const struct cgx_cuda_slot *slot, const unsigned char *data,
+                          const struct cgx_cuda_borrowed **last);
+
 /* Decodes on the processor what no kernel of LAUNCHED has decoded. Without this only this rank
  * would lack a result, and kernels that have run have changed the history. */
 enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned slot,

@@ -104,7 +104,8 @@ static enum cgx_status create_control(struct cgx_cuda_work *work, unsigned slots
 static enum cgx_status create_lists(struct cgx_cuda_work *work, unsigned slots)
 {
     for (unsigned i = 0; i < slots; i++) {
-        work->slots[i].borrowed = calloc(work->sources, sizeof *work->slots[i].borrowed);
+        work->slots[i].borrowed =
+            calloc(CGX_CUDA_BORROWED * work->sources, sizeof *work->slots[i].borrowed);
         if (!work->slots[i].borrowed)
             return CGX_ERR_NOMEM;
     }

@@ -32,12 +32,15 @@ struct cgx_cuda_mark {
     bool pending; /* what comes before has not been waited for */
 };
 
-/* Data that sums read in a local peer's memory. */
+/* Data that sums and decodes read in a local peer's memory. */
 struct cgx_cuda_borrowed {
     const unsigned char *data; /* its place in the staging memory */
     size_t bytes;
     CUdeviceptr there;
 };
+
+/* From a local peer a slot borrows what is to be summed, and then a sum. */
+#define CGX_CUDA_BORROWED 2
 
 struct cgx_cuda_slot {
     unsigned char *host; /* the staging memory ... */
@@ -49,7 +52,7 @@ struct cgx_cuda_slot {
     bool pulled; /* the host never had what is to be decoded */
     struct cgx_cuda_table tables[CGX_OPERATIONS];
     struct cgx_cuda_mark marks[CGX_STREAMS];
-    struct cgx_cuda_borrowed *borrowed; /* as many as there are sources */
+    struct cgx_cuda_borrowed *borrowed; /* CGX_CUDA_BORROWED for each source */
     size_t nborrowed;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: the libcgxpmpi developers
  * SPDX-License-Identifier: BSD-3-Clause */
 
-/* How often a call of the program calls the driver, by function: "device_calls [COUNT]", with the
- * software driver, sums of device buffers compressed and those of host buffers exact. */
+/* How often a call of the program calls the driver, by function: "device_calls [COUNT [peers]]",
+ * with the software driver, sums of device buffers compressed, "peers": from device to device, and
+ * those of host buffers exact. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 enum {
     WARM = 3,        /* calls until all is as in later ones */
-    COMPRESSED = 45, /* the most for a slice */
+    COMPRESSED = 45, /* the most for a slice ... */
+    PEERS = 24,      /* ... from device to device, however many local peers there are */
     FUNCTIONS = 64
 };
 
@@ -33,8 +35,11 @@ struct counted {
     unsigned long long calls;      /* the most on any rank */
     unsigned long long lookups;    /* of them those that ask where a known buffer is */
     unsigned long long attributes; /* that were asked for */
+    unsigned long long waits;      /* for the device */
     unsigned slices;               /* 0: it was exact */
 };
+
+static bool by_peers;
 
 static bool run(const struct call *call)
 {
@@ -57,7 +62,8 @@ static void print(const char *name, const struct softcuda_call *calls, size_t nc
 static struct counted count_calls(const struct call *call)
 {
     struct softcuda_call calls[FUNCTIONS];
-    unsigned long long here[4] = {0}, all[4], launches, attributes;
+    enum { ALL, LOOKUPS, LAUNCHES, ATTRIBUTES, WAITS, COUNTED };
+    unsigned long long here[COUNTED] = {0}, all[COUNTED], launches, attributes;
     bool good = true;
     size_t ncalls;
 
@@ -68,20 +74,26 @@ static struct counted count_calls(const struct call *call)
     device_record_calls(true);
     good &= run(call);
     device_record_calls(false);
-    here[2] = device_count().launches - launches;
-    here[3] = device_count().attributes - attributes;
+    here[LAUNCHES] = device_count().launches - launches;
+    here[ATTRIBUTES] = device_count().attributes - attributes;
     ncalls = device_recorded(calls, FUNCTIONS);
     for (size_t i = 0; i < ncalls; i++) {
-        here[0] += calls[i].count;
+        here[ALL] += calls[i].count;
         if (strcmp(calls[i].name, "cuPointerGetAttributes") == 0)
-            here[1] += calls[i].count;
+            here[LOOKUPS] += calls[i].count;
+        if (strstr(calls[i].name, "Synchronize"))
+            here[WAITS] += calls[i].count;
     }
-    PMPI_Allreduce(here, all, 4, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    PMPI_Allreduce(here, all, COUNTED, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
     check(good, "%s: the calls succeed", call->name);
-    check_note("%s: %llu calls of the driver", call->name, all[0]);
+    check_note("%s: %llu calls of the driver", call->name, all[ALL]);
     print(call->name, calls, ncalls);
     /* Each slice is encoded, summed and decoded. */
-    return (struct counted){all[0], all[1], all[3], (unsigned)(all[2] / 3)};
+    return (struct counted){.calls = all[ALL],
+                            .lookups = all[LOOKUPS],
+                            .attributes = all[ATTRIBUTES],
+                            .waits = all[WAITS],
+                            .slices = (unsigned)(all[LAUNCHES] / 3)};
 }
 
 /* SEND and RECEIVE are device memory. */
@@ -94,10 +106,14 @@ static void test_compressed(const void *send, void *receive, size_t count)
 
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct counted counted = count_calls(&calls[i]);
+        int most = by_peers ? PEERS : COMPRESSED;
 
-        check(counted.slices > 0 && counted.calls <= COMPRESSED * counted.slices,
-              "%s: in %u slices at most %d calls for each", calls[i].name, counted.slices,
-              COMPRESSED);
+        check(counted.slices > 0 && counted.calls <= (unsigned)most * counted.slices,
+              "%s: in %u slices at most %d calls for each", calls[i].name, counted.slices, most);
+        if (by_peers)
+            check(counted.waits <= 2 * counted.slices + (counted.slices > 1 ? 2 : 1),
+                  "%s: at most 2 waits for each slice, and one for each slot at the end",
+                  calls[i].name);
         check(counted.lookups == 2 - i, "%s: each buffer is looked up once", calls[i].name);
     }
 }
@@ -166,6 +182,7 @@ int main(int argc, char **argv)
     void *send, *receive;
     float *input;
 
+    by_peers = argc > 2 && strcmp(argv[2], "peers") == 0;
     check_begin(&argc, &argv);
     if (!place_begin("calls of the driver", true))
         return check_end();

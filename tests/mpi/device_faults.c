@@ -319,7 +319,8 @@ static void test_for_good(enum softcuda_kind kind, const char *name, int call, i
         nth += stride;
     check_note("call %d, %s of rank %d: %u, of them %u errors of that rank alone", call, name,
                faulty, tally.hits, tally.alone);
-    check(tally.hits * stride > 4 * slices, "call %d, rank %d, %s", call, faulty, name);
+    /* A slice has three kernels. */
+    check(tally.hits * stride >= 3 * slices, "call %d, rank %d, %s", call, faulty, name);
     check(tally.alike,
           "call %d, rank %d, %s: an error on all ranks, or on that one in the last decode", call,
           faulty, name);

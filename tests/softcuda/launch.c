@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "driver.h"
 
@@ -79,12 +80,22 @@ static bool run_guarded(const struct launch *launch)
 
 #endif
 
+static void be_late(void)
+{
+    const char *late = getenv("SOFTCUDA_LATE");
+    long ms = late ? atol(late) : 0;
+
+    if (ms > 0)
+        nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
 static CUresult run_launch(const struct softcuda_operation *operation,
                            struct softcuda_context *context)
 {
     const struct launch *launch = (const struct launch *)operation;
     bool ran, intact;
 
+    be_late();
     softcuda_share_stage(true);
     softcuda_memory_expose_all(context, true);
     ran = run_guarded(launch);

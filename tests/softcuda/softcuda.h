@@ -53,6 +53,8 @@
  * and with each launch:
  *   SOFTCUDA_STAGED=1       kernels do not find in the memory of other processes what copies, which
  *                           a driver stages, do
+ *   SOFTCUDA_LATE=MS        kernels are carried out so many milliseconds after something waits for
+ *                           them
  *   SOFTCUDA_BLOCKS=ORDER   in which order blocks run: forward, reverse, or a number that seeds a
  *                           shuffle; default: a number of each process's own, named on stderr
  *   SOFTCUDA_ORDER=ORDER    in which order the threads of a block run; default: forward

@@ -183,8 +183,39 @@ static void add_needs(const struct cgx_schedule *schedule, unsigned rank, struct
     }
 }
 
+/* Whether the shards of RANK that local peers decode in their place lie behind all else that any of
+ * its slices has, and within what they need. */
+static bool is_apart(const struct cgx_schedule *schedule, unsigned rank)
+{
+    static struct cgx_block blocks[4 * RANKS];
+    static struct cgx_piece pieces[PIECES];
+    struct cgx_scratch scratch = {.slots = {{NULL, pieces, blocks}, {NULL, pieces, blocks}}};
+    const struct cgx_coll coll = {
+        .schedule = schedule, .rank = rank, .scratch = &scratch, .pull = CGX_PULL_DEVICE};
+    size_t end = 0, first = SIZE_MAX;
+    bool fits = true;
+
+    for (unsigned number = 0; number < schedule->slices; number++) {
+        struct cgx_slice slice;
+        const struct cgx_block *shard;
+        size_t samples;
+
+        cgx_slice_begin(&coll, number, &slice);
+        if (!slice.lends || !slice.is_shard_owner)
+            continue;
+        shard = &slice.shards[slice.local];
+        samples = schedule->plan->adaptive ? most_samples(&slice) * sizeof(struct cgx_sample) : 0;
+        end = slice.samples + samples > end ? slice.samples + samples : end;
+        first = shard->message < first ? shard->message : first;
+        fits = fits && shard->message % CGX_PIECE_ALIGNMENT == 0 &&
+               cgx_slice_own_part(&slice)->message >= shard->message &&
+               shard->message + CGX_MESSAGE_HEADER_BYTES + shard->bytes <= schedule->needs.staging;
+    }
+    return fits && end <= first;
+}
+
 struct verdict {
-    bool staged, listed, full;
+    bool staged, listed, full, apart;
     double worst; /* needed over had */
     size_t schedules;
 };
@@ -226,6 +257,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
                           needs.shown <= schedule.needs.shown;
         if ((double)needs.staging > verdict->worst * (double)schedule.needs.staging)
             verdict->worst = (double)needs.staging / (double)schedule.needs.staging;
+        verdict->apart = verdict->apart && is_apart(&schedule, choice % ranks);
         verdict->schedules++;
     }
     cgx_nodes_free(nodes);
@@ -236,7 +268,7 @@ static void test_shape(struct cgx_plan *plan, enum cgx_reduction reduction, unsi
 static void test_buffer(const struct cgx_settings *settings, size_t buffer)
 {
     static const size_t stagings[] = {64u << 20, 1u << 20, 256u << 10};
-    struct verdict verdict = {true, true, true, 0, 0};
+    struct verdict verdict = {true, true, true, true, 0, 0};
     struct cgx_plan *plan = make_plan(settings, buffer);
 
     for (unsigned ranks = 2; ranks <= RANKS; ranks++) {
@@ -255,6 +287,7 @@ static void test_buffer(const struct cgx_settings *settings, size_t buffer)
        buffers[buffer].name, settings->bucket_size, settings->adaptive ? "chosen" : "fixed",
        cgx_settings_least(settings), plan->has_alternatives ? ", chosen families" : "");
     ok(verdict.listed, "nor are lists of pieces");
+    ok(verdict.apart, "what local peers decode in its place is apart from all else");
     ok(verdict.full, "nor is a slice empty, or without a slot");
     diag("%zu schedules use at most %.3f of it", verdict.schedules, verdict.worst);
     cgx_plan_free(plan);

@@ -1,0 +1,96 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+#include "coll/exchange_shared.h"
+
+#include <string.h>
+
+#include "coll/shm.h"
+
+void cgx_exchange_begin_shared(const struct cgx_transports *transports,
+                               struct cgx_transfer *transfers, size_t ntransfers)
+{
+    struct cgx_shm *shm = transports->shm;
+
+    for (size_t t = 0; t < ntransfers; t++) {
+        struct cgx_transfer *transfer = &transfers[t];
+
+        transfer->pulled = false;
+        transfer->pending = shm && cgx_shm_reaches(shm, (unsigned)transfer->peer);
+        if (transfer->pending && transfer->direction == CGX_TRANSFER_SEND)
+            cgx_shm_send(shm, (unsigned)transfer->peer, transfer->data, transfer->filled);
+    }
+}
+
+/* Whether the message has come; it has been copied, or PULLED. Its end beyond what is expected is
+ * lost. */
+static bool receive(const struct cgx_transports *transports, struct cgx_transfer *transfer)
+{
+    const struct cgx_puller *puller = &transports->puller;
+    struct cgx_shm_message message;
+
+    if (transfer->pulled || !cgx_shm_peek(transports->shm, (unsigned)transfer->peer, &message))
+        return false;
+    transfer->filled = message.bytes < transfer->bytes ? message.bytes : transfer->bytes;
+    transfer->pulled = puller->pull != NULL;
+    if (transfer->pulled) {
+        puller->pull(puller->state, transfer, &message);
+        return true;
+    }
+    if (transports->copier.copy)
+        transports->copier.copy(transports->copier.state, transfer, message.data);
+    else
+        memcpy(transfer->data, message.data, transfer->filled);
+    cgx_shm_take(transports->shm, (unsigned)transfer->peer);
+    transfer->pending = false;
+    return true;
+}
+
+/* Whether the peer has done what TRANSFER, which receives nothing, waits for. */
+static bool is_over(const struct cgx_shm *shm, const struct cgx_transfer *transfer)
+{
+    return transfer->direction == CGX_TRANSFER_SEND
+               ? cgx_shm_was_taken(shm, (unsigned)transfer->peer)
+               : cgx_shm_was_released(shm, (unsigned)transfer->peer);
+}
+
+/* When all that comes has been pulled: lets the senders know. */
+static void settle(const struct cgx_transports *transports, struct cgx_transfer *transfers,
+                   size_t ntransfers)
+{
+    transports->puller.settle(transports->puller.state);
+    for (size_t t = 0; t < ntransfers; t++) {
+        if (!transfers[t].pulled)
+            continue;
+        cgx_shm_take(transports->shm, (unsigned)transfers[t].peer);
+        transfers[t].pulled = transfers[t].pending = false;
+    }
+}
+
+size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
+                                   struct cgx_transfer *transfers, size_t ntransfers, size_t *left)
+{
+    size_t done = 0, coming = 0, pulled = 0;
+
+    *left = 0;
+    for (size_t t = 0; transports->shm && t < ntransfers; t++) {
+        struct cgx_transfer *transfer = &transfers[t];
+        bool receives = transfer->direction == CGX_TRANSFER_RECEIVE;
+
+        if (!transfer->pending)
+            continue;
+        if (receives)
+            done += receive(transports, transfer);
+        else if (is_over(transports->shm, transfer))
+            transfer->pending = false, done++;
+        pulled += transfer->pulled;
+        coming += receives && transfer->pending && !transfer->pulled;
+        *left += transfer->pending;
+    }
+    if (pulled > 0 && coming == 0) {
+        settle(transports, transfers, ntransfers);
+        *left -= pulled;
+        done += pulled;
+    }
+    return done;
+}

@@ -1,0 +1,18 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* The transfers of an exchange that go through shared memory (shm.h). */
+#ifndef CGX_COLL_EXCHANGE_SHARED_H
+#define CGX_COLL_EXCHANGE_SHARED_H
+
+#include "coll/transfer.h"
+
+/* Marks those of NTRANSFERS that go through shared memory as pending, and offers what is sent. */
+void cgx_exchange_begin_shared(const struct cgx_transports *transports,
+                               struct cgx_transfer *transfers, size_t ntransfers);
+
+/* Advances what can be; returns how many, *LEFT: how many are not complete. */
+size_t cgx_exchange_advance_shared(const struct cgx_transports *transports,
+                                   struct cgx_transfer *transfers, size_t ntransfers, size_t *left);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Decoding by the processor, of what no kernel does. */
+#include "cuda/launch.h"
+
+#include <stdlib.h>
+
+#include "codec/encoding.h"
+#include "cuda/context.h"
+
+/* Copies on the stream of kernels, after what the caller has queued, and waits. The default stream
+ * is left alone: while another thread captures a stream that waits for it, that would void the
+ * capture. */
+static enum cgx_status copy_down(const struct cgx_cuda_work *work, void *to, CUdeviceptr from,
+                                 size_t bytes)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyDtoHAsync, to, from, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
+static enum cgx_status copy_up(const struct cgx_cuda_work *work, CUdeviceptr to, const void *from,
+                               size_t bytes)
+{
+    CUstream compute = work->streams[CGX_STREAM_COMPUTE];
+    enum cgx_status status = CGX_CUDA_CALL(cuMemcpyHtoDAsync, to, from, bytes, compute);
+
+    return status == CGX_OK ? CGX_CUDA_CALL(cuStreamSynchronize, compute) : status;
+}
+
+/* What was pulled or borrowed is nowhere but on devices. */
+static enum cgx_status fetch_piece(const struct cgx_cuda_work *work,
+                                   const struct cgx_cuda_slot *slot, const struct cgx_work *request,
+                                   const struct cgx_piece *piece)
+{
+    struct cgx_layout layout = cgx_piece_layout(
+        piece->count, piece->bits, request->coding->bucket_size, request->coding->dtype);
+    unsigned char *data = (unsigned char *)(uintptr_t)request->in + piece->offset;
+    const struct cgx_cuda_borrowed *borrowed = NULL;
+
+    return copy_down(work, data, cgx_cuda_find(slot, data, &borrowed), layout.bytes);
+}
+
+/* Memory of the host for what a piece is decoded to, and for its history. */
+struct decoded {
+    unsigned char *elements, *scales;
+    float *units;
+    size_t bytes, nscales, nunits; /* bytes, each a byte, and a float each */
+};
+
+/* Copies the history of PIECE from the device, or, BACK, to it. */
+static enum cgx_status copy_history(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece,
+                                    const struct decoded *decoded, bool back)
+{
+    const struct cgx_history *history = &request->history;
+    size_t block = cgx_history_block(request->coding->bucket_size);
+    CUdeviceptr scales = (CUdeviceptr)(uintptr_t)(history->scales + piece->first);
+    CUdeviceptr units = (CUdeviceptr)(uintptr_t)(history->units + piece->first / block);
+    size_t bytes = decoded->nunits * sizeof(float);
+    enum cgx_status status;
+
+    if (back) {
+        status = copy_up(work, scales, decoded->scales, decoded->nscales);
+        return status == CGX_OK ? copy_up(work, units, decoded->units, bytes) : status;
+    }
+    status = copy_down(work, decoded->scales, scales, decoded->nscales);
+    return status == CGX_OK ? copy_down(work, decoded->units, units, bytes) : status;
+}
+
+/* Decodes PIECE into DECODED. Where it is in the buffer says how it is rotated and what its history
+ * draws, so the host's memory stands for that part of the buffer. */
+static enum cgx_status decode_into(const struct cgx_cuda_work *work, const struct cgx_work *request,
+                                   const struct cgx_piece *piece, const struct decoded *decoded)
+{
+    size_t block = cgx_history_block(request->coding->bucket_size);
+    size_t before = piece->first * cgx_dtype_size(request->coding->dtype);
+    bool has_history = request->history.scales != NULL;
+    struct cgx_work alone = *request;
+    enum cgx_status status = CGX_OK;
+
+    alone.pieces = piece;
+    alone.npieces = 1;
+    alone.out = (void *)((uintptr_t)decoded->elements - before);
+    if (has_history) {
+        alone.history.scales = (uint8_t *)((uintptr_t)decoded->scales - piece->first);
+        alone.history.units =
+            (float *)((uintptr_t)decoded->units - piece->first / block * sizeof(float));
+        status = copy_history(work, request, piece, decoded, false);
+    }
+    if (status == CGX_OK)
+        status = cgx_codec_run(cgx_codec_host(), &alone);
+    if (status == CGX_OK && has_history)
+        status = copy_history(work, request, piece, decoded, true);
+    return status;
+}
+
+static enum cgx_status decode_piece(const struct cgx_cuda_work *work,
+                                    const struct cgx_work *request, const struct cgx_piece *piece)
+{
+    size_t size = cgx_dtype_size(request->coding->dtype);
+    uint32_t block = cgx_history_block(request->coding->bucket_size);
+    CUdeviceptr to = (CUdeviceptr)(uintptr_t)request->out + piece->first * size;
+    struct decoded decoded = {.bytes = piece->count * size};
+    enum cgx_status status = CGX_ERR_NOMEM;
+
+    decoded.nscales = request->history.scales ? piece->count : 0;
+    decoded.nunits = request->history.scales ? cgx_bucket_count(piece->count, block) : 0;
+    /* A byte more, so that NULL always means that memory is short. */
+    decoded.elements = malloc(decoded.bytes);
+    decoded.scales = calloc(1, cgx_history_scales_bytes(decoded.nscales) + 1);
+    decoded.units = malloc(decoded.nunits * sizeof(float) + 1);
+    if (decoded.elements && decoded.scales && decoded.units)
+        status = decode_into(work, request, piece, &decoded);
+    if (status == CGX_OK)
+        status = copy_up(work, to, decoded.elements, decoded.bytes);
+    free(decoded.elements);
+    free(decoded.scales);
+    free(decoded.units);
+    return status;
+}
+
+enum cgx_status cgx_cuda_decode_on_host(struct cgx_cuda_work *work, unsigned number,
+                                        const struct cgx_work *request, unsigned launched)
+{
+    const struct cgx_cuda_slot *slot = &work->slots[number];
+    enum cgx_status status = cgx_cuda_work_enter(work);
+
+    if (status != CGX_OK)
+        return status;
+    if (launched != 0)
+        status = CGX_CUDA_CALL(cuStreamSynchronize, work->streams[CGX_STREAM_COMPUTE]);
+    for (size_t i = 0; status == CGX_OK && i < request->npieces; i++) {
+        const struct cgx_piece *piece = &request->pieces[i];
+
+        if (launched & 1u << cgx_encoding_family(piece->bits))
+            continue;
+        if (slot->pulled)
+            status = fetch_piece(work, slot, request, piece);
+        if (status == CGX_OK)
+            status = decode_piece(work, request, piece);
+    }
+    cgx_cuda_leave();
+    return status;
+}

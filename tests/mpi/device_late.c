@@ -1,0 +1,94 @@
+/* SPDX-FileCopyrightText: the libcgxpmpi developers
+ * SPDX-License-Identifier: BSD-3-Clause */
+
+/* Sums that local peers decode where their owner has them, while some rank's kernels are late:
+ * calls of SLICES follow each other at once, "device_late SLICES", all of them compressed. Slices
+ * differ in the sizes of their parts, and calls in those of their slices. Linked with the library's
+ * objects. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/wrap.h"
+#include "coll/slice.h"
+#include "lib/check.h"
+#include "lib/placed.h"
+
+enum { CALLS = 8, BUCKETS = 47, BUCKET = 64 };
+
+static unsigned slices;
+
+/* Cut into SLICES, with the staging memory of one for each slot. */
+WRAPPED(struct cgx_schedule, cgx_coll_schedule, const struct cgx_plan *plan,
+        const struct cgx_plan *widest, const struct cgx_scheme *scheme, size_t staging)
+{
+    struct cgx_schedule schedule = __real_cgx_coll_schedule(plan, widest, scheme, staging);
+
+    schedule.slices = slices;
+    schedule.needs.slots = slices > 1 ? CGX_SLOTS : 1;
+    return schedule;
+}
+
+WRAPPED(void, cgx_coll_follow, struct cgx_schedule *schedule, const struct cgx_plan *plan)
+{
+    __real_cgx_coll_follow(schedule, plan);
+    schedule->slices = slices;
+}
+
+static size_t bytes_of(const struct placed *sum)
+{
+    return sum->count * element_size(sum->type);
+}
+
+/* By host memory, on a communicator that has seen the same calls. */
+static bool is_right(const struct placed *sum, const char *result, MPI_Comm other)
+{
+    char *expected = check_memory(bytes_of(sum));
+    bool right =
+        placed_reference(sum, other, expected) && memcmp(result, expected, bytes_of(sum)) == 0;
+
+    free(expected);
+    return right;
+}
+
+/* ROUND of the calls: without a word between them. */
+static bool run_calls(int round, MPI_Comm comm, MPI_Comm other)
+{
+    static const size_t factors[CALLS] = {1, 4, 2, 8, 1, 8, 3, 4};
+    struct placed sums[CALLS];
+    char *results[CALLS];
+    bool right = true;
+
+    for (int i = 0; i < CALLS; i++) {
+        sums[i] = (struct placed){.kind = DATA_GAUSSIAN,
+                                  .type = ELEMENT_FLOAT32,
+                                  .seed = (uint64_t)(round * CALLS + i),
+                                  .count = BUCKETS * BUCKET * factors[i],
+                                  .from = PLACE_DEVICE,
+                                  .to = PLACE_DEVICE};
+        results[i] = check_memory(bytes_of(&sums[i]));
+        right = placed_sum(&sums[i], comm, results[i]) && right;
+    }
+    for (int i = 0; i < CALLS; i++) {
+        right = is_right(&sums[i], results[i], other) && right;
+        free(results[i]);
+    }
+    return check_everywhere(right, other);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm, other;
+
+    check_begin(&argc, &argv);
+    slices = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    if (!place_begin("device buffers", true))
+        return check_end();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    for (int round = 0; round < 3; round++)
+        check(run_calls(round, comm, other), "round %d: the bytes of sums of host memory", round);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&other);
+    return check_end();
+}
