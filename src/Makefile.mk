@@ -130,6 +130,7 @@ libcgxcore_la_SOURCES = \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
 	src/observe/exact_sums.c src/observe/exact_sums.h \
+	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
