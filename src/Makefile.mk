@@ -129,6 +129,7 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
+	src/observe/compare.c src/observe/compare.h \
 	src/observe/exact_sums.c src/observe/exact_sums.h \
 	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
