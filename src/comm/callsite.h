@@ -60,6 +60,7 @@ struct cgx_callsite {
     unsigned hints;
     enum cgx_site_state state;
     enum cgx_reason reason; /* why this rank finds them declined */
+    uint32_t runs;          /* compressed calls */
     /* Calls before ranks ask each other again; one of them at a time waits. */
     struct cgx_backoff declined, blocked, unknown;
     struct cgx_consensus_sample sample;

@@ -253,7 +253,11 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct
 
     if (cgx_mpi()->Comm_get_name(state->comm, name, &length) != CGX_MPI_SUCCESS)
         name[0] = '\0';
-    return (struct cgx_noticed){site->key.count, state->size, name, site->key.position};
+    return (struct cgx_noticed){.count = site->key.count,
+                                .ranks = state->size,
+                                .name = name,
+                                .position = site->key.position,
+                                .observed = cgx_config()->enable == CGX_ENABLE_OBSERVE};
 }
 
 /* CAPABILITY has its backends, which say how payloads go, only if they were got for this call. */

@@ -141,6 +141,7 @@ struct cgx_comm {
     bool established;           /* its sums recur, which has been said */
     uint32_t calls;             /* compressed so far */
     struct cgx_stats *stats;    /* NULL: none are kept */
+    struct cgx_reserved *trial; /* results of sums that are observed; NULL: none; of pmpi/trial.c */
 };
 
 /* Returns the kind of SITE's calls. */

@@ -52,11 +52,40 @@ static void put_changes(struct cgx_json *json, const struct cgx_stats_layer *lay
     cgx_json_close(json, ']');
 }
 
+static bool observes(void)
+{
+    return cgx_config()->enable == CGX_ENABLE_OBSERVE;
+}
+
+static void put_observed(struct cgx_json *json, const struct cgx_stats_layer *layer)
+{
+    json->line = true;
+    cgx_json_open(json, "observed", '{');
+    cgx_json_count(json, "calls", layer->compressed);
+    cgx_json_number(json, "exact_seconds", layer->plain_seconds);
+    cgx_json_open(json, "widths", '[');
+    for (size_t i = 0; i < CGX_STATS_TRIALS && layer->trials[i].bits != 0; i++) {
+        const struct cgx_stats_trial *trial = &layer->trials[i];
+
+        json->line = true;
+        cgx_json_open(json, NULL, '{');
+        cgx_json_count(json, "bits", trial->bits);
+        cgx_json_count(json, "calls", trial->calls);
+        cgx_json_number(json, "seconds", trial->seconds);
+        cgx_json_bytes(json, "sent", trial->sent);
+        cgx_json_number(json, "relative",
+                        trial->compared ? cgx_stats_ratio(trial->square, trial->norm) : NAN);
+        cgx_json_close(json, '}');
+    }
+    cgx_json_close(json, ']');
+    cgx_json_close(json, '}');
+}
+
 static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer)
 {
     json->line = true;
     cgx_json_open(json, "calls", '{');
-    cgx_json_count(json, "compressed", layer->compressed);
+    cgx_json_count(json, "compressed", observes() ? 0 : layer->compressed);
     cgx_json_count(json, "exact", layer->exact);
     cgx_json_count(json, "redone", layer->redone);
     cgx_json_count(json, "failed", layer->failed);
@@ -79,6 +108,8 @@ static void put_calls(struct cgx_json *json, const struct cgx_stats_layer *layer
     cgx_json_number(json, "relative",
                     layer->checked ? cgx_stats_ratio(layer->square, layer->norm) : NAN);
     cgx_json_close(json, '}');
+    if (observes())
+        put_observed(json, layer);
 }
 
 static void put_layer(struct cgx_json *json, const struct cgx_stats_layer *layer)
@@ -212,6 +243,8 @@ static void put_large_sums(struct cgx_json *json, const struct cgx_totals *total
     cgx_json_open(json, "large_sums", '{');
     put_large(json, "compressed", &totals->large_compressed);
     put_large(json, "exact", &totals->large_exact);
+    if (observes())
+        put_large(json, "observed", &totals->large_observed);
     json->line = true;
     cgx_json_open(json, "exact_kinds", '[');
     for (size_t i = 0; cgx_exact_sums_get(i, &sum); i++)
@@ -240,6 +273,7 @@ static void put_process(struct cgx_json *json)
     cgx_json_number(json, "consensus", settings->consensus);
     cgx_json_count(json, "period", settings->adaptive_period);
     cgx_json_bool(json, "check", settings->enable == CGX_ENABLE_CHECK);
+    cgx_json_bool(json, "observe", observes());
     cgx_json_close(json, '}');
     cgx_json_open(json, "process", '{');
     cgx_json_count(json, "compressed_calls", totals.compressed_calls);

@@ -139,6 +139,18 @@ size_t cgx_plan_unit_bytes(const struct cgx_plan *plan, unsigned encoding);
  * a segment keeps its own width where it may not have the one that is there. */
 void cgx_plan_set(struct cgx_plan *plan, const uint8_t *encodings);
 
+/* Gives all segments that are not exact BITS, for good: in their families or, where these have no
+ * such width, max-min quantised. */
+void cgx_plan_fix(struct cgx_plan *plan, unsigned bits);
+
+/* The same for those that are sent with fewer bytes than max-min quantised at BITS, which they
+ * become.
+ */
+void cgx_plan_widen_to(struct cgx_plan *plan, unsigned bits);
+
+/* Sets what follows from the segments of PLAN. */
+void cgx_plan_finish(struct cgx_plan *plan);
+
 /* The bytes that are sent of what is encoded, about: fewer than `bytes` where pieces vary. */
 size_t cgx_plan_sent(const struct cgx_plan *plan);
 
