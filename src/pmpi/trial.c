@@ -15,8 +15,10 @@
 #include "util/float_state.h"
 #include "util/trace.h"
 
-/* Calls of a site that are formed at another width: the first ones, and two of a period. */
-#define FIRST 8
+/* Calls of a site that are formed at another width: COUNT from FIRST on, when widths and families
+ * have been chosen, and two of a period. */
+#define FIRST 4
+#define COUNT 8
 #define PERIOD 32
 #define WIDEST 8
 #define NARROWEST 2
@@ -29,7 +31,7 @@ static bool observes(void)
 /* Of call NUMBER of a site; 0: none. */
 static unsigned other_width(uint32_t number)
 {
-    if (number >= FIRST && number % PERIOD > 1)
+    if (number < FIRST || (number >= FIRST + COUNT && number % PERIOD > 1))
         return 0;
     return number % 2 == 0 ? WIDEST : NARROWEST;
 }

@@ -66,8 +66,8 @@ def _recurring(stats, lines):
         return False
     lines.append("# These sums came again and again. Delete those that are no gradients.")
     for (elements, datatype), calls in often.items():
-        condition = condition(elements, datatype, exact)
-        lines.append(f"{condition} -> {RULES['stray']}  # {units.counted(calls, 'exact sum')}")
+        where = condition(elements, datatype, exact)
+        lines.append(f"{where} -> {RULES['stray']}  # {units.counted(calls, 'exact sum')}")
     step = _step(stats, often)
     if step:
         lines += [
