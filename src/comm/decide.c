@@ -276,9 +276,10 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
         cgx_capability_get_backends(state, capability);
     if (schedule->grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
-    cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
-            (unsigned long long)site->key.count, state->size, schedule->slices,
-            schedule->slices == 1 ? "" : "s",
+    cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",
+            (unsigned long long)site->key.count, state->size,
+            cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",
+            schedule->slices, schedule->slices == 1 ? "" : "s",
             ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_capability_backend(capability))],
             rows);
 }

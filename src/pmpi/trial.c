@@ -92,7 +92,8 @@ int cgx_trial_begin(struct cgx_trial *trial, struct cgx_comm *state,
             *refusal = CGX_REASON_NO_MEMORY;
         }
     }
-    all = bits != 0 && coll->vote == CGX_ABLE && prepare(trial, coll, bits);
+    /* Statistics alone have it. */
+    all = bits != 0 && state->stats && coll->vote == CGX_ABLE && prepare(trial, coll, bits);
     code = cgx_errors_least(state->comm, &all, 1);
     trial->other.bits = code == CGX_MPI_SUCCESS && all ? bits : 0;
     return code;
