@@ -120,5 +120,6 @@ def remarks(one, all_sums):
     return lines
 
 
-def keys(stats):
-    return [(one.elements, one.datatype) for one in sums(stats)]
+def keys(all_sums):
+    """Elements and datatype of each."""
+    return [(one.elements, one.datatype) for one in all_sums]

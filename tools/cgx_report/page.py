@@ -144,8 +144,9 @@ def _exact_sums(stats):
 
 def _observed(stats):
     parts = ["<h2>What compression would do, in a call on average</h2>"]
-    keys, several = observed.keys(stats), words.has_several(stats.layers)
-    for one in observed.sums(stats):
+    sums = observed.sums(stats)
+    keys, several = observed.keys(sums), words.has_several(stats.layers)
+    for one in sums:
         table = observed.rows(one.layer) if one.layer else []
         parts.append(f"<h3>{html.escape(observed.title(one, several))}</h3>")
         parts += [_p(line) for line in observed.remarks(one, keys)]

@@ -137,13 +137,13 @@ def _put_observed(out, stats):
     if not sums:
         return
     out.title("What compression would do, in a call on average")
-    several = words.has_several(stats.layers)
+    keys, several = observed.keys(sums), words.has_several(stats.layers)
     for one in sums[:LAYERS]:
         out.line(observed.title(one, several), 2)
         table = observed.rows(one.layer) if one.layer else []
         for row in [observed.HEAD] * bool(table) + [observed.cells(row, table[0]) for row in table]:
             out.lines.append("      " + "{:20}{:>12}{:>12}{:>18}{:>12}".format(*row))
-        for line in observed.remarks(one, observed.keys(stats)):
+        for line in observed.remarks(one, keys):
             out.line(line, 6)
     if len(sums) > LAYERS:
         out.line(f"... and {len(sums) - LAYERS} more sums.", 2)
