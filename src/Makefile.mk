@@ -68,6 +68,7 @@ libcgxcore_la_SOURCES = \
 	src/policy/consensus.c src/policy/consensus.h \
 	src/policy/cost.c src/policy/cost.h \
 	src/policy/plan.c src/policy/plan.h \
+	src/policy/plan_fixed.c \
 	src/policy/plan_stepped.c \
 	src/policy/recent.c src/policy/recent.h \
 	src/policy/rules/hints.c \
@@ -131,7 +132,9 @@ libcgxcore_la_SOURCES = \
 	src/coll/trailer/watch_sight.c \
 	src/observe/check.c src/observe/check.h \
 	src/observe/check_bound.c src/observe/check_bound.h \
+	src/observe/compare.c src/observe/compare.h \
 	src/observe/exact_sums.c src/observe/exact_sums.h \
+	src/observe/json.c src/observe/json.h \
 	src/observe/notices.c src/observe/notices.h \
 	src/observe/reason.c src/observe/reason.h \
 	src/observe/stats.c src/observe/stats.h \
@@ -166,7 +169,8 @@ libcgxcore_la_SOURCES = \
 	src/pmpi/exports.c \
 	src/pmpi/finalize.c src/pmpi/finalize.h \
 	src/pmpi/fortran.c \
-	src/pmpi/guard.c src/pmpi/guard.h
+	src/pmpi/guard.c src/pmpi/guard.h \
+	src/pmpi/trial.c src/pmpi/trial.h
 
 # Features that are absent here are swapped for a file that says so.
 unbuilt =

@@ -145,6 +145,7 @@ mpi_tests = \
 	tests/mpi/memory_faults \
 	tests/mpi/missing \
 	tests/mpi/nonfinite \
+	tests/mpi/observe \
 	tests/mpi/ops_beyond \
 	tests/mpi/ops_half \
 	tests/mpi/ops_strict \

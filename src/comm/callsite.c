@@ -120,6 +120,7 @@ void cgx_callsite_note(struct cgx_callsite *site, const struct cgx_site_note *no
         break;
     case CGX_EVENT_RAN:
         sample->strikes = 0;
+        site->runs++;
         count_still(sample, note->still);
         break;
     case CGX_EVENT_ALARMED:

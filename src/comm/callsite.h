@@ -58,6 +58,7 @@ struct cgx_callsite {
     unsigned hints;
     enum cgx_site_state state;
     enum cgx_reason reason; /* why this rank declines */
+    uint32_t runs;          /* compressed calls */
     /* Calls until ranks ask each other again; only one of them waits at a time. */
     struct cgx_backoff declined, blocked, unknown;
     struct cgx_consensus_sample sample;

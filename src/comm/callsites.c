@@ -116,12 +116,15 @@ struct cgx_callsite *cgx_callsites_at(const struct cgx_comm *state, size_t posit
 
 /* ---- how their calls are run ---- */
 
-/* PLAN may become as wide as WIDEST, which is needed here alone. */
+/* PLAN may become as wide as WIDEST, which is needed here alone; if it is observed, all widths are
+ * tried. */
 static void schedule(const struct cgx_comm *state, struct cgx_callsite *site,
-                     const struct cgx_plan *plan, const struct cgx_plan *widest)
+                     const struct cgx_plan *plan, struct cgx_plan *widest)
 {
     const struct cgx_scheme scheme = cgx_placement_scheme(state);
 
+    if (cgx_config()->enable == CGX_ENABLE_OBSERVE)
+        cgx_plan_widen_to(widest, CGX_WIDTHS);
     site->schedule = cgx_coll_schedule(plan, widest, &scheme, cgx_config()->fusion_buffer_bytes);
 }
 

@@ -67,6 +67,7 @@ static void on_comm_free(void *value)
 
     /* What calls have kept goes before the backends that have kept it. */
     cgx_tables_free(state);
+    cgx_reserved_drop(state->trial);
     cgx_private_put(state);
     free_state(state);
     cgx_attribute_end();

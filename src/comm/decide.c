@@ -253,7 +253,11 @@ struct cgx_noticed cgx_decide_noticed(const struct cgx_comm *state, const struct
 
     if (cgx_mpi()->Comm_get_name(state->comm, name, &length) != CGX_MPI_SUCCESS)
         name[0] = '\0';
-    return (struct cgx_noticed){site->key.count, state->size, name, site->key.position};
+    return (struct cgx_noticed){.count = site->key.count,
+                                .ranks = state->size,
+                                .name = name,
+                                .position = site->key.position,
+                                .observed = cgx_config()->enable == CGX_ENABLE_OBSERVE};
 }
 
 /* CAPABILITY has its backends, which say how payloads go, only if they were got for this call. */
@@ -272,9 +276,10 @@ static void log_compressed(struct cgx_comm *state, struct cgx_callsite *site,
         cgx_capability_get_backends(state, capability);
     if (schedule->grid.rows > 1)
         snprintf(rows, sizeof rows, ", in %u rows of nodes", schedule->grid.rows);
-    cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: compressed, %u slice%s%s%s",
-            (unsigned long long)site->key.count, state->size, schedule->slices,
-            schedule->slices == 1 ? "" : "s",
+    cgx_log(CGX_LOG_DEBUG, "calls of %llu elements on %d ranks: %s, %u slice%s%s%s",
+            (unsigned long long)site->key.count, state->size,
+            cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed",
+            schedule->slices, schedule->slices == 1 ? "" : "s",
             ways[cgx_connect_pull(cgx_comm_kind(state, site), cgx_capability_backend(capability))],
             rows);
 }

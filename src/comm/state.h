@@ -138,6 +138,7 @@ struct cgx_comm {
     bool established;           /* its sums recur, which was logged */
     uint32_t calls;             /* compressed so far */
     struct cgx_stats *stats;    /* NULL: no statistics */
+    struct cgx_reserved *trial; /* results of observed sums (pmpi/trial.c); NULL: none */
 };
 
 /* Returns the kind of SITE's calls. */

@@ -95,8 +95,9 @@ static void read_settings(void)
         cgx_log(CGX_LOG_INFO, "the program has other rights than who started it: settings are not "
                               "read from the environment");
     if (cgx_world_rank() <= 0) {
-        cgx_log(CGX_LOG_INFO, "libcgxpmpi %s, %s, %d ranks, %s buffers, %u bits", PACKAGE_VERSION,
-                cgx_mpi()->name, cgx_world_size(), buffers[settings.buffers], settings.bits);
+        cgx_log(CGX_LOG_INFO, "libcgxpmpi %s, %s, %d ranks, %s buffers, %u bits%s", PACKAGE_VERSION,
+                cgx_mpi()->name, cgx_world_size(), buffers[settings.buffers], settings.bits,
+                settings.enable == CGX_ENABLE_OBSERVE ? ", observing: nothing is compressed" : "");
         cgx_log(CGX_LOG_DEBUG, "the program's MPI is %s, its ABI that of %s", cgx_mpi()->name,
                 cgx_mpi()->abi_name);
     }

@@ -6,15 +6,14 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codec/bucket.h"
 #include "coll/split.h"
 #include "cuda/memory.h"
-#include "cuda/pinned_pool.h"
 #include "mpi/config.h"
 #include "mpi/errors.h"
 #include "observe/check_bound.h"
+#include "observe/compare.h"
 #include "util/hash.h"
 #include "util/log.h"
 
@@ -50,17 +49,6 @@ static void free_check(struct cgx_check *check)
     free(check);
 }
 
-/* Copies BYTES of one of the call's buffers, after the work that the caller has queued on it. */
-static bool fetch(void *host, const char *buffer, size_t bytes)
-{
-    const struct cgx_pointer where = cgx_cuda_pointer(buffer);
-
-    if (where.memory != CGX_MEMORY_HOST)
-        return cgx_pinned_fetch(&where, host, buffer, bytes) == CGX_OK;
-    memcpy(host, buffer, bytes);
-    return true;
-}
-
 static bool take_input(struct cgx_check *check)
 {
     const struct cgx_coll *coll = check->coll;
@@ -75,7 +63,7 @@ static bool take_input(struct cgx_check *check)
     check->input = check->copy;
     if (!check->copy)
         return false;
-    return fetch(check->copy, coll->input, bytes);
+    return cgx_compare_fetch(check->copy, coll->input, bytes);
 }
 
 static bool take_history(struct cgx_check *check)
@@ -86,7 +74,7 @@ static bool take_history(struct cgx_check *check)
         return true;
     check->history = malloc(check->plan->count);
     return check->history &&
-           fetch(check->history, (const char *)coll->history.scales, check->plan->count);
+           cgx_compare_fetch(check->history, coll->history.scales, check->plan->count);
 }
 
 /* NULL if this rank cannot compare. */
@@ -161,8 +149,8 @@ static void fill(struct cgx_check *check, const struct cgx_check_block *block)
     for (size_t i = 0; i < block->buckets; i++)
         block->scales[i] = check->scales[block->first / plan->bucket_size + i];
     if (!check->lost &&
-        !fetch(check->result, (const char *)check->coll->output + block->first * size,
-               block->count * size))
+        !cgx_compare_fetch(check->result, (const char *)check->coll->output + block->first * size,
+                           block->count * size))
         check->lost = true;
     if (check->lost)
         return;

@@ -38,10 +38,15 @@ void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes)
     if (atomic_exchange(&compressed, true))
         return;
     describe(sum, text, sizeof text);
-    cgx_log(CGX_LOG_WARN,
-            "compressing from now on, first %s, at %.1f bits an element; CGX_LOG=info says more, "
-            "CGX_LOG=error hides this line, CGX_ENABLE=0 keeps all sums exact",
-            text, 8 * (double)bytes / (double)sum->count);
+    cgx_log(
+        CGX_LOG_WARN,
+        sum->observed
+            ? "observing: nothing is compressed; the first sum that would be is %s, at %.1f bits "
+              "an element; CGX_LOG=info says at the end what compression would do, CGX_STATS and "
+              "cgx-report say it sum by sum"
+            : "compressing from now on, first %s, at %.1f bits an element; CGX_LOG=info says more, "
+              "CGX_LOG=error hides this line, CGX_ENABLE=0 keeps all sums exact",
+        text, 8 * (double)bytes / (double)sum->count);
 }
 
 bool cgx_notice_was_of_memory(enum cgx_reason reason)
@@ -95,10 +100,11 @@ void cgx_notice_blocked(const struct cgx_noticed *sum, unsigned calls,
 
     describe(sum, text, sizeof text);
     log_why(verdict, why, sizeof why);
-    cgx_log(is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
-            "%s stays exact, and so do the next %u like it: %s and gradients do not; consensus=off "
-            "in a rule or hint, or CGX_CONSENSUS=0, compresses them all the same",
-            text, calls, why);
+    cgx_log(
+        is_first ? CGX_LOG_WARN : CGX_LOG_DEBUG,
+        "%s %s exact, and so %s the next %u like it: %s and gradients do not; consensus=off in a "
+        "rule or hint, or CGX_CONSENSUS=0, compresses them all the same",
+        text, sum->observed ? "would stay" : "stays", sum->observed ? "would" : "do", calls, why);
 }
 
 void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *verdict)
@@ -108,9 +114,9 @@ void cgx_notice_redone(const struct cgx_noticed *sum, const struct cgx_verdict *
     describe(sum, text, sizeof text);
     log_why(verdict, why, sizeof why);
     cgx_log(CGX_LOG_DEBUG,
-            "%s: this call alone is exact, since in a sample %s; the next ones are compressed "
+            "%s: this call alone %s exact, since in a sample %s; the next ones are compressed "
             "unless ranks find the same again",
-            text, why);
+            text, sum->observed ? "would be" : "is", why);
 }
 
 void cgx_notice_count(void)

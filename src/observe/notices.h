@@ -23,9 +23,11 @@ struct cgx_noticed {
     int ranks;        /* of its communicator, ... */
     const char *name; /* ... whose name is this; empty: it has none */
     size_t position;  /* in the step; CGX_POSITION_NONE */
+    bool observed;    /* it is exact in any case (CGX_ENABLE=observe) */
 };
 
-/* A sum is about to be sent as BYTES by each rank, for the first time in this process. */
+/* A sum is about to be sent as BYTES by each rank, or would be, for the first time in this process.
+ */
 void cgx_notice_compressed(const struct cgx_noticed *sum, size_t bytes);
 
 /* Whether that has been said. */

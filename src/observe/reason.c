@@ -73,6 +73,7 @@ const struct cgx_reason_words cgx_reasons[CGX_REASONS] = {
          "set CGX_INNER_COMMUNICATOR_TYPE=SHM"},
     [CGX_REASON_OTHER_RANK] = {"other_rank", "another rank declines",
                                "set CGX_LOG=debug, and that rank says why"},
+    [CGX_REASON_OBSERVED] = {"observed", "CGX_ENABLE=observe, else it would be compressed", NULL},
 };
 
 bool cgx_reason_is_of_call(enum cgx_reason reason)

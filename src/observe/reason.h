@@ -56,6 +56,8 @@ enum cgx_reason {
     CGX_REASON_DEVICE_LOST,
     CGX_REASON_PEERS,
     CGX_REASON_OTHER_RANK, /* another rank declined */
+
+    CGX_REASON_OBSERVED, /* there is none but CGX_ENABLE=observe */
     CGX_REASONS
 };
 

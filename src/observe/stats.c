@@ -220,9 +220,28 @@ static void count_checked(struct cgx_stats_layer *layer, const struct cgx_checke
     }
 }
 
+static void count_observed(struct cgx_stats_layer *layer, const struct cgx_stats_observed *observed)
+{
+    struct cgx_stats_trial *trial = layer->trials;
+
+    layer->plain_seconds += 1e-9 * (double)observed->plain;
+    if (observed->bits == 0)
+        return;
+    while (trial->bits != 0 && trial->bits != observed->bits)
+        trial++;
+    trial->bits = observed->bits;
+    trial->calls++;
+    trial->seconds += 1e-9 * (double)observed->nanoseconds;
+    trial->sent += (double)observed->sent;
+    trial->compared += observed->checked.done;
+    trial->square += observed->checked.error;
+    trial->norm += observed->checked.exact;
+}
+
 static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                              const struct cgx_coll *coll, enum cgx_outcome outcome,
-                             int64_t nanoseconds, const struct cgx_checked *checked)
+                             int64_t nanoseconds, const struct cgx_checked *checked,
+                             const struct cgx_stats_observed *observed)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
     double share = 2.0 * (coll->schedule->ranks - 1) / coll->schedule->ranks;
@@ -251,7 +270,10 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
     }
     if (layer != &stats->other)
         follow_plan(layer, plan, 0, CGX_STATS_BASE);
-    count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
+    if (observed)
+        count_observed(layer, observed);
+    else
+        count_elements(placed ? &stats->placed : &stats->unplaced, plan->count);
     layer->compressed++;
     layer->plain += share * (double)(plan->count * cgx_dtype_size(plan->dtype));
     layer->base += share * (double)encoded_bytes(plan, (unsigned)cgx_config()->bits);
@@ -260,12 +282,13 @@ static void count_compressed(struct cgx_stats *stats, struct cgx_callsite_key ke
 
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome,
-                          int64_t nanoseconds, const struct cgx_checked *checked)
+                          int64_t nanoseconds, const struct cgx_checked *checked,
+                          const struct cgx_stats_observed *observed)
 {
     if (!stats)
         return;
     pthread_mutex_lock(&stats->lock);
-    count_compressed(stats, key, coll, outcome, nanoseconds, checked);
+    count_compressed(stats, key, coll, outcome, nanoseconds, checked, observed);
     pthread_mutex_unlock(&stats->lock);
 }
 

@@ -50,14 +50,27 @@ struct cgx_stats_change {
     double square;
 };
 
+/* Sums of a layer that were observed at a width of their own, without residuals or history. */
+struct cgx_stats_trial {
+    unsigned bits; /* 0: none were */
+    uint64_t calls;
+    double seconds, sent;
+    uint64_t compared; /* and of these, as in a layer: */
+    double square, norm;
+};
+#define CGX_STATS_TRIALS 2
+
+/* With CGX_ENABLE=observe calls are not compressed but observed: compressed beside an exact one. */
 struct cgx_stats_layer {
     /* Without a position: all calls alike whose widths are fixed, or whose position is not known;
      * with one, without a rule. */
     struct cgx_callsite_key key;
     enum cgx_type_class type;
     size_t segments;
-    uint64_t compressed, exact, redone, failed;
+    uint64_t compressed, exact, redone, failed; /* compressed, or observed */
     double seconds;
+    double plain_seconds; /* of the exact sums beside those that were observed */
+    struct cgx_stats_trial trials[CGX_STATS_TRIALS];
     double residuals;         /* bytes of memory, in the last call that had any */
     double history;           /* likewise */
     double sent, plain, base; /* bytes by this rank: sent; and what the two alternatives send */
@@ -142,10 +155,21 @@ struct cgx_stats *cgx_stats_create(cgx_mpi_comm comm, int rank, int size);
 /* The communicator is freed: what is known of it is kept up to the end of the program. */
 void cgx_stats_end(struct cgx_stats *stats);
 
-/* A call of the site KEY that was run as COLL and took so many NANOSECONDS. */
+/* What was seen of a call that was observed, beside what is counted of it in any case. */
+struct cgx_stats_observed {
+    int64_t plain; /* nanoseconds of the exact sum */
+    unsigned bits; /* width that it was observed at as well; 0: none, and at that: */
+    size_t sent;
+    int64_t nanoseconds;
+    struct cgx_checked checked;
+};
+
+/* A call of the site KEY that was run as COLL and took so many NANOSECONDS; OBSERVED is NULL where
+ * the caller has got its result. */
 void cgx_stats_compressed(struct cgx_stats *stats, struct cgx_callsite_key key,
                           const struct cgx_coll *coll, enum cgx_outcome outcome,
-                          int64_t nanoseconds, const struct cgx_checked *checked);
+                          int64_t nanoseconds, const struct cgx_checked *checked,
+                          const struct cgx_stats_observed *observed);
 
 /* A call that recurs and was exact, not done again. */
 void cgx_stats_exact(struct cgx_stats *stats, struct cgx_callsite_key key);

@@ -6,9 +6,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "mpi/config.h"
 #include "observe/stats.h"
 #include "observe/totals.h"
 #include "util/parse.h"
+
+/* What becomes of the calls that are not exact from the start. */
+static const char *served(void)
+{
+    return cgx_config()->enable == CGX_ENABLE_OBSERVE ? "observed" : "compressed";
+}
 
 static void print_ratio(FILE *out, double value)
 {
@@ -45,8 +52,8 @@ static void print_layer(FILE *out, const struct cgx_stats_layer *layer)
 static void print_rest(FILE *out, const char *what, const struct cgx_stats_layer *rest)
 {
     if (rest->compressed + rest->exact + rest->redone + rest->failed > 0)
-        fprintf(out, "  %s: %" PRIu64 " calls compressed, %" PRIu64 " exact, %.2f MiB sent\n", what,
-                rest->compressed, rest->exact + rest->redone, rest->sent / 0x1p20);
+        fprintf(out, "  %s: %" PRIu64 " calls %s, %" PRIu64 " exact, %.2f MiB sent\n", what,
+                rest->compressed, served(), rest->exact + rest->redone, rest->sent / 0x1p20);
 }
 
 /* How much of what was summed was compressed, and how the library came to do it. */
@@ -82,7 +89,7 @@ static void print_communicator(FILE *out, const struct cgx_stats *stats)
         fprintf(out, ", estimated error %.3f of the budget", stats->over);
     print_step(out, stats);
     fprintf(out, "\n%8s %11s %-9s %8s %10s %7s %7s %9s %7s %7s %9s %9s %7s  %s\n", "position",
-            "elements", "type", "segments", "compressed", "exact", "redone", "MiB sent", "saved",
+            "elements", "type", "segments", served(), "exact", "redone", "MiB sent", "saved",
             "to base", "estimated", "measured", "beyond", "widths");
     for (size_t i = 0; i < stats->nlayers; i++)
         print_layer(out, &stats->layers[i]);

@@ -62,6 +62,7 @@ static void add_layer(struct cgx_stats_layer *to, const struct cgx_stats_layer *
     to->redone += from->redone;
     to->failed += from->failed;
     to->seconds += from->seconds;
+    to->plain_seconds += from->plain_seconds;
     to->sent += from->sent;
     to->plain += from->plain;
     to->base += from->base;

@@ -36,12 +36,15 @@ static uint8_t bits_of(const struct cgx_plan *plan)
     return plan->segments[0].bits;
 }
 
-void cgx_timeline_compressed(int64_t begun, const struct cgx_coll *coll, enum cgx_outcome outcome)
+enum cgx_outcome cgx_timeline_run(struct cgx_coll *coll, int64_t *elapsed)
 {
     const struct cgx_plan *plan = coll->schedule->plan;
+    int64_t time = cgx_trace_now(), begun = cgx_trace_clock();
+    enum cgx_outcome outcome = cgx_coll_run(coll);
 
-    if (begun != 0)
-        cgx_trace_record((struct cgx_trace_event){.begin = begun,
+    *elapsed = cgx_trace_clock_since(begun) - begun;
+    if (time != 0)
+        cgx_trace_record((struct cgx_trace_event){.begin = time,
                                                   .count = plan->count,
                                                   .bytes = coll->sent,
                                                   .slice = coll->schedule->slices,
@@ -49,6 +52,7 @@ void cgx_timeline_compressed(int64_t begun, const struct cgx_coll *coll, enum cg
                                                   .type = (uint8_t)cgx_type_of(plan->dtype),
                                                   .bits = bits_of(plan),
                                                   .outcome = (uint8_t)outcome});
+    return outcome;
 }
 
 void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type)

@@ -23,12 +23,13 @@
 #define CGX_TIMELINE_ADAPTIVE 254
 #define CGX_TIMELINE_SEVERAL 255
 
-/* ---- recording; nothing is done where BEGUN is 0 ---- */
+/* ---- recording ---- */
 
-/* A call that was run as COLL. */
-void cgx_timeline_compressed(int64_t begun, const struct cgx_coll *coll, enum cgx_outcome outcome);
+/* Runs COLL, which takes *ELAPSED nanoseconds. */
+enum cgx_outcome cgx_timeline_run(struct cgx_coll *coll, int64_t *elapsed);
 
-/* An exact one of COUNT elements on a communicator whose calls may be compressed. */
+/* An exact call of COUNT elements on a communicator whose calls may be compressed; nothing is done
+ * where BEGUN is 0. */
 void cgx_timeline_exact(int64_t begun, uint64_t count, enum cgx_type_class type);
 
 /* ---- who takes part ---- */

@@ -12,10 +12,15 @@
 
 static struct count {
     atomic_ullong calls, bytes, ns;
-} compressed, exact[CGX_REASONS], large[CGX_REASONS], all_large;
-static atomic_ullong buffers;   /* bytes of the compressed calls' buffers, ... */
-static atomic_ullong plain;     /* ... and what would have been sent for them */
-static atomic_ullong first_one; /* the number of the first of them among large sums */
+} exact[CGX_REASONS], large[CGX_REASONS], all_large;
+
+/* Sums that were compressed, or that were exact beside compressed ones. */
+static struct served {
+    struct count sent;
+    atomic_ullong buffers;   /* bytes of their buffers, ... */
+    atomic_ullong plain;     /* ... and what exact ones send */
+    atomic_ullong first_one; /* the number of the first of them among large sums */
+} compressed, observed;
 
 static void add(atomic_ullong *count, unsigned long long value)
 {
@@ -63,20 +68,32 @@ void cgx_totals_exact(enum cgx_reason reason, size_t bytes, bool is_large, int64
         return;
     count_call(&large[reason], bytes, nanoseconds);
     count_call(&all_large, bytes, nanoseconds);
-    if (atomic_load(&compressed.calls) == 0 &&
+    if (atomic_load(&compressed.sent.calls) == 0 &&
         (atomic_load(&all_large.calls) >= CGX_TOTALS_MANY_CALLS ||
          atomic_load(&all_large.bytes) >= CGX_TOTALS_MANY_BYTES))
         warn_of_nothing();
 }
 
-void cgx_totals_compressed(size_t bytes, unsigned ranks, size_t sent, int64_t nanoseconds)
+/* SUM is the one with NUMBER among large ones. */
+static void count_served(struct served *served, const struct cgx_served_sum *sum,
+                         unsigned long long number)
 {
     unsigned long long none = 0;
 
-    count_call(&compressed, sent, nanoseconds);
-    add(&buffers, bytes);
-    add(&plain, 2 * (unsigned long long)bytes * (ranks - 1) / ranks);
-    atomic_compare_exchange_strong(&first_one, &none, atomic_load(&all_large.calls) + 1);
+    count_call(&served->sent, sum->sent, sum->nanoseconds);
+    add(&served->buffers, sum->bytes);
+    add(&served->plain, 2 * (unsigned long long)sum->bytes * (sum->ranks - 1) / sum->ranks);
+    atomic_compare_exchange_strong(&served->first_one, &none, number);
+}
+
+void cgx_totals_compressed(const struct cgx_served_sum *sum)
+{
+    count_served(&compressed, sum, atomic_load(&all_large.calls) + 1);
+}
+
+void cgx_totals_observed(const struct cgx_served_sum *sum)
+{
+    count_served(&observed, sum, atomic_load(&all_large.calls));
 }
 
 static struct cgx_large_sums large_sums(const struct count *count, const atomic_ullong *bytes)
@@ -88,9 +105,12 @@ static struct cgx_large_sums large_sums(const struct count *count, const atomic_
 
 struct cgx_totals cgx_totals(void)
 {
-    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed.calls),
-                                .bytes_sent = atomic_load(&compressed.bytes),
-                                .large_compressed = large_sums(&compressed, &buffers),
+    struct cgx_totals totals = {.compressed_calls = atomic_load(&compressed.sent.calls),
+                                .bytes_sent = atomic_load(&compressed.sent.bytes),
+                                .bytes_observed = atomic_load(&observed.sent.bytes),
+                                .large_compressed =
+                                    large_sums(&compressed.sent, &compressed.buffers),
+                                .large_observed = large_sums(&observed.sent, &observed.buffers),
                                 .large_exact = large_sums(&all_large, &all_large.bytes)};
 
     for (size_t i = 0; i < CGX_REASONS; i++) {
@@ -143,15 +163,43 @@ static void log_large(const struct cgx_totals *totals)
     cgx_log(CGX_LOG_INFO,
             "%llu of %llu large sums compressed, from number %llu on: sent %s instead of %s%s",
             (unsigned long long)quick->calls, (unsigned long long)quick->calls + rest->calls,
-            (unsigned long long)atomic_load(&first_one), in_units((double)totals->bytes_sent, sent),
-            in_units((double)atomic_load(&plain), instead), times);
+            (unsigned long long)atomic_load(&compressed.first_one),
+            in_units((double)totals->bytes_sent, sent),
+            in_units((double)atomic_load(&compressed.plain), instead), times);
 }
 
-void cgx_totals_log(void)
+/* What compression would do to large sums; the exact ones are the same sums. */
+static void log_observed(const struct cgx_totals *totals)
+{
+    const struct cgx_large_sums *sums = &totals->large_observed;
+    const struct count *plain = &large[CGX_REASON_OBSERVED];
+    double before = 1e-6 * (double)atomic_load(&plain->ns) / (double)atomic_load(&plain->calls);
+    double now = 1e3 * sums->seconds / (double)sums->calls;
+    char sent[24], instead[24];
+
+    if (sums->calls == 0)
+        cgx_log(CGX_LOG_INFO,
+                "observed: nothing was compressed, and none of %llu large sums would be",
+                (unsigned long long)totals->large_exact.calls);
+    else
+        cgx_log(CGX_LOG_INFO,
+                "observed: nothing was compressed; %llu of %llu large sums would be, from number "
+                "%llu on: %s instead of %s; a sum %.3g ms instead of %.3g%s",
+                (unsigned long long)sums->calls, (unsigned long long)totals->large_exact.calls,
+                (unsigned long long)atomic_load(&observed.first_one),
+                in_units((double)totals->bytes_observed, sent),
+                in_units((double)atomic_load(&observed.plain), instead), now, before,
+                now > before ? ": exact ones are faster here" : "");
+}
+
+void cgx_totals_log(bool observes)
 {
     const struct cgx_totals totals = cgx_totals();
 
-    log_large(&totals);
+    if (observes)
+        log_observed(&totals);
+    else
+        log_large(&totals);
     cgx_log(CGX_LOG_INFO,
             "sent %llu bytes in %llu compressed calls; %llu exact ones, of %llu bytes",
             (unsigned long long)totals.bytes_sent, (unsigned long long)totals.compressed_calls,

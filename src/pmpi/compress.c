@@ -18,6 +18,7 @@
 #include "pmpi/eligible.h"
 #include "pmpi/exact.h"
 #include "pmpi/guard.h"
+#include "pmpi/trial.h"
 #include "util/float_state.h"
 #include "util/log.h"
 #include "util/trace.h"
@@ -92,6 +93,8 @@ static int conclude(const struct cgx_call *call, struct cgx_comm *state, struct 
         note.still = coll->seen.consensus != CGX_CONSENSUS_UNKNOWN &&
                      coll->seen.change < CGX_CONSENSUS_CHANGE;
     cgx_callsite_note(site, &note);
+    if (cgx_trial_serves(outcome))
+        return cgx_exact_noted(call, state, CGX_REASON_OBSERVED, NULL);
     switch (outcome) {
     case CGX_OUTCOME_DONE:
         return CGX_MPI_SUCCESS;
@@ -120,17 +123,13 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
     struct cgx_checked checked;
     union cgx_float_state caller;
     enum cgx_outcome outcome;
-    int64_t begun, time, elapsed;
+    int64_t elapsed;
     int code;
 
     coll->code = cgx_check_begin(coll, &check);
     if (coll->code != CGX_MPI_SUCCESS)
         return CGX_OUTCOME_BROKEN;
-    time = cgx_trace_now();
-    begun = cgx_trace_clock();
-    outcome = cgx_coll_run(coll);
-    elapsed = cgx_trace_clock_since(begun) - begun;
-    cgx_timeline_compressed(time, coll, outcome);
+    outcome = cgx_timeline_run(coll, &elapsed);
     /* Exact sums and their bounds may overflow, or be no numbers: the program may trap these. */
     cgx_float_enter(&caller);
     code = cgx_check_end(check, outcome, &checked);
@@ -138,12 +137,12 @@ static enum cgx_outcome run(struct cgx_comm *state, struct cgx_coll *coll,
         coll->code = code;
         outcome = CGX_OUTCOME_BROKEN;
     }
-    cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &checked);
+    cgx_stats_compressed(state->stats, key, coll, outcome, elapsed, &checked, NULL);
     cgx_float_leave(&caller);
     if (outcome == CGX_OUTCOME_DONE)
-        cgx_totals_compressed(coll->schedule->plan->count *
-                                  cgx_dtype_size(coll->schedule->plan->dtype),
-                              (unsigned)state->size, coll->sent, elapsed);
+        cgx_totals_compressed(&(struct cgx_served_sum){
+            coll->schedule->plan->count * cgx_dtype_size(coll->schedule->plan->dtype),
+            (unsigned)state->size, coll->sent, elapsed});
     return outcome;
 }
 
@@ -173,6 +172,44 @@ static enum cgx_vote vote_of(const struct cgx_capability *capability, enum cgx_d
     return capability->refusal || capability->dtype != dtype ? CGX_DECLINED : CGX_ABLE;
 }
 
+/* How payloads come from local peers, in calls of KIND. */
+static enum cgx_pull pull_of(const struct cgx_kind *kind, const struct cgx_schedule *schedule,
+                             struct cgx_capability *capability)
+{
+    struct cgx_backend *backend = cgx_capability_backend(capability);
+    enum cgx_pull pull;
+
+    /* Sums that are formed flat have no local peers. */
+    if (schedule->nodes->most <= 1)
+        return CGX_PULL_NONE;
+    pull = cgx_connect_pull(kind, backend);
+    if (pull == CGX_PULL_DEVICE && !capability->refusal &&
+        !(backend && cgx_cuda_connection(capability->encoder) == pull))
+        capability->refusal = CGX_REASON_PEERS;
+    return pull;
+}
+
+/* Runs COLL and concludes; TRIAL was begun. */
+static int serve(const struct cgx_call *call, struct cgx_comm *state, struct cgx_callsite *site,
+                 enum cgx_reason refusal, struct cgx_trial *trial, struct cgx_coll *coll)
+{
+    const struct cgx_callsite_key key = site->key;
+    enum cgx_outcome outcome = trial->observes ? cgx_trial_run(trial, coll) : run(state, coll, key);
+    int64_t begun;
+    int code;
+
+    cgx_kept_take_back(&site->kept, coll, outcome == CGX_OUTCOME_DONE);
+    if (outcome == CGX_OUTCOME_DONE)
+        cgx_positions_quantised(state, site, &coll->quantised);
+    begun = cgx_trace_clock();
+    code = conclude(call, state, site, refusal, outcome, coll);
+    /* After an error the communicator may be gone. */
+    if (trial->observes && code == CGX_MPI_SUCCESS)
+        cgx_trial_note(trial, call, state, key, coll, outcome,
+                       cgx_trace_clock_since(begun) - begun);
+    return code;
+}
+
 /* In the first call of this process that is compressed. */
 static void notice_first(const struct cgx_comm *state, const struct cgx_callsite *site,
                          const struct cgx_plan *plan)
@@ -191,7 +228,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
     const struct cgx_adapt_layer *layer =
         site->layer && site->layer->plan->dtype == kind->dtype ? site->layer : NULL;
     struct cgx_capability capability = cgx_eligible_capability(call);
-    enum cgx_outcome outcome;
+    struct cgx_trial trial;
     struct cgx_feedback feedback;
     struct cgx_error_feedback error_feedback;
     int code;
@@ -218,29 +255,26 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         coll.feedback = layer->plan->adaptive ? &feedback : NULL;
     }
     cgx_capability_get_backends(state, &capability);
-    /* Sums that are formed flat have no local peers. */
-    if (schedule->nodes->most > 1)
-        coll.pull = cgx_connect_pull(kind, cgx_capability_backend(&capability));
-    if (coll.pull == CGX_PULL_DEVICE && !capability.refusal &&
-        !(cgx_capability_backend(&capability) &&
-          cgx_cuda_connection(capability.encoder) == coll.pull))
-        capability.refusal = CGX_REASON_PEERS;
+    coll.pull = pull_of(kind, schedule, &capability);
     cgx_capability_ask_op(&capability, (unsigned)state->size);
     coll.encoder = capability.encoder;
     coll.decoder = capability.decoder;
     coll.vote = vote_of(&capability, schedule->plan->dtype);
-    code = layer ? cgx_kept_lend(&site->kept, &coll, &error_feedback) : CGX_MPI_SUCCESS;
-    if (code != CGX_MPI_SUCCESS)
-        return cgx_failure(call, state, code, "MPI could not agree on residuals or history");
+    code = cgx_trial_begin(&trial, state, site, &coll, &capability.refusal);
+    if (code == CGX_MPI_SUCCESS && layer)
+        code = cgx_kept_lend(&site->kept, &coll, &error_feedback);
+    if (code != CGX_MPI_SUCCESS) {
+        code = cgx_failure(call, state, code, "MPI could not agree on memory");
+        goto end_trial;
+    }
     /* What is divided by a young history changes from step to step. */
     if (!coll.has_history || coll.age >= CGX_HISTORY_YOUNG)
         coll.step = cgx_positions_step_size(state, site, schedule->plan);
     cgx_backoff_due(&kind->p2p_suspended);
     if (state->rank == 0 && !cgx_notice_was_compressed())
         notice_first(state, site, schedule->plan);
-    outcome = run(state, &coll, site->key);
-    cgx_kept_take_back(&site->kept, &coll, outcome == CGX_OUTCOME_DONE);
-    if (outcome == CGX_OUTCOME_DONE)
-        cgx_positions_quantised(state, site, &coll.quantised);
-    return conclude(call, state, site, capability.refusal, outcome, &coll);
+    code = serve(call, state, site, capability.refusal, &trial, &coll);
+end_trial:
+    cgx_trial_end(&trial);
+    return code;
 }

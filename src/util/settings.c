@@ -47,9 +47,10 @@ static const struct cgx_key rows[] = {
       "1: elements are quantised relative to what has been summed before in the same place of the "
       "step; auto: in host memory, and on devices where it takes little of what is free", 28},
      cgx_value_choice, BYTEGRAD("0"), TORCH_CGX("0"), FIELD(history)},
-    {{"CGX_ENABLE", "0, 1, check, strict", "1",
+    {{"CGX_ENABLE", "0, 1, check, strict, observe", "1",
       "0: every call is exact; check: compressed ones are also done exactly and compared; strict: a "
-      "value that is refused ends the job", 1},
+      "value that is refused ends the job; observe: every call is exact, and statistics say what "
+      "compression would do", 1},
      cgx_value_choice, FIELD(enable)},
     {{"CGX_COMPRESSION_QUANTIZATION_BITS", "1-8", "4",
       "bits to an element; with CGX_ADAPTIVE until its first plan, and for its budget", 2},

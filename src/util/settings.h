@@ -17,8 +17,9 @@
 enum cgx_enable {
     CGX_ENABLE_NO,
     CGX_ENABLE_YES,
-    CGX_ENABLE_CHECK, /* and compare */
-    CGX_ENABLE_STRICT /* a mistake ends the job */
+    CGX_ENABLE_CHECK,  /* and compare */
+    CGX_ENABLE_STRICT, /* a mistake ends the job */
+    CGX_ENABLE_OBSERVE /* compress beside exact calls, for the statistics alone */
 };
 enum cgx_buffers { CGX_BUFFERS_DEVICE, CGX_BUFFERS_HOST, CGX_BUFFERS_ALL };
 enum cgx_rounding { CGX_ROUNDING_NEAREST, CGX_ROUNDING_STOCHASTIC };

@@ -5,7 +5,7 @@
 
 import html
 
-from . import plots, times, units, words
+from . import observed, plots, times, units, words
 from .large import mean
 from .reasons import reason
 from .style import style
@@ -140,6 +140,21 @@ def _exact_sums(stats):
             ],
         )
     ]
+
+
+def _observed(stats):
+    parts = ["<h2>What compression would do, in a call on average</h2>"]
+    sums = observed.sums(stats)
+    keys, several = observed.keys(sums), words.has_several(stats.layers)
+    for one in sums:
+        table = observed.rows(one.layer) if one.layer else []
+        parts.append(f"<h3>{html.escape(observed.title(one, several))}</h3>")
+        parts += [_p(line) for line in observed.remarks(one, keys)]
+        if table:
+            parts.append(
+                _details("At each width", observed.HEAD, [observed.cells(row, table[0]) for row in table])
+            )
+    return [*parts, _p(observed.MEANING, "note")]
 
 
 def _speed(stats):
@@ -319,7 +334,8 @@ def page(stats, trace):
         parts.append(_p(words.source(stats), "source"))
     parts.append(_tiles(stats, trace))
     if stats:
-        for put in (_calls, _exact_sums, _bytes, _speed, _widths, _errors):
+        compressed = (_calls, _exact_sums, _bytes, _speed, _widths, _errors)
+        for put in (_observed, _calls, _exact_sums) if stats.observe else compressed:
             parts += put(stats)
     if trace:
         parts += _times(trace)

@@ -136,6 +136,11 @@ REASONS = {
             "Set CGX_INNER_COMMUNICATOR_TYPE=SHM.",
         ),
         ("other_rank", "Another rank declines.", "Set CGX_LOG=debug: that rank says why."),
+        (
+            "observed",
+            "CGX_ENABLE=observe is set: these calls would be compressed.",
+            "Run without it to compress them.",
+        ),
     )
 }
 

@@ -17,6 +17,9 @@ _RUN = re.compile(r"(\d{1,18})x(r?)(\d{1,2})$")
 Exact = collections.namedtuple("Exact", "reason calls units")
 Choice = collections.namedtuple("Choice", "step guard over_budget")
 
+# Sums that were observed at one width: calls, and of all of them seconds and bytes.
+Tried = collections.namedtuple("Tried", "bits calls seconds sent relative")
+
 
 class Change:
     """Widths that were in force from a step on, which is counted from the first compressed one."""
@@ -65,11 +68,24 @@ class Bytes:
 
 
 class Counts:
-    """Of a layer, or of all that have no layer of their own."""
+    """Of a layer, or of all that have no layer of their own; with CGX_ENABLE=observe the compressed
+    calls are those that would be."""
 
     def __init__(self, of):
         calls = items(of["calls"], dict)
-        self.compressed = whole(calls["compressed"])
+        observed = items(of["observed"], dict) if "observed" in of else None
+        self.compressed = whole(observed["calls"] if observed else calls["compressed"])
+        self.plain_seconds = number(observed["exact_seconds"]) if observed else 0
+        self.tried = [
+            Tried(
+                whole(one["bits"]),
+                whole(one["calls"]),
+                number(one["seconds"]),
+                number(one["sent"]),
+                known(one["relative"]),
+            )
+            for one in (items(observed["widths"], list) if observed else [])
+        ]
         self.exact = whole(calls["exact"])
         self.redone = whole(calls["redone"])
         self.failed = whole(calls["failed"])
@@ -78,6 +94,7 @@ class Counts:
         check = items(of["check"], dict)
         self.checked = whole(check["calls"])
         self.beyond = whole(check["beyond"])
+        self.relative = known(check["relative"])
 
 
 class Layer(Counts):
@@ -109,6 +126,16 @@ class Layer(Counts):
     def bits(self):
         """Of the widths in force."""
         return self.changes[-1].bits if self.changes else None
+
+    @property
+    def time(self):
+        """Seconds of a compressed call."""
+        return self.seconds / self.compressed if self.compressed else 0
+
+    @property
+    def plain_time(self):
+        """Seconds of an exact call beside one that was observed."""
+        return self.plain_seconds / self.compressed if self.compressed else 0
 
 
 class Communicator:
@@ -179,6 +206,8 @@ class Stats:
         self.budget_of = text(of.get("budget_of", "error"))
         self.period = whole(of["period"])
         self.check = bool(of["check"])
+        # In earlier versions there was no such mode.
+        self.observe = bool(of.get("observe", False))
 
     def _fill_process(self, of):
         self.compressed_calls = whole(of["compressed_calls"])
@@ -190,6 +219,8 @@ class Stats:
         ]
         self.exact = sorted(exact, key=lambda one: (-one.units, -one.calls, one.reason))
         self.bytes = Bytes()
+        # What they would be, with CGX_ENABLE=observe.
+        self.observed = Bytes()
         # Of the buffers in compressed calls.
         self.compressed_bytes = 0
         for communicator in self.communicators:
@@ -200,6 +231,9 @@ class Stats:
         self.large = LargeSums(items(of["large_sums"], dict), self.layers) if "large_sums" in of else None
 
     def _add(self, counts, ranks):
+        if self.observe:
+            self.observed.add(counts.bytes)
+            return
         self.bytes.add(counts.bytes)
         if ranks > 1:
             self.compressed_bytes += counts.bytes.plain * ranks / (2 * (ranks - 1))

@@ -11,8 +11,11 @@ from .reasons import reason
 # Sums that come as often are of a step; fewer may be those that begin a program.
 OFTEN = 4
 
+# What a rule says of sums that were exact for a reason, if they are gradients.
+RULES = {"not_recurring": "recurs=always", "stray": "recurs=always", "held": "consensus=off"}
+
 _RECURS = ("not_recurring", "stray")
-_MEANT = ("rule", "hint", "enable", "hint_enable")
+_MEANT = ("rule", "hint", "enable", "hint_enable", "observed")
 _BEGINNING = ("first", "looked_at")
 _TYPES = ("float32", "float16", "bfloat16")
 
@@ -33,7 +36,8 @@ def _exact(stats, reasons):
     return dict(sorted(calls.items(), reverse=True))
 
 
-def _condition(elements, datatype, all_sums):
+def condition(elements, datatype, all_sums):
+    """That of a rule for sums of ELEMENTS of DATATYPE; ALL_SUMS are pairs of these."""
     types = {other for count, other in all_sums if count == elements}
     return f"count={elements}" + (f" type={datatype}" if len(types) > 1 else "")
 
@@ -62,8 +66,8 @@ def _recurring(stats, lines):
         return False
     lines.append("# These sums came again and again. Delete those that are no gradients.")
     for (elements, datatype), calls in often.items():
-        condition = _condition(elements, datatype, exact)
-        lines.append(f"{condition} -> recurs=always  # {units.counted(calls, 'exact sum')}")
+        where = condition(elements, datatype, exact)
+        lines.append(f"{where} -> {RULES['stray']}  # {units.counted(calls, 'exact sum')}")
     step = _step(stats, often)
     if step:
         lines += [
@@ -74,12 +78,27 @@ def _recurring(stats, lines):
     return True
 
 
+def is_slower(layer):
+    """Whether the sums of LAYER, which were observed, take longer compressed."""
+    return 0 < layer.plain_time < layer.time
+
+
+def _slower(stats, lines):
+    slower = [one for one in stats.layers if stats.observe and is_slower(one)]
+    if not slower:
+        return
+    sums = [(one.elements, one.datatype) for one in stats.layers]
+    lines.append("# On this network these sums took longer compressed:")
+    rules = {condition(one.elements, one.datatype, sums): None for one in slower}
+    lines += [f"# {rule} -> exact" for rule in rules]
+
+
 def _held(stats, lines):
     held = _exact(stats, ("held",))
     if not held:
         return
     lines.append(f"# {reason('held').meaning} If they are gradients:")
-    lines += [f"# {_condition(*key, held)} -> consensus=off" for key in held]
+    lines += [f"# {condition(*key, held)} -> {RULES['held']}" for key in held]
 
 
 def _others(stats, lines):
@@ -100,6 +119,7 @@ def suggest(stats, name):
     lines = [f"# Rules for libcgxpmpi, from {name}: cgxrun --rules FILE, or CGX_RULES=FILE"]
     has_rules = _recurring(stats, lines)
     _held(stats, lines)
+    _slower(stats, lines)
     _others(stats, lines)
     if not has_rules:
         lines.append("# No large sum that came again and again was left out: no rule is needed.")

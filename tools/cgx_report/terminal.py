@@ -5,7 +5,7 @@
 
 import textwrap
 
-from . import units, words
+from . import observed, units, words
 from .large import mean
 from .reasons import reason
 from .stats import largest
@@ -131,6 +131,25 @@ def _put_speed(out, stats):
         out.line(speed, 2)
 
 
+def _put_observed(out, stats):
+    """What compression would do to each large sum, with CGX_ENABLE=observe."""
+    sums = observed.sums(stats)
+    if not sums:
+        return
+    out.title("What compression would do, in a call on average")
+    keys, several = observed.keys(sums), words.has_several(stats.layers)
+    for one in sums[:LAYERS]:
+        out.line(observed.title(one, several), 2)
+        table = observed.rows(one.layer) if one.layer else []
+        for row in [observed.HEAD] * bool(table) + [observed.cells(row, table[0]) for row in table]:
+            out.lines.append("      " + "{:20}{:>12}{:>12}{:>18}{:>12}".format(*row))
+        for line in observed.remarks(one, keys):
+            out.line(line, 6)
+    if len(sums) > LAYERS:
+        out.line(f"... and {len(sums) - LAYERS} more sums.", 2)
+    out.line(observed.MEANING, 2)
+
+
 def _put_bytes(out, stats):
     if not stats.bytes.plain:
         return
@@ -234,7 +253,10 @@ def _put_times(out, trace):
 def summary(stats, trace, ascii_only=False):
     """Of what there is: either may be None."""
     out = Terminal(ascii_only)
-    if stats:
+    if stats and stats.observe:
+        for put in (_put_verdict, _put_observed, _put_calls, _put_exact_sums):
+            put(out, stats)
+    elif stats:
         for put in (
             _put_verdict,
             _put_calls,

@@ -36,6 +36,7 @@ _AS_MEANT = {
     "looked_at",
     "stray",
     "one_rank",
+    "observed",
 }
 
 
@@ -50,8 +51,26 @@ def source(stats):
     return f"Rank {stats.rank} of {stats.ranks}, {state}; libcgxpmpi {stats.version}."
 
 
+def _observed(stats):
+    """What compression would do, of a run with CGX_ENABLE=observe."""
+    layers = stats.layers
+    calls = sum(layer.compressed for layer in layers)
+    if not calls:
+        return "Nothing was compressed (CGX_ENABLE=observe), and nothing would be."
+    all_calls = units.counted(stats.large.calls, "large sum") if stats.large else "the large sums"
+    plain, sent = stats.observed.plain, stats.observed.sent
+    return (
+        f"Nothing was compressed (CGX_ENABLE=observe). {units.count(calls)} of {all_calls} would be: "
+        f"{units.size(sent)} sent instead of {units.size(plain)}, {plain / max(1, sent):.1f} times less; "
+        f"a sum takes {units.seconds(sum(layer.seconds for layer in layers) / calls)} instead of "
+        f"{units.seconds(sum(layer.plain_seconds for layer in layers) / calls)}."
+    )
+
+
 def verdict(stats):
     """The run in a sentence or two."""
+    if stats.observe and stats.exact_calls:
+        return _observed(stats)
     if not stats.compressed_calls:
         if not stats.exact_calls:
             return "No call of MPI_Allreduce was made."
@@ -88,7 +107,8 @@ def warnings(stats):
             "library, which should be reported."
         )
     if redone:
-        lines.append(f"{units.counted(redone, 'call')} done twice, compressed and then exactly.")
+        done = "would be done twice" if stats.observe else "done twice"
+        lines.append(f"{units.counted(redone, 'call')} {done}, compressed and then exactly.")
     slower = _slower(stats.large) if stats.large else None
     if slower:
         lines.append(slower)
@@ -142,16 +162,19 @@ def _slower(large):
     return line
 
 
+def communicator(of):
+    """The name of a layer's."""
+    name = of.communicator.name
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
 def layer(of, with_communicator):
     """A layer's name: its place in the step, and what it is."""
     place = "any place" if of.position is None else f"call {of.position} of the step"
     if of.position is None and of.rule:
         place = f"rule {of.rule}"
     name = f"{place}, {units.short_count(of.elements)} × {of.datatype}"
-    communicator = of.communicator.name
-    if len(communicator) > NAME:
-        communicator = communicator[: NAME - 1] + "…"
-    return f"{communicator}: {name}" if with_communicator else name
+    return f"{communicator(of)}: {name}" if with_communicator else name
 
 
 def has_several(layers):

@@ -35,8 +35,8 @@ static const struct variable {
     const char *bad[20];
 } variables[] = {
     {"CGX_ENABLE",
-     {"0", "no", "FALSE", "off", "check", "strict"},
-     {"2", "y", "01", "-0", " 1", "1 "}},
+     {"0", "no", "FALSE", "off", "check", "strict", "observe"},
+     {"2", "y", "01", "-0", " 1", "1 ", "observed"}},
     {"CGX_COMPRESSION_QUANTIZATION_BITS",
      {"1", "2", "3", "5", "6", "7", "8"},
      {"0", "9", "16", "31", "33", "+4", "-4", "4x", "4.0", "0x4"}},
