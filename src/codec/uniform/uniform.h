@@ -61,9 +61,9 @@ struct cgx_uniform_head {
     float step;
     uint32_t key;   /* of the dither */
     uint64_t words; /* of all groups */
-    /* The sum of the squares of all that was quantised for the piece: of what it encodes and, if
-     * this is a sum, for its sources; not finite where one of them is not. And how many elements
-     * that are. */
+    /* The sum of the squares of all that was quantised for the piece: of what it encodes, less the
+     * errors that this holds, and, if this is a sum, for its sources; not finite where one of them
+     * is not. And how many elements that are. */
     double energy;
     uint64_t elements;
 };

@@ -112,7 +112,10 @@ static bool reduces(const struct cgx_codec *codec, const struct cgx_coding *codi
     const unsigned char *sources[] = {payloads[0], NULL, payloads[0]};
     struct cgx_coding next = *coding, plain = *coding;
     const struct cgx_uniform_head head = cgx_uniform_head_of(payloads[0] + GUARD);
-    const struct uniform_before before = {head.energy + head.energy, 2 * head.elements};
+    double step = (double)head.step,
+           noise = step * step * (double)head.elements / (12 * (double)count);
+    const struct uniform_before before = {head.energy + head.energy, 2 * head.elements,
+                                          noise + noise};
     size_t used;
 
     next.stream++;

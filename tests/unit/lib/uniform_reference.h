@@ -133,10 +133,12 @@ static inline bool uniform_group(const float *x, size_t first, size_t blocks, fl
     return true;
 }
 
-/* What the sources of a sum say of all that they come from; zeros: it is none. */
+/* What the sources of a sum say of all that they come from, and the mean square of the errors in
+ * one of its elements; zeros: it is none. */
 struct uniform_before {
     double energy;
     uint64_t elements;
+    double noise;
 };
 
 /* Encodes COUNT values, FIRST being the number of the first in the buffer, to PIECE, which has
@@ -160,6 +162,7 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
     for (size_t g = 0; g < groups; g++) {
         size_t n = count - 1024 * g < 1024 ? count - 1024 * g : 1024, begin = bits.at;
         float x[1024] = {0}, most = 0;
+        double own;
         uint32_t end;
         int e = 0, next = 0, last = 0;
 
@@ -181,7 +184,8 @@ static inline size_t uniform_encode(const struct cgx_coding *coding, const float
         piece[exponents + g] = (unsigned char)e;
         end = (uint32_t)(bits.at / 64);
         memcpy(piece + ends + 4 * g, &end, 4);
-        energy += (double)reference_square_sum(x, 1024);
+        own = (double)reference_square_sum(x, 1024) - (double)n * before.noise;
+        energy += own < 0 ? 0 : own;
         energy = isnan(energy) ? (double)NAN : energy;
     }
     memcpy(piece + 8, &(uint64_t){bits.at / 64}, 8);
