@@ -26,7 +26,8 @@ struct cgx_capability {
 
 /* Gets the backends of the buffers, unless there is a refusal; it may become one. The scratch
  * memory has been reserved. */
-void cgx_capability_get_backends(struct cgx_comm *state, struct cgx_capability *capability);
+void cgx_capability_get_backends(struct cgx_comm *state, const struct cgx_plan *plan,
+                                 struct cgx_capability *capability);
 
 /* Finds out whether the program's own op sums the call's elements of RANKS ranks, and their type,
  * unless there is a refusal; it may become one. All of the input is read. The op is called with

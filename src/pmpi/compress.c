@@ -217,7 +217,7 @@ int cgx_compress(const struct cgx_call *call, struct cgx_comm *state, struct cgx
         feedback = cgx_positions_feedback(state, site);
         coll.feedback = layer->plan->adaptive ? &feedback : NULL;
     }
-    cgx_capability_get_backends(state, &capability);
+    cgx_capability_get_backends(state, schedule->plan, &capability);
     /* Sums that are formed flat have no local peers. */
     if (schedule->nodes->most > 1)
         coll.pull = cgx_connect_pull(kind, cgx_capability_backend(&capability));
