@@ -6,9 +6,12 @@
  * step, and together the error of rotated quantisation at the width that is set; in sums that are
  * quantised HOPS times on their way, as much more. */
 
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/check.h"
 
@@ -18,6 +21,18 @@
 
 static double *expected;
 static float *values, *output; /* of this rank, or of another; and the sums */
+
+/* COUNT elements, with no memory behind them. */
+static float *at_end_of_memory(void)
+{
+    size_t page = 1 << 16, bytes = (COUNT * sizeof(float) + page - 1) / page * page;
+    char *memory =
+        mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED || mprotect(memory + bytes, page, PROT_NONE) != 0)
+        abort();
+    return (float *)(void *)(memory + bytes) - COUNT;
+}
 
 static double gaussian(uint64_t *state)
 {
@@ -112,7 +127,7 @@ int main(int argc, char **argv)
 
     check_begin(&argc, &argv);
     expected = check_memory(COUNT * sizeof *expected);
-    values = check_memory(COUNT * sizeof *values);
+    values = at_end_of_memory();
     output = check_memory(COUNT * sizeof *values);
     for (unsigned step = 0; step < steps; step++) {
         struct totals now = loud;
@@ -137,7 +152,6 @@ int main(int argc, char **argv)
           loud.shrunk / sqrt(loud.shrunk_squares));
     test_special(steps);
     free(expected);
-    free(values);
     free(output);
     return check_end();
 }
