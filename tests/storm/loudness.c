@@ -70,8 +70,10 @@ double loudness_step(const struct oracle *oracle, const struct placed *sum, MPI_
     /* A part of the elements may be all that is quantised so. */
     if (oracle->parts || oracle->maxmin)
         mean = most[1];
-    step = sqrt(12 * oracle->uniform * fmax(*loudest, most[0])) * (1 + 0x1p-8);
-    step = fmax(step, LEAST_STEP);
+    /* The squares of sources' steps add up to that of a sum. */
+    step = sqrt(12 * oracle->uniform * fmax(*loudest, most[0]) +
+                oracle->ranks * LEAST_STEP * LEAST_STEP) *
+           (1 + 0x1p-8);
     /* Of the errors that sums hold nearly all is taken off their squares again. What is left, and
      * what comes from groups with larger steps, is far below this. */
     errors = (oracle_is_flat(oracle) ? 1 : oracle->ranks / 2.0) * step * step / 12;
